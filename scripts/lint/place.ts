@@ -1,0 +1,39 @@
+/**
+ * Where the program may touch the machine by itself, or where code is not part of the program at all. A path
+ * that ends in a slash is a folder.
+ */
+export const OUTSIDE_THE_ROOMS: readonly string[] = ["main.ts", "scripts/", "tests/", "examples/", "bench/"];
+
+/**
+ * A rule that decides by a file's place in the project. `create` gets the file's path from the project's folder
+ * on, with forward slashes; files outside the project get no rule.
+ */
+export function placedRule(
+  create: (context: Deno.lint.RuleContext, path: string) => Deno.lint.LintVisitor,
+): Deno.lint.Rule {
+  return {
+    create(context) {
+      const path = projectPath(context.filename, PROJECT_FOLDER);
+      return path === null ? {} : create(context, path);
+    },
+  };
+}
+
+/** A file's path from the project's folder on, with forward slashes; `null` when it is not in that folder. */
+export function projectPath(filename: string, projectFolder: string): string | null {
+  const file = forwardSlashes(filename);
+  const folder = `${forwardSlashes(projectFolder)}/`;
+  return file.startsWith(folder) ? file.slice(folder.length) : null;
+}
+
+/** Whether a project path is one of these files, or in one of these folders (those that end in a slash). */
+export function isIn(path: string, places: readonly string[]): boolean {
+  return places.some((place) => place.endsWith("/") ? path.startsWith(place) : path === place);
+}
+
+// The plugin's own place tells the project's: a folder named src above the project cannot mislead it.
+const PROJECT_FOLDER = forwardSlashes(import.meta.dirname ?? "").replace(/\/scripts\/lint$/, "");
+
+function forwardSlashes(path: string): string {
+  return path.replaceAll("\\", "/");
+}

@@ -1,0 +1,22 @@
+import { exitInMain } from "./lint/exit_in_main.ts";
+import { names } from "./lint/names.ts";
+import { noAmbient } from "./lint/no_ambient.ts";
+import { onePlacePerKind } from "./lint/one_place_per_kind.ts";
+import { roomsImportDownwards } from "./lint/rooms_import_downwards.ts";
+
+/**
+ * The project's own lint rules, run by `deno lint`: what a reader of this code may rely on without looking.
+ * One file a rule under `scripts/lint/`; what a rule forbids, and where not, is listed at the top of its file.
+ */
+const plugin: Deno.lint.Plugin = {
+  name: "monitor",
+  rules: {
+    "exit-in-main": exitInMain,
+    "names": names,
+    "no-ambient": noAmbient,
+    "one-place-per-kind": onePlacePerKind,
+    "rooms-import-downwards": roomsImportDownwards,
+  },
+};
+
+export default plugin;

@@ -1,0 +1,149 @@
+import type { FileTimestampCheck, FileTimestampParameters } from "../domain/check.ts";
+import type { Condition } from "../domain/condition.ts";
+import { describeDuration } from "../domain/duration.ts";
+import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
+import type { Observation } from "../domain/result.ts";
+import type { Clock, FileFacts } from "../domain/system.ts";
+
+/** The `file_timestamp` kind. */
+export const fileTimestampKind: CheckKindEntry<"file_timestamp"> = {
+  observe: observeFileTimestamp,
+  limit: "none",
+  caveats: findCaveats,
+};
+
+/**
+ * Looks at how long ago a file, or what a symlink leads to, was changed.
+ *
+ * The age is in whole seconds, truncated toward zero, so that a clock a fraction of a second off makes no file
+ * one from the future. Where the machine does not let us look (no permission, no answer in time), the condition
+ * is `unknown`: only a file that is surely not there is a missing one.
+ */
+export async function observeFileTimestamp(
+  check: FileTimestampCheck,
+  { system: { clock, files }, signal }: ObserveContext,
+): Promise<Observation> {
+  signal.throwIfAborted();
+  const { parameters } = check;
+  const answer = await waitFor(files.stat(parameters.path), { clock, signal, timeoutMs: check.timeoutMs });
+  if (answer.ended === "timed_out") {
+    return unknown(
+      parameters.path,
+      `the file system did not answer within ${describeDuration(check.timeoutMs)}`,
+    );
+  }
+  if (answer.ended === "failed") return judgeFailure(answer.error, parameters);
+  // The time after the answer: with a slow file system, the file may have changed after the question.
+  return judgeFacts(answer.facts, { parameters, nowMs: clock.wallMs() });
+}
+
+type Answer =
+  | { readonly ended: "answered"; readonly facts: FileFacts }
+  | { readonly ended: "failed"; readonly error: unknown }
+  | { readonly ended: "timed_out" };
+
+interface WaitOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+}
+
+/** A file system that hangs cannot be told to stop; its answer is no longer waited for then. */
+function waitFor(facts: Promise<FileFacts>, { clock, signal, timeoutMs }: WaitOptions): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      cancelTimeout();
+      reject(signal.reason);
+    };
+    const settle = (answer: Answer) => {
+      cancelTimeout();
+      signal.removeEventListener("abort", abort);
+      resolve(answer);
+    };
+    const cancelTimeout = clock.after(timeoutMs, () => settle({ ended: "timed_out" }));
+    signal.addEventListener("abort", abort, { once: true });
+    facts.then(
+      (facts) => settle({ ended: "answered", facts }),
+      (error) => settle({ ended: "failed", error }),
+    );
+  });
+}
+
+function judgeFailure(error: unknown, { path, conditionOnMissing }: FileTimestampParameters): Observation {
+  if (error instanceof Deno.errors.NotFound) {
+    return observation(conditionOnMissing, `"${path}" does not exist`);
+  }
+  if (error instanceof Deno.errors.NotADirectory) {
+    return observation(conditionOnMissing, `"${path}" does not exist: a folder of this path is a file`);
+  }
+  if (error instanceof Deno.errors.NotCapable) {
+    // The runtime wants everything granted for a few places, such as /proc, whatever else is.
+    const flag = error.message.includes("--allow-all") ? "--allow-all" : `--allow-read=${path}`;
+    return unknown(path, `monitor may not read it, grant ${flag}`);
+  }
+  if (error instanceof Deno.errors.PermissionDenied) {
+    return unknown(path, "permission denied for a folder of this path");
+  }
+  return unknown(path, error instanceof Error ? reasonOf(error) : String(error));
+}
+
+/** The runtime's text without its number and its own mention of the path. */
+function reasonOf({ message }: Error): string {
+  const reason = message.replace(/ \(os error \d+\)/, "").replace(/: stat '.*$/s, "");
+  return reason.charAt(0).toLowerCase() + reason.slice(1);
+}
+
+interface JudgeOptions {
+  readonly parameters: FileTimestampParameters;
+  readonly nowMs: number;
+}
+
+function judgeFacts({ modifiedAtMs }: FileFacts, { parameters, nowMs }: JudgeOptions): Observation {
+  if (modifiedAtMs === null) return unknown(parameters.path, "its file system keeps no modification time");
+  // The sum makes 0 of -0.
+  const ageSeconds = Math.trunc((nowMs - modifiedAtMs) / 1000) + 0;
+  const metrics = { age_seconds: ageSeconds };
+  const ageMs = ageSeconds * 1000;
+  if (ageMs < 0) {
+    const output = `changed ${describeDuration(-ageMs)} in the future`;
+    return observation(parameters.conditionOnImplausible, output, metrics);
+  }
+  const { warningAgeMs, criticalAgeMs } = parameters;
+  const condition = ageMs > criticalAgeMs ? "critical" : ageMs > warningAgeMs ? "warning" : "ok";
+  const limits = {
+    ok: warningAgeMs < criticalAgeMs ? { warning: warningAgeMs } : { critical: criticalAgeMs },
+    warning: { warning: warningAgeMs, critical: criticalAgeMs },
+    critical: { critical: criticalAgeMs },
+  }[condition];
+  return observation(condition, describeAge(ageMs, limits), metrics);
+}
+
+/** The age beside the limits that matter: `changed 2 h 5 min ago, critical after 1 d`. */
+function describeAge(ageMs: number, limits: Readonly<Record<string, number>>): string {
+  const age = describeDuration(ageMs);
+  // So that nobody reads "changed 1 h 30 min ago, warning after 1 h 30 min" and wonders.
+  const isJustOver = Object.values(limits).some((limit) => ageMs > limit && age === describeDuration(limit));
+  const after = Object.entries(limits).map(([name, limit]) => `, ${name} after ${describeDuration(limit)}`);
+  return `changed ${isJustOver ? "just over " : ""}${age} ago${after.join("")}`;
+}
+
+function unknown(path: string, reason: string): Observation {
+  return observation("unknown", `cannot look at "${path}": ${reason}`);
+}
+
+function observation(
+  condition: Condition,
+  output: string,
+  metrics: Observation["metrics"] = {},
+): Observation {
+  return { condition, output, detail: "", metrics, performanceData: "" };
+}
+
+function findCaveats({ parameters: { warningAgeMs, criticalAgeMs } }: FileTimestampCheck): readonly Caveat[] {
+  if (criticalAgeMs >= warningAgeMs) return [];
+  const [critical, warning] = [describeDuration(criticalAgeMs), describeDuration(warningAgeMs)];
+  return [{
+    path: ["critical_age"],
+    message: `critical_age is ${critical} and warning_age is ${warning}: the warning is never reached`,
+  }];
+}

@@ -1,0 +1,19 @@
+/**
+ * A response header as text: `null` when it is missing, values of a repeated one joined with `, `.
+ *
+ * The runtime gives each byte as one character (RFC 9110, section 5.5, knows only opaque bytes beyond ASCII).
+ * Servers that send such bytes mostly mean UTF-8, so they are read as that where they are valid UTF-8.
+ */
+export function readHeader(headers: Headers, name: string): string | null {
+  const value = headers.get(name);
+  if (value === null || !BEYOND_ASCII.test(value)) return value;
+  try {
+    return UTF_8.decode(Uint8Array.from(value, (character) => character.charCodeAt(0)));
+  } catch {
+    return value;
+  }
+}
+
+const BEYOND_ASCII = /[\u0080-\u00ff]/;
+
+const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

@@ -1,0 +1,109 @@
+import type { ScriptCheck } from "../domain/check.ts";
+import type { Condition } from "../domain/condition.ts";
+import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
+import type { Observation } from "../domain/result.ts";
+import type { CapturedText, ProcessEnd } from "../domain/system.ts";
+import { readPlainOutput, readPluginOutput } from "./plugin_output.ts";
+
+/** The `script` kind. */
+export const scriptKind: CheckKindEntry<"script"> = {
+  observe: observeScript,
+  limit: "process",
+  caveats: () => [],
+};
+
+/**
+ * Runs the program and reads its exit code as a condition, its output as a plugin's.
+ *
+ * Anything but an exit code of 0 to 3 is `unknown` (a run beyond the time limit: what the check says), and the
+ * output tells why before it repeats the program's own first line.
+ */
+export async function observeScript(check: ScriptCheck, context: ObserveContext): Promise<Observation> {
+  const end = await context.system.processes.run({
+    path: check.parameters.path,
+    arguments: check.parameters.arguments,
+    environment: chosenEnvironment(check, context),
+    folder: context.folder,
+    timeoutMs: check.timeoutMs,
+    outputBytesMax: OUTPUT_BYTES_MAX,
+  }, context.signal);
+  if (end.ended === "not_started") {
+    return {
+      condition: "unknown",
+      output: `cannot start "${check.parameters.path}": ${end.reason}`,
+      detail: "",
+      metrics: {},
+      performanceData: "",
+    };
+  }
+  return describe(end, check);
+}
+
+/** What is kept of stdout and of stderr, each. */
+const OUTPUT_BYTES_MAX = 64 * 1024;
+
+/** The exit codes that are conditions (Monitoring Plugins guidelines, "Plugin Return Codes"). */
+const CONDITIONS_BY_EXIT_CODE: readonly Condition[] = ["ok", "warning", "critical", "unknown"];
+
+/** The variables every script gets, where they are set; nothing else of our environment reaches it. */
+const PASSED_VARIABLES = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"] as const;
+
+function chosenEnvironment(check: ScriptCheck, { system }: ObserveContext): Readonly<Record<string, string>> {
+  const passed: Record<string, string> = {};
+  for (const name of PASSED_VARIABLES) {
+    const value = system.environment(name);
+    if (value !== undefined) passed[name] = value;
+  }
+  return { ...passed, ...check.parameters.environment, MONITOR_CHECK: check.name };
+}
+
+type StartedEnd = Exclude<ProcessEnd, { readonly ended: "not_started" }>;
+
+function describe(end: StartedEnd, check: ScriptCheck): Observation {
+  const verdict = judge(end, check);
+  const { stdout, stderr } = end;
+  const isStdoutEmpty = stdout.text.trim() === "";
+  const shown = isStdoutEmpty ? stderr : stdout;
+  const text = wholeLines(shown);
+  const printed = isStdoutEmpty ? readPlainOutput(text) : readPluginOutput(text);
+  const notes = [
+    printed.detail,
+    end.ended === "exited" && end.leftovers ? "(it left processes behind; they were ended)" : "",
+    shown.truncated ? `(it printed more than ${OUTPUT_BYTES_MAX / 1024} KiB; the rest was dropped)` : "",
+  ];
+  return {
+    condition: verdict.condition,
+    output: [verdict.reason, printed.output].filter((part) => part !== "").join(": "),
+    detail: notes.filter((note) => note !== "").join("\n"),
+    metrics: end.ended === "exited" ? { exit_code: end.code } : {},
+    // Of a program that was cut off the last number may be a part of the real one.
+    performanceData: end.ended === "exited" ? printed.performanceData : "",
+  };
+}
+
+/** The reason is empty where the program speaks for itself. */
+function judge(
+  end: StartedEnd,
+  check: ScriptCheck,
+): { readonly condition: Condition; readonly reason: string } {
+  if (end.ended === "timed_out") {
+    const fate = end.survives ? "and could not be ended" : "ended";
+    return {
+      condition: check.parameters.conditionOnTimeout,
+      reason: `still running after ${check.timeoutMs / 1000} s, ${fate}`,
+    };
+  }
+  if (end.ended === "signalled") {
+    const name = end.signal.startsWith("SIG") ? end.signal : `signal ${end.signal}`;
+    return { condition: "unknown", reason: `ended by ${name}` };
+  }
+  const condition = CONDITIONS_BY_EXIT_CODE[end.code];
+  if (condition !== undefined) return { condition, reason: "" };
+  return { condition: "unknown", reason: `exit code ${end.code} (0 to 3 are conditions)` };
+}
+
+/** Without the line that was cut in two, unless it is the only one. */
+function wholeLines({ text, truncated }: CapturedText): string {
+  const lastBreak = text.lastIndexOf("\n");
+  return truncated && lastBreak > 0 ? text.slice(0, lastBreak) : text;
+}

@@ -1,0 +1,11 @@
+import type { CheckKindEntry } from "../domain/observe.ts";
+
+/** The `test` kind: it looks at nothing and reports what its parameters say. */
+export const testKind: CheckKindEntry<"test"> = {
+  observe({ parameters: { condition, output } }, { signal }) {
+    if (signal.aborted) return Promise.reject(signal.reason);
+    return Promise.resolve({ condition, output, detail: "", metrics: {}, performanceData: "" });
+  },
+  limit: "none",
+  caveats: () => [],
+};

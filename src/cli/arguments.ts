@@ -1,0 +1,76 @@
+import { parseArgs } from "node:util";
+import { nearest } from "../config/nearest.ts";
+import { type Command, COMMON_OPTIONS, type Invocation, type OptionSpec, UsageError } from "./command.ts";
+
+/** The command's name in the arguments and what else was typed; `null` for the name when none is there. */
+export function splitCommand(
+  args: readonly string[],
+  commands: readonly Command[],
+): { readonly name: string | null; readonly rest: readonly string[] } {
+  const valued = new Set(
+    commands.flatMap((command) => command.options).filter((spec) => spec.value !== undefined).flatMap((
+      spec,
+    ) => [
+      `--${spec.name}`,
+      ...(spec.short === undefined ? [] : [`-${spec.short}`]),
+    ]),
+  );
+  const position = args.findIndex((argument, index) => {
+    const before = args[index - 1];
+    return !argument.startsWith("-") && (before === undefined || !valued.has(before));
+  });
+  if (position < 0) return { name: null, rest: args };
+  return { name: args[position] ?? null, rest: args.toSpliced(position, 1) };
+}
+
+/**
+ * Takes a command's arguments apart.
+ *
+ * @throws {UsageError} If there is an option or operand that the command does not take.
+ */
+export function parseInvocation(command: Command, args: readonly string[]): Invocation {
+  const specs = [...command.options, ...COMMON_OPTIONS];
+  const { tokens } = parseArgs({
+    args: [...args],
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+    options: Object.fromEntries(specs.map((spec) => [spec.name, {
+      type: spec.value === undefined ? "boolean" as const : "string" as const,
+      ...(spec.short !== undefined && { short: spec.short }),
+    }])),
+  });
+  const options = new Map<string, string | true>();
+  const operands: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === "positional") operands.push(token.value);
+    if (token.kind !== "option") continue;
+    const spec = specs.find((candidate) => candidate.name === token.name);
+    if (spec === undefined) throw unknownOption(token.rawName, specs, command);
+    options.set(spec.name, readValue(spec, token.value));
+  }
+  if (operands.length > command.operandsMax) {
+    throw new UsageError(
+      `unexpected argument "${operands[command.operandsMax]}" after "${command.name}"`,
+      `see: monitor ${command.name} --help`,
+    );
+  }
+  return { options, operands };
+}
+
+function readValue(spec: OptionSpec, value: string | undefined): string | true {
+  if (spec.value === undefined) {
+    if (value !== undefined) throw new UsageError(`--${spec.name} takes no value`);
+    return true;
+  }
+  if (value === undefined) throw new UsageError(`--${spec.name} needs a value: --${spec.name} ${spec.value}`);
+  return value;
+}
+
+function unknownOption(written: string, specs: readonly OptionSpec[], command: Command): UsageError {
+  const meant = nearest(written, specs.map((spec) => `--${spec.name}`));
+  return new UsageError(
+    `unknown option "${written}" of "${command.name}"`,
+    meant === undefined ? `see: monitor ${command.name} --help` : `did you mean "${meant}"?`,
+  );
+}

@@ -1,0 +1,75 @@
+import { nearest } from "../../config/nearest.ts";
+import { DEFAULT_LIMITS } from "../../monitor.ts";
+import { type Invocation, optionValue, UsageError } from "../command.ts";
+import { FAIL_ON_CONDITIONS, type FailOn } from "../exit_code.ts";
+import { type FormatName, FORMATS } from "../formats/registry.ts";
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../log.ts";
+
+/** The names of the formats, as the help lists them. */
+export const FORMAT_NAMES = Object.keys(FORMATS) as readonly FormatName[];
+
+/** The formats of the continuous mode. */
+const WATCH_FORMAT_NAMES: readonly FormatName[] = ["pretty", "ndjson"];
+
+/** What was asked of `monitor check`. */
+export interface CheckSettings {
+  readonly once: boolean;
+  /** Only checks whose planned time has come. */
+  readonly due: boolean;
+  /** `null` when none was asked for. */
+  readonly format: FormatName | null;
+  readonly failOn: FailOn;
+  /** How many checks that start a process run at a time. */
+  readonly concurrency: number;
+  readonly notifies: boolean;
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+}
+
+/**
+ * Reads the options of `monitor check`.
+ *
+ * @throws {UsageError} If a value or a combination makes no sense.
+ */
+export function readCheckSettings(invocation: Invocation): CheckSettings {
+  const once = invocation.options.has("once");
+  const due = invocation.options.has("due");
+  if (due && !once) throw new UsageError("--due goes with --once", "monitor check --once --due");
+  const format = choice(invocation, "format", once ? FORMAT_NAMES : WATCH_FORMAT_NAMES) ?? null;
+  if (!once && optionValue(invocation, "fail-on") !== undefined) {
+    throw new UsageError("--fail-on goes with --once");
+  }
+  return {
+    once,
+    due,
+    format,
+    failOn: choice(invocation, "fail-on", FAIL_ON_CONDITIONS) ?? "warning",
+    concurrency: readConcurrency(invocation),
+    notifies: !invocation.options.has("no-notify"),
+    logLevel: choice(invocation, "log-level", LOG_LEVELS) ?? "info",
+    logFormat: choice(invocation, "log-format", LOG_FORMATS) ?? "text",
+  };
+}
+
+function choice<Name extends string>(
+  invocation: Invocation,
+  option: string,
+  accepted: readonly Name[],
+): Name | undefined {
+  const value = optionValue(invocation, option);
+  if (value === undefined) return undefined;
+  const found = accepted.find((name) => name === value);
+  if (found !== undefined) return found;
+  const meant = nearest(value, accepted);
+  throw new UsageError(
+    `--${option} is "${value}", expected one of ${accepted.join(", ")}`,
+    meant && `did you mean "${meant}"?`,
+  );
+}
+
+function readConcurrency(invocation: Invocation): number {
+  const value = optionValue(invocation, "concurrency");
+  if (value === undefined) return DEFAULT_LIMITS.process;
+  if (/^[1-9]\d{0,5}$/.test(value)) return Number(value);
+  throw new UsageError(`--concurrency is "${value}", expected a whole number of 1 or more`);
+}

@@ -1,0 +1,19 @@
+import type { Command } from "./command.ts";
+import { checkCommand } from "./commands/check.ts";
+import { explainCommand } from "./commands/explain.ts";
+import { historyCommand } from "./commands/history.ts";
+import { initCommand } from "./commands/init.ts";
+import { schemaCommand } from "./commands/schema.ts";
+import { statusCommand } from "./commands/status.ts";
+import { validateCommand } from "./commands/validate.ts";
+
+/** Every command, in the order in which the help lists them. */
+export const COMMANDS: readonly Command[] = [
+  checkCommand,
+  validateCommand,
+  explainCommand,
+  statusCommand,
+  historyCommand,
+  schemaCommand,
+  initCommand,
+];

@@ -1,0 +1,88 @@
+import type { Check } from "../../domain/check.ts";
+import type { System } from "../../domain/system.ts";
+import { DEFAULT_LIMITS } from "../../monitor.ts";
+import { runOnce } from "../check/run_once.ts";
+import { FORMAT_NAMES, readCheckSettings } from "../check/settings.ts";
+import { type Command, CONFIG_OPTION, type Invocation, UsageError } from "../command.ts";
+import { renderProblems } from "../diagnostics.ts";
+import { openDocument, selectChecks } from "../document.ts";
+import { STATE_OPTION } from "../state.ts";
+import { wantsColour } from "../terminal.ts";
+
+/** `monitor check`: runs checks, once or on their schedules, and says what they found. */
+export const checkCommand: Command = {
+  name: "check",
+  summary: "run the checks; without --once, keep running them on their schedules",
+  operands: "[NAME…]",
+  operandsMax: Infinity,
+  description:
+    "Runs every active check of the document, or those that are named: on their schedules until it is " +
+    "stopped, or once. With --once the exit code is the worst condition.",
+  options: [
+    CONFIG_OPTION,
+    STATE_OPTION,
+    { name: "once", description: "run each check once and end" },
+    {
+      name: "due",
+      description: "with --once: only checks whose planned time has come, and print only reports; for cron",
+    },
+    {
+      name: "format",
+      value: "FORMAT",
+      description: `${FORMAT_NAMES.join(", ")} (default: pretty); without --once pretty or ndjson`,
+    },
+    {
+      name: "fail-on",
+      value: "CONDITION",
+      description:
+        "the mildest condition that makes the exit code other than 0: unknown, warning or critical " +
+        "(default: warning); unknown always does",
+    },
+    {
+      name: "no-notify",
+      description: "report nothing to any channel; it is reported later if it still holds",
+    },
+    {
+      name: "concurrency",
+      value: "COUNT",
+      description: `how many checks that start a process run at a time (default: ${DEFAULT_LIMITS.process})`,
+    },
+    { name: "log-level", value: "LEVEL", description: "error, warning, info or debug (default: info)" },
+    { name: "log-format", value: "FORMAT", description: "text or json (default: text)" },
+  ],
+  examples: [
+    ["monitor check", "watch, until it is stopped"],
+    ["monitor check --once", "every active check of the document that is found"],
+    ["monitor check --once -c web.jsonc web mail", "two checks of a named document"],
+    ["monitor check --once --due", "from cron, every minute"],
+    ["monitor check --once --state none --format junit", "in a CI pipeline"],
+    ["monitor check --once --format plugin", "as one plugin of a bigger monitor"],
+  ],
+  run: runCheckCommand,
+};
+
+async function runCheckCommand(invocation: Invocation, system: System): Promise<number> {
+  const settings = readCheckSettings(invocation);
+  const document = await openDocument(invocation, system);
+  const checks = chooseChecks(document.checks, invocation.operands);
+  if (!settings.due) {
+    const colour = wantsColour(invocation, system.stderr, system);
+    system.stderr.write(
+      renderProblems(document.source, document.placedWarnings, { colour, severity: "warning" }),
+    );
+  }
+  const options = { invocation, system, document, settings };
+  if (settings.once) return await runOnce(checks, options);
+  const { runWatch } = await import("../check/run_watch.ts");
+  return await runWatch(options);
+}
+
+function chooseChecks(checks: readonly Check[], names: readonly string[]): readonly Check[] {
+  const chosen = selectChecks(checks, names);
+  if (names.length === 0) return chosen.filter((check) => check.active);
+  const inactive = chosen.find((check) => !check.active);
+  if (inactive !== undefined) {
+    throw new UsageError(`the check "${inactive.name}" is inactive`, 'remove "active": false to run it');
+  }
+  return chosen;
+}

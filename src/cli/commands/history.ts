@@ -1,0 +1,140 @@
+import type { ConditionChange, Rollup } from "../../domain/store.ts";
+import { CONDITIONS } from "../../domain/condition.ts";
+import { describeDuration } from "../../domain/duration.ts";
+import type { System } from "../../domain/system.ts";
+import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
+import { openDocument } from "../document.ts";
+import { EXIT } from "../exit_code.ts";
+import { printable } from "../printable.ts";
+import { locateState, readState, STATE_OPTION } from "../state.ts";
+
+const DAY_MS = 86_400_000;
+const CHANGES_SHOWN = 20;
+const SPANS = [
+  { name: "24 hours", member: "day", ms: DAY_MS },
+  { name: "7 days", member: "week", ms: 7 * DAY_MS },
+  { name: "30 days", member: "month", ms: 30 * DAY_MS },
+] as const;
+
+/** `monitor history NAME`: what has become of a check. */
+export const historyCommand: Command = {
+  name: "history",
+  summary: "show a check's condition changes, availability and durations",
+  operands: "NAME",
+  operandsMax: 1,
+  description:
+    "Shows the changes of a check's settled condition, and over the last 24 hours, 7 and 30 days its " +
+    "availability (the share of the watched time in which ok was settled) and how long its runs took.",
+  options: [CONFIG_OPTION, STATE_OPTION, { name: "format", value: "FORMAT", description: "pretty or json" }],
+  examples: [["monitor history web", "one check"]],
+  run: runHistory,
+};
+
+async function runHistory(invocation: Invocation, system: System): Promise<number> {
+  const [name] = invocation.operands;
+  if (name === undefined) throw new UsageError("history needs the name of a check", "monitor history NAME");
+  const format = optionValue(invocation, "format") ?? "pretty";
+  if (format !== "pretty" && format !== "json") {
+    throw new UsageError(`--format is "${format}", expected pretty or json`);
+  }
+  const document = await openDocument(invocation, system, { withoutSecrets: true });
+  const store = await readState(await locateState(invocation, document, system), system);
+  const nowMs = system.clock.wallMs();
+  const isKnown = (await store?.records() ?? []).some((record) => record.name === name);
+  if (!isKnown) {
+    await store?.close();
+    const isInDocument = document.checks.some((check) => check.name === name);
+    throw new UsageError(
+      isInDocument ? `the check "${name}" never ran` : `nothing is kept of a check "${name}"`,
+      "list the checks with: monitor status",
+    );
+  }
+  const changes = await store?.changes(name, { sinceMs: 0, limit: CHANGES_SHOWN }) ?? [];
+  const rollups = await store?.rollups(name, nowMs - 30 * DAY_MS) ?? [];
+  await store?.close();
+  const spans = SPANS.map((span) => ({ ...span, ...summarise(rollups, nowMs - span.ms) }));
+  system.stdout.write(
+    format === "json" ? renderJson(name, changes, spans) : renderPretty(name, changes, spans),
+  );
+  return EXIT.ok;
+}
+
+interface SpanSummary {
+  readonly runs: number;
+  /** 0 to 1; `null` when nobody looked. */
+  readonly availability: number | null;
+  readonly durationMeanMs: number | null;
+  readonly durationMaxMs: number | null;
+}
+
+type Span = typeof SPANS[number] & SpanSummary;
+
+/** The sums of the roll-ups that end after a time. The oldest may begin before it: a roll-up is not divided. */
+function summarise(rollups: readonly Rollup[], sinceMs: number): SpanSummary {
+  const chosen = rollups.filter((rollup) => rollup.startMs + rollup.spanMs > sinceMs);
+  const sum = (pick: (rollup: Rollup) => number): number =>
+    chosen.reduce((total, rollup) => total + pick(rollup), 0);
+  const runs = sum((rollup) =>
+    CONDITIONS.reduce((total, condition) => total + rollup.observed[condition], 0)
+  );
+  const watchedMs = sum((rollup) =>
+    CONDITIONS.reduce((total, condition) => total + rollup.lastedMs[condition], 0)
+  );
+  return {
+    runs,
+    availability: watchedMs === 0 ? null : sum((rollup) => rollup.lastedMs.ok) / watchedMs,
+    durationMeanMs: runs === 0 ? null : sum((rollup) => rollup.durationTotalMs) / runs,
+    durationMaxMs: runs === 0
+      ? null
+      : chosen.reduce((most, rollup) => Math.max(most, rollup.durationMaxMs), 0),
+  };
+}
+
+function renderJson(name: string, changes: readonly ConditionChange[], spans: readonly Span[]): string {
+  const value = {
+    name,
+    changes: changes.map(({ atMs, from, to, output }) => ({
+      at: new Date(atMs).toISOString(),
+      from,
+      to,
+      output,
+    })),
+    spans: Object.fromEntries(spans.map((span) => [span.member, {
+      runs: span.runs,
+      availability: span.availability,
+      duration_mean_ms: span.durationMeanMs,
+      duration_max_ms: span.durationMaxMs,
+    }])),
+  };
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+function renderPretty(name: string, changes: readonly ConditionChange[], spans: readonly Span[]): string {
+  const lines = [printable(name), ""];
+  for (const span of spans) {
+    const availability = span.availability === null ? "not watched" : `${percent(span.availability)} ok`;
+    const durations = span.runs === 0
+      ? ""
+      : `, ${span.runs} ${span.runs === 1 ? "run" : "runs"}, ${ms(span.durationMeanMs)} on average, ${
+        ms(span.durationMaxMs)
+      } at most`;
+    lines.push(`last ${span.name.padEnd(8)}  ${availability}${durations}`);
+  }
+  lines.push("", changes.length === 0 ? "no changes" : "changes, the newest first:");
+  for (const { atMs, from, to, output } of changes) {
+    lines.push(
+      `  ${new Date(atMs).toISOString().replace(/\.\d+Z$/, "Z")}  ${from} to ${to}: ${printable(output)}`,
+    );
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+/** Never rounded up to 100 %: that means without any fault. */
+function percent(share: number): string {
+  return share === 1 ? "100%" : `${(Math.floor(share * 100_000) / 1000).toFixed(3)}%`;
+}
+
+function ms(value: number | null): string {
+  if (value === null) return "-";
+  return value < 1000 ? `${value.toFixed(value < 10 ? 1 : 0)} ms` : describeDuration(value);
+}

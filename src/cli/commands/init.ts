@@ -1,0 +1,44 @@
+import { type Command, UsageError } from "../command.ts";
+import { EXIT } from "../exit_code.ts";
+import { OutputError } from "../failure.ts";
+import { STARTER_DOCUMENT } from "../starter_document.ts";
+
+/** `monitor init`: writes a starter document. */
+export const initCommand: Command = {
+  name: "init",
+  summary: "write a commented starter document",
+  operands: "[PATH]",
+  operandsMax: 1,
+  description:
+    "Writes a starter document with comments: ./monitor.jsonc, or PATH. It is valid and runs as it is. A file " +
+    "that is already there is left alone.",
+  options: [{ name: "force", description: "overwrite a file that is already there" }],
+  examples: [
+    ["monitor init", "write ./monitor.jsonc"],
+    ["monitor init /etc/monitor/monitor.jsonc", "for a service"],
+  ],
+  run: async (invocation, system) => {
+    const path = invocation.operands[0] ?? "monitor.jsonc";
+    try {
+      await system.files.write(path, STARTER_DOCUMENT, { overwrite: invocation.options.has("force") });
+    } catch (error) {
+      if (error instanceof Deno.errors.AlreadyExists) {
+        throw new UsageError(
+          `Cannot write "${path}": the file is already there`,
+          "overwrite it with --force",
+        );
+      }
+      if (error instanceof Deno.errors.NotCapable) throw error;
+      throw new OutputError(`Cannot write "${path}": ${reasonOf(error)}`);
+    }
+    const config = path === "monitor.jsonc" ? "" : ` -c ${path}`;
+    system.stdout.write(`wrote ${path}\ntry it with: monitor check --once${config}\n`);
+    return EXIT.ok;
+  },
+};
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "the folder does not exist";
+  if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
+  return error instanceof Error ? error.message : String(error);
+}

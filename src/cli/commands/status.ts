@@ -1,0 +1,143 @@
+import { isAttentive } from "../../condition/transition.ts";
+import type { Check } from "../../domain/check.ts";
+import { badness, type Condition, CONDITIONS, worst } from "../../domain/condition.ts";
+import { describeDuration } from "../../domain/duration.ts";
+import type { CheckRecord } from "../../domain/store.ts";
+import type { System } from "../../domain/system.ts";
+import { type Colours, createColours } from "../colour.ts";
+import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
+import { openDocument, selectChecks } from "../document.ts";
+import { exitCodeOf, failRule } from "../exit_code.ts";
+import { renderTable, type TableOptions, type TableRow } from "../formats/table.ts";
+import { printable } from "../printable.ts";
+import { locateState, readState, STATE_OPTION } from "../state.ts";
+import { wantsColour } from "../terminal.ts";
+
+/** `monitor status`: what is known of every check, from the kept state. */
+export const statusCommand: Command = {
+  name: "status",
+  summary: "show the last known condition of every check",
+  operands: "[NAME…]",
+  operandsMax: Infinity,
+  description:
+    "Shows what the kept state knows of every active check, or of those that are named, beside a running " +
+    "monitor or without one. The exit code is the worst settled condition; a check that never ran, or whose next run " +
+    "is overdue by two intervals, counts as unknown.",
+  options: [CONFIG_OPTION, STATE_OPTION, { name: "format", value: "FORMAT", description: "pretty or json" }],
+  examples: [
+    ["monitor status", "every check"],
+    ["monitor status --format json", "for programs"],
+  ],
+  run: runStatus,
+};
+
+/** What `status` says of one check. */
+interface CheckStatus {
+  readonly check: Check;
+  readonly record: CheckRecord | null;
+  /** The settled condition; `unknown` when nobody has looked, or not lately. */
+  readonly condition: Condition;
+  readonly state: "current" | "never_ran" | "overdue";
+}
+
+const OVERDUE_INTERVALS = 2;
+
+async function runStatus(invocation: Invocation, system: System): Promise<number> {
+  const format = optionValue(invocation, "format") ?? "pretty";
+  if (format !== "pretty" && format !== "json") {
+    throw new UsageError(`--format is "${format}", expected pretty or json`);
+  }
+  const document = await openDocument(invocation, system, { withoutSecrets: true });
+  const checks = selectChecks(document.checks, invocation.operands).filter((check) => check.active);
+  const store = await readState(await locateState(invocation, document, system), system);
+  const records = new Map((await store?.records() ?? []).map((record) => [record.name, record]));
+  await store?.close();
+  const nowMs = system.clock.wallMs();
+  const statuses = checks.map((check) => statusOf(check, records.get(check.name) ?? null, nowMs));
+  system.stdout.write(
+    format === "json" ? renderJson(statuses) : renderPretty(statuses, {
+      nowMs,
+      colours: createColours(wantsColour(invocation, system.stdout, system)),
+      columns: system.stdout.columns(),
+    }),
+  );
+  return exitCodeOf(statuses.map((status) => status.condition), failRule("warning"));
+}
+
+function statusOf(check: Check, record: CheckRecord | null, nowMs: number): CheckStatus {
+  if (record === null || record.last === null) {
+    return { check, record, condition: "unknown", state: "never_ran" };
+  }
+  const { regularIntervalMs, attentiveIntervalMs } = check.schedule;
+  const intervalMs = isAttentive(record.condition) ? attentiveIntervalMs : regularIntervalMs;
+  const isOverdue = nowMs - (record.nextRunAtMs ?? nowMs) > OVERDUE_INTERVALS * intervalMs;
+  return isOverdue
+    ? { check, record, condition: "unknown", state: "overdue" }
+    : { check, record, condition: record.condition.settled, state: "current" };
+}
+
+function renderJson(statuses: readonly CheckStatus[]): string {
+  const time = (ms: number | null | undefined): string | null =>
+    ms === null || ms === undefined ? null : new Date(ms).toISOString();
+  const value = {
+    condition: worst(statuses.map((status) => status.condition)),
+    checks: statuses.map(({ check, record, condition, state }) => ({
+      name: check.name,
+      title: check.title ?? null,
+      kind: check.kind,
+      condition,
+      state,
+      settled: record?.condition.settled ?? null,
+      settled_since: time(record?.condition.settledSinceMs),
+      reported: record?.condition.reported ?? null,
+      last: !record?.last ? null : {
+        condition: record.last.condition,
+        output: record.last.output,
+        detail: record.last.detail,
+        performance_data: record.last.performanceData,
+        started_at: time(record.last.startedAtMs),
+        duration_ms: Math.round(record.last.durationMs * 10) / 10,
+      },
+      next_run_at: time(record?.nextRunAtMs),
+      missed_runs: record?.missedRuns ?? 0,
+    })),
+  };
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+function renderPretty(
+  statuses: readonly CheckStatus[],
+  options: TableOptions & { readonly nowMs: number },
+): string {
+  if (statuses.length === 0) return "no active checks\n";
+  const rows = statuses
+    .toSorted((one, other) => badness(one.condition) - badness(other.condition))
+    .map((status) => toRow(status, options.nowMs, options.colours));
+  const counts = CONDITIONS.flatMap((condition) => {
+    const count = statuses.filter((status) => status.condition === condition).length;
+    return count === 0 ? [] : [`${count} ${condition}`];
+  });
+  const noun = statuses.length === 1 ? "check" : "checks";
+  return [...renderTable(rows, options), "", `${statuses.length} ${noun}: ${counts.join(", ")}`, ""].join(
+    "\n",
+  );
+}
+
+function toRow(status: CheckStatus, nowMs: number, colours: Colours): TableRow {
+  const { check, record, condition, state } = status;
+  const paint = condition === "ok" ? colours.green : condition === "critical" ? colours.red : colours.yellow;
+  const name = printable(check.title === undefined ? check.name : `${check.name} (${check.title})`);
+  const row = { word: condition.toUpperCase(), paint, name, detail: [] };
+  if (record === null || record.last === null) return { ...row, duration: "", output: "never ran" };
+  const { last } = record;
+  const since = describeDuration(Math.max(0, nowMs - (record.condition.settledSinceMs ?? nowMs)));
+  const parts = [
+    state === "overdue"
+      ? `not run for ${describeDuration(nowMs - last.startedAtMs)}, was ${record.condition.settled}: `
+      : "",
+    last.condition === record.condition.settled ? "" : `last ${last.condition}: `,
+    last.output,
+    record.condition.reported === record.condition.settled ? "" : " [not reported]",
+  ];
+  return { ...row, duration: state === "overdue" ? "" : since, output: printable(parts.join("")) };
+}

@@ -1,0 +1,68 @@
+import type { Shape } from "../../config/load.ts";
+import {
+  type Command,
+  CONFIG_OPTION,
+  type Invocation,
+  type OptionSpec,
+  optionValue,
+  UsageError,
+} from "../command.ts";
+import { renderProblems } from "../diagnostics.ts";
+import { openDocument } from "../document.ts";
+import { EXIT } from "../exit_code.ts";
+import { wantsColour } from "../terminal.ts";
+
+/** The option that holds a document to one shape of the specification. */
+export const SHAPE_OPTION: OptionSpec = {
+  name: "shape",
+  value: "SHAPE",
+  description: "a or b: the shape of the specification instead of the default schema",
+};
+
+/** Reads `--shape`. */
+export function readShape(invocation: Invocation): Shape {
+  const value = optionValue(invocation, "shape");
+  if (value === undefined) return "monitor";
+  if (value === "a" || value === "b") return value;
+  throw new UsageError(`--shape is "${value}", expected a or b`);
+}
+
+/** `monitor validate`: looks for mistakes and stops. */
+export const validateCommand: Command = {
+  name: "validate",
+  summary: "look for mistakes in the document",
+  operands: "",
+  operandsMax: 0,
+  description: "Reads the document, says every mistake with its place, and runs nothing.",
+  options: [CONFIG_OPTION, SHAPE_OPTION, {
+    name: "without-secrets",
+    description:
+      "leave ${env:…} and ${file:…} unresolved and do not look for programs: to check a document " +
+      "on a machine that is not its own",
+  }],
+  examples: [
+    ["monitor validate", "the document that check would use"],
+    ["monitor validate -c web.jsonc --without-secrets", "in a CI pipeline"],
+    ["monitor validate --shape a", "hold it to Shape A of the specification"],
+  ],
+  run: async (invocation, system) => {
+    const document = await openDocument(invocation, system, {
+      shape: readShape(invocation),
+      withoutSecrets: invocation.options.has("without-secrets"),
+    });
+    const { checks, placedWarnings, source } = document;
+    const colour = wantsColour(invocation, system.stderr, system);
+    system.stderr.write(renderProblems(source, placedWarnings, { colour, severity: "warning" }));
+    const inactive = checks.filter((check) => !check.active).length;
+    const parts = [
+      count(checks.length, "check") + (inactive > 0 ? ` (${inactive} inactive)` : ""),
+      ...(placedWarnings.length > 0 ? [count(placedWarnings.length, "warning")] : []),
+    ];
+    system.stdout.write(`${source.label}: valid, ${parts.join(", ")}\n`);
+    return EXIT.ok;
+  },
+};
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,62 @@
+import stringWidth from "string-width";
+import type { PlacedProblem } from "../config/problem.ts";
+import type { Source } from "../config/source.ts";
+import { createColours } from "./colour.ts";
+import { printable } from "./printable.ts";
+
+/** How diagnostics are shown. */
+export interface DiagnosticOptions {
+  readonly colour: boolean;
+  readonly severity: "error" | "warning";
+}
+
+/** More than this many in one document help nobody; the rest is counted. */
+const SHOWN_MAX = 100;
+const EXCERPT_WIDTH = 100;
+
+/** Mistakes of a document: each with its place, the line it is in, and a caret below it. */
+export function renderProblems(
+  source: Source,
+  problems: readonly PlacedProblem[],
+  options: DiagnosticOptions,
+): string {
+  const shown = problems.slice(0, SHOWN_MAX).map((problem) => renderProblem(source, problem, options));
+  const rest = problems.length - shown.length;
+  return shown.join("") + (rest > 0 ? `… and ${rest} more\n` : "");
+}
+
+function renderProblem(source: Source, problem: PlacedProblem, options: DiagnosticOptions): string {
+  const colours = createColours(options.colour);
+  const path = problem.path === "" ? "" : `${printable(problem.path)}: `;
+  const kind = options.severity === "warning" ? `${colours.yellow("warning:")} ` : "";
+  const place = colours.bold(`${source.label}:${problem.line}:${problem.column}:`);
+  const { line, caretColumn } = excerpt(source.text, problem);
+  const number = String(problem.line);
+  const margin = " ".repeat(number.length);
+  const lines = [
+    `${place} ${kind}${path}${printable(problem.message)}`,
+    `  ${colours.dim(`${number} |`)} ${line}`,
+    `  ${colours.dim(`${margin} |`)} ${" ".repeat(caretColumn)}${colours.red("^")}`,
+    ...(problem.hint === null ? [] : [`  ${margin}   ${printable(problem.hint)}`]),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** The line of a problem, cut to what fits around it, and how far the caret is from its start on a terminal. */
+function excerpt(
+  text: string,
+  problem: PlacedProblem,
+): { readonly line: string; readonly caretColumn: number } {
+  const start = problem.offset - (problem.column - 1);
+  // A document on one line can have megabytes, so only the surroundings are looked at.
+  const ahead = text.slice(problem.offset, problem.offset + EXCERPT_WIDTH).split(/[\r\n]/)[0] ?? "";
+  const behind = text.slice(Math.max(start, problem.offset - EXCERPT_WIDTH), problem.offset);
+  const isWhole = start >= problem.offset - EXCERPT_WIDTH &&
+    behind.trimStart().length + ahead.length <= EXCERPT_WIDTH;
+  const before = isWhole ? behind.trimStart() : behind.trimStart().slice(-EXCERPT_WIDTH / 2);
+  const after = isWhole ? ahead : ahead.slice(0, EXCERPT_WIDTH - before.length);
+  const left = (before.length < behind.trimStart().length ? "…" : "") +
+    printable(before.replaceAll("\t", " "));
+  const right = printable(after.replaceAll("\t", " ")) + (after.length < ahead.length ? "…" : "");
+  return { line: left + right, caretColumn: stringWidth(left) };
+}

@@ -1,0 +1,49 @@
+import { badness, type Condition, worst } from "../domain/condition.ts";
+
+/** How the program ends, beside the conditions 0 to 3; numbers of 64 and more are those of BSD's sysexits. */
+export const EXIT = {
+  ok: 0,
+  usage: 64,
+  bug: 70,
+  input_output: 74,
+  held: 75,
+  permission: 77,
+  document: 78,
+  interrupted: 130,
+  terminated: 143,
+} as const;
+
+/** The exit codes as `--help` lists them. */
+export const EXIT_CODE_HELP: readonly (readonly [code: string, meaning: string])[] = [
+  ["0, 1, 2, 3", "worst condition of check --once: ok, warning, critical, unknown"],
+  ["64", "wrong usage, or the name of a check that is not there or inactive"],
+  ["70", "a bug in monitor"],
+  ["74", "the state could not be read or written, or the output could not be written"],
+  ["75", "another monitor holds this state"],
+  ["77", "a permission the document needs was not granted"],
+  ["78", "the document is invalid or cannot be read"],
+  ["130, 143", "interrupted or terminated before every check had a result"],
+];
+
+/** The exit code of each condition, after the plugin convention. */
+const CONDITION_CODES: Readonly<Record<Condition, number>> = { ok: 0, warning: 1, critical: 2, unknown: 3 };
+
+/** Conditions that `--fail-on` takes. */
+export const FAIL_ON_CONDITIONS = ["unknown", "warning", "critical"] as const;
+
+/** The mildest condition that makes a run fail. `unknown` always does: it means that nobody looked. */
+export type FailOn = typeof FAIL_ON_CONDITIONS[number];
+
+/** Makes the rule that tells which conditions fail a run. */
+export function failRule(failOn: FailOn): (condition: Condition) => boolean {
+  return (condition) =>
+    condition === "unknown" || (condition !== "ok" && badness(condition) >= badness(failOn));
+}
+
+/** The exit code of a run: that of the worst condition that fails it. */
+export function exitCodeOf(
+  conditions: readonly Condition[],
+  fails: (condition: Condition) => boolean,
+): number {
+  return CONDITION_CODES[worst(conditions.filter(fails))];
+}

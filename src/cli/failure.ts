@@ -1,0 +1,55 @@
+import { ConfigError } from "../config/problem.ts";
+import { UsageError } from "./command.ts";
+import { renderProblems } from "./diagnostics.ts";
+import { EXIT } from "./exit_code.ts";
+import { printable } from "./printable.ts";
+import { stateExitCode } from "./state.ts";
+
+/** What is said of an error, and how the program ends because of it. */
+export interface Failure {
+  readonly text: string;
+  readonly exitCode: number;
+}
+
+/** The one place where an error that ends a command is put into words and an exit code. */
+export function describeFailure(error: unknown, options: { readonly colour: boolean }): Failure {
+  if (error instanceof UsageError) return { text: message(error.message, error.hint), exitCode: EXIT.usage };
+  if (error instanceof ConfigError) {
+    const problems = error.source === null
+      ? ""
+      : renderProblems(error.source, error.problems, { colour: options.colour, severity: "error" });
+    return { text: problems + message(error.message, error.hint), exitCode: EXIT.document };
+  }
+  if (error instanceof Deno.errors.NotCapable) return describeMissingPermission(error);
+  const stateCode = stateExitCode(error);
+  if (stateCode !== null && error instanceof Error) {
+    return { text: message(error.message, null), exitCode: stateCode };
+  }
+  if (error instanceof OutputError) {
+    return { text: message(error.message, null), exitCode: EXIT.input_output };
+  }
+  return describeBug(error);
+}
+
+/** Thrown when what a command made cannot be written. */
+export class OutputError extends Error {
+  override readonly name = "OutputError";
+}
+
+function describeMissingPermission(error: Error): Failure {
+  const [need = error.message, flag] = error.message.split(", run again with the ");
+  const hint = flag === undefined ? null : `grant it with ${flag.replace(/ flag$/, "")}`;
+  return { text: message(`a permission is missing: ${need}`, hint), exitCode: EXIT.permission };
+}
+
+function describeBug(error: unknown): Failure {
+  const text = error instanceof Error ? error.stack ?? error.message : String(error);
+  return {
+    text: `${message("this is a bug in monitor", "please report it with the lines below")}${text}\n`,
+    exitCode: EXIT.bug,
+  };
+}
+
+function message(text: string, hint: string | null): string {
+  return `monitor: error: ${printable(text)}\n${hint === null ? "" : `monitor: hint: ${printable(hint)}\n`}`;
+}

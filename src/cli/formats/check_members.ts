@@ -1,0 +1,68 @@
+import type { CheckKind } from "../../domain/check.ts";
+import type { Condition } from "../../domain/condition.ts";
+import type { RunRecord } from "./format.ts";
+
+/** A finished check as `json` and `ndjson` print it. Members are only ever added; their order is part of it. */
+export interface CheckMembers {
+  /** The member name in the document. */
+  readonly name: string;
+  /** The free text label, or `null` without one. */
+  readonly title: string | null;
+  /** The check kind, as in the document. */
+  readonly kind: CheckKind;
+  /** What this run observed. */
+  readonly condition: Condition;
+  /** One line for people; may be empty. */
+  readonly output: string;
+  /** Further lines; often empty. */
+  readonly detail: string;
+  /** ISO 8601, UTC, with milliseconds. */
+  readonly started_at: string;
+  /** Rounded to a tenth. */
+  readonly duration_ms: number;
+  /** Plain numbers by name; the unit is in the name unless it has none. */
+  readonly metrics: Readonly<Record<string, number>>;
+  /** The plugin's own text after `|`; often empty. */
+  readonly performance_data: string;
+  /** Observations in a row at least as bad as this one; for `ok`: in a row. */
+  readonly occurrences: number;
+  /** How many observations in a row raise the settled condition. */
+  readonly threshold: number;
+  /** The settled condition after this observation. */
+  readonly settled: Condition;
+}
+
+/** The members that `json` and `ndjson` print for a finished check. */
+export function checkMembers(record: RunRecord): CheckMembers {
+  const { result, occurrences, settled } = record;
+  return {
+    name: result.check.name,
+    title: result.check.title ?? null,
+    kind: result.check.kind,
+    condition: result.condition,
+    output: result.output,
+    detail: result.detail,
+    started_at: isoTime(result.startedAtMs),
+    duration_ms: roundedMs(result.durationMs),
+    metrics: finiteOnly(result.metrics),
+    performance_data: result.performanceData,
+    occurrences,
+    threshold: result.check.threshold,
+    settled,
+  };
+}
+
+/** Wall time as ISO 8601 in UTC with milliseconds. */
+export function isoTime(wallMs: number): string {
+  return new Date(wallMs).toISOString();
+}
+
+/** Milliseconds rounded to a tenth. */
+export function roundedMs(durationMs: number): number {
+  return Math.round(durationMs * 10) / 10;
+}
+
+/** JSON has no word for NaN and infinities, and `null` would break the promise of plain numbers. */
+function finiteOnly(metrics: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  return Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value)));
+}

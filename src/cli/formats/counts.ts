@@ -1,0 +1,15 @@
+import { type Condition, CONDITIONS } from "../../domain/condition.ts";
+import type { RunRecord } from "./format.ts";
+
+/** How many checks are in each condition; the members are in the order of badness, mildest first. */
+export type ConditionCounts = Readonly<Record<Condition, number>>;
+
+/** Counts the conditions of finished checks. */
+export function countConditions(records: readonly RunRecord[]): ConditionCounts {
+  const count = (condition: Condition) =>
+    records.filter((record) => record.result.condition === condition).length;
+  return Object.fromEntries(CONDITIONS.map((condition) => [condition, count(condition)])) as Record<
+    Condition,
+    number
+  >;
+}

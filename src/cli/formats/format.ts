@@ -1,0 +1,43 @@
+import type { Condition } from "../../domain/condition.ts";
+import type { Result } from "../../domain/result.ts";
+
+/** One finished check of a run, with what the condition machine makes of it. */
+export interface RunRecord {
+  readonly result: Result;
+  /** Observations in a row at least as bad as this one; for `ok`: in a row. 1 or more. */
+  readonly occurrences: number;
+  /** The settled condition after this observation. */
+  readonly settled: Condition;
+}
+
+/** A finished run of `check --once`. */
+export interface RunSummary {
+  /** The worst condition seen; `ok` when nothing ran. */
+  readonly condition: Condition;
+  /** Wall time, milliseconds since 1970. */
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+  /** In the document's order. */
+  readonly records: readonly RunRecord[];
+  /** Names of checks that had no result when the run was interrupted, in the document's order. */
+  readonly unfinished: readonly string[];
+  /** How many checks of the document are inactive. */
+  readonly inactiveCount: number;
+}
+
+/** What a format may know of where it is written. */
+export interface FormatOptions {
+  readonly colour: boolean;
+  /** Width to keep to; `null` when it is not a terminal. */
+  readonly columns: number | null;
+  /** Whether a condition fails the run, after `--fail-on`. */
+  fails(condition: Condition): boolean;
+}
+
+/** A way to print a run. Texts end with a line feed, or are empty. */
+export interface Format {
+  /** Called as each check finishes. */
+  record(record: RunRecord, options: FormatOptions): string;
+  /** Called once at the end. */
+  summary(summary: RunSummary, options: FormatOptions): string;
+}

@@ -1,0 +1,18 @@
+import { checkMembers, isoTime, roundedMs } from "./check_members.ts";
+import type { Format } from "./format.ts";
+import { jsonText } from "./json_text.ts";
+
+/** One JSON object for the whole run, printed at its end. Members are only ever added. */
+export const jsonFormat: Format = {
+  record: () => "",
+  summary: (summary) => {
+    const run = {
+      condition: summary.condition,
+      started_at: isoTime(summary.startedAtMs),
+      duration_ms: roundedMs(summary.durationMs),
+      checks: summary.records.map(checkMembers),
+      unfinished: summary.unfinished,
+    };
+    return `${jsonText(run, { indent: 2 })}\n`;
+  },
+};

@@ -1,0 +1,23 @@
+import { replaceUnsafe } from "../printable.ts";
+
+/** How a value is laid out as JSON. */
+export interface JsonTextOptions {
+  /** Spaces a level; 0 puts everything on one line. */
+  readonly indent: number;
+}
+
+/**
+ * A value as JSON that is also safe to print: what could act on a terminal, and what some readers take for a
+ * line break (U+0085, U+2028, U+2029), is written as an escape. Parsing gives back the same value.
+ */
+export function jsonText(value: unknown, options: JsonTextOptions): string {
+  // A raw line feed can only be layout here: inside strings JSON escapes it.
+  return replaceUnsafe(
+    JSON.stringify(value, null, options.indent),
+    (character) => character === "\n" ? character : escapeUnits(character),
+  );
+}
+
+function escapeUnits(character: string): string {
+  return character.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+}

@@ -1,0 +1,22 @@
+import { checkMembers, isoTime, roundedMs } from "./check_members.ts";
+import { countConditions } from "./counts.ts";
+import type { Format } from "./format.ts";
+import { jsonText } from "./json_text.ts";
+
+/** One JSON object a line: a `result` for each check as it finishes, and a `summary` at the end. */
+export const ndjsonFormat: Format = {
+  record: (record) => line({ event: "result", ...checkMembers(record) }),
+  summary: (summary) =>
+    line({
+      event: "summary",
+      condition: summary.condition,
+      started_at: isoTime(summary.startedAtMs),
+      duration_ms: roundedMs(summary.durationMs),
+      counts: countConditions(summary.records),
+      unfinished: summary.unfinished,
+    }),
+};
+
+function line(event: object): string {
+  return `${jsonText(event, { indent: 0 })}\n`;
+}

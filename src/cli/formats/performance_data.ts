@@ -1,0 +1,75 @@
+/** One item of performance data. Numbers are kept as the plugin wrote them. */
+export interface PerformanceDatum {
+  /** Without quotes; not empty. */
+  readonly label: string;
+  /** A decimal number, or `U` for unknown. */
+  readonly value: string;
+  /** Unit of measurement, such as `ms`, `%` or `B`; empty for a plain number. */
+  readonly unit: string;
+  /** Warning and critical range, minimum and maximum; empty where not given, none behind the last given one. */
+  readonly limits: readonly string[];
+}
+
+const NUMBER = String.raw`-?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})`;
+const RANGE = String.raw`@?(?:(?:${NUMBER}|~)?:(?:${NUMBER})?|${NUMBER})`;
+
+/**
+ * One item at a position. Every repetition is bounded, so that hostile text costs no more than its length: a
+ * label has 256 characters at most, a unit 16.
+ */
+const ITEM = new RegExp(
+  String.raw`(?:'((?:[^'=]|''){1,256})'|([^\s'=|]{1,256}))=` +
+    String.raw`(U(?![^;\s])|${NUMBER})([^\d\s;,'"=|\p{C}]{0,16})` +
+    String.raw`(?:;(${RANGE})?(?:;(${RANGE})?(?:;(${NUMBER})?(?:;(${NUMBER})?)?)?)?)?;?(?=\s|$)`,
+  "uy",
+);
+
+/**
+ * Reads a plugin's performance data: `'label'=value[UOM];[warn];[crit];[min];[max]`, separated by spaces
+ * (Monitoring Plugins Development Guidelines, "Performance data"). What does not have this form is left out.
+ */
+export function parsePerformanceData(text: string): readonly PerformanceDatum[] {
+  const data: PerformanceDatum[] = [];
+  let position = skip(/\s*/uy, { text, position: 0 });
+  while (position < text.length) {
+    ITEM.lastIndex = position;
+    const match = ITEM.exec(text);
+    if (match === null) {
+      position = skip(/\S*\s*/uy, { text, position });
+      continue;
+    }
+    const [item, quoted, bare = "", value = "", unit = "", ...limits] = match;
+    data.push({
+      label: quoted?.replaceAll("''", "'") ?? bare,
+      value,
+      unit,
+      limits: withoutTrailingEmpty(limits.map((limit) => limit ?? "")),
+    });
+    position = skip(/\s*/uy, { text, position: position + item.length });
+  }
+  return data;
+}
+
+/** Writes an item as the guidelines want it, its label quoted. The label must be printable, without `=` and `|`. */
+export function formatPerformanceDatum(datum: PerformanceDatum): string {
+  return `'${datum.label.replaceAll("'", "''")}'=${
+    [`${datum.value}${datum.unit}`, ...datum.limits].join(";")
+  }`;
+}
+
+/** A number in the only characters that performance data may have: digits, sign and point. */
+export function plainNumber(value: number): string {
+  if (Math.abs(value) >= 1e21) return BigInt(value).toString();
+  const text = Number.isInteger(value) ? value.toFixed(0) : value.toFixed(6).replace(/\.?0+$/, "");
+  return text === "-0" ? "0" : text;
+}
+
+function skip(pattern: RegExp, from: { readonly text: string; readonly position: number }): number {
+  pattern.lastIndex = from.position;
+  pattern.test(from.text);
+  return pattern.lastIndex;
+}
+
+function withoutTrailingEmpty(limits: readonly string[]): readonly string[] {
+  return limits.slice(0, limits.findLastIndex((limit) => limit !== "") + 1);
+}

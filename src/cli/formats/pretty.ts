@@ -1,0 +1,97 @@
+import { type Condition, CONDITIONS } from "../../domain/condition.ts";
+import { type Colours, createColours } from "../colour.ts";
+import { printable, printableBlock } from "../printable.ts";
+import { countConditions } from "./counts.ts";
+import { durationText } from "./duration_text.ts";
+import type { Format, RunRecord, RunSummary } from "./format.ts";
+import { shorten } from "./shorten.ts";
+import { renderTable, type TableRow } from "./table.ts";
+import { NO_RESULT } from "./unfinished.ts";
+import { wrap } from "./wrap.ts";
+
+/** Names of checks without a result that the last line has room for; the table has all of them. */
+const UNFINISHED_NAMES_MAX = 5;
+const UNFINISHED_NAME_LENGTH_MAX = 60;
+/** A terminal that says it is narrower is not believed. */
+const COLUMNS_MIN = 20;
+
+/**
+ * A table for people, mildest condition first so that the worst stands at the end, where the eye is, and a line
+ * that sums up. On a terminal texts wrap within their column, and where that leaves too little room the output
+ * goes below the name; elsewhere nothing is wrapped.
+ */
+export const prettyFormat: Format = {
+  record: () => "",
+  summary: (summary, options) => {
+    const colours = createColours(options.colour);
+    const columns = options.columns === null ? null : Math.max(options.columns, COLUMNS_MIN);
+    const table = renderTable(makeRows(summary, colours), { columns, colours });
+    const line = summaryLine(summary, colours);
+    const end = columns === null ? [line] : wrap(line, columns);
+    return [...table, ...(table.length > 0 ? [""] : []), ...end].map((line) => `${line}\n`).join("");
+  },
+};
+
+/** Mildest condition first, within one in the document's order; what has no result stands before `unknown`. */
+function makeRows(summary: RunSummary, colours: Colours): readonly TableRow[] {
+  return CONDITIONS.flatMap((condition) => [
+    ...(condition === "unknown" ? summary.unfinished.map((name) => unfinishedRow(name, colours)) : []),
+    ...summary.records.filter((record) => record.result.condition === condition)
+      .map((record) => finishedRow(record, colours)),
+  ]);
+}
+
+function finishedRow({ result }: RunRecord, colours: Colours): TableRow {
+  const { check, condition } = result;
+  const name = printable(check.name);
+  const detail = printableBlock(result.detail).trimEnd();
+  return {
+    word: condition.toUpperCase(),
+    paint: conditionPaints(colours)[condition],
+    name: check.title === undefined ? name : `${name} (${printable(check.title)})`,
+    duration: durationText(result.durationMs),
+    output: printable(result.output).trim(),
+    detail: condition === "ok" || detail === "" ? [] : detail.split("\n"),
+  };
+}
+
+function unfinishedRow(name: string, colours: Colours): TableRow {
+  return {
+    word: "-",
+    paint: colours.dim,
+    name: printable(name),
+    duration: "",
+    output: NO_RESULT,
+    detail: [],
+  };
+}
+
+function conditionPaints(colours: Colours): Readonly<Record<Condition, TableRow["paint"]>> {
+  return {
+    ok: colours.green,
+    unknown: colours.bold,
+    warning: colours.yellow,
+    critical: (text) => colours.bold(colours.red(text)),
+  };
+}
+
+/** Such as `3 checks: 2 ok, 1 critical in 1.2 s, 1 inactive`. */
+function summaryLine(summary: RunSummary, colours: Colours): string {
+  const inactive = summary.inactiveCount > 0 ? `, ${summary.inactiveCount} inactive` : "";
+  const total = summary.records.length + summary.unfinished.length;
+  if (total === 0) return `no checks ran${inactive}`;
+  const counts = countConditions(summary.records);
+  const paints = conditionPaints(colours);
+  const parts = CONDITIONS.filter((condition) => counts[condition] > 0)
+    .map((condition) => paints[condition](`${counts[condition]} ${condition}`));
+  if (summary.unfinished.length > 0) parts.push(unfinishedText(summary.unfinished));
+  const checks = total === 1 ? "check" : "checks";
+  return `${total} ${checks}: ${parts.join(", ")} in ${durationText(summary.durationMs)}${inactive}`;
+}
+
+function unfinishedText(names: readonly string[]): string {
+  const shown = names.slice(0, UNFINISHED_NAMES_MAX)
+    .map((name) => shorten(printable(name), UNFINISHED_NAME_LENGTH_MAX));
+  const rest = names.length - shown.length;
+  return `${names.length} without a result (${[...shown, ...(rest > 0 ? [`${rest} more`] : [])].join(", ")})`;
+}

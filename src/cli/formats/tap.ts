@@ -1,0 +1,81 @@
+import type { Result } from "../../domain/result.ts";
+import { printable } from "../printable.ts";
+import { roundedMs } from "./check_members.ts";
+import type { Format, FormatOptions } from "./format.ts";
+import { jsonText } from "./json_text.ts";
+import { shorten } from "./shorten.ts";
+import { NO_RESULT } from "./unfinished.ts";
+
+/** The message is the short form; `output` has all of it. */
+const MESSAGE_LENGTH_MAX = 200;
+
+/**
+ * TAP version 14 (https://testanything.org/tap-version-14-specification.html), printed at the end of the run in
+ * the document's order. It fails exactly what the exit code fails. A check without a result is a `not ok` rather
+ * than `Bail out!`, which would make a harness drop what the others found, and its other test programs too.
+ */
+export const tapFormat: Format = {
+  record: () => "",
+  summary: (summary, options) => {
+    const count = summary.records.length + summary.unfinished.length;
+    const points = [
+      ...summary.records.map(({ result }, index) => finishedPoint(result, index + 1, options)),
+      ...summary.unfinished.map((name, index) => unfinishedPoint(name, summary.records.length + index + 1)),
+    ];
+    const plan = count === 0 ? "1..0 # SKIP no checks ran" : `1..${count}`;
+    return `TAP version 14\n${plan}\n${points.join("")}`;
+  },
+};
+
+function finishedPoint(result: Result, id: number, options: FormatOptions): string {
+  const fails = options.fails(result.condition);
+  const { check } = result;
+  const diagnostics = fails || result.condition !== "ok"
+    ? yamlBlock({
+      message: shorten(result.output, MESSAGE_LENGTH_MAX) || `condition is ${result.condition}`,
+      severity: fails ? "fail" : "comment",
+      condition: result.condition,
+      kind: check.kind,
+      title: check.title,
+      output: result.output,
+      detail: result.detail.trim() === "" ? undefined : result.detail.trimEnd().split(/\r?\n/),
+    })
+    : "";
+  // `time` is no directive of the specification, so harnesses take it for a comment; node-tap reads it.
+  return `${testPoint(check.name, { ok: !fails, id })} # time=${
+    roundedMs(result.durationMs).toFixed(1)
+  }ms\n${diagnostics}`;
+}
+
+function unfinishedPoint(name: string, id: number): string {
+  return `${testPoint(name, { ok: false, id })}\n${yamlBlock({ message: NO_RESULT, severity: "fail" })}`;
+}
+
+function testPoint(name: string, point: { readonly ok: boolean; readonly id: number }): string {
+  const description = describe(name);
+  return `${point.ok ? "ok" : "not ok"} ${point.id}${description === "" ? "" : ` - ${description}`}`;
+}
+
+/** In a description a backslash and a hash are escaped, so that no name can add a directive. */
+function describe(name: string): string {
+  const escaped = printable(name).trim().replaceAll("\\", "\\\\").replaceAll("#", "\\#");
+  // node-tap takes an open brace at the end for the start of a subtest and knows no escape for it.
+  return escaped.endsWith("{") ? `"${escaped}"` : escaped;
+}
+
+/**
+ * A YAML diagnostic block. Values are in the JSON subset of YAML on one line each, several lines are a list of
+ * them: so no text can end the block, and the small YAML readers of TAP harnesses understand it.
+ */
+function yamlBlock(values: Readonly<Record<string, string | readonly string[] | undefined>>): string {
+  const lines = Object.entries(values).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    if (typeof value === "string") return [`${name}: ${yamlString(value)}`];
+    return [`${name}:`, ...value.map((line) => `  - ${yamlString(line)}`)];
+  });
+  return `  ---\n${lines.map((line) => `  ${line}\n`).join("")}  ...\n`;
+}
+
+function yamlString(text: string): string {
+  return jsonText(text.toWellFormed(), { indent: 0 });
+}

@@ -1,0 +1,81 @@
+import { type Command, COMMON_OPTIONS, type OptionSpec } from "./command.ts";
+import { EXIT_CODE_HELP } from "./exit_code.ts";
+
+const WIDTH = 100;
+
+/** The help of the whole program. */
+export function programHelp(commands: readonly Command[]): string {
+  return [
+    "monitor runs the checks of one JSON document and says what is wrong.",
+    "",
+    "Usage: monitor COMMAND [OPTIONS]",
+    "",
+    "Commands:",
+    ...columns(commands.map((command) => [`${command.name} ${command.operands}`.trim(), command.summary])),
+    "",
+    "Options:",
+    ...columns(COMMON_OPTIONS.map(describeOption)),
+    "",
+    "Exit codes:",
+    ...columns(EXIT_CODE_HELP),
+    "",
+    "Examples:",
+    ...columns([
+      ["monitor init", "write a commented starter document"],
+      ["monitor validate", "look for mistakes in it"],
+      ["monitor check --once", "run every check once"],
+    ]),
+    "",
+    'More about a command: "monitor COMMAND --help"',
+    "",
+  ].join("\n");
+}
+
+/** The help of one command. */
+export function commandHelp(command: Command): string {
+  return [
+    ...wrap(command.description, WIDTH),
+    "",
+    `Usage: monitor ${[command.name, "[OPTIONS]", command.operands].filter((part) => part !== "").join(" ")}`,
+    "",
+    "Options:",
+    ...columns([...command.options, ...COMMON_OPTIONS].map(describeOption)),
+    "",
+    "Exit codes:",
+    ...columns(EXIT_CODE_HELP),
+    "",
+    "Examples:",
+    ...columns(command.examples),
+    "",
+  ].join("\n");
+}
+
+function describeOption(option: OptionSpec): readonly [string, string] {
+  const short = option.short === undefined ? "    " : `-${option.short}, `;
+  return [
+    `${short}--${option.name}${option.value === undefined ? "" : ` ${option.value}`}`,
+    option.description,
+  ];
+}
+
+/** Two columns; the second one is wrapped. */
+function columns(rows: readonly (readonly [string, string])[]): readonly string[] {
+  const left = Math.max(...rows.map(([first]) => first.length));
+  return rows.flatMap(([first, second]) =>
+    wrap(second, WIDTH - left - 4).map((line, index) =>
+      `  ${(index === 0 ? first : "").padEnd(left)}  ${line}`
+    )
+  );
+}
+
+function wrap(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}

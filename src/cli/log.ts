@@ -1,0 +1,48 @@
+import type { Clock, TextSink } from "../domain/system.ts";
+import { printable } from "./printable.ts";
+
+/** How much is logged, the quietest first. */
+export const LOG_LEVELS = ["error", "warning", "info", "debug"] as const;
+/** One of {@linkcode LOG_LEVELS}. */
+export type LogLevel = typeof LOG_LEVELS[number];
+
+/** How it is written. */
+export const LOG_FORMATS = ["text", "json"] as const;
+/** One of {@linkcode LOG_FORMATS}. */
+export type LogFormat = typeof LOG_FORMATS[number];
+
+/** Further facts of a log line. */
+export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
+
+/** Writes what the program has to say about itself, a line each. */
+export type Log = Readonly<Record<LogLevel, (message: string, fields?: LogFields) => void>>;
+
+/** Where and how a log is written. */
+export interface LogOptions {
+  readonly sink: TextSink;
+  readonly clock: Pick<Clock, "wallMs">;
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+}
+
+/** Makes a log. In `json`, each line is an object with `time`, `level`, `message` and the fields. */
+export function createLog(options: LogOptions): Log {
+  const { sink, clock, level, format } = options;
+  const writer = (lineLevel: LogLevel) => (message: string, fields: LogFields = {}): void => {
+    if (LOG_LEVELS.indexOf(lineLevel) > LOG_LEVELS.indexOf(level)) return;
+    const time = new Date(clock.wallMs()).toISOString();
+    sink.write(
+      format === "json"
+        ? `${JSON.stringify({ time, level: lineLevel, message, ...fields })}\n`
+        : `${time} ${lineLevel}: ${printable(message)}${textFields(fields)}\n`,
+    );
+  };
+  return { error: writer("error"), warning: writer("warning"), info: writer("info"), debug: writer("debug") };
+}
+
+function textFields(fields: LogFields): string {
+  const parts = Object.entries(fields).map(([name, value]) =>
+    `${name}=${typeof value === "string" && /[\s"=]/.test(value) ? JSON.stringify(value) : String(value)}`
+  );
+  return parts.length === 0 ? "" : ` ${printable(parts.join(" "))}`;
+}

@@ -1,0 +1,43 @@
+import type { Check } from "../domain/check.ts";
+import type { System } from "../domain/system.ts";
+import { printable } from "./printable.ts";
+
+/** A line on stderr that shows how far a run is. */
+export interface Progress {
+  finished(check: Check): void;
+  /** Takes the line away. */
+  end(): void;
+}
+
+const FIRST_SHOWN_AFTER_MS = 1000;
+const SHOWN_EVERY_MS = 200;
+const NAMES_MAX = 3;
+
+/** Shows progress on a terminal once a run has taken longer than a second; elsewhere it does nothing. */
+export function startProgress(checks: readonly Check[], system: Pick<System, "clock" | "stderr">): Progress {
+  const waiting = new Set(checks);
+  if (!system.stderr.isTerminal) return { finished: () => {}, end: () => {} };
+  let isShown = false;
+  const show = (): void => {
+    isShown = true;
+    const width = (system.stderr.columns() ?? 80) - 1;
+    system.stderr.write(`\r\x1b[K${describe(checks.length, waiting).slice(0, width)}`);
+    cancel = system.clock.after(SHOWN_EVERY_MS, show);
+  };
+  let cancel = system.clock.after(FIRST_SHOWN_AFTER_MS, show);
+  return {
+    finished: (check) => void waiting.delete(check),
+    end: () => {
+      cancel();
+      if (isShown) system.stderr.write("\r\x1b[K");
+    },
+  };
+}
+
+function describe(total: number, waiting: ReadonlySet<Check>): string {
+  const names = [...waiting].slice(0, NAMES_MAX).map((check) => printable(check.name));
+  const rest = waiting.size - names.length;
+  return `${total - waiting.size} of ${total} checks done, waiting for ${names.join(", ")}${
+    rest > 0 ? ` and ${rest} more` : ""
+  }`;
+}

@@ -1,0 +1,65 @@
+import { nearest } from "../config/nearest.ts";
+import type { System } from "../domain/system.ts";
+import { parseInvocation, splitCommand } from "./arguments.ts";
+import { type Command, UsageError } from "./command.ts";
+import { COMMANDS } from "./commands.ts";
+import { EXIT } from "./exit_code.ts";
+import { describeFailure } from "./failure.ts";
+import { commandHelp, programHelp } from "./help.ts";
+import { usesColour } from "./terminal.ts";
+import { VERSION } from "./version.ts";
+
+/** Runs the program with its arguments; the answer is the exit code. */
+export async function run(args: readonly string[], system: System): Promise<number> {
+  try {
+    return await dispatch(args, system);
+  } catch (error) {
+    const colour = usesColour(system.stderr, system) && !args.includes("--no-color");
+    const { text, exitCode } = describeFailure(error, { colour });
+    system.stderr.write(text);
+    return exitCode;
+  }
+}
+
+async function dispatch(args: readonly string[], system: System): Promise<number> {
+  const { name, rest } = splitCommand(args, COMMANDS);
+  const wantsHelp = rest.includes("--help") || rest.includes("-h");
+  if (name === null) return answerWithoutCommand(rest, system);
+  if (name === "help") return showHelp(rest[0] ?? null, system);
+  const command = findCommand(name);
+  if (wantsHelp) return showHelp(name, system);
+  const invocation = parseInvocation(command, rest);
+  if (invocation.options.has("version")) return showVersion(system);
+  return await command.run(invocation, system);
+}
+
+function answerWithoutCommand(args: readonly string[], system: System): number {
+  if (args.includes("--help") || args.includes("-h")) return showHelp(null, system);
+  if (args.includes("--version") || args.includes("-V")) return showVersion(system);
+  const [first] = args;
+  if (first !== undefined) {
+    throw new UsageError(`"${first}" stands where a command was expected`, "see: monitor --help");
+  }
+  system.stderr.write(programHelp(COMMANDS));
+  return EXIT.usage;
+}
+
+function findCommand(name: string): Command {
+  const command = COMMANDS.find((candidate) => candidate.name === name);
+  if (command !== undefined) return command;
+  const meant = nearest(name, COMMANDS.map((candidate) => candidate.name));
+  throw new UsageError(
+    `unknown command "${name}"`,
+    meant === undefined ? "see: monitor --help" : `did you mean "monitor ${meant}"?`,
+  );
+}
+
+function showHelp(name: string | null, system: System): number {
+  system.stdout.write(name === null ? programHelp(COMMANDS) : commandHelp(findCommand(name)));
+  return EXIT.ok;
+}
+
+function showVersion(system: System): number {
+  system.stdout.write(`monitor ${VERSION}\n`);
+  return EXIT.ok;
+}

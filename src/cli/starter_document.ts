@@ -1,0 +1,79 @@
+/** What `monitor init` writes: valid and useful as it is on any Unix. A test keeps it so. */
+export const STARTER_DOCUMENT = `// The document of monitor: what to look at, when, and whom to tell.
+//   monitor validate       looks for mistakes in it
+//   monitor check --once   runs every check once
+//   monitor explain        shows every setting and where it comes from
+{
+  // For completion and help in an editor: monitor schema > monitor.schema.json
+  // "$schema": "./monitor.schema.json",
+
+  // Settings for every check that does not give its own.
+  "defaults": {
+    // A problem is reported when it was seen so many times in a row.
+    "threshold": 3,
+    "schedule": {
+      // Whole seconds, or text such as "5 minutes" or "1 hour 30 minutes".
+      "regular_interval": "5 minutes",
+      // Used while something is wrong.
+      "attentive_interval": "1 minute"
+    },
+    "notifications": [
+      { "kind": "console", "parameters": {} }
+      // {
+      //   "kind": "email",
+      //   "parameters": {
+      //     "access": {
+      //       "host": "mail.example.org",
+      //       "port": 587,
+      //       "username": "monitor",
+      //       // A secret is read from the environment or from a file: \${file:/etc/monitor/mail_password}
+      //       "password": "\${env:MAIL_PASSWORD}"
+      //     },
+      //     "sender": "monitor@example.org",
+      //     "receivers": ["admin@example.org"],
+      //     "tags": ["production"]
+      //   }
+      // }
+    ]
+  },
+
+  "checks": {
+    // A program: exit code 0 is ok, 1 warning, 2 critical, 3 unknown. Monitoring plugins work as they are.
+    "disk": {
+      "title": "Root disk",
+      "kind": "script",
+      "parameters": {
+        "path": "sh",
+        "arguments": [
+          "-c",
+          "df -P / | awk 'NR == 2 { used = $5 + 0; print used \\"% of / used|used=\\" used \\"%;80;90\\"; exit used >= 90 ? 2 : used >= 80 }'"
+        ]
+      }
+    },
+
+    // The age of a file: a backup, a log, a heartbeat. A relative path starts at this document's folder.
+    "temporary_files": {
+      "title": "Temporary folder is in use",
+      "kind": "file_timestamp",
+      "parameters": { "path": "/tmp", "warning_age": "30 days", "critical_age": "90 days" }
+    },
+
+    // A request over the network. Remove "active" once the target is yours.
+    "website": {
+      "active": false,
+      "title": "Website",
+      "kind": "http_request",
+      "parameters": {
+        "request": { "target": "https://example.org/" },
+        "response": { "status_code": 200, "body_part": "Example Domain" }
+      }
+    },
+
+    // Always the same: for trying out thresholds and channels.
+    "example": {
+      "kind": "test",
+      "parameters": { "condition": "ok", "output": "this check always says so" }
+    }
+  }
+}
+`;

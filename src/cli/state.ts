@@ -1,0 +1,197 @@
+import { absolutePath } from "../config/source.ts";
+import type { LoadedDocument } from "../config/load.ts";
+import { type Store, StoreError } from "../domain/store.ts";
+import type { System } from "../domain/system.ts";
+import { createMemoryStore } from "../storage/memory_store.ts";
+import { type Invocation, type OptionSpec, optionValue, UsageError } from "./command.ts";
+import { EXIT } from "./exit_code.ts";
+
+/** The option that says where the state is kept. */
+export const STATE_OPTION: OptionSpec = {
+  name: "state",
+  value: "PATH",
+  description:
+    'the file that keeps the state, or none (default: the document\'s "state", else a file named after ' +
+    "the document in $STATE_DIRECTORY, $XDG_STATE_HOME/monitor or ~/.local/state/monitor)",
+};
+
+/** Where the state is. */
+export interface StatePlace {
+  /** Absolute; `null`: nothing is kept. */
+  readonly path: string | null;
+  /** Whether the user or the document named it. One that was not named may turn out unusable. */
+  readonly named: boolean;
+}
+
+/** Thrown when another monitor holds the state. */
+export class StateHeldError extends Error {
+  override readonly name = "StateHeldError";
+}
+
+/** Finds where the state of a document is kept. */
+export async function locateState(
+  invocation: Invocation,
+  document: Pick<LoadedDocument, "source" | "statePath">,
+  system: System,
+): Promise<StatePlace> {
+  const named = optionValue(invocation, "state");
+  if (named === "") throw new UsageError("--state is empty, expected a path or none");
+  if (named === "none") return { path: null, named: true };
+  if (named !== undefined) return { path: absolutePath(named, system.workingFolder), named: true };
+  if (document.statePath !== null) return { path: document.statePath, named: true };
+  const { path } = document.source;
+  const folder = stateFolder(system);
+  if (path === null || folder === null) return { path: null, named: false };
+  return { path: `${folder}/${await stateFileName(await system.files.realPath(path))}`, named: false };
+}
+
+function stateFolder(system: System): string | null {
+  // systemd lists several folders with colons; the first one is ours.
+  const service = system.environment("STATE_DIRECTORY")?.split(":")[0];
+  if (service) return service;
+  const user = system.environment("XDG_STATE_HOME");
+  if (user) return `${user}/monitor`;
+  const home = system.environment("HOME");
+  return home ? `${home}/.local/state/monitor` : null;
+}
+
+/** A name that people recognise, and that no other document has. */
+async function stateFileName(documentPath: string): Promise<string> {
+  const readable = documentPath.split(/[\\/]/).slice(-2).join("-").replaceAll(/[^\w.-]+/g, "_").slice(-80);
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(documentPath));
+  const suffix = [...new Uint8Array(digest).slice(0, 4)].map((byte) => byte.toString(16).padStart(2, "0"))
+    .join("");
+  return `${readable.replace(/^[.-]+/, "")}-${suffix}.sqlite`;
+}
+
+/** A state that this process owns. */
+export interface OwnedState {
+  readonly store: Store;
+  /** Absolute path; `null` when nothing is kept beyond this process. */
+  readonly path: string | null;
+  /** Opens a fresh file in the place of one that turned out damaged. */
+  reopen(error: StoreError): Promise<Store>;
+  close(): Promise<void>;
+}
+
+/** How a state is taken into ownership. */
+export interface OwnOptions {
+  readonly system: System;
+  /** Whether an unusable place is an error even when nobody named it. */
+  readonly required: boolean;
+  /** Told of what is wrong but not the end. */
+  warn(message: string): void;
+}
+
+/**
+ * Takes the lock of a state and opens it.
+ *
+ * @throws {StateHeldError} If another monitor holds it.
+ * @throws {StoreError} If it cannot be used and somebody named it, or it is required.
+ */
+export async function ownState(place: StatePlace, options: OwnOptions): Promise<OwnedState> {
+  const { warn } = options;
+  if (place.path === null) {
+    if (options.required && !place.named) {
+      throw new StoreError(
+        "Cannot keep the state: there is no HOME and no document path to name it after",
+        "other",
+      );
+    }
+    return memoryState();
+  }
+  try {
+    return await openOwned(place.path, options);
+  } catch (error) {
+    const isUsable = error instanceof StoreError && !place.named && !options.required &&
+      error.failure !== "other";
+    if (!isUsable) throw error;
+    warn(`${error.message}; counts are lost when this ends (name another place with --state)`);
+    return memoryState();
+  }
+}
+
+async function openOwned(path: string, { system, warn }: OwnOptions): Promise<OwnedState> {
+  const lock = system.state.lock(`${path}.lock`);
+  if (lock === null) {
+    const holder = system.state.holder(`${path}.lock`);
+    throw new StateHeldError(
+      `Cannot use the state "${path}": another monitor holds it${
+        holder === null ? "" : ` (process ${holder})`
+      }`,
+    );
+  }
+  try {
+    const { openSqliteStore } = await import("../storage/sqlite_store.ts");
+    const open = async (damage?: string): Promise<Store> => {
+      const { store, setAside } = await openSqliteStore(path, {
+        files: system.state.files,
+        userId: system.userId,
+        nowMs: system.clock.wallMs(),
+        access: "own",
+        ...(damage !== undefined && { damage }),
+      });
+      if (setAside !== null) {
+        warn(`${setAside.reason}; it was set aside as "${setAside.path}" and a fresh one begun`);
+      }
+      return store;
+    };
+    let store = await open();
+    return {
+      store,
+      path,
+      reopen: async (error) => {
+        await store.close();
+        return store = await open(error.message);
+      },
+      close: async () => {
+        await store.close();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+function memoryState(): OwnedState {
+  const store = createMemoryStore();
+  return {
+    store,
+    path: null,
+    reopen: () => Promise.resolve(createMemoryStore()),
+    close: () => store.close(),
+  };
+}
+
+/**
+ * Opens a state to read it, beside the monitor that may own it. `null` when nothing was kept yet.
+ *
+ * @throws {StoreError} If it cannot be read.
+ * @throws {UsageError} If there is no place to read from.
+ */
+export async function readState(place: StatePlace, system: System): Promise<Store | null> {
+  if (place.path === null) {
+    throw new UsageError("there is no kept state to read", "name it with --state PATH");
+  }
+  const { openSqliteStore } = await import("../storage/sqlite_store.ts");
+  try {
+    const { store } = await openSqliteStore(place.path, {
+      files: system.state.files,
+      userId: system.userId,
+      nowMs: system.clock.wallMs(),
+      access: "read",
+    });
+    return store;
+  } catch (error) {
+    if (error instanceof StoreError && error.failure === "missing") return null;
+    throw error;
+  }
+}
+
+/** The exit code of an error of the state; `null` for other errors. */
+export function stateExitCode(error: unknown): number | null {
+  if (error instanceof StateHeldError) return EXIT.held;
+  return error instanceof StoreError ? EXIT.input_output : null;
+}

@@ -1,0 +1,91 @@
+import { describeDuration } from "../domain/duration.ts";
+import { parseInterval } from "./interval.ts";
+import { describePath, type DocumentPath } from "./problem.ts";
+import { type Origin, pickSetting } from "./resolve.ts";
+import { isObject, type Schema, type SchemaReader } from "./schema_view.ts";
+import type { JsonObject, JsonValue } from "./syntax.ts";
+
+/** One effective setting of a check. */
+export interface ExplainedSetting {
+  /** Such as `schedule.regular_interval`. */
+  readonly path: string;
+  /** JSON as it is written, with placeholders unresolved and literal passwords hidden. */
+  readonly value: string;
+  readonly origin: Origin;
+}
+
+/** Every effective setting of one check, in the schema's order, with where it comes from. */
+export function explainCheck(
+  document: JsonObject,
+  name: string,
+  reader: SchemaReader,
+): readonly ExplainedSetting[] {
+  const checks = document["checks"];
+  const defaults = document["defaults"];
+  const check = isObject(checks) ? checks[name] : undefined;
+  if (!isObject(check)) return [];
+  const view = reader.at(document, ["checks", name]);
+  const settings: ExplainedSetting[] = [];
+  for (const [member, schema] of view?.members ?? []) {
+    const builtIn = reader.view(schema, undefined).default;
+    const { value, origin } = pickSetting(member, check, {
+      defaults: isObject(defaults) ? defaults : {},
+      builtIn,
+    });
+    if (value !== undefined) {
+      settings.push(...explainValue(value, { schema, origin, path: [member] }, reader));
+    } else if (member in FOLLOWED) {
+      settings.push({ path: member, value: FOLLOWED[member] ?? "", origin: "built-in" });
+    }
+  }
+  return settings;
+}
+
+/** Settings that take another one's value when they are not given. */
+const FOLLOWED: Readonly<Record<string, string>> = {
+  recovery_threshold: "as threshold",
+  "schedule.attentive_interval": "as regular_interval",
+};
+
+interface Place {
+  readonly schema: Schema;
+  readonly origin: Origin;
+  readonly path: DocumentPath;
+}
+
+function* explainValue(value: JsonValue, place: Place, reader: SchemaReader): Generator<ExplainedSetting> {
+  const { schema, origin, path } = place;
+  const view = reader.view(schema, value);
+  if (Array.isArray(value) && view.items !== undefined && value.some((item) => isObject(item))) {
+    for (const [index, item] of value.entries()) {
+      yield* explainValue(item, { schema: view.items, origin, path: [...path, index] }, reader);
+    }
+  } else if (isObject(value) && view.members.size > 0) {
+    for (const [member, memberSchema] of view.members) {
+      const isGiven = member in value;
+      const item = isGiven ? value[member] : reader.view(memberSchema, undefined).default;
+      const next = {
+        schema: memberSchema,
+        origin: isGiven ? origin : "built-in" as const,
+        path: [...path, member],
+      };
+      const followed = FOLLOWED[describePath(next.path)];
+      if (item !== undefined) yield* explainValue(item, next, reader);
+      else if (followed !== undefined) {
+        yield { path: describePath(next.path), value: followed, origin: "built-in" };
+      }
+    }
+  } else {
+    yield { path: describePath(path), value: showValue(value, view.format), origin };
+  }
+}
+
+function showValue(value: JsonValue, format: string | undefined): string {
+  if (format === "secret" && typeof value === "string" && !/^\$\{(env|file):[^}]*\}$/.test(value)) {
+    return "(hidden)";
+  }
+  const text = JSON.stringify(value);
+  if (format !== "interval" || typeof value === "boolean") return text;
+  const interval = parseInterval(typeof value === "number" ? value : String(value));
+  return "ms" in interval ? `${text} (${describeDuration(interval.ms)})` : text;
+}

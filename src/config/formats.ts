@@ -1,0 +1,141 @@
+import { INTERVAL_FORMS, parseInterval } from "./interval.ts";
+import { type DocumentPath, type Problem, quote } from "./problem.ts";
+import { childOf, isObject, type Schema, type SchemaReader } from "./schema_view.ts";
+import type { JsonValue } from "./syntax.ts";
+
+/** A value whose schema names a format. */
+export interface FormattedValue {
+  readonly path: DocumentPath;
+  readonly format: string;
+  readonly value: string | number;
+  /** As it stands in the document, with its placeholders; messages show this. */
+  readonly written: string | number;
+}
+
+/** A document with its placeholders replaced, and as it is written. */
+export interface FormattedDocument {
+  readonly value: JsonValue;
+  readonly written: JsonValue;
+  readonly reader: SchemaReader;
+}
+
+/**
+ * Visits every value of a document that has a format, in the document's order. Goes on where the structure is
+ * wrong, as far as the schema knows.
+ */
+export function visitFormattedValues(
+  { value, written, reader }: FormattedDocument,
+  visit: (item: FormattedValue) => void,
+): void {
+  const path: (string | number)[] = [];
+  const walk = (here: JsonValue, shown: JsonValue | undefined, schema: Schema): void => {
+    const view = reader.view(schema, here);
+    const walkChild = (
+      segment: string | number,
+      child: JsonValue | undefined,
+      childSchema: Schema | undefined,
+    ) => {
+      if (child === undefined || childSchema === undefined) return;
+      path.push(segment);
+      walk(child, childOf(shown, segment), childSchema);
+      path.pop();
+    };
+    if (Array.isArray(here)) {
+      for (let index = 0; index < here.length; index++) walkChild(index, here[index], view.items);
+    } else if (isObject(here)) {
+      for (const name of Object.keys(here)) {
+        walkChild(name, here[name], view.members.get(name) ?? view.otherMembers);
+      }
+    } else if (view.format !== undefined && isFormattable(here)) {
+      visit({
+        path: [...path],
+        format: view.format,
+        value: here,
+        written: isFormattable(shown) ? shown : here,
+      });
+    }
+  };
+  walk(value, written, reader.root);
+}
+
+function isFormattable(value: JsonValue | undefined): value is string | number {
+  return typeof value === "string" || typeof value === "number";
+}
+
+/** Holds a value to its format. What the message shows of it is only what stands in the document. */
+export function findFormatProblem(item: FormattedValue): Problem | null {
+  const check = FORMAT_CHECKS[item.format];
+  const problem = check?.(item) ?? null;
+  return problem === null ? null : { path: item.path, ...problem };
+}
+
+type FormatCheck = (item: FormattedValue) => Pick<Problem, "message" | "hint"> | null;
+
+/** What each format of `schemas/source.json` asks for. A text never holds a NUL: the system could not take it. */
+const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
+  interval: checkInterval,
+  url: checkUrl,
+  address: checkAddress,
+  host: checkHost,
+  path: checkText,
+  program: checkText,
+  argument: checkText,
+  variable: checkText,
+};
+
+function checkInterval({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
+  // Numbers below 1 and fractions are the schema's business.
+  if (typeof value === "number" && (value < 1 || !Number.isInteger(value))) return null;
+  const interval = parseInterval(value);
+  if ("ms" in interval) return null;
+  // What exactly is wrong would quote from a secret.
+  const problem = value === written ? interval.problem : "holds no interval";
+  return { message: `${quote(written)} ${problem}, expected ${INTERVAL_FORMS}` };
+}
+
+function checkUrl({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
+  const text = String(value);
+  const url = URL.parse(text);
+  const isWeb = url !== null && (url.protocol === "http:" || url.protocol === "https:");
+  if (isWeb && /^https?:\/\//i.test(text.trim())) return null;
+  const expected = "expected one that begins with http:// or https://";
+  if (/^[\w.-]+(:\d+)?(\/|$)/.test(text)) {
+    return {
+      message: `the address ${quote(written)} has no scheme, ${expected}`,
+      hint: `did you mean ${quote(`https://${written}`)}?`,
+    };
+  }
+  if (url !== null && !isWeb && value === written) {
+    return { message: `the address ${quote(written)} has the scheme "${url.protocol}", ${expected}` };
+  }
+  return { message: `${quote(written)} is not an address, expected one such as https://example.org/health` };
+}
+
+/** One mailbox as RFC 5321 writes it, without quoting: what mail servers take everywhere. */
+const ADDRESS = /^[^\s@<>()[\],;:\\"\p{Cc}]+@[^\s@<>(),;\\"\p{Cc}]+$/u;
+
+function checkAddress({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
+  if (ADDRESS.test(String(value))) return null;
+  return { message: `${quote(written)} is not a mail address, expected one such as admin@example.org` };
+}
+
+function checkHost({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
+  const text = String(value);
+  // An empty one is the schema's business.
+  if (text === "") return null;
+  if (/^[^:]*:\d*$/.test(text)) {
+    return {
+      message: `${quote(written)} holds a port, expected the host alone`,
+      hint: 'the port goes into "port"',
+    };
+  }
+  if (/^[^\s/@?#\p{Cc}]+$/u.test(text)) return null;
+  return {
+    message: `${quote(written)} is not a host, expected a name or an address without scheme and path`,
+  };
+}
+
+function checkText({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
+  if (!String(value).includes("\0")) return null;
+  return { message: `${quote(written)} holds a NUL character, which no path, argument or variable can` };
+}

@@ -1,0 +1,52 @@
+import type { System } from "../domain/system.ts";
+import { ConfigError } from "./problem.ts";
+import type { DocumentLocation } from "./source.ts";
+
+const FILE_NAMES = ["monitor.jsonc", "monitor.json"];
+
+/**
+ * Finds the document: the one that is named, else `$MONITOR_CONFIG`, else the first that exists in the working
+ * directory, the user's configuration folder and `/etc/monitor`.
+ *
+ * @throws {ConfigError} If none is named and none exists.
+ * @throws {Deno.errors.NotCapable} If none is found where looking is allowed, and somewhere it is not.
+ */
+export async function locateDocument(named: string | undefined, system: System): Promise<DocumentLocation> {
+  const path = named ?? (system.environment("MONITOR_CONFIG") || undefined);
+  if (path !== undefined) return { path, named: true };
+  const candidates = candidatePaths(system);
+  let denied: Error | undefined;
+  for (const candidate of candidates) {
+    const answer = await look(candidate, system);
+    if (answer === "found") return { path: candidate, named: false };
+    if (answer instanceof Error) denied ??= answer;
+  }
+  if (denied !== undefined) throw denied;
+  throw new ConfigError(`Cannot find a config: looked for ${candidates.join(", ")}`, {
+    hint: "name one with --config PATH, or make one with: monitor init",
+  });
+}
+
+function candidatePaths(system: System): readonly string[] {
+  const home = system.environment("HOME");
+  const named = system.environment("XDG_CONFIG_HOME");
+  // The XDG base directory specification: a relative path is to be ignored.
+  const userFolder = named?.startsWith("/") ? named : home ? `${home}/.config` : undefined;
+  const folders = [".", ...(userFolder === undefined ? [] : [`${userFolder}/monitor`]), "/etc/monitor"];
+  return folders.flatMap((folder) => FILE_NAMES.map((name) => `${folder}/${name}`));
+}
+
+/** Whether a file is there; an error when the runtime's permissions forbid to look. */
+async function look(path: string, system: System): Promise<"found" | "missing" | Error> {
+  try {
+    await system.files.stat(path);
+    return "found";
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) return error;
+    // A folder that may not be looked into holds no document for us; anything else is told when it is read.
+    const isMissing = error instanceof Deno.errors.NotFound ||
+      error instanceof Deno.errors.PermissionDenied ||
+      error instanceof Deno.errors.NotADirectory;
+    return isMissing ? "missing" : "found";
+  }
+}

@@ -1,0 +1,28 @@
+import { distance } from "fastest-levenshtein";
+
+/**
+ * The candidate nearest to a misspelt word, if one is near enough to be meant: a few letters off, longer by a word
+ * (`status` for `status_code`), or shortened (`args` for `arguments`).
+ */
+export function nearest(word: string, candidates: readonly string[]): string | undefined {
+  let best: string | undefined;
+  let bestDistance = (word.length <= 3 ? 1 : Math.max(2, Math.floor(word.length / 3))) + 1;
+  for (const candidate of candidates) {
+    const found = distance(word.toLowerCase(), candidate.toLowerCase());
+    if (found < bestDistance) [best, bestDistance] = [candidate, found];
+  }
+  if (best !== undefined || word.length < 3) return best;
+  return candidates.find((candidate) => candidate.toLowerCase().includes(word.toLowerCase())) ??
+    candidates.find((candidate) => isShortened(word.toLowerCase(), candidate.toLowerCase()));
+}
+
+/** Whether a word begins like the whole and leaves letters out behind that. */
+function isShortened(word: string, whole: string): boolean {
+  if (word.charAt(0) !== whole.charAt(0)) return false;
+  let from = 0;
+  for (const letter of word) {
+    from = whole.indexOf(letter, from) + 1;
+    if (from === 0) return false;
+  }
+  return true;
+}

@@ -1,0 +1,218 @@
+import type { Files, System } from "../domain/system.ts";
+import { type DocumentPath, type Problem, quote } from "./problem.ts";
+import { absolutePath } from "./source.ts";
+import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
+
+/** A string of the document that holds a placeholder. */
+export interface Substitution {
+  readonly path: DocumentPath;
+  /** As the program uses it; `null` when a placeholder in it has no value, or none was looked for. */
+  readonly resolved: string | null;
+  /** The placeholders' values, with where in `resolved` each begins. */
+  readonly parts: readonly { readonly value: string; readonly start: number }[];
+}
+
+/** What {@linkcode substitute} needs of the machine. */
+export interface PlaceholderOptions {
+  readonly environment: System["environment"];
+  readonly mayReadEnvironment: System["mayReadEnvironment"];
+  readonly files: Files;
+  /** Relative `${file:…}` paths start here. */
+  readonly folder: string;
+  /** Whether the placeholders stay as they are; `$${` becomes `${` all the same. */
+  readonly withoutSecrets: boolean;
+}
+
+/** A document with its placeholders replaced. */
+export interface Substituted {
+  /** A copy as far as it differs; the rest is shared with the document. Unresolved strings stay as written. */
+  readonly value: JsonValue;
+  readonly substitutions: readonly Substitution[];
+  readonly problems: readonly Problem[];
+}
+
+/** The largest secret file that is read, in bytes: what is larger is no secret but a mistake. */
+export const SECRET_BYTES_MAX = 1024 * 1024;
+
+/** An escaped `${`, or a placeholder with its kind and name. */
+const PLACEHOLDER = /\$\$\{|\$\{(env|file):([^}]*)\}/g;
+
+/** Whether a string as it is written takes something from the environment or from a file. */
+export function holdsSecret(written: JsonValue | undefined): boolean {
+  if (typeof written !== "string" || !written.includes("${")) return false;
+  for (const [, kind] of written.matchAll(PLACEHOLDER)) if (kind !== undefined) return true;
+  return false;
+}
+
+/**
+ * Replaces `${env:NAME}` and `${file:/path}` in every string of a document, and `$${` by `${`. Nothing else that
+ * looks like a placeholder is touched, and no member's name.
+ *
+ * @throws {Deno.errors.NotCapable} If a variable or a file may not be read.
+ */
+export async function substitute(document: JsonValue, options: PlaceholderOptions): Promise<Substituted> {
+  const found = findPlaceholders(document);
+  const substitutions: Substitution[] = [];
+  const problems: Problem[] = [];
+  const texts: { readonly path: DocumentPath; readonly text: string }[] = [];
+  const resolver = createResolver(options);
+  for (const { path, text } of found) {
+    const { resolved, parts, mistakes } = await resolveText(text, resolver);
+    texts.push({ path, text: resolved ?? text });
+    substitutions.push({ path, resolved, parts });
+    for (const mistake of mistakes) problems.push({ path, ...mistake });
+  }
+  return { value: replaceTexts(document, texts), substitutions, problems };
+}
+
+type Answer =
+  | { readonly value: string }
+  | { readonly mistake: Pick<Problem, "message" | "hint"> }
+  /** Left as it is. */
+  | null;
+
+type Resolver = (kind: string, name: string) => Answer | Promise<Answer>;
+
+interface ResolvedText extends Pick<Substitution, "resolved" | "parts"> {
+  readonly mistakes: readonly Pick<Problem, "message" | "hint">[];
+}
+
+async function resolveText(text: string, resolve: Resolver): Promise<ResolvedText> {
+  const mistakes: Pick<Problem, "message" | "hint">[] = [];
+  const parts: { value: string; start: number }[] = [];
+  let isWhole = true;
+  let resolved = "";
+  let end = 0;
+  for (const match of text.matchAll(PLACEHOLDER)) {
+    const [whole, kind, name = ""] = match;
+    resolved += text.slice(end, match.index);
+    end = match.index + whole.length;
+    if (kind === undefined) {
+      resolved += "${";
+      continue;
+    }
+    const answer = await resolve(kind, name);
+    if (answer !== null && "value" in answer) {
+      parts.push({ value: answer.value, start: resolved.length });
+      resolved += answer.value;
+    } else {
+      isWhole = false;
+      if (answer !== null) mistakes.push(answer.mistake);
+    }
+  }
+  return isWhole
+    ? { resolved: resolved + text.slice(end), parts, mistakes }
+    : { resolved: null, parts: [], mistakes };
+}
+
+function createResolver(options: PlaceholderOptions): Resolver {
+  if (options.withoutSecrets) return () => null;
+  // A file is read once, however often it is named.
+  const files = new Map<string, Promise<Answer>>();
+  return (kind, name) => {
+    if (kind === "env") return readVariable(name, options);
+    let answer = files.get(name);
+    if (answer === undefined) files.set(name, answer = readSecretFile(name, options));
+    return answer;
+  };
+}
+
+const WITHOUT_SECRETS_HINT =
+  "to look at the document where its secrets are not: monitor validate --without-secrets";
+
+function readVariable(name: string, options: PlaceholderOptions): Answer {
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+    const message = `${quote(`\${env:${name}}`)} names no variable, expected letters, digits and _`;
+    return { mistake: { message } };
+  }
+  if (!options.mayReadEnvironment(name)) {
+    throw new Deno.errors.NotCapable(
+      `Requires env access to "${name}", run again with the --allow-env=${name} flag`,
+    );
+  }
+  const value = options.environment(name);
+  if (value !== undefined) return { value };
+  const message = `the environment variable ${quote(name)} is not set`;
+  return { mistake: { message, hint: WITHOUT_SECRETS_HINT } };
+}
+
+async function readSecretFile(name: string, options: PlaceholderOptions): Promise<Answer> {
+  if (name === "") return { mistake: { message: '"${file:}" names no file, expected a path' } };
+  try {
+    const path = absolutePath(name, options.folder);
+    const { kind, sizeBytes } = await options.files.stat(path);
+    if (kind === "folder") return unreadable(name, "it is a folder, not a file");
+    if (sizeBytes > SECRET_BYTES_MAX) {
+      return unreadable(name, `it has ${sizeBytes} bytes, and at most ${SECRET_BYTES_MAX} are accepted`);
+    }
+    const bytes = await options.files.read(path);
+    return { value: new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/\r?\n$/, "") };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    return unreadable(name, reasonOf(error));
+  }
+}
+
+function unreadable(name: string, reason: string): Answer {
+  const message = `the file ${quote(name)} cannot be read: ${reason}`;
+  return { mistake: { message, hint: WITHOUT_SECRETS_HINT } };
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "it does not exist";
+  if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
+  if (error instanceof TypeError) return "it is not UTF-8";
+  return error instanceof Error ? error.message : String(error);
+}
+
+interface PlaceholderText {
+  readonly path: DocumentPath;
+  readonly text: string;
+}
+
+/** Every string of a document with something to replace. */
+function findPlaceholders(document: JsonValue): readonly PlaceholderText[] {
+  const found: PlaceholderText[] = [];
+  const path: (string | number)[] = [];
+  const walk = (value: JsonValue): void => {
+    if (typeof value === "string") {
+      if (value.includes("${") && value.search(PLACEHOLDER) >= 0) {
+        found.push({ path: [...path], text: value });
+      }
+    } else if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) {
+        path.push(index);
+        walk(item);
+        path.pop();
+      }
+    } else if (typeof value === "object" && value !== null) {
+      for (const name of Object.keys(value)) {
+        path.push(name);
+        walk(value[name] ?? null);
+        path.pop();
+      }
+    }
+  };
+  walk(document);
+  return found;
+}
+
+/** A document with other strings at some places: only the objects and lists on the way there are copied. */
+function replaceTexts(document: JsonValue, texts: readonly PlaceholderText[]): JsonValue {
+  const copies = new Set<JsonValue>();
+  const put = (value: JsonValue, [segment, ...rest]: DocumentPath, text: string): JsonValue => {
+    if (segment === undefined || typeof value !== "object" || value === null) return text;
+    const copy = copies.has(value) ? value : copyOf(value);
+    copies.add(copy);
+    if (Array.isArray(copy)) copy[Number(segment)] = put(copy[Number(segment)] ?? null, rest, text);
+    else copy[segment] = put(copy[segment] ?? null, rest, text);
+    return copy;
+  };
+  return texts.reduce((value, { path, text }) => put(value, path, text), document);
+}
+
+function copyOf(value: Container): Container {
+  return Array.isArray(value) ? [...value] : Object.assign(createObject(), value);
+}
+
+type Container = JsonValue[] | JsonObject;

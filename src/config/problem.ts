@@ -1,0 +1,97 @@
+import type { Source } from "./source.ts";
+
+/** Where in the document something is: member names and array indexes from the top on. */
+export type DocumentPath = readonly (string | number)[];
+
+/** A mistake in a document, or what deserves a warning, at its place. */
+export interface Problem {
+  readonly path: DocumentPath;
+  /** What is wrong and what is accepted; no final period. */
+  readonly message: string;
+  /** Which part of the member is meant. @default "value" */
+  readonly at?: "name" | "value";
+  /** The place itself, where there is no member to name: characters from the start of the text. */
+  readonly offset?: number;
+  /** What to do next, where the message alone does not tell. */
+  readonly hint?: string;
+}
+
+/** A problem with its place in the text. */
+export interface PlacedProblem {
+  readonly path: string;
+  readonly message: string;
+  readonly hint: string | null;
+  /** From 1. */
+  readonly line: number;
+  /** From 1, in UTF-16 code units as editors count. */
+  readonly column: number;
+  /** Characters from the start of the text. */
+  readonly offset: number;
+}
+
+/** Thrown when a document cannot be used; carries every mistake that was found, in the text's order. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  /** Empty when the document could not even be read; then the message says why. */
+  readonly problems: readonly PlacedProblem[];
+  /** The text the problems are in; `null` when it could not be read. */
+  readonly source: Source | null;
+  readonly hint: string | null;
+
+  constructor(
+    message: string,
+    options: {
+      readonly problems?: readonly PlacedProblem[];
+      readonly source?: Source;
+      readonly hint?: string;
+      readonly cause?: unknown;
+    } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.problems = options.problems ?? [];
+    this.source = options.source ?? null;
+    this.hint = options.hint ?? null;
+  }
+}
+
+/**
+ * Joins the problems that several stages found, the earliest stage first. What a later stage says of a value that
+ * an earlier one refused already is a consequence, and left out.
+ */
+export function joinProblems(stages: readonly (readonly Problem[])[]): readonly Problem[] {
+  const joined: Problem[] = [];
+  const refused = new Set<string>();
+  for (const stage of stages) {
+    joined.push(
+      ...stage.filter((problem) => refused.size === 0 || !refused.has(JSON.stringify(problem.path))),
+    );
+    for (const { path, at = "value", offset } of stage) {
+      if (at === "value" && offset === undefined) refused.add(JSON.stringify(path));
+    }
+  }
+  return joined;
+}
+
+const PLAIN_NAME = /^[A-Za-z_$][\w$-]*$/;
+
+/** A path as people write it: `checks.web.parameters`, `checks["my site"].notifications[0]`; empty at the top. */
+export function describePath(path: DocumentPath): string {
+  let text = "";
+  for (const segment of path) {
+    if (typeof segment === "number") text += `[${segment}]`;
+    else if (!PLAIN_NAME.test(segment)) text += `[${quote(segment)}]`;
+    else text += text === "" ? segment : `.${segment}`;
+  }
+  return text;
+}
+
+const QUOTED_LENGTH_MAX = 80;
+
+/** A value of the document as it is shown in a message: JSON, on one line, shortened. */
+export function quote(value: unknown): string {
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object" && value !== null) return "an object";
+  if (typeof value !== "string") return String(value);
+  const short = value.length > QUOTED_LENGTH_MAX ? `${value.slice(0, QUOTED_LENGTH_MAX)}…` : value;
+  return JSON.stringify(short.toWellFormed());
+}

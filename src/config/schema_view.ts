@@ -1,0 +1,177 @@
+import type { DocumentPath } from "./problem.ts";
+import type { JsonObject, JsonValue } from "./syntax.ts";
+
+/** The keywords of JSON Schema (2020-12) that our schemas use; a test holds them to these. */
+export interface Schema {
+  /** At the top only; for editors. */
+  readonly $schema?: string;
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, Schema>>;
+  readonly title?: string;
+  readonly description?: string;
+  readonly type?: string | readonly string[];
+  readonly format?: string;
+  readonly default?: JsonValue;
+  /** For editors. */
+  readonly examples?: readonly JsonValue[];
+  readonly enum?: readonly JsonValue[];
+  readonly const?: JsonValue;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | Schema;
+  readonly propertyNames?: Schema;
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly minItems?: number;
+  readonly items?: Schema;
+  /** Only entries that give one kind its parameters: `{ "if": { "properties": { "kind": { "const": … } } }, "then": … }`. */
+  readonly allOf?: readonly Schema[];
+  readonly if?: Schema;
+  readonly then?: Schema;
+  /** Our own keyword: a sentence for a name or value that is refused for a reason worth telling. */
+  readonly "x-notes"?: Readonly<Record<string, string>>;
+}
+
+/** What a schema says of one place, after `$ref` and the branch of the value's kind. */
+export interface SchemaView {
+  readonly description: string | undefined;
+  readonly types: readonly string[];
+  readonly format: string | undefined;
+  readonly default: JsonValue | undefined;
+  readonly enum: readonly JsonValue[] | undefined;
+  readonly minimum: number | undefined;
+  readonly maximum: number | undefined;
+  readonly required: readonly string[];
+  readonly members: ReadonlyMap<string, Schema>;
+  /** The schema of members with free names; `undefined` where there are none. */
+  readonly otherMembers: Schema | undefined;
+  readonly items: Schema | undefined;
+  /** What the free names must be, in words; `undefined` where any will do. */
+  readonly names: string | undefined;
+  /** Sentences for names or values that are refused for a reason worth telling. */
+  readonly notes: Readonly<Record<string, string>> | undefined;
+}
+
+/** Reads a schema along a value. */
+export interface SchemaReader {
+  readonly root: Schema;
+  view(schema: Schema, value: JsonValue | undefined): SchemaView;
+  /** What the schema says of a place in a document; `undefined` where it says nothing. */
+  at(document: JsonValue, path: DocumentPath): SchemaView | undefined;
+}
+
+/** Makes a reader; views are kept, so that a document with many checks costs no more for each. */
+export function createSchemaReader(root: Schema): SchemaReader {
+  const views = new WeakMap<Schema, KeptViews>();
+
+  const view = (schema: Schema, value: JsonValue | undefined): SchemaView => {
+    let kept = views.get(schema);
+    if (kept === undefined) views.set(schema, kept = keepViews(schema, root));
+    if (kept.only !== null) return kept.only;
+    const kind = kindOf(value);
+    let found = kept.byKind.get(kind);
+    if (found === undefined) kept.byKind.set(kind, found = merge(collect(schema, kind, root)));
+    return found;
+  };
+
+  const at = (document: JsonValue, path: DocumentPath): SchemaView | undefined => {
+    let value: JsonValue | undefined = document;
+    let here = view(root, value);
+    for (const segment of path) {
+      const next: Schema | undefined = typeof segment === "number"
+        ? here.items
+        : here.members.get(segment) ?? here.otherMembers;
+      if (next === undefined) return undefined;
+      value = childOf(value, segment);
+      here = view(next, value);
+    }
+    return here;
+  };
+
+  return { root, view, at };
+}
+
+interface KeptViews {
+  /** The view of a schema that has no branches. */
+  readonly only: SchemaView | null;
+  readonly byKind: Map<string, SchemaView>;
+}
+
+function keepViews(schema: Schema, root: Schema): KeptViews {
+  const parts = collect(schema, "", root);
+  const hasBranches = parts.some((part) => part.allOf?.some((branch) => branch.if !== undefined));
+  return { only: hasBranches ? null : merge(parts), byKind: new Map() };
+}
+
+/** The value at a path; `undefined` where there is none. */
+export function valueAt(document: JsonValue, path: DocumentPath): JsonValue | undefined {
+  let value: JsonValue | undefined = document;
+  for (const segment of path) value = childOf(value, segment);
+  return value;
+}
+
+/** The member or element of a value; `undefined` where there is none. */
+export function childOf(value: JsonValue | undefined, segment: string | number): JsonValue | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  return Array.isArray(value) ? value[Number(segment)] : value[segment];
+}
+
+/** Tells an object from other values. */
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function kindOf(value: JsonValue | undefined): string {
+  return isObject(value) && typeof value["kind"] === "string" ? value["kind"] : "";
+}
+
+/** All the schemas that speak of a place, the most special one first. */
+function collect(schema: Schema, kind: string, root: Schema): Schema[] {
+  const found: Schema[] = [schema];
+  for (const branch of schema.allOf ?? []) {
+    if (branch.if === undefined) found.push(...collect(branch, kind, root));
+    else if (branch.if.properties?.["kind"]?.const === kind && branch.then !== undefined) {
+      found.push(...collect(branch.then, kind, root));
+    }
+  }
+  if (schema.$ref !== undefined) found.push(...collect(lookUp(schema.$ref, root), kind, root));
+  return found;
+}
+
+function lookUp(reference: string, root: Schema): Schema {
+  const name = /^#\/\$defs\/(\w+)$/.exec(reference)?.[1] ?? "";
+  const target = root.$defs?.[name];
+  if (target === undefined) throw new Error(`The schema has no "${reference}"`);
+  return target;
+}
+
+function merge(schemas: readonly Schema[]): SchemaView {
+  const first = <K extends keyof Schema>(keyword: K): Schema[K] | undefined =>
+    schemas.find((schema) => schema[keyword] !== undefined)?.[keyword];
+  const members = new Map<string, Schema>();
+  for (const schema of schemas) {
+    for (const [name, member] of Object.entries(schema.properties ?? {})) {
+      const earlier = members.get(name);
+      members.set(name, earlier === undefined ? member : { allOf: [member, earlier] });
+    }
+  }
+  const type = first("type");
+  const other = first("additionalProperties");
+  return {
+    description: first("description"),
+    types: type === undefined ? [] : typeof type === "string" ? [type] : type,
+    format: first("format"),
+    default: first("default"),
+    enum: first("enum"),
+    minimum: first("minimum"),
+    maximum: first("maximum"),
+    required: schemas.flatMap((schema) => schema.required ?? []),
+    members,
+    otherMembers: typeof other === "object" ? other : undefined,
+    items: first("items"),
+    names: first("propertyNames")?.description,
+    notes: first("x-notes"),
+  };
+}

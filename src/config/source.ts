@@ -1,0 +1,175 @@
+import type { Files, System } from "../domain/system.ts";
+import { positionOf } from "./positions.ts";
+import { ConfigError, quote } from "./problem.ts";
+
+/** A document's text and where it came from. */
+export interface Source {
+  /** How messages name it: the path as it was given, or `<stdin>`. */
+  readonly label: string;
+  /** Absolute path; `null` for standard input. */
+  readonly path: string | null;
+  /** The folder that relative paths start from, absolute. */
+  readonly folder: string;
+  readonly text: string;
+  /** Permission bits of the file; `null` where there are none. */
+  readonly mode: number | null;
+}
+
+/** A place to read a document from. */
+export interface DocumentLocation {
+  /** A path, or `-` for standard input. */
+  readonly path: string;
+  /** Whether the user named it. One that was only found must belong to the user or to root. */
+  readonly named: boolean;
+}
+
+/** The largest document that is read, in bytes. */
+export const DOCUMENT_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Reads and decodes a document.
+ *
+ * @throws {ConfigError} If it cannot be read, is not UTF-8, or is not to be trusted.
+ * @throws {Deno.errors.NotCapable} If it may not be read.
+ */
+export async function readSource(location: DocumentLocation, system: System): Promise<Source> {
+  if (location.path === "-") {
+    const label = "<stdin>";
+    const place = { label, path: null, folder: system.workingFolder, mode: null };
+    return { ...place, text: decode(await system.readStdin(), place) };
+  }
+  const path = absolutePath(location.path, system.workingFolder);
+  const { bytes, mode, ownerId } = await readFile(path, location.path, system.files);
+  if (!location.named) refuseStranger(location.path, ownerId, system.userId);
+  const place = { label: location.path, path, folder: parentFolder(path), mode };
+  return { ...place, text: decode(bytes, place) };
+}
+
+/**
+ * A path made absolute; `.` and `..` are left to the system. The folder tells whether the paths are those of
+ * Windows, where a backslash separates too.
+ */
+export function absolutePath(path: string, folder: string): string {
+  if (path.startsWith("/")) return path;
+  if (isWindowsPath(folder) && (/^[A-Za-z]:[\\/]/.test(path) || path.startsWith("\\"))) return path;
+  const plain = path.startsWith("./") ? path.slice(2) : path;
+  return folder.endsWith("/") || folder.endsWith("\\") ? folder + plain : `${folder}/${plain}`;
+}
+
+function isWindowsPath(path: string): boolean {
+  return !path.startsWith("/");
+}
+
+/** The folder of a file with an absolute path. */
+function parentFolder(path: string): string {
+  const end = Math.max(path.lastIndexOf("/"), isWindowsPath(path) ? path.lastIndexOf("\\") : -1);
+  const folder = path.slice(0, end);
+  return folder === "" || /^[A-Za-z]:$/.test(folder) ? path.slice(0, end + 1) : folder;
+}
+
+function refuseStranger(label: string, ownerId: number | null, userId: number | null): void {
+  if (ownerId === null || ownerId === 0 || ownerId === userId) return;
+  if (userId === null) {
+    throw new Deno.errors.NotCapable(
+      `Requires sys access to "uid" to tell whose config ${
+        quote(label)
+      } is, run again with the --allow-sys=uid flag`,
+    );
+  }
+  throw new ConfigError(
+    `Cannot use config "${label}": it was found, not named, and belongs to another user (id ${ownerId})`,
+    { hint: `name it if you trust it: --config ${label}` },
+  );
+}
+
+interface DocumentFile {
+  readonly bytes: Uint8Array;
+  readonly mode: number | null;
+  readonly ownerId: number | null;
+}
+
+async function readFile(path: string, label: string, files: Files): Promise<DocumentFile> {
+  try {
+    const facts = await files.stat(path);
+    if (facts.kind === "folder") {
+      throw new ConfigError(`Cannot read config "${label}": it is a folder, not a file`);
+    }
+    refuseTooLarge(facts.sizeBytes, label);
+    return { bytes: await files.read(path), mode: facts.mode, ownerId: facts.ownerId };
+  } catch (error) {
+    if (error instanceof ConfigError || error instanceof Deno.errors.NotCapable) throw error;
+    throw new ConfigError(`Cannot read config "${label}": ${reasonOf(error)}`, {
+      cause: error,
+      ...(error instanceof Deno.errors.NotFound && { hint: "make one with: monitor init" }),
+    });
+  }
+}
+
+function refuseTooLarge(sizeBytes: number, label: string): void {
+  if (sizeBytes <= DOCUMENT_BYTES_MAX) return;
+  throw new ConfigError(
+    `Cannot read config "${label}": it has ${sizeBytes} bytes, and at most ${DOCUMENT_BYTES_MAX} are accepted`,
+  );
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "file does not exist";
+  if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
+  if (error instanceof Deno.errors.NotADirectory) return "a folder on the way to it is a file";
+  if (error instanceof Deno.errors.FilesystemLoop) return "its symbolic links lead in a circle";
+  return error instanceof Error ? error.message : String(error);
+}
+
+function decode(bytes: Uint8Array, place: Omit<Source, "text">): string {
+  refuseTooLarge(bytes.length, place.label);
+  refuseUtf16(bytes, place);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw invalidUtf8(bytes, place);
+  }
+}
+
+/** A document begins with a character of ASCII: half of its first two bytes is zero in UTF-16. */
+function refuseUtf16(bytes: Uint8Array, { label, path }: Omit<Source, "text">): void {
+  const [first, second] = bytes;
+  if (first === undefined || second === undefined) return;
+  const hasMark = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+  if (!hasMark && (first === 0) === (second === 0)) return;
+  const encoding = hasMark ? "UTF-16" : first === 0 ? "UTF-16BE" : "UTF-16LE";
+  throw new ConfigError(`Cannot read config "${label}": it is UTF-16, expected UTF-8`, {
+    hint: `convert it: iconv -f ${encoding} -t UTF-8${path === null ? "" : ` ${label}`}`,
+  });
+}
+
+/** Names the place of the first byte that is not UTF-8. */
+function invalidUtf8(bytes: Uint8Array, place: Omit<Source, "text">): ConfigError {
+  const before = new TextDecoder("utf-8").decode(bytes.subarray(0, validLength(bytes)), { stream: true });
+  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  const index = new TextEncoder().encode(before).length + (hasMark ? 3 : 0);
+  const byte = (bytes[index] ?? 0).toString(16).padStart(2, "0");
+  const message = `byte 0x${byte} is not valid UTF-8, expected a document in UTF-8`;
+  const text = new TextDecoder("utf-8").decode(bytes);
+  const offset = before.length;
+  return new ConfigError(`Cannot use config "${place.label}": it is not UTF-8`, {
+    source: { ...place, text },
+    problems: [{ path: "", message, hint: null, ...positionOf(text, offset), offset }],
+    hint: "save it as UTF-8",
+  });
+}
+
+/** How many bytes from the start on may begin a text in UTF-8; the last character may be broken off. */
+function validLength(bytes: Uint8Array): number {
+  let valid = 0;
+  let invalid = bytes.length;
+  while (invalid - valid > 1) {
+    const middle = (valid + invalid) >> 1;
+    try {
+      new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, middle), { stream: true });
+      valid = middle;
+    } catch {
+      invalid = middle;
+    }
+  }
+  return valid;
+}

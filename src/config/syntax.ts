@@ -1,0 +1,359 @@
+import { describePath, type Problem, quote } from "./problem.ts";
+import { createTokenReader, FAULT, TOKEN, type TokenReader } from "./tokens.ts";
+
+/** A JSON value. Objects have no inherited members, so that a member may have any name. */
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
+
+/** A JSON object without inherited members; made by {@linkcode createObject}. */
+export interface JsonObject {
+  [name: string]: JsonValue;
+}
+
+/** What came out of a text. */
+export interface ParsedText {
+  /** `undefined` when the syntax is broken. */
+  readonly value: JsonValue | undefined;
+  /** Broken syntax, or members that are named twice. */
+  readonly problems: readonly Problem[];
+}
+
+/** No document needs to be nested deeper. */
+export const NESTING_MAX = 100;
+
+/** After so many missing commas the text is not one of ours. */
+const MISSING_COMMAS_MAX = 100;
+
+/** Reads JSON, or JSONC (comments, trailing commas). A member that is named twice keeps its first value. */
+export function parseText(text: string): ParsedText {
+  return new Parser(text).parse();
+}
+
+/**
+ * An object whose members are only its own: `constructor` and `__proto__` are names like any other. Made by a
+ * constructor rather than by `Object.create(null)`, whose objects the engine keeps as hash tables, at several times
+ * the cost.
+ */
+export function createObject(): JsonObject {
+  return new Bare();
+}
+
+const Bare = function () {} as unknown as new () => JsonObject;
+Bare.prototype = Object.create(null);
+
+/** Ends the reading of a text whose syntax is broken. */
+class BrokenSyntax extends Error {
+  override readonly name = "BrokenSyntax";
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.message);
+    this.problem = problem;
+  }
+}
+
+const VALUE_FORMS = "expected a string in double quotes, a number, true, false, null, { or [";
+
+/** Reads one text. Invariant: `#token` is the first token that has not been used yet. */
+class Parser {
+  readonly #text: string;
+  readonly #tokens: TokenReader;
+  /** Where reading stands; its length is how deep. */
+  readonly #path: (string | number)[] = [];
+  /** Missing commas: after one of them reading goes on, after other mistakes it would only guess. */
+  readonly #missingCommas: Problem[] = [];
+  readonly #duplicates: Problem[] = [];
+  #token: number = TOKEN.end;
+  /** Where the token before ended. */
+  #end = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#tokens = createTokenReader(text);
+  }
+
+  parse(): ParsedText {
+    try {
+      this.#advance();
+      if (this.#token === TOKEN.end) this.#failAt(0, this.#explainNothing());
+      const value = this.#readValue();
+      if (this.#token !== TOKEN.end) {
+        this.#fail(`${this.#describe()} stands after the end of the document, where nothing was expected`);
+      }
+      if (this.#missingCommas.length > 0) return { value: undefined, problems: this.#missingCommas };
+      return { value, problems: this.#duplicates };
+    } catch (error) {
+      if (!(error instanceof BrokenSyntax)) throw error;
+      return { value: undefined, problems: [...this.#missingCommas, error.problem] };
+    }
+  }
+
+  #advance(): void {
+    this.#end = this.#tokens.end();
+    this.#token = this.#tokens.next();
+    if (this.#token === TOKEN.blockComment) this.#fail("this comment never ends, expected */");
+  }
+
+  #readValue(): JsonValue {
+    switch (this.#token) {
+      case TOKEN.openBrace:
+        return this.#readObject();
+      case TOKEN.openBracket:
+        return this.#readList();
+      case TOKEN.string:
+        return this.#readString();
+      case TOKEN.number:
+        return this.#readNumber();
+      case TOKEN.true:
+      case TOKEN.false: {
+        const value = this.#token === TOKEN.true;
+        this.#advance();
+        return value;
+      }
+      case TOKEN.null:
+        this.#advance();
+        return null;
+      case TOKEN.unknown: {
+        const word = this.#word();
+        return this.#fail(`${describeToken(word)} is not a JSON value, ${VALUE_FORMS}`, hintForValue(word));
+      }
+      default:
+        return this.#failExpecting("a value");
+    }
+  }
+
+  #readObject(): JsonObject {
+    const object = createObject();
+    this.#enter();
+    while (this.#token !== TOKEN.closeBrace) {
+      const name = this.#readName();
+      const isGivenTwice = name in object;
+      this.#path.push(name);
+      if (isGivenTwice) this.#reportDuplicate(name);
+      this.#advance();
+      if (this.#token !== TOKEN.colon) this.#failExpecting("a colon");
+      this.#advance();
+      const value = this.#readValue();
+      this.#path.pop();
+      if (!isGivenTwice) object[name] = value;
+      this.#readSeparator(TOKEN.closeBrace);
+    }
+    this.#advance();
+    return object;
+  }
+
+  #readList(): JsonValue[] {
+    const list: JsonValue[] = [];
+    this.#enter();
+    while (this.#token !== TOKEN.closeBracket) {
+      if (this.#token !== TOKEN.unknown && !startsValue(this.#token)) this.#failExpecting("a value or ]");
+      this.#path.push(list.length);
+      const value = this.#readValue();
+      this.#path.pop();
+      list.push(value);
+      this.#readSeparator(TOKEN.closeBracket);
+    }
+    this.#advance();
+    return list;
+  }
+
+  #enter(): void {
+    if (this.#path.length >= NESTING_MAX) {
+      this.#fail(`the document is nested more than ${NESTING_MAX} deep, which no member asks for`);
+    }
+    this.#advance();
+  }
+
+  /** The comma after a value, unless the container ends. */
+  #readSeparator(close: typeof TOKEN.closeBrace | typeof TOKEN.closeBracket): void {
+    if (this.#token === TOKEN.comma) this.#advance();
+    else if (this.#token !== close) {
+      const isObject = close === TOKEN.closeBrace;
+      if (!(isObject ? this.#token === TOKEN.string : startsValue(this.#token))) {
+        this.#failExpecting(isObject ? "a comma or }" : "a comma or ]");
+      }
+      if (this.#missingCommas.length >= MISSING_COMMAS_MAX) this.#failExpecting("a comma");
+      this.#missingCommas.push({
+        path: [],
+        offset: this.#tokens.offset(),
+        message: `${this.#describe()} stands where a comma was expected`,
+        hint: "put a comma after the value before it",
+      });
+    }
+  }
+
+  /** The name of a member; leaves it as the current token. */
+  #readName(): string {
+    if (this.#token === TOKEN.string) {
+      this.#refuseBrokenString();
+      return this.#tokens.value();
+    }
+    if (this.#isWord()) {
+      const word = this.#word();
+      this.#fail(
+        `${describeToken(word)} is not a member name, expected one in double quotes`,
+        hintForName(word),
+      );
+    }
+    return this.#failExpecting("a member name in double quotes or }");
+  }
+
+  #reportDuplicate(name: string): void {
+    this.#duplicates.push({
+      path: [...this.#path],
+      offset: this.#tokens.offset(),
+      message: `the name ${quote(name)} is given twice in one object, expected each name once`,
+      hint: "rename or remove one of them: only one could count",
+    });
+  }
+
+  #readString(): string {
+    this.#refuseBrokenString();
+    const value = this.#tokens.value();
+    this.#advance();
+    return value;
+  }
+
+  #refuseBrokenString(): void {
+    const fault = this.#tokens.fault();
+    if (fault === 0) return;
+    const offset = this.#tokens.offset();
+    const raw = this.#text.slice(offset, this.#tokens.end());
+    if (fault === FAULT.openString) {
+      this.#fail(
+        `${describeToken(raw)} is a string that never ends, expected " before the end of the line`,
+        /\\"[\s,}\]]*$/.test(raw)
+          ? 'a backslash makes the " after it part of the text: write \\\\ for a backslash'
+          : null,
+      );
+    }
+    const { index, message, hint } = explainString(raw);
+    this.#failAt(offset + index, message, hint);
+  }
+
+  #readNumber(): number {
+    const offset = this.#tokens.offset();
+    const fault = this.#tokens.fault();
+    const value = Number(this.#tokens.value());
+    const word = fault === FAULT.openNumber ? this.#word() : "";
+    if (word !== "") this.#fail(`"${word}" is a number that breaks off, expected a digit after it`);
+    this.#advance();
+    // What stands right behind a number belongs to it in the writer's mind: 007, 0x1F, 10s.
+    if (this.#end === this.#tokens.offset() && this.#isWord() && /^[\w.+-]/.test(this.#word())) {
+      const whole = this.#text.slice(offset, this.#end) + this.#word();
+      this.#failAt(
+        offset,
+        `${describeToken(whole)} is not a JSON value, ${VALUE_FORMS}`,
+        hintForValue(whole),
+      );
+    }
+    return value;
+  }
+
+  /** Whether the current token is made of letters, digits and other signs rather than of JSON's punctuation. */
+  #isWord(): boolean {
+    return this.#token === TOKEN.unknown || startsScalar(this.#token) && this.#token !== TOKEN.string;
+  }
+
+  /** The word that the current token is the start of. */
+  #word(): string {
+    const offset = this.#tokens.offset();
+    const rest = this.#text.slice(offset, offset + 200);
+    return /^[^\s{}[\]",:/]+/.exec(rest)?.[0] ?? this.#text.slice(offset, this.#tokens.end());
+  }
+
+  #describe(): string {
+    const token = this.#text.slice(this.#tokens.offset(), this.#tokens.end());
+    return describeToken(this.#isWord() ? this.#word() : token);
+  }
+
+  #explainNothing(): string {
+    return /\S/.test(this.#text)
+      ? "the document holds nothing but comments, expected an object"
+      : "the document is empty, expected an object";
+  }
+
+  #failExpecting(expected: string): never {
+    if (this.#token !== TOKEN.end) this.#fail(`${this.#describe()} stands where ${expected} was expected`);
+    const container = this.#path.length === 0 ? "the document" : quote(describePath(this.#path));
+    const hint = /[}\]]$/.test(expected) ? `${container} is not closed` : null;
+    return this.#fail(`the document ends where ${expected} was expected`, hint);
+  }
+
+  #fail(message: string, hint: string | null = null): never {
+    return this.#failAt(this.#tokens.offset(), message, hint);
+  }
+
+  #failAt(offset: number, message: string, hint: string | null = null): never {
+    throw new BrokenSyntax({ path: [], offset, message, ...(hint !== null && { hint }) });
+  }
+}
+
+function startsScalar(token: number): boolean {
+  return token >= TOKEN.null && token <= TOKEN.number;
+}
+
+function startsValue(token: number): boolean {
+  return startsScalar(token) || token === TOKEN.openBrace || token === TOKEN.openBracket;
+}
+
+/** A piece of the text as messages show it; what cannot be seen by its code point. */
+function describeToken(token: string): string {
+  const first = token.codePointAt(0) ?? 0;
+  if (/^[\p{C}\p{Z}]/u.test(token)) {
+    return `the character U+${first.toString(16).toUpperCase().padStart(4, "0")}`;
+  }
+  const short = token.length > 40 ? `${token.slice(0, 40).toWellFormed()}…` : token;
+  return /^["']/.test(short) ? short : `"${short}"`;
+}
+
+function hintForValue(word: string): string | null {
+  if (/^(True|False|None|TRUE|FALSE|NULL|yes|no|on|off)$/.test(word)) {
+    return "JSON writes true, false and null";
+  }
+  if (/^\d.*[a-z]/i.test(word)) return `a text needs double quotes: "${word}"`;
+  return hintForQuotes(word);
+}
+
+function hintForName(word: string): string | null {
+  return /^[\w$-]+$/.test(word) ? `write "${word}"` : hintForQuotes(word);
+}
+
+function hintForQuotes(word: string): string | null {
+  if (/^['`‘’“”„«»]/u.test(word)) return 'JSON knows only the straight double quote: "';
+  if (/^#/.test(word)) return "a comment begins with //";
+  return /^[\p{Cf}\p{Z}]/u.test(word) ? "put an ordinary space in its place, or nothing" : null;
+}
+
+interface StringFault {
+  /** From the start of the token. */
+  readonly index: number;
+  readonly message: string;
+  readonly hint: string | null;
+}
+
+/** What is wrong in a string that ends but is not right. */
+function explainString(raw: string): StringFault {
+  const pieces = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(\\u[^"\\]{0,4}|\\.|\p{Cc})/gu;
+  for (const { 1: fault, index } of raw.matchAll(pieces)) {
+    if (fault === undefined) continue;
+    if (fault.startsWith("\\u")) {
+      return {
+        index,
+        message: `${fault} is not an escape, expected \\u and four hexadecimal digits`,
+        hint: null,
+      };
+    }
+    if (fault.startsWith("\\")) {
+      return {
+        index,
+        message: `${fault} is not an escape, expected one of \\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX`,
+        hint: "write \\\\ for a backslash",
+      };
+    }
+    if (fault > "\u001f") continue;
+    const escape = fault === "\t" ? "\\t" : JSON.stringify(fault).slice(1, -1);
+    const name = fault === "\t" ? "a tab" : describeToken(fault);
+    return { index, message: `${name} stands in a string, expected the escape ${escape}`, hint: null };
+  }
+  return { index: 0, message: `${describeToken(raw)} is not a JSON string`, hint: null };
+}

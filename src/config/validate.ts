@@ -1,0 +1,264 @@
+import { INTERVAL_FORMS } from "./interval.ts";
+import { nearest } from "./nearest.ts";
+import { holdsSecret } from "./placeholders.ts";
+import { type DocumentPath, type Problem, quote } from "./problem.ts";
+import { isObject, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
+import type { JsonValue } from "./syntax.ts";
+
+/** An error of the generated validator, as ajv words it. */
+export interface StructureError {
+  readonly instancePath: string;
+  readonly keyword: string;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+/** A validator made by `scripts/generate.ts`. */
+export type Validator = ((value: JsonValue) => boolean) & { errors?: readonly StructureError[] | null };
+
+/** What {@linkcode findStructureProblems} looks at. */
+export interface StructureOptions {
+  /** The value as it is written, for messages: it holds no secret. */
+  readonly written: JsonValue;
+  readonly reader: SchemaReader;
+  /** The default schema, to tell what only the chosen shape lacks; `null` when it is the chosen one. */
+  readonly wider: SchemaReader | null;
+  /** How messages call the chosen shape, such as `Shape B`. */
+  readonly shapeName: string;
+  /** Whether the value at a place is not known, for a placeholder in it has none. */
+  isUnresolved(path: DocumentPath): boolean;
+}
+
+/** Holds a document to its schema; every mistake in words, with what is accepted. */
+export function findStructureProblems(
+  value: JsonValue,
+  validate: Validator,
+  options: StructureOptions,
+): readonly Problem[] {
+  if (validate(value)) return [];
+  const problems: Problem[] = [];
+  const refused = new Set<string>();
+  for (const error of validate.errors ?? []) {
+    const explain = EXPLANATIONS[error.keyword];
+    if (explain === undefined) continue;
+    if (VALUE_KEYWORDS.includes(error.keyword)) {
+      // A value of the wrong type is often out of range too; the first says it all.
+      if (refused.has(error.instancePath)) continue;
+      refused.add(error.instancePath);
+    }
+    const path = parsePointer(error.instancePath, value);
+    if (error.keyword === "enum" && options.isUnresolved(path)) continue;
+    problems.push(explain(error, { ...options, path, value }));
+  }
+  return problems;
+}
+
+/** Keywords that look at one value, not at the members of an object. */
+const VALUE_KEYWORDS: readonly string[] = ["type", "enum", "minimum", "maximum", "minLength", "minItems"];
+
+/** The document and the place in it that an error speaks of. */
+interface Place extends StructureOptions {
+  readonly path: DocumentPath;
+  readonly value: JsonValue;
+}
+
+type Explain = (error: StructureError, place: Place) => Problem;
+
+/**
+ * A sentence for each keyword that our schemas use. `if` is left out: it only says that a branch failed, and the
+ * branch says itself what is wrong; so is `pattern`, which only `propertyNames` uses.
+ */
+const EXPLANATIONS: Readonly<Record<string, Explain>> = {
+  additionalProperties: explainUnknownMember,
+  required: explainMissingMember,
+  type: explainType,
+  enum: explainEnumeration,
+  minimum: explainRange,
+  maximum: explainRange,
+  propertyNames: explainName,
+  minLength: explainEmptyText,
+  minItems: (_error, { path }) => ({ path, message: "is an empty list, expected at least one entry" }),
+};
+
+function viewOf(place: Place): SchemaView | undefined {
+  return place.reader.at(place.value, place.path);
+}
+
+function explainUnknownMember(error: StructureError, place: Place): Problem {
+  const name = String(error.params["additionalProperty"]);
+  const view = viewOf(place);
+  const at: Pick<Problem, "path" | "at"> = { path: [...place.path, name], at: "name" };
+  const note = noteOf(view, name);
+  if (note !== undefined) return { ...at, message: `is no member: ${note}` };
+  const known = [...view?.members.keys() ?? []];
+  const accepted = known.length === 0 ? "expected no members here" : `expected one of ${known.join(", ")}`;
+  if (place.wider?.at(place.value, place.path)?.members.has(name)) {
+    return {
+      ...at,
+      message: `is not in ${place.shapeName}, ${accepted}`,
+      hint: "the default schema has it",
+    };
+  }
+  const hint = hintForMember(name, known, place);
+  return {
+    ...at,
+    message: `unknown member ${quote(name)}, ${accepted}`,
+    ...(hint !== undefined && { hint }),
+  };
+}
+
+/** Where a member belongs that is known nearby, or how it may have been meant. */
+function hintForMember(name: string, known: readonly string[], place: Place): string | undefined {
+  const { reader, value, path } = place;
+  for (const member of known) {
+    if (reader.at(value, [...path, member])?.members.has(name)) return `it belongs into "${member}"`;
+  }
+  const parent = path.at(-1);
+  if (typeof parent === "string" && reader.at(value, path.slice(0, -1))?.members.has(name)) {
+    return `it belongs one level up, beside ${quote(parent)}`;
+  }
+  const meant = nearest(name, known.filter((member) => !hasMember(value, path, member)));
+  return meant === undefined ? undefined : `did you mean "${meant}"?`;
+}
+
+function hasMember(document: JsonValue, path: DocumentPath, name: string): boolean {
+  const value = valueAt(document, path);
+  return isObject(value) && name in value;
+}
+
+function explainMissingMember(error: StructureError, { path, reader, value }: Place): Problem {
+  const name = String(error.params["missingProperty"]);
+  const member = reader.at(value, [...path, name]);
+  const choices = member?.enum === undefined ? "" : `, expected one of ${member.enum.map(quote).join(", ")}`;
+  const empty = path.length === 0 ? `, "${name}": {} is enough` : "";
+  return { path, message: `the member "${name}" is missing${choices}${empty}` };
+}
+
+function explainName(error: StructureError, place: Place): Problem {
+  const name = String(error.params["propertyName"]);
+  const accepted = viewOf(place)?.names ?? "another one";
+  return {
+    path: [...place.path, name],
+    at: "name",
+    message: `${quote(name)} cannot be a name here, expected ${accepted}`,
+  };
+}
+
+function explainEmptyText(_error: StructureError, { path, written }: Place): Problem {
+  const shown = valueAt(written, path);
+  const subject = shown === "" || shown === undefined ? "" : `${quote(shown)} `;
+  return { path, message: `${subject}is empty, expected some text` };
+}
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  object: "an object",
+  array: "a list",
+  string: "a text",
+  integer: "a whole number",
+  number: "a number",
+  boolean: "true or false",
+  null: "null",
+};
+
+function explainType(error: StructureError, place: Place): Problem {
+  const { path, written } = place;
+  const shown = valueAt(written, path);
+  const type = error.params["type"];
+  const types = (Array.isArray(type) ? type : [type]).map(String);
+  const subject = path.length === 0 ? "the document is" : "is";
+  const hint = hintForType(shown, types, place);
+  return {
+    path,
+    message: `${subject} ${describeValue(shown)}, expected ${describeTypes(types, viewOf(place))}`,
+    ...(hint !== undefined && { hint }),
+  };
+}
+
+function describeTypes(types: readonly string[], view: SchemaView | undefined): string {
+  if (view?.format !== "interval") return types.map((name) => TYPE_NAMES[name] ?? name).join(" or ");
+  return types.includes("boolean") ? `true, false, or ${INTERVAL_FORMS}` : INTERVAL_FORMS;
+}
+
+function hintForType(
+  shown: JsonValue | undefined,
+  types: readonly string[],
+  place: Place,
+): string | undefined {
+  if (holdsSecret(shown)) return "a placeholder stands only for text";
+  if (typeof shown === "string" && isWordOf(types, shown)) return `write ${shown} without quotes`;
+  const view = viewOf(place);
+  if (types.includes("array") && view?.items !== undefined) {
+    const items = place.reader.view(view.items, shown).types;
+    if (items.includes(typeOf(shown))) {
+      return `put it in brackets: [${isObject(shown) ? " … " : quote(shown)}]`;
+    }
+  }
+  if (!place.wider?.at(place.value, place.path)?.types.includes(typeOf(shown))) return undefined;
+  return `${
+    typeof shown === "string" ? "text" : "this"
+  } is not in ${place.shapeName}; the default schema has it`;
+}
+
+/** Whether a text would be right without its quotes. */
+function isWordOf(types: readonly string[], text: string): boolean {
+  return types.includes("integer") && /^\d{1,15}$/.test(text) ||
+    types.includes("boolean") && /^(true|false)$/.test(text) ||
+    types.includes("null") && text === "null";
+}
+
+/** The JSON schema's name for the type of a value. */
+function typeOf(value: JsonValue | undefined): string {
+  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
+  return isObject(value) || typeof value !== "object" ? typeof value : "array";
+}
+
+function describeValue(value: JsonValue | undefined): string {
+  if (typeof value === "string") return `the text ${quote(value)}`;
+  return quote(value);
+}
+
+function explainEnumeration(_error: StructureError, place: Place): Problem {
+  const { path, written } = place;
+  const shown = valueAt(written, path);
+  const view = viewOf(place);
+  const accepted = view?.enum ?? [];
+  const note = noteOf(view, String(shown));
+  if (note !== undefined) return { path, message: `is ${quote(shown)}: ${note}` };
+  const message = `is ${quote(shown)}, expected one of ${accepted.map(quote).join(", ")}`;
+  if (typeof shown !== "string" || holdsSecret(shown)) return { path, message };
+  if (place.wider?.at(place.value, path)?.enum?.includes(shown)) {
+    return { path, message, hint: `${quote(shown)} is not in ${place.shapeName}; the default schema has it` };
+  }
+  const meant = nearest(shown, accepted.filter((item) => typeof item === "string"));
+  return { path, message, ...(meant !== undefined && { hint: `did you mean "${meant}"?` }) };
+}
+
+function explainRange(_error: StructureError, place: Place): Problem {
+  const view = viewOf(place);
+  return {
+    path: place.path,
+    message: `is ${quote(valueAt(place.written, place.path))}, expected ${describeRange(view)}`,
+  };
+}
+
+function describeRange(view: SchemaView | undefined): string {
+  if (view?.format === "interval") return describeTypes(view.types, view);
+  return view?.maximum === undefined
+    ? `${view?.minimum ?? 0} or more`
+    : `${view.minimum ?? 0} to ${view.maximum}`;
+}
+
+function noteOf(view: SchemaView | undefined, name: string): string | undefined {
+  return view?.notes !== undefined && Object.hasOwn(view.notes, name) ? view.notes[name] : undefined;
+}
+
+/** A JSON pointer (RFC 6901) as member names and indexes; the document tells which is which. */
+function parsePointer(pointer: string, document: JsonValue): DocumentPath {
+  const path: (string | number)[] = [];
+  let value: JsonValue | undefined = document;
+  for (const part of pointer.split("/").slice(1)) {
+    const segment = Array.isArray(value) ? Number(part) : part.replaceAll("~1", "/").replaceAll("~0", "~");
+    path.push(segment);
+    value = valueAt(document, path);
+  }
+  return path;
+}

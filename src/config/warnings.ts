@@ -1,0 +1,109 @@
+import type { Check } from "../domain/check.ts";
+import { describeDuration } from "../domain/duration.ts";
+import type { FormattedValue } from "./formats.ts";
+import { holdsSecret } from "./placeholders.ts";
+import { type Problem, quote } from "./problem.ts";
+import { isObject, valueAt } from "./schema_view.ts";
+import type { Source } from "./source.ts";
+import type { JsonObject } from "./syntax.ts";
+
+/** What deserves a warning in the checks of a valid document, whatever their kinds. */
+export function findWarnings(written: JsonObject, checks: readonly Check[]): readonly Problem[] {
+  return [...warnOfNothing(checks), ...warnOfSchedules(written, checks)];
+}
+
+function warnOfNothing(checks: readonly Check[]): readonly Problem[] {
+  if (checks.length === 0) {
+    return [{ path: ["checks"], at: "name", message: "there are no checks, so nothing is watched" }];
+  }
+  if (checks.every((check) => !check.active)) {
+    return [{ path: ["checks"], at: "name", message: "every check is inactive, so nothing is watched" }];
+  }
+  return [];
+}
+
+function warnOfSchedules(written: JsonObject, checks: readonly Check[]): readonly Problem[] {
+  const warnings: Problem[] = [];
+  // What stands in "defaults" is said once, not for each check that takes it.
+  const saidOfDefaults = new Set<string>();
+  const warn = (name: string, [member = "", ...rest]: readonly string[], message: string): void => {
+    const own = valueAt(written, ["checks", name]);
+    const isOwn = isObject(own) && member in own;
+    if (!isOwn && saidOfDefaults.has(member)) return;
+    if (!isOwn) saidOfDefaults.add(member);
+    warnings.push({ path: [...(isOwn ? ["checks", name] : ["defaults"]), member, ...rest], message });
+  };
+  for (const { name, schedule, timeoutMs, notifications } of checks) {
+    const { regularIntervalMs, attentiveIntervalMs } = schedule;
+    if (attentiveIntervalMs > regularIntervalMs) {
+      const both = compare(attentiveIntervalMs, regularIntervalMs);
+      warn(
+        name,
+        ["schedule", "attentive_interval"],
+        `is longer than the regular interval (${both}), so a problem is looked at less often than health`,
+      );
+    }
+    if (timeoutMs > regularIntervalMs && isGiven(written, name, "timeout")) {
+      const both = compare(timeoutMs, regularIntervalMs);
+      warn(
+        name,
+        ["timeout"],
+        `is longer than the regular interval (${both}), so a slow run makes the check miss its next ones`,
+      );
+    }
+    if (notifications.length === 0) {
+      warn(name, ["notifications"], "is empty, so no report reaches anybody");
+    }
+  }
+  return warnings;
+}
+
+function compare(oneMs: number, otherMs: number): string {
+  return `${describeDuration(oneMs)}, not ${describeDuration(otherMs)}`;
+}
+
+function isGiven(written: JsonObject, name: string, member: string): boolean {
+  const own = valueAt(written, ["checks", name]);
+  return isObject(own) && member in own;
+}
+
+const OTHERS_READ = 0o004;
+const OTHERS_WRITE = 0o002;
+
+/** What deserves a warning about the document's file. */
+export function warnOfFile({ mode, label }: Source): readonly Problem[] {
+  if (mode === null || (mode & OTHERS_WRITE) === 0) return [];
+  return [{
+    path: [],
+    message: `every user of this machine can write this document (mode ${describeMode(mode)})`,
+    hint: `chmod o-w ${label}`,
+  }];
+}
+
+/** What deserves a warning in how a value is kept or handed on, for who else may see it. */
+export function warnOfExposure(item: FormattedValue, { mode, label }: Source): Problem | null {
+  const { path, format, value, written } = item;
+  if (format === "argument" && holdsSecret(written)) {
+    return {
+      path,
+      message: `${
+        quote(written)
+      } puts a secret into the program's arguments, which every user can see with ps`,
+      hint: 'hand it over in "environment"',
+    };
+  }
+  if (format === "secret" && value !== "" && !holdsSecret(written) && ((mode ?? 0) & OTHERS_READ) !== 0) {
+    return {
+      path,
+      message: `a password stands in a document that every user of this machine can read (mode ${
+        describeMode(mode ?? 0)
+      })`,
+      hint: `write \${env:NAME} or \${file:/path}, or chmod o-r ${label}`,
+    };
+  }
+  return null;
+}
+
+function describeMode(mode: number): string {
+  return (mode & 0o777).toString(8);
+}

@@ -1,0 +1,22 @@
+/**
+ * What a check can say of its target, mildest first. The order is that of badness: a problem that was seen
+ * (`warning`, `critical`) is worse than not knowing (`unknown`).
+ */
+export const CONDITIONS = ["ok", "unknown", "warning", "critical"] as const;
+
+/** One of the four conditions. */
+export type Condition = typeof CONDITIONS[number];
+
+/** How bad a condition is: 0 for `ok` to 3 for `critical`. */
+export function badness(condition: Condition): number {
+  return CONDITIONS.indexOf(condition);
+}
+
+/** The worst of some conditions; `ok` when there are none. */
+export function worst(conditions: Iterable<Condition>): Condition {
+  let result: Condition = "ok";
+  for (const condition of conditions) {
+    if (badness(condition) > badness(result)) result = condition;
+  }
+  return result;
+}

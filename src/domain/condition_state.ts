@@ -1,0 +1,42 @@
+import type { Condition } from "./condition.ts";
+
+/** What a report tells: from `ok` to a problem, between problems, back to `ok`, or the same problem once more. */
+export type ReportEvent = "problem" | "change" | "recovery" | "reminder";
+
+/** What keeps a report from being made. */
+export type Hold = "silence" | "maintenance" | "no_notify" | "dependency";
+
+/** A number of observations for each condition. */
+export type ConditionCounts = Readonly<Record<Condition, number>>;
+
+/**
+ * What is remembered of one check between two observations. A plain value: it survives JSON, and a restart goes
+ * on from it as if nothing had been. Times are wall time, milliseconds since 1970.
+ *
+ * The check is being watched (see `isAttentive` in `src/condition`) exactly while `problemBeganAtMs` is a number.
+ */
+export interface ConditionState {
+  /** The condition the check is taken to have; `ok` before the first observation. */
+  readonly settled: Condition;
+  /** The observation that settled it, or the first one of all; `null` before the first. */
+  readonly settledSinceMs: number | null;
+  /** How many observations in a row, up to the last one, were at least that bad. */
+  readonly atLeast: ConditionCounts;
+  /** How many observations in a row, up to the last one, were at most that bad. */
+  readonly atMost: ConditionCounts;
+  /** The condition last observed; `null` before the first observation. */
+  readonly observed: Condition | null;
+  /** When that was; `null` before the first observation. */
+  readonly observedAtMs: number | null;
+  /**
+   * The first observation that was not `ok` of the problem that is settled, or that may become settled; `null`
+   * while there is none. An `ok` in a settled problem does not end it, a recovery does.
+   */
+  readonly problemBeganAtMs: number | null;
+  /** The condition last reported, `ok` before the first report. While it differs from `settled`, a report is held. */
+  readonly reported: Condition;
+  /** The last report of any event. */
+  readonly reportedAtMs: number | null;
+  /** When the problem last reported began; `null` while `ok` is what was last reported. */
+  readonly reportedProblemBeganAtMs: number | null;
+}

@@ -1,0 +1,25 @@
+/**
+ * A duration in words: its two most significant units of days, hours, minutes and seconds, without those that
+ * are zero (`3 d`, `2 h 5 min`, `1 h 30 s`, `45 s`, `0 s`).
+ *
+ * What is smaller is dropped, never rounded up, so that a duration is said to be no longer than it is. A
+ * negative one has a minus sign before it.
+ */
+export function describeDuration(durationMs: number): string {
+  let rest = Math.trunc(Math.abs(durationMs) / 1000);
+  const terms: string[] = [];
+  for (const { seconds, name } of UNITS) {
+    const count = Math.floor(rest / seconds);
+    rest -= count * seconds;
+    if (count > 0) terms.push(`${count} ${name}`);
+  }
+  if (terms.length === 0) return "0 s";
+  return `${durationMs < 0 ? "-" : ""}${terms.slice(0, 2).join(" ")}`;
+}
+
+const UNITS = [
+  { seconds: 86_400, name: "d" },
+  { seconds: 3600, name: "h" },
+  { seconds: 60, name: "min" },
+  { seconds: 1, name: "s" },
+] as const;

@@ -1,0 +1,33 @@
+import type { CheckKind, CheckOf } from "./check.ts";
+import type { Observation } from "./result.ts";
+import type { System } from "./system.ts";
+
+/** What a check kind may use while it looks at its target. */
+export interface ObserveContext {
+  readonly system: Pick<System, "clock" | "files" | "processes" | "requests" | "environment">;
+  /** The document's folder, absolute. */
+  readonly folder: string;
+  /** Aborts when the run is to end early; the observer then throws the signal's reason. */
+  readonly signal: AbortSignal;
+}
+
+/** A mistake in a check's parameters that is not an error. */
+export interface Caveat {
+  /** Member names from the check's `parameters` on, as in the document: `["response", "headers", "ETag"]`. */
+  readonly path: readonly string[];
+  readonly message: string;
+}
+
+/** Which limit a kind's runs count against. */
+export type LimitClass = "process" | "network" | "none";
+
+/** Everything that varies by check kind. */
+export interface CheckKindEntry<K extends CheckKind> {
+  /**
+   * Looks at the target once. What a target does is a value, never an exception; only an abort and a bug throw.
+   */
+  observe(check: CheckOf<K>, context: ObserveContext): Promise<Observation>;
+  readonly limit: LimitClass;
+  /** What deserves a warning in valid parameters. */
+  caveats(check: CheckOf<K>): readonly Caveat[];
+}

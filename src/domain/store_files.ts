@@ -1,0 +1,31 @@
+/**
+ * What stands at a path. A symlink is told as such, not as what it leads to.
+ */
+export interface PathFacts {
+  /** What it is; `other`: a device, a pipe, a socket. */
+  readonly kind: "file" | "folder" | "symlink" | "other";
+  /** 0 for an empty file. */
+  readonly sizeBytes: number;
+  /** The owner's user id; `null` on systems without one. */
+  readonly ownerId: number | null;
+}
+
+/**
+ * What a store that keeps its state in a file needs of the machine beside the database itself. Errors are the
+ * runtime's own (`Deno.errors.PermissionDenied`, `NotCapable` …).
+ */
+export interface StoreFiles {
+  /** What stands at a path; `null` when nothing does. */
+  look(path: string): Promise<PathFacts | null>;
+  /** The first bytes of a file: `bytes` of them, or fewer where it is shorter. */
+  readStart(path: string, bytes: number): Promise<Uint8Array>;
+  /**
+   * Makes an empty file that only its owner may read and write. Fails with `AlreadyExists` where anything is in
+   * the way, a symlink that leads nowhere too.
+   */
+  createFile(path: string): Promise<void>;
+  /** Makes a folder that only its owner may enter, with the folders above it; fine when it is there. */
+  createFolder(path: string): Promise<void>;
+  /** Gives a file another name in its folder. */
+  rename(from: string, to: string): Promise<void>;
+}

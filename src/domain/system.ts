@@ -1,0 +1,178 @@
+import type { StoreFiles } from "./store_files.ts";
+
+/**
+ * The machine as the rooms see it. Everything ambient (time, files, processes, the network, the environment)
+ * comes in through these interfaces, so that it can be told in one place what the program touches.
+ */
+
+/** Time. Wall time is for showing, monotonic time for measuring. */
+export interface Clock {
+  /** Milliseconds since 1970; may step either way. */
+  wallMs(): number;
+  /** Milliseconds since some start; never goes back. */
+  monotonicMs(): number;
+  /** Calls `callback` once after the delay (clamped to what the runtime's timer takes); the answer cancels it. */
+  after(delayMs: number, callback: () => void): () => void;
+}
+
+/** What is known of a file. */
+export interface FileFacts {
+  readonly kind: "file" | "folder" | "other";
+  readonly sizeBytes: number;
+  /** Modification time, milliseconds since 1970; `null` where the system keeps none. */
+  readonly modifiedAtMs: number | null;
+  /** Permission bits; `null` on systems without them. */
+  readonly mode: number | null;
+  /** The owner's user id; `null` on systems without one. */
+  readonly ownerId: number | null;
+}
+
+/** Files. Errors are the runtime's own (`Deno.errors.NotFound`, `PermissionDenied`, `NotCapable` …). */
+export interface Files {
+  stat(path: string): Promise<FileFacts>;
+  read(path: string): Promise<Uint8Array>;
+  /** The path with every symbolic link followed. */
+  realPath(path: string): Promise<string>;
+  /** Writes a new file; fails with `AlreadyExists` unless `overwrite`. */
+  write(path: string, text: string, options: { readonly overwrite: boolean }): Promise<void>;
+}
+
+/** A program to run. Its standard input is empty and it leads a process group of its own. */
+export interface ProcessCommand {
+  /** Absolute path. */
+  readonly path: string;
+  readonly arguments: readonly string[];
+  /** The whole environment: nothing is inherited. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Working directory, absolute. */
+  readonly folder: string;
+  readonly timeoutMs: number;
+  /** How much of stdout and of stderr is kept, in bytes each; the rest is read and dropped. */
+  readonly outputBytesMax: number;
+}
+
+/** What a program wrote to one of its pipes, decoded as UTF-8 (invalid bytes become U+FFFD). */
+export interface CapturedText {
+  readonly text: string;
+  /** Whether more was written than was kept. */
+  readonly truncated: boolean;
+}
+
+/** How a program ended. Its whole process group was ended when this is told, except where `survives` says so. */
+export type ProcessEnd =
+  | { readonly ended: "not_started"; readonly reason: string }
+  | {
+    readonly ended: "exited";
+    readonly code: number;
+    readonly stdout: CapturedText;
+    readonly stderr: CapturedText;
+    /**
+     * Whether processes it left behind in its group had to be killed. Where the system's init is slow to note the
+     * dead, a dead child that the program did not wait for counts too: the two look alike from here.
+     */
+    readonly leftovers: boolean;
+  }
+  | {
+    readonly ended: "signalled";
+    /** Such as `SIGSEGV`; a number as text where the runtime knows no name. */
+    readonly signal: string;
+    readonly stdout: CapturedText;
+    readonly stderr: CapturedText;
+  }
+  | {
+    readonly ended: "timed_out";
+    readonly stdout: CapturedText;
+    readonly stderr: CapturedText;
+    /** Whether it could not be ended: another user's process, or one that is stuck in the kernel. */
+    readonly survives: boolean;
+  };
+
+/** Programs. */
+export interface Processes {
+  /**
+   * Runs a program to its end. When the signal aborts, the group is ended and the signal's reason is thrown.
+   */
+  run(command: ProcessCommand, signal: AbortSignal): Promise<ProcessEnd>;
+}
+
+/** One HTTP request over a fresh connection. Redirects are not followed. */
+export interface OutgoingRequest {
+  /** `http:` or `https:`. */
+  readonly target: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A response head; the body is read only by whoever wants it. */
+export interface IncomingResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The decoded body (decompressed by the runtime). */
+  readonly body: ReadableStream<Uint8Array> | null;
+  /** Ends the connection; call it once whatever happened. */
+  close(): Promise<void>;
+}
+
+/** Why no whole answer came. */
+export interface RequestFailure {
+  /**
+   * Where it failed, as far as the runtime tells it. `permission` and `machine` (it has no descriptor left, say)
+   * are failures of this side and tell nothing of the target.
+   */
+  readonly phase: "permission" | "machine" | "resolving" | "connecting" | "TLS" | "head" | "body";
+  /** One line for people, such as `connection refused`. */
+  readonly reason: string;
+}
+
+/** HTTP. */
+export interface Requests {
+  /** Throws the runtime's error when no head came, or the signal's reason when it aborts. */
+  send(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingResponse>;
+  /** Puts an error of `send`, or of reading a body, into words. */
+  explain(error: unknown, target: string): RequestFailure;
+}
+
+/** A place for text: the process's stdout or stderr. */
+export interface TextSink {
+  /** Writes all of it, in order; after the reader has gone it does nothing and `closed` is true. */
+  write(text: string): void;
+  readonly closed: boolean;
+  readonly isTerminal: boolean;
+  /** Width of the terminal; `null` off a terminal. */
+  columns(): number | null;
+}
+
+/** What kept state needs of the machine. */
+export interface StateAccess {
+  readonly files: StoreFiles;
+  /** Takes the lock at a path until it is released or the process dies; `null` while another process has it. */
+  lock(path: string): { release(): void } | null;
+  /** The id of the process that last took it; `null` where that is not known. */
+  holder(path: string): number | null;
+}
+
+/** The whole machine. */
+export interface System {
+  readonly clock: Clock;
+  readonly files: Files;
+  readonly processes: Processes;
+  readonly requests: Requests;
+  readonly state: StateAccess;
+  readonly stdout: TextSink;
+  readonly stderr: TextSink;
+  /** All of standard input. */
+  readStdin(): Promise<Uint8Array>;
+  /** An environment variable, or `undefined` when it is not set or may not be read. */
+  environment(name: string): string | undefined;
+  /** Whether a variable may be read at all. */
+  mayReadEnvironment(name: string): boolean;
+  /** The working directory, absolute. */
+  readonly workingFolder: string;
+  readonly platform: "linux" | "darwin" | "windows";
+  /** The user's id; `null` on systems without one. */
+  readonly userId: number | null;
+  /** Calls back at each hangup (SIGHUP); the answer stops that. */
+  onReloadSignal(callback: () => void): () => void;
+  /** Calls back at each interrupt (SIGINT) and termination (SIGTERM); the answer stops that. */
+  onStopSignal(callback: (signal: "SIGINT" | "SIGTERM") => void): () => void;
+}

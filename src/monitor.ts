@@ -1,0 +1,82 @@
+/** One run of a check, and one pass over several; what is done with the results is the caller's business. */
+import { CHECK_KINDS } from "./checks/registry.ts";
+import type { Check, CheckKind, CheckOf } from "./domain/check.ts";
+import type { CheckKindEntry, LimitClass, ObserveContext } from "./domain/observe.ts";
+import type { Result } from "./domain/result.ts";
+import { createLimiter, type Limiter } from "./schedule/limiter.ts";
+
+/** How many checks may run at a time that start a process, and that wait for the network. */
+export interface Limits {
+  readonly process: number;
+  readonly network: number;
+}
+
+/** The limits unless the user gives others. */
+export const DEFAULT_LIMITS: Limits = { process: 32, network: 512 };
+
+/** What a pass needs. */
+export interface PassOptions {
+  readonly system: ObserveContext["system"];
+  /** The document's folder, absolute. */
+  readonly folder: string;
+  readonly limits: Limits;
+  /** Ends the pass early: running checks are ended, waiting ones do not start. */
+  readonly signal: AbortSignal;
+  /** Takes secrets out of a text. */
+  redact(text: string): string;
+  /** Called as each check finishes. */
+  onResult(result: Result): void;
+}
+
+/** Runs each check once; answers the checks without a result, because the pass was ended early. */
+export async function runPass(checks: readonly Check[], options: PassOptions): Promise<readonly Check[]> {
+  const limiters: Readonly<Record<Exclude<LimitClass, "none">, Limiter>> = {
+    process: createLimiter(options.limits.process),
+    network: createLimiter(options.limits.network),
+  };
+  const isFinished = await Promise.all(checks.map(async (check) => {
+    const { limit } = CHECK_KINDS[check.kind];
+    const run = (): Promise<Result> => runCheck(check, options);
+    try {
+      options.onResult(limit === "none" ? await run() : await limiters[limit].run(run, options.signal));
+      return true;
+    } catch (error) {
+      if (options.signal.aborted) return false;
+      throw error;
+    }
+  }));
+  return checks.filter((_check, index) => !isFinished[index]);
+}
+
+/**
+ * Runs one check and measures it.
+ *
+ * @throws The signal's reason, if it aborts before there is a result.
+ */
+export async function runCheck(
+  check: Check,
+  options: Pick<PassOptions, "system" | "folder" | "signal" | "redact">,
+): Promise<Result> {
+  const { system, folder, signal, redact } = options;
+  signal.throwIfAborted();
+  const startedAtMs = system.clock.wallMs();
+  const startedMonotonicMs = system.clock.monotonicMs();
+  const observation = await entryOf(check).observe(
+    check,
+    { system, folder, signal } satisfies ObserveContext,
+  );
+  return {
+    ...observation,
+    output: redact(observation.output),
+    detail: redact(observation.detail),
+    performanceData: redact(observation.performanceData),
+    check,
+    startedAtMs,
+    durationMs: system.clock.monotonicMs() - startedMonotonicMs,
+  };
+}
+
+/** The entry of a check's own kind; the one cast that a map of generic functions needs. */
+function entryOf<K extends CheckKind>(check: CheckOf<K>): CheckKindEntry<K> {
+  return CHECK_KINDS[check.kind as K] as unknown as CheckKindEntry<K>;
+}

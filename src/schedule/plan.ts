@@ -1,0 +1,93 @@
+/**
+ * When checks run. Pure: a time goes in, a time comes out, in milliseconds of whatever clock the caller uses.
+ *
+ * The regular runs of a check lie on a grid: its interval, moved by a phase that only its name decides. So checks
+ * with one interval are spread, and a restart, a reload or another way of driving them changes nothing.
+ */
+
+/** A planned time that is so little ahead counts as come: a tenth of the interval, 30 s at most. */
+const TOLERANCE_SHARE = 0.1;
+const TOLERANCE_MS_MAX = 30_000;
+
+/** A check that never ran starts within a tenth of its interval, 10 s at most. */
+const FIRST_SHARE = 0.1;
+const FIRST_MS_MAX = 10_000;
+
+/** What is overdue at the start runs first, spread over so long. */
+const OVERDUE_MS_MAX = 3_000;
+
+/** Where in its interval a check runs: 0 or more, below 1. */
+export function phaseOf(name: string): number {
+  // FNV-1a (Fowler, Noll, Vo) over UTF-16 code units, then a finishing step after Austin Appleby's MurmurHash3 so
+  // that names that differ in their last character only do not end up side by side.
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < name.length; index++) {
+    hash = Math.imul(hash ^ name.charCodeAt(index), 0x01000193);
+  }
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
+}
+
+/** The first time on a check's grid that is later than the given one. */
+export function nextOnGrid(afterMs: number, intervalMs: number, phase: number): number {
+  const offset = Math.round(phase * intervalMs);
+  return (Math.floor((afterMs - offset) / intervalMs) + 1) * intervalMs + offset;
+}
+
+/** When a run is planned, and how many runs were left out before it. */
+export interface Plan {
+  readonly atMs: number;
+  readonly missed: number;
+}
+
+/** What {@linkcode planNext} goes by. */
+export interface PlanOptions {
+  /** When the last run was planned. */
+  readonly plannedMs: number;
+  /** Now: what lies before it is skipped, never made up. */
+  readonly nowMs: number;
+  readonly regularIntervalMs: number;
+  /** The interval that applies while something is being watched; `null` while nothing is. */
+  readonly attentiveIntervalMs: number | null;
+  readonly phase: number;
+}
+
+/**
+ * The run after a run. Fixed rate: it follows from the planned time, not from when the run really began or ended.
+ * While a check is attentive its runs follow one another by the attentive interval; the first regular one
+ * afterwards is back on the grid.
+ */
+export function planNext(options: PlanOptions): Plan {
+  const { plannedMs, nowMs, regularIntervalMs, attentiveIntervalMs, phase } = options;
+  const intervalMs = attentiveIntervalMs ?? regularIntervalMs;
+  const nextMs = attentiveIntervalMs === null
+    // From a time off the grid: at least half an interval later, so that two runs are never back to back.
+    ? nextOnGrid(plannedMs + regularIntervalMs / 2, regularIntervalMs, phase)
+    : plannedMs + attentiveIntervalMs;
+  if (nextMs > nowMs) return { atMs: nextMs, missed: 0 };
+  const missed = Math.floor((nowMs - nextMs) / intervalMs) + 1;
+  return { atMs: nextMs + missed * intervalMs, missed };
+}
+
+/** What {@linkcode planFirst} goes by. */
+export interface FirstPlanOptions {
+  /** When the kept state says that the check is to run next; `null` when it never ran. */
+  readonly keptMs: number | null;
+  readonly nowMs: number;
+  readonly intervalMs: number;
+  readonly phase: number;
+}
+
+/** The first run after a start: overdue ones first, then those that never ran, the others when they were planned. */
+export function planFirst({ keptMs, nowMs, intervalMs, phase }: FirstPlanOptions): number {
+  if (keptMs === null) return nowMs + Math.round(phase * Math.min(intervalMs * FIRST_SHARE, FIRST_MS_MAX));
+  // A plan further away than one interval is from before a shorter interval or a clock that was set back.
+  if (keptMs > nowMs) return Math.min(keptMs, nextOnGrid(nowMs, intervalMs, phase));
+  return nowMs + Math.round(phase * Math.min(intervalMs * FIRST_SHARE, OVERDUE_MS_MAX));
+}
+
+/** Whether a run that is planned for a time may begin now, when something else keeps the beat (cron). */
+export function isDue(plannedMs: number, nowMs: number, intervalMs: number): boolean {
+  return plannedMs - nowMs <= Math.min(intervalMs * TOLERANCE_SHARE, TOLERANCE_MS_MAX);
+}

@@ -1,0 +1,92 @@
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
+
+/** A row as the database gives it, by column. */
+export type Row = Readonly<Record<string, SQLOutputValue>>;
+
+/** How long a statement waits for another process's lock; it holds up everything else meanwhile. */
+export const BUSY_TIMEOUT_MS = 200;
+
+/**
+ * An open database. Every statement is prepared once and used again, also those that begin and end a
+ * transaction: only errors of prepared statements tell what went wrong.
+ *
+ * Invariant: no transaction is open when `transaction` returns or throws, unless the database itself refuses to
+ * roll back; then the next one does so first.
+ */
+export class Connection {
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  /** Takes over a database that is open. */
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  /** Whether it may still be used. */
+  get isOpen(): boolean {
+    return this.#database.isOpen;
+  }
+
+  /** Runs a statement and says how many rows it changed. */
+  run(sql: string, ...values: readonly SQLInputValue[]): number {
+    return Number(this.#statement(sql).run(...values).changes);
+  }
+
+  /** All rows of a query. */
+  all(sql: string, ...values: readonly SQLInputValue[]): readonly Row[] {
+    return this.#statement(sql).all(...values);
+  }
+
+  /** The first row of a query; `undefined` when there is none. */
+  first(sql: string, ...values: readonly SQLInputValue[]): Row | undefined {
+    return this.#statement(sql).get(...values);
+  }
+
+  /** Does some work whole or not at all. It is on disk when this returns. */
+  transaction<T>(work: () => T): T {
+    this.#rollBack();
+    this.run("BEGIN IMMEDIATE");
+    try {
+      const answer = work();
+      this.run("COMMIT");
+      return answer;
+    } catch (error) {
+      try {
+        this.#rollBack();
+      } catch {
+        // The first error is the one that matters.
+      }
+      throw error;
+    }
+  }
+
+  /** Ends the use of it; fine when that was done before. */
+  close(): void {
+    this.#statements.clear();
+    if (this.#database.isOpen) this.#database.close();
+  }
+
+  #statement(sql: string): StatementSync {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#database.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+
+  /** A full disk often ends the transaction by itself. */
+  #rollBack(): void {
+    if (this.#database.isTransaction) this.run("ROLLBACK");
+  }
+}
+
+/** Opens a database file that is there. The module is loaded only here: a program that keeps nothing is spared it. */
+export async function openConnection(
+  path: string,
+  options: { readonly readOnly: boolean },
+): Promise<Connection> {
+  const { DatabaseSync } = await import("node:sqlite");
+  const connection = new Connection(new DatabaseSync(path, { readOnly: options.readOnly }));
+  connection.first(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  return connection;
+}

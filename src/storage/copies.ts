@@ -1,0 +1,61 @@
+/**
+ * Copies of what callers hand in, member by member: a store keeps nothing that a caller can change later, and
+ * nothing that is not declared, such as the check (with its secrets) that hangs on a result.
+ */
+import type { ConditionCounts, ConditionState } from "../domain/condition_state.ts";
+import type { CheckRecord, ConditionChange, KeptResult, Rollup } from "../domain/store.ts";
+
+/** A copy of a record. */
+export function copyRecord(record: CheckRecord): CheckRecord {
+  return {
+    name: record.name,
+    condition: copyConditionState(record.condition),
+    last: record.last === null ? null : copyKeptResult(record.last),
+    nextRunAtMs: record.nextRunAtMs,
+    intervalMs: record.intervalMs,
+    missedRuns: record.missedRuns,
+    seenAtMs: record.seenAtMs,
+  };
+}
+
+/** A copy of a condition state. */
+export function copyConditionState(state: ConditionState): ConditionState {
+  return {
+    settled: state.settled,
+    settledSinceMs: state.settledSinceMs,
+    atLeast: copyCounts(state.atLeast),
+    atMost: copyCounts(state.atMost),
+    observed: state.observed,
+    observedAtMs: state.observedAtMs,
+    problemBeganAtMs: state.problemBeganAtMs,
+    reported: state.reported,
+    reportedAtMs: state.reportedAtMs,
+    reportedProblemBeganAtMs: state.reportedProblemBeganAtMs,
+  };
+}
+
+/** A copy of a result. */
+export function copyKeptResult(result: KeptResult): KeptResult {
+  return {
+    condition: result.condition,
+    output: result.output,
+    detail: result.detail,
+    performanceData: result.performanceData,
+    startedAtMs: result.startedAtMs,
+    durationMs: result.durationMs,
+  };
+}
+
+/** A copy of a change. */
+export function copyChange(change: ConditionChange): ConditionChange {
+  return { name: change.name, atMs: change.atMs, from: change.from, to: change.to, output: change.output };
+}
+
+/** A copy of a roll-up. */
+export function copyRollup(rollup: Rollup): Rollup {
+  return { ...rollup, observed: copyCounts(rollup.observed), lastedMs: copyCounts(rollup.lastedMs) };
+}
+
+function copyCounts(counts: ConditionCounts): ConditionCounts {
+  return { ok: counts.ok, unknown: counts.unknown, warning: counts.warning, critical: counts.critical };
+}

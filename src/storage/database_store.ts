@@ -1,0 +1,95 @@
+import { type Condition, CONDITIONS } from "../domain/condition.ts";
+import {
+  type CheckUpdate,
+  type ConditionChange,
+  type RollupEntry,
+  type Store,
+  StoreError,
+} from "../domain/store.ts";
+import type { Connection } from "./connection.ts";
+import { explainStoreFailure } from "./failure.ts";
+import { createPruner } from "./prune.ts";
+import { HOUR_MS, startOf } from "./retention.ts";
+import { changeOfRow, encodeText, recordOfRow, rollupOfRow, rowOfRecord } from "./rows.ts";
+import {
+  ADD_TO_ROLLUP,
+  INSERT_CHANGE,
+  SELECT_CHANGES,
+  SELECT_RECORDS,
+  SELECT_ROLLUPS,
+  UPSERT_RECORD,
+} from "./statements.ts";
+
+/**
+ * The store whose tables are in a database that is open and up to date; it closes the database in the end. The
+ * path is for its error messages.
+ */
+export function createDatabaseStore(connection: Connection, path: string): Store {
+  const pruneSome = createPruner(connection);
+
+  // The database answers at once; what it throws becomes a rejection.
+  const answer = <T>(action: "read" | "write", work: () => T): Promise<T> =>
+    new Promise((resolve) => {
+      if (!connection.isOpen) {
+        throw new StoreError(`Cannot ${action} state "${path}": it was closed`, "other");
+      }
+      try {
+        resolve(work());
+      } catch (error) {
+        throw explainStoreFailure(error, { action, path }) ?? error;
+      }
+    });
+
+  return {
+    records: () => answer("read", () => connection.all(SELECT_RECORDS).map(recordOfRow)),
+    save: (updates) =>
+      answer("write", () => {
+        if (updates.length === 0) return;
+        connection.transaction(() => updates.forEach((update) => keep(connection, update)));
+      }),
+    changes: (name, { sinceMs, limit }) =>
+      answer("read", () => {
+        const rows = connection.all(SELECT_CHANGES, encodeText(name), sinceMs, toRowLimit(limit));
+        return rows.map((row) => changeOfRow(name, row));
+      }),
+    rollups: (name, sinceMs) =>
+      answer("read", () => {
+        const rows = connection.all(SELECT_ROLLUPS, encodeText(name), sinceMs);
+        return rows.map((row) => rollupOfRow(name, row));
+      }),
+    prune: (nowMs) => answer("write", () => pruneSome(nowMs)),
+    close: () => {
+      connection.close();
+      return Promise.resolve();
+    },
+  };
+}
+
+function keep(connection: Connection, { record, rollup, change }: CheckUpdate): void {
+  const id = Number(connection.first(UPSERT_RECORD, ...rowOfRecord(record))?.["id"]);
+  if (rollup !== null) keepRollup(connection, id, rollup);
+  if (change !== null) keepChange(connection, id, change);
+}
+
+function keepRollup(connection: Connection, id: number, entry: RollupEntry): void {
+  const perCondition = (wanted: Condition, count: number): readonly number[] =>
+    CONDITIONS.map((condition) => condition === wanted ? count : 0);
+  connection.run(
+    ADD_TO_ROLLUP,
+    id,
+    startOf(entry.atMs, HOUR_MS),
+    ...perCondition(entry.condition, 1),
+    ...perCondition(entry.lasted, entry.lastedMs),
+    entry.durationMs,
+    entry.durationMs,
+  );
+}
+
+function keepChange(connection: Connection, id: number, change: ConditionChange): void {
+  connection.run(INSERT_CHANGE, id, change.atMs, change.from, change.to, encodeText(change.output));
+}
+
+/** The database takes a negative limit for none, and no infinite one. */
+function toRowLimit(limit: number): number {
+  return Math.min(Math.max(0, Math.floor(limit)), Number.MAX_SAFE_INTEGER);
+}

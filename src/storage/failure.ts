@@ -1,0 +1,114 @@
+import { StoreError, type StoreFailure } from "../domain/store.ts";
+import { BUSY_TIMEOUT_MS } from "./connection.ts";
+import { NewerVersionError } from "./migrations.ts";
+import { DamagedFileError } from "./state_file.ts";
+import { UnreadableRowError } from "./rows.ts";
+
+/** What was being done to which file. */
+export interface Attempt {
+  /** Completes "Cannot … state". */
+  readonly action: "open" | "read" | "write" | "set aside";
+  /** The file of the state. */
+  readonly path: string;
+}
+
+/** A failure in words that say what to do. */
+interface Explanation {
+  readonly failure: StoreFailure;
+  readonly reason: string;
+}
+
+/**
+ * Puts an error of the database or of the files beside it into a {@linkcode StoreError}; the error itself is its
+ * cause. `null` for an error that is none of these: a bug.
+ */
+export function explainStoreFailure(error: unknown, { action, path }: Attempt): StoreError | null {
+  if (error instanceof StoreError) return error;
+  const explanation = explain(error);
+  if (explanation === null) return null;
+  return new StoreError(`Cannot ${action} state "${path}": ${explanation.reason}`, explanation.failure, {
+    cause: error,
+  });
+}
+
+const FULL: Explanation = { failure: "full", reason: "the disk is full; free some space on it" };
+const READ_ONLY: Explanation = {
+  failure: "denied",
+  reason: "it is read-only; make the file, its folder and the disk writable for this user",
+};
+const NO_PERMISSION: Explanation = {
+  failure: "denied",
+  reason: "no permission; make the file and its folder readable and writable for this user",
+};
+const CANNOT_OPEN: Explanation = {
+  failure: "denied",
+  reason: "the file, or its -wal and -shm, cannot be opened; make it, them and the folder readable and " +
+    "writable for this user",
+};
+
+/** By SQLite's primary result code (sqlite.org/rescode.html). */
+const BY_RESULT_CODE: ReadonlyMap<number, Explanation> = new Map([
+  [3, NO_PERMISSION],
+  [5, {
+    failure: "busy",
+    reason: `another process has been writing to it for more than ${BUSY_TIMEOUT_MS} ms; try again`,
+  }],
+  [8, READ_ONLY],
+  [11, { failure: "damaged", reason: "the file is damaged" }],
+  [13, FULL],
+  [14, CANNOT_OPEN],
+  [26, { failure: "damaged", reason: "the file is not a database" }],
+]);
+
+/** By the system's name of an error, where the runtime has no class for it. */
+const BY_SYSTEM_CODE: ReadonlyMap<string, Explanation> = new Map([
+  ["EDQUOT", { failure: "full", reason: "the disk quota of this user is used up; free some space" }],
+  ["ENOSPC", FULL],
+  ["EROFS", READ_ONLY],
+]);
+
+/** The runtime's own codes have underscores. */
+const SYSTEM_CODE = /^E[A-Z0-9]+$/;
+
+/** What the shared memory beside the database says on a full disk (SQLITE_IOERR_SHMSIZE). */
+const SHARED_MEMORY_TOO_SMALL = 4874;
+const IO_ERROR = 10;
+
+function explain(error: unknown): Explanation | null {
+  if (!(error instanceof Error)) return null;
+  if (error instanceof Deno.errors.NotCapable) {
+    return { failure: "denied", reason: `a permission is missing: ${error.message}` };
+  }
+  if (error instanceof Deno.errors.PermissionDenied) return NO_PERMISSION;
+  if (error instanceof NewerVersionError) return { failure: "other", reason: error.message };
+  if (error instanceof DamagedFileError || error instanceof UnreadableRowError) {
+    return { failure: "damaged", reason: error.message };
+  }
+  const code = "code" in error ? error.code : undefined;
+  if (code === "ERR_SQLITE_ERROR") return explainDatabaseError(error);
+  if (code === "ERR_INVALID_STATE") return { failure: "other", reason: "it was closed" };
+  // A number in a row that is beyond what JavaScript's numbers hold; nobody has written that.
+  if (code === "ERR_OUT_OF_RANGE") return { failure: "damaged", reason: "a number in a row is out of range" };
+  if (typeof code !== "string" || !SYSTEM_CODE.test(code)) return null;
+  return BY_SYSTEM_CODE.get(code) ?? { failure: "other", reason: error.message };
+}
+
+function explainDatabaseError(error: Error): Explanation {
+  const extended = "errcode" in error ? Number(error.errcode) : undefined;
+  // Only opening has no code, and only one way to fail.
+  if (extended === undefined) return CANNOT_OPEN;
+  if (extended === SHARED_MEMORY_TOO_SMALL) return FULL;
+  const code = extended & 0xff;
+  if (code === IO_ERROR) {
+    return {
+      failure: "other",
+      reason:
+        `the disk reports an error (${error.message}, code ${extended}); look at the disk, its quota and ` +
+        "the system log",
+    };
+  }
+  const known = BY_RESULT_CODE.get(code);
+  if (known !== undefined) return known;
+  if (/^no such (table|column)/.test(error.message)) return { failure: "damaged", reason: error.message };
+  return { failure: "other", reason: `${error.message} (code ${extended})` };
+}

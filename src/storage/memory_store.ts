@@ -1,0 +1,153 @@
+import type { Condition } from "../domain/condition.ts";
+import type { ConditionCounts } from "../domain/condition_state.ts";
+import {
+  type CheckRecord,
+  type CheckUpdate,
+  type ConditionChange,
+  type Rollup,
+  type RollupEntry,
+  type Store,
+  StoreError,
+} from "../domain/store.ts";
+import { copyChange, copyRecord, copyRollup } from "./copies.ts";
+import { CHANGES_MAX, DAY_MS, HOUR_MS, type Limits, limitsAt, startOf } from "./retention.ts";
+
+/** A store that forgets everything with the process. It does what the other one does, nothing less. */
+export function createMemoryStore(): Store {
+  const kept = new Map<string, KeptCheck>();
+  let isClosed = false;
+
+  const answer = <T>(work: () => T): Promise<T> =>
+    new Promise((resolve) => {
+      if (isClosed) throw new StoreError("Cannot use the state: it was closed", "other");
+      resolve(work());
+    });
+
+  return {
+    records: () => answer(() => [...kept.values()].map(({ record }) => copyRecord(record))),
+    save: (updates) => answer(() => updates.forEach((update) => keep(kept, update))),
+    changes: (name, { sinceMs, limit }) =>
+      answer(() => {
+        const changes = kept.get(name)?.changes ?? [];
+        return newestFirst(changes).filter(({ atMs }) => atMs >= sinceMs).slice(0, Math.max(0, limit)).map(
+          copyChange,
+        );
+      }),
+    rollups: (name, sinceMs) =>
+      answer(() => {
+        const rollups = [...kept.get(name)?.rollups.values() ?? []];
+        return rollups.filter((rollup) => endOf(rollup) > sinceMs).sort(inTime).map(copyRollup);
+      }),
+    prune: (nowMs) =>
+      answer(() => {
+        prune(kept, limitsAt(nowMs));
+        return { finished: true };
+      }),
+    close: () => {
+      isClosed = true;
+      return Promise.resolve();
+    },
+  };
+}
+
+interface KeptCheck {
+  readonly record: CheckRecord;
+  /** In the order in which they came. */
+  readonly changes: readonly ConditionChange[];
+  readonly rollups: Rollups;
+}
+
+/** By start and span. */
+type Rollups = Map<string, Rollup>;
+
+function keep(kept: Map<string, KeptCheck>, { record, rollup, change }: CheckUpdate): void {
+  const { name } = record;
+  const before = kept.get(name);
+  const changes = before?.changes ?? [];
+  const rollups: Rollups = before?.rollups ?? new Map();
+  if (rollup !== null) addUp(rollups, rollupOf(name, rollup));
+  kept.set(name, {
+    record: copyRecord(record),
+    changes: change === null ? changes : [...changes, { ...copyChange(change), name }],
+    rollups,
+  });
+}
+
+function prune(kept: Map<string, KeptCheck>, limits: Limits): void {
+  for (const [name, { record, changes, rollups }] of kept) {
+    if (record.seenAtMs < limits.seenMs) {
+      kept.delete(name);
+      continue;
+    }
+    const surplus = new Set(newestFirst(changes).slice(CHANGES_MAX));
+    kept.set(name, {
+      record,
+      changes: changes.filter((change) => change.atMs >= limits.changeMs && !surplus.has(change)),
+      rollups: pruneRollups(rollups, limits),
+    });
+  }
+}
+
+function pruneRollups(rollups: Rollups, limits: Limits): Rollups {
+  const left: Rollups = new Map();
+  for (const rollup of rollups.values()) {
+    if (endOf(rollup) < limits.rollupEndMs) continue;
+    const isMerged = rollup.spanMs === HOUR_MS && rollup.startMs < limits.dailyMs;
+    addUp(left, isMerged ? { ...rollup, startMs: startOf(rollup.startMs, DAY_MS), spanMs: DAY_MS } : rollup);
+  }
+  return left;
+}
+
+function addUp(rollups: Rollups, added: Rollup): void {
+  const key = `${added.startMs} ${added.spanMs}`;
+  const before = rollups.get(key);
+  if (before === undefined) rollups.set(key, added);
+  else {
+    rollups.set(key, {
+      ...before,
+      observed: addCounts(before.observed, added.observed),
+      lastedMs: addCounts(before.lastedMs, added.lastedMs),
+      durationTotalMs: before.durationTotalMs + added.durationTotalMs,
+      durationMaxMs: Math.max(before.durationMaxMs, added.durationMaxMs),
+    });
+  }
+}
+
+function rollupOf(name: string, entry: RollupEntry): Rollup {
+  return {
+    name,
+    startMs: startOf(entry.atMs, HOUR_MS),
+    spanMs: HOUR_MS,
+    observed: countsOf(entry.condition, 1),
+    lastedMs: countsOf(entry.lasted, entry.lastedMs),
+    durationTotalMs: entry.durationMs,
+    durationMaxMs: entry.durationMs,
+  };
+}
+
+function countsOf(condition: Condition, count: number): ConditionCounts {
+  return { ok: 0, unknown: 0, warning: 0, critical: 0, [condition]: count };
+}
+
+function addCounts(one: ConditionCounts, other: ConditionCounts): ConditionCounts {
+  return {
+    ok: one.ok + other.ok,
+    unknown: one.unknown + other.unknown,
+    warning: one.warning + other.warning,
+    critical: one.critical + other.critical,
+  };
+}
+
+/** Of two changes at one time the later kept is the newer. */
+function newestFirst(changes: readonly ConditionChange[]): readonly ConditionChange[] {
+  return changes.toReversed().sort((one, other) => other.atMs - one.atMs);
+}
+
+/** A late entry of a day that was merged makes an hour inside it, told after the day. */
+function inTime(one: Rollup, other: Rollup): number {
+  return one.startMs - other.startMs || other.spanMs - one.spanMs;
+}
+
+function endOf(rollup: Rollup): number {
+  return rollup.startMs + rollup.spanMs;
+}

@@ -1,0 +1,95 @@
+import type { Connection } from "./connection.ts";
+
+/** Marks a database as one of monitor's ("mntr" in ASCII; SQLite's header, offset 68). Never changes. */
+export const APPLICATION_ID = 0x6d6e7472;
+
+/**
+ * The steps from nothing to the present tables; the version of a database is how many of them it has seen. What
+ * was released never changes: a new step goes to the end.
+ *
+ * Conditions are kept as their names, times as wall time in milliseconds since 1970. `condition` and `last` of a
+ * check are JSON; other text is as `encodeText` in rows.ts makes it.
+ */
+export const MIGRATIONS: readonly Migration[] = [
+  [
+    `CREATE TABLE checks (
+      id INTEGER PRIMARY KEY,
+      name TEXT NOT NULL UNIQUE,
+      condition TEXT NOT NULL,
+      last TEXT,
+      next_run_at_ms INTEGER,
+      interval_ms INTEGER NOT NULL,
+      missed_runs INTEGER NOT NULL,
+      seen_at_ms INTEGER NOT NULL
+    )`,
+    `CREATE TABLE changes (
+      id INTEGER PRIMARY KEY,
+      check_id INTEGER NOT NULL REFERENCES checks (id),
+      at_ms INTEGER NOT NULL,
+      from_condition TEXT NOT NULL,
+      to_condition TEXT NOT NULL,
+      output TEXT NOT NULL
+    )`,
+    "CREATE INDEX changes_by_time ON changes (check_id, at_ms)",
+    `CREATE TABLE rollups (
+      check_id INTEGER NOT NULL REFERENCES checks (id),
+      start_ms INTEGER NOT NULL,
+      span_ms INTEGER NOT NULL,
+      observed_ok INTEGER NOT NULL,
+      observed_unknown INTEGER NOT NULL,
+      observed_warning INTEGER NOT NULL,
+      observed_critical INTEGER NOT NULL,
+      lasted_ok_ms INTEGER NOT NULL,
+      lasted_unknown_ms INTEGER NOT NULL,
+      lasted_warning_ms INTEGER NOT NULL,
+      lasted_critical_ms INTEGER NOT NULL,
+      duration_total_ms REAL NOT NULL,
+      duration_max_ms REAL NOT NULL,
+      PRIMARY KEY (check_id, start_ms, span_ms)
+    ) WITHOUT ROWID`,
+  ],
+];
+
+/** The statements of one step. */
+export type Migration = readonly string[];
+
+/** A database that a newer monitor has written. */
+export class NewerVersionError extends Error {
+  /** The name of the class. */
+  override readonly name = "NewerVersionError";
+}
+
+/**
+ * Brings a database to the present version in one transaction: another process sees all of it or nothing. Safe
+ * when two processes do it at once.
+ *
+ * @throws {NewerVersionError} If it has a version beyond the last step; nothing is touched then.
+ */
+export function migrate(connection: Connection, migrations: readonly Migration[] = MIGRATIONS): void {
+  if (versionOf(connection, migrations) === migrations.length) return;
+  connection.transaction(() => {
+    const version = versionOf(connection, migrations);
+    for (const migration of migrations.slice(version)) {
+      for (const statement of migration) connection.run(statement);
+    }
+    connection.run(`PRAGMA user_version = ${migrations.length}`);
+    connection.run(`PRAGMA application_id = ${APPLICATION_ID}`);
+  });
+}
+
+/**
+ * The version of a database; 0 for an empty one.
+ *
+ * @throws {NewerVersionError} If it is beyond the last step.
+ */
+export function versionOf(connection: Connection, migrations: readonly Migration[] = MIGRATIONS): number {
+  const version = Number(connection.first("PRAGMA user_version")?.["user_version"]);
+  if (version > migrations.length) throw new NewerVersionError(newerVersion(version, migrations.length));
+  return version;
+}
+
+/** Says that a state is newer than this program. */
+export function newerVersion(version: number, versionMax: number): string {
+  return `it is of version ${version}, and this monitor knows versions up to ${versionMax}; use the newer monitor, ` +
+    "or keep the state elsewhere";
+}

@@ -1,0 +1,58 @@
+import type { PruneProgress } from "../domain/store.ts";
+import type { Connection } from "./connection.ts";
+import { CHANGES_MAX, type Limits, limitsAt } from "./retention.ts";
+import {
+  ADD_HOURS_TO_DAYS,
+  DELETE_ADDED_HOURS,
+  DELETE_CHECK,
+  DELETE_OLD_CHANGES,
+  DELETE_OLD_ROLLUPS,
+  DELETE_SURPLUS_CHANGES,
+  SELECT_CHECKS_BEHIND,
+} from "./statements.ts";
+
+/**
+ * What forgets the old a few checks at a time, going round in the order of their ids. One call is one
+ * transaction of some milliseconds: it ends after so many checks, or sooner once it has changed so many rows.
+ */
+export function createPruner(connection: Connection): (nowMs: number) => PruneProgress {
+  let lastId = 0;
+  return (nowMs) => {
+    const limits = limitsAt(nowMs);
+    const end = connection.transaction(() => pruneBehind(connection, lastId, limits));
+    lastId = end ?? 0;
+    return { finished: end === null };
+  };
+}
+
+/** How many checks one call looks at. */
+const CHECKS_MAX = 200;
+
+/** After how many changed rows a call ends. */
+const ROWS_MAX = 2000;
+
+/** The id of the last check that was looked at; `null` when there are no more behind it. */
+function pruneBehind(connection: Connection, id: number, limits: Limits): number | null {
+  let rows = 0;
+  const checks = connection.all(SELECT_CHECKS_BEHIND, id, CHECKS_MAX);
+  for (const check of checks) {
+    const checkId = Number(check["id"]);
+    rows += Number(check["seen_at_ms"]) < limits.seenMs
+      ? forget(connection, checkId)
+      : pruneCheck(connection, checkId, limits);
+    if (rows >= ROWS_MAX) return checkId;
+  }
+  return checks.length < CHECKS_MAX ? null : Number(checks.at(-1)?.["id"]);
+}
+
+function forget(connection: Connection, id: number): number {
+  return DELETE_CHECK.reduce((rows, statement) => rows + connection.run(statement, id), 0);
+}
+
+function pruneCheck(connection: Connection, id: number, limits: Limits): number {
+  return connection.run(DELETE_OLD_CHANGES, id, limits.changeMs) +
+    connection.run(DELETE_SURPLUS_CHANGES, id, CHANGES_MAX) +
+    connection.run(DELETE_OLD_ROLLUPS, id, limits.rollupEndMs) +
+    connection.run(ADD_HOURS_TO_DAYS, id, limits.dailyMs) +
+    connection.run(DELETE_ADDED_HOURS, id, limits.dailyMs);
+}

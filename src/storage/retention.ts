@@ -1,0 +1,35 @@
+/** One hour, the span of a fresh roll-up. */
+export const HOUR_MS = 3_600_000;
+
+/** One day, the span of an old roll-up. */
+export const DAY_MS = 24 * HOUR_MS;
+
+/** How many changes of one check are kept at most. */
+export const CHANGES_MAX = 1000;
+
+/** What is older than these is forgotten, or summed up; wall time, milliseconds since 1970. */
+export interface Limits {
+  /** A check last seen before this is forgotten with all that is kept of it. */
+  readonly seenMs: number;
+  /** A change before this is forgotten. */
+  readonly changeMs: number;
+  /** A roll-up that ended before this is forgotten. */
+  readonly rollupEndMs: number;
+  /** An hourly roll-up that began before this, which is the start of a day, becomes part of a daily one. */
+  readonly dailyMs: number;
+}
+
+/** How long things are kept, counted from now. Days are merged whole, so a day is never told in two ways. */
+export function limitsAt(nowMs: number): Limits {
+  return {
+    seenMs: nowMs - 30 * DAY_MS,
+    changeMs: nowMs - 400 * DAY_MS,
+    rollupEndMs: nowMs - 100 * DAY_MS,
+    dailyMs: startOf(nowMs - 8 * DAY_MS, DAY_MS),
+  };
+}
+
+/** The start of the hour or day, in UTC, that a time is in. */
+export function startOf(timeMs: number, spanMs: number): number {
+  return Math.floor(timeMs / spanMs) * spanMs;
+}

@@ -1,0 +1,146 @@
+import { dirname } from "node:path";
+import { type Store, StoreError } from "../domain/store.ts";
+import type { StoreFiles } from "../domain/store_files.ts";
+import { type Connection, openConnection } from "./connection.ts";
+import { setAside } from "./damaged.ts";
+import { explainStoreFailure } from "./failure.ts";
+import { migrate, MIGRATIONS, versionOf } from "./migrations.ts";
+import { DamagedFileError, inspectEmptyFile, inspectHeader, inspectPlace } from "./state_file.ts";
+import { createDatabaseStore } from "./database_store.ts";
+
+/** How a state is opened. */
+export interface SqliteStoreOptions {
+  /** The machine's files. */
+  readonly files: StoreFiles;
+  /** The user that runs this, whose file it must be; root (0) may use any. `null` on systems without ids. */
+  readonly userId: number | null;
+  /** Wall time, milliseconds since 1970; part of a damaged file's new name. */
+  readonly nowMs: number;
+  /**
+   * `own`: to keep something. What is missing is made, an older version is brought up to date, a damaged file is
+   * set aside. Only for who holds the lock of the state. `read`: to look at it beside whoever owns it.
+   */
+  readonly access: "own" | "read";
+  /**
+   * The message of a {@linkcode StoreError} `damaged` that a store on this file has thrown after it was opened:
+   * after closing that one, this sets the file aside unseen and begins a fresh one. Only with `own`.
+   */
+  readonly damage?: string;
+}
+
+/** A state that is ready for use. */
+export interface OpenedStore {
+  /** Whoever opened it closes it. */
+  readonly store: Store;
+  /** Where a damaged file has gone, and what was wrong with it; `null` when all was well. */
+  readonly setAside: { readonly path: string; readonly reason: string } | null;
+}
+
+/**
+ * Opens a state that is kept in a SQLite database at an absolute path.
+ *
+ * The file and its folder are for their owner alone when they are made here. Symlinks, other users' files, other
+ * programs' databases and states of a newer monitor are refused and never written to.
+ *
+ * @throws {StoreError} If it cannot be opened; `missing` when it is to be read and there is none.
+ */
+export async function openSqliteStore(path: string, options: SqliteStoreOptions): Promise<OpenedStore> {
+  if (options.access === "read") {
+    const connection = await explaining(path, "open", () => connectToRead(path, options));
+    return { store: createDatabaseStore(connection, path), setAside: null };
+  }
+  if (options.damage !== undefined) return await openAfresh(path, options.damage, options);
+  try {
+    const connection = await explaining(path, "open", () => connectToOwn(path, options));
+    return { store: createDatabaseStore(connection, path), setAside: null };
+  } catch (error) {
+    if (!(error instanceof StoreError && error.failure === "damaged")) throw error;
+    return await openAfresh(path, error.message, options);
+  }
+}
+
+async function openAfresh(path: string, reason: string, options: SqliteStoreOptions): Promise<OpenedStore> {
+  const newPath = await explaining(path, "set aside", () => setAside(path, options));
+  const connection = await explaining(path, "open", () => connectToOwn(path, options));
+  return { store: createDatabaseStore(connection, path), setAside: { path: newPath, reason } };
+}
+
+async function connectToOwn(path: string, options: SqliteStoreOptions): Promise<Connection> {
+  const file = await inspectPlace(path, options);
+  const sizeBytes = file?.sizeBytes ?? 0;
+  if (file === null) await createStateFile(path, options);
+  else if (sizeBytes > 0) await inspectHeader(path, options.files);
+  else await inspectEmptyFile(path, options.files);
+  return await usingOrClosing(await openConnection(path, { readOnly: false }), (connection) => {
+    if (sizeBytes > 0) findDamage(connection, sizeBytes);
+    connection.first("PRAGMA synchronous = FULL");
+    migrate(connection);
+    connection.first("PRAGMA journal_mode = WAL");
+    connection.first(`PRAGMA journal_size_limit = ${JOURNAL_BYTES_MAX}`);
+  });
+}
+
+async function connectToRead(path: string, options: SqliteStoreOptions): Promise<Connection> {
+  const file = await inspectPlace(path, options);
+  if (file === null || file.sizeBytes === 0) {
+    throw new StoreError(`Cannot read state "${path}": there is none yet; run the checks first`, "missing");
+  }
+  await inspectHeader(path, options.files);
+  return await usingOrClosing(await openConnection(path, { readOnly: true }), (connection) => {
+    const version = versionOf(connection);
+    if (version === MIGRATIONS.length) return;
+    throw new StoreError(
+      `Cannot read state "${path}": it is of the older version ${version}; run the checks once, which updates it`,
+      "other",
+    );
+  });
+}
+
+/** What the journal keeps of the disk after a great many writes at once. */
+const JOURNAL_BYTES_MAX = 8 * 1024 * 1024;
+
+/**
+ * Up to here the whole file is checked, which takes some 3 ms for each megabyte. Of a bigger one only the table
+ * without which nothing goes; damage to the history shows when it is used.
+ */
+const WHOLE_CHECK_BYTES_MAX = 2 * 1024 * 1024;
+
+function findDamage(connection: Connection, sizeBytes: number): void {
+  const scope = sizeBytes <= WHOLE_CHECK_BYTES_MAX ? 1 : "checks";
+  const verdict = String(connection.first(`PRAGMA quick_check(${scope})`)?.["quick_check"]);
+  if (verdict === "ok") return;
+  // Several findings come as lines under a headline between asterisks.
+  const finding = verdict.split("\n").find((line) => !line.startsWith("*")) ?? verdict;
+  throw new DamagedFileError(`the file is damaged (${finding})`);
+}
+
+async function createStateFile(path: string, { files }: SqliteStoreOptions): Promise<void> {
+  await files.createFolder(dirname(path));
+  try {
+    await files.createFile(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+    throw new StoreError(`Cannot open state "${path}": another process has just made it; try again`, "busy");
+  }
+}
+
+async function usingOrClosing(
+  connection: Connection,
+  work: (connection: Connection) => void,
+): Promise<Connection> {
+  try {
+    await work(connection);
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+async function explaining<T>(path: string, action: "open" | "set aside", work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw explainStoreFailure(error, { action, path }) ?? error;
+  }
+}

@@ -1,0 +1,111 @@
+/** The file of a state before the database has a look at it. */
+import type { PathFacts, StoreFiles } from "../domain/store_files.ts";
+import { StoreError } from "../domain/store.ts";
+import { APPLICATION_ID, MIGRATIONS, newerVersion, NewerVersionError } from "./migrations.ts";
+
+/** A file that is no state that a monitor can have left like this. */
+export class DamagedFileError extends Error {
+  /** The name of the class. */
+  override readonly name = "DamagedFileError";
+}
+
+/** What the database keeps beside its file, by the end of the name. */
+export const COMPANIONS: readonly string[] = ["-wal", "-shm", "-journal"];
+
+/** How files are reached, and for whom. */
+export interface FileAccess {
+  /** The machine's files. */
+  readonly files: StoreFiles;
+  /** The user that runs this; 0 is root. `null` on systems without ids. */
+  readonly userId: number | null;
+}
+
+/**
+ * What stands at the path of a state; `null` when nothing does.
+ *
+ * Refuses, for the file and its companions alike, what another user may have put there: a symlink (the database
+ * would follow it and write to where it leads), or a file of another user (the database would replay a planted
+ * -wal). Root may use the state of any user.
+ *
+ * @throws {StoreError} If it refuses.
+ */
+export async function inspectPlace(path: string, { files, userId }: FileAccess): Promise<PathFacts | null> {
+  const [file = null, ...companions] = await Promise.all(
+    ["", ...COMPANIONS].map((companion) => files.look(path + companion)),
+  );
+  if (file !== null) {
+    refuseKind(path, path, file);
+    if (userId !== 0) refuseOwner(path, path, { file, owners: [userId] });
+  }
+  companions.forEach((found, index) => {
+    if (found === null) return;
+    const companionPath = `${path}${COMPANIONS[index]}`;
+    refuseKind(path, companionPath, found);
+    refuseOwner(path, companionPath, { file: found, owners: [userId, file?.ownerId ?? null] });
+  });
+  return file;
+}
+
+/**
+ * Reads the header (sqlite.org/fileformat2.html, section 1.3) without the database, which might write to a file
+ * that is not ours just by opening and closing it.
+ *
+ * @throws {DamagedFileError} If it is no header of a database.
+ * @throws {NewerVersionError} If a newer monitor wrote it.
+ * @throws {StoreError} If another program wrote it.
+ */
+export async function inspectHeader(path: string, files: StoreFiles): Promise<void> {
+  const header = await files.readStart(path, HEADER_BYTES);
+  const magic = new TextEncoder().encode("SQLite format 3\0");
+  if (header.length < HEADER_BYTES || magic.some((byte, index) => header[index] !== byte)) {
+    throw new DamagedFileError("the file is not a database");
+  }
+  const view = new DataView(header.buffer, header.byteOffset);
+  if (view.getUint32(APPLICATION_ID_OFFSET) !== APPLICATION_ID) {
+    throw refusal(path, "it is a database of another program; name another file", "other");
+  }
+  const version = view.getUint32(USER_VERSION_OFFSET);
+  if (version > MIGRATIONS.length) throw new NewerVersionError(newerVersion(version, MIGRATIONS.length));
+}
+
+/**
+ * Looks at what stands beside a file with nothing in it. It may be quite new; but a journal with something in it
+ * comes after the file's first page, and the database would delete it.
+ *
+ * @throws {DamagedFileError} If the file has lost what it had.
+ */
+export async function inspectEmptyFile(path: string, files: StoreFiles): Promise<void> {
+  const journal = await files.look(`${path}-wal`);
+  if (journal !== null && journal.sizeBytes > 0) {
+    throw new DamagedFileError("the file is empty, its journal is not");
+  }
+}
+
+const HEADER_BYTES = 100;
+const USER_VERSION_OFFSET = 60;
+const APPLICATION_ID_OFFSET = 68;
+
+function refuseKind(path: string, found: string, { kind }: PathFacts): void {
+  if (kind === "file") return;
+  const what = kind === "symlink"
+    ? "a symlink, which is not followed"
+    : `a ${kind === "folder" ? kind : "device or a pipe"}`;
+  throw refusal(path, `"${found}" is ${what}; name a file`, "denied");
+}
+
+function refuseOwner(
+  path: string,
+  found: string,
+  { file, owners }: { readonly file: PathFacts; readonly owners: readonly (number | null)[] },
+): void {
+  if (file.ownerId === null || owners.includes(file.ownerId)) return;
+  throw refusal(
+    path,
+    `"${found}" belongs to another user (id ${file.ownerId}); run as that user, or name another file`,
+    "denied",
+  );
+}
+
+function refusal(path: string, reason: string, failure: "denied" | "other"): StoreError {
+  return new StoreError(`Cannot open state "${path}": ${reason}`, failure);
+}

@@ -1,0 +1,89 @@
+/**
+ * Every statement on the tables of migrations.ts. A name is given as `encodeText` of rows.ts makes it. Wherever
+ * there are four of something, they are in the order of `CONDITIONS`.
+ */
+import { DAY_MS, HOUR_MS } from "./retention.ts";
+
+/** All records, in the order in which the checks were first kept. */
+export const SELECT_RECORDS =
+  `SELECT name, condition, last, next_run_at_ms, interval_ms, missed_runs, seen_at_ms
+  FROM checks ORDER BY id`;
+
+/** Keeps a record and answers its id. */
+export const UPSERT_RECORD = `INSERT INTO checks
+    (name, condition, last, next_run_at_ms, interval_ms, missed_runs, seen_at_ms)
+  VALUES (?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (name) DO UPDATE SET condition = excluded.condition, last = excluded.last,
+    next_run_at_ms = excluded.next_run_at_ms, interval_ms = excluded.interval_ms,
+    missed_runs = excluded.missed_runs, seen_at_ms = excluded.seen_at_ms
+  RETURNING id`;
+
+/** Keeps a change: id of the check, time, from, to, output. */
+export const INSERT_CHANGE = `INSERT INTO changes (check_id, at_ms, from_condition, to_condition, output)
+  VALUES (?, ?, ?, ?, ?)`;
+
+/** The changes of a name from a time on, the newest first, so many at most. */
+export const SELECT_CHANGES = `SELECT at_ms, from_condition, to_condition, output FROM changes
+  WHERE check_id = (SELECT id FROM checks WHERE name = ?) AND at_ms >= ? ORDER BY at_ms DESC, id DESC LIMIT ?`;
+
+/** The roll-ups of a name that end after a time, the oldest first. */
+export const SELECT_ROLLUPS = `SELECT start_ms, span_ms,
+    observed_ok, observed_unknown, observed_warning, observed_critical,
+    lasted_ok_ms, lasted_unknown_ms, lasted_warning_ms, lasted_critical_ms, duration_total_ms, duration_max_ms
+  FROM rollups WHERE check_id = (SELECT id FROM checks WHERE name = ?) AND start_ms + span_ms > ?
+  ORDER BY start_ms, span_ms DESC`;
+
+const INSERT_ROLLUP = `INSERT INTO rollups (check_id, start_ms, span_ms,
+    observed_ok, observed_unknown, observed_warning, observed_critical,
+    lasted_ok_ms, lasted_unknown_ms, lasted_warning_ms, lasted_critical_ms, duration_total_ms, duration_max_ms)`;
+
+const ON_CONFLICT_ADD = `ON CONFLICT (check_id, start_ms, span_ms) DO UPDATE SET
+    observed_ok = observed_ok + excluded.observed_ok,
+    observed_unknown = observed_unknown + excluded.observed_unknown,
+    observed_warning = observed_warning + excluded.observed_warning,
+    observed_critical = observed_critical + excluded.observed_critical,
+    lasted_ok_ms = lasted_ok_ms + excluded.lasted_ok_ms,
+    lasted_unknown_ms = lasted_unknown_ms + excluded.lasted_unknown_ms,
+    lasted_warning_ms = lasted_warning_ms + excluded.lasted_warning_ms,
+    lasted_critical_ms = lasted_critical_ms + excluded.lasted_critical_ms,
+    duration_total_ms = duration_total_ms + excluded.duration_total_ms,
+    duration_max_ms = max(duration_max_ms, excluded.duration_max_ms)`;
+
+/**
+ * Adds a run to the roll-up of its hour: id of the check, start of the hour, the four counts, the four times, the
+ * duration twice.
+ */
+export const ADD_TO_ROLLUP =
+  `${INSERT_ROLLUP} VALUES (?, ?, ${HOUR_MS}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ${ON_CONFLICT_ADD}`;
+
+/** Adds a check's hourly roll-ups that began before a time to those of their days. */
+export const ADD_HOURS_TO_DAYS = `${INSERT_ROLLUP}
+  SELECT check_id, start_ms - (start_ms % ${DAY_MS} + ${DAY_MS}) % ${DAY_MS} AS day_ms, ${DAY_MS},
+    sum(observed_ok), sum(observed_unknown), sum(observed_warning), sum(observed_critical),
+    sum(lasted_ok_ms), sum(lasted_unknown_ms), sum(lasted_warning_ms), sum(lasted_critical_ms),
+    sum(duration_total_ms), max(duration_max_ms)
+  FROM rollups WHERE check_id = ? AND start_ms < ? AND span_ms = ${HOUR_MS} GROUP BY day_ms ${ON_CONFLICT_ADD}`;
+
+/** Forgets what was added: the same check and time. */
+export const DELETE_ADDED_HOURS =
+  `DELETE FROM rollups WHERE check_id = ? AND start_ms < ? AND span_ms = ${HOUR_MS}`;
+
+/** Forgets a check's roll-ups that ended before a time. */
+export const DELETE_OLD_ROLLUPS = "DELETE FROM rollups WHERE check_id = ? AND start_ms + span_ms < ?";
+
+/** Forgets a check's changes before a time. */
+export const DELETE_OLD_CHANGES = "DELETE FROM changes WHERE check_id = ? AND at_ms < ?";
+
+/** Forgets a check's changes beyond so many of the newest. */
+export const DELETE_SURPLUS_CHANGES = `DELETE FROM changes WHERE id IN (
+    SELECT id FROM changes WHERE check_id = ? ORDER BY at_ms DESC, id DESC LIMIT -1 OFFSET ?)`;
+
+/** What forgets a check and all that is kept of it, in this order. */
+export const DELETE_CHECK: readonly string[] = [
+  "DELETE FROM changes WHERE check_id = ?",
+  "DELETE FROM rollups WHERE check_id = ?",
+  "DELETE FROM checks WHERE id = ?",
+];
+
+/** The checks behind an id, so many at most: their ids and when they were seen. */
+export const SELECT_CHECKS_BEHIND = "SELECT id, seen_at_ms FROM checks WHERE id > ? ORDER BY id LIMIT ?";

@@ -1,0 +1,20 @@
+import type { Files } from "../domain/system.ts";
+
+/** The machine's files. */
+export function createFiles(): Files {
+  return {
+    stat: async (path) => {
+      const info = await Deno.stat(path);
+      return {
+        kind: info.isFile ? "file" : info.isDirectory ? "folder" : "other",
+        sizeBytes: info.size,
+        modifiedAtMs: info.mtime?.getTime() ?? null,
+        mode: info.mode,
+        ownerId: info.uid,
+      };
+    },
+    read: (path) => Deno.readFile(path),
+    realPath: (path) => Deno.realPath(path),
+    write: (path, text, { overwrite }) => Deno.writeTextFile(path, text, { createNew: !overwrite }),
+  };
+}

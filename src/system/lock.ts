@@ -1,0 +1,146 @@
+import { dirname } from "node:path";
+import { StoreError, type StoreFailure } from "../domain/store.ts";
+
+/** A lock that this process holds. It ends with the process, however that ends. */
+export interface Lock {
+  /** Ends it; fine when that was done before. */
+  release(): void;
+}
+
+/**
+ * Takes the lock that stands for "this process runs the checks", or answers `null` while another process holds
+ * it; {@linkcode lockHolder} may then tell which. The lock is the system's own on an open file, so it cannot be
+ * left behind by a crash, and programs that this process starts do not inherit it.
+ *
+ * The file (mode 0600, its folder 0700 where that is new) stays when the lock ends: removing it would let two
+ * processes lock two files of the same name.
+ *
+ * @throws {StoreError} If the file cannot be made or opened, or something that is no file stands in its place.
+ */
+export function acquireLock(path: string): Lock | null {
+  try {
+    return tryToAcquire(path);
+  } catch (error) {
+    if (error instanceof StoreError) throw error;
+    throw new StoreError(`Cannot lock "${path}": ${reasonOf(error)}`, failureOf(error), { cause: error });
+  }
+}
+
+/** The id of the process that last took the lock; `null` where the file does not tell. */
+export function lockHolder(path: string): number | null {
+  try {
+    const text = Deno.readTextFileSync(path).trim();
+    return /^[1-9]\d{0,9}$/.test(text) ? Number(text) : null;
+  } catch {
+    return null; // somebody else's file, or a system where nobody may read what another locks
+  }
+}
+
+/** How often the file may vanish between two looks at it before that is called an error. */
+const ATTEMPTS = 5;
+
+function tryToAcquire(path: string): Lock | null {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const file = openLockFile(path);
+    if (file === null) continue;
+    let isKept = false;
+    try {
+      if (!file.tryLockSync(true)) return null;
+      if (!isSameFile(file.statSync(), lookAt(path))) continue;
+      signWithProcessId(file);
+      isKept = true;
+    } finally {
+      if (!isKept) file.close();
+    }
+    return createLock(file);
+  }
+  throw new StoreError(`Cannot lock "${path}": the file is replaced again and again`, "other");
+}
+
+function createLock(file: Deno.FsFile): Lock {
+  let isHeld = true;
+  return {
+    release: () => {
+      if (!isHeld) return;
+      isHeld = false;
+      file.close();
+    },
+  };
+}
+
+/** `null` when the file came or went meanwhile. A symlink is never followed, so that nothing else is written to. */
+function openLockFile(path: string): Deno.FsFile | null {
+  const before = lookAt(path);
+  if (before === null) return createLockFile(path);
+  if (!before.isFile) {
+    throw new StoreError(`Cannot lock "${path}": it is ${nameKind(before)}, not a file`, "denied");
+  }
+  const file = openExisting(path);
+  if (file === null || isSameFile(file.statSync(), before)) return file;
+  file.close();
+  return null;
+}
+
+function createLockFile(path: string): Deno.FsFile | null {
+  const options: Deno.OpenOptions = { read: true, write: true, createNew: true, mode: 0o600 };
+  try {
+    return Deno.openSync(path, options);
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) return null;
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  Deno.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  return null;
+}
+
+function openExisting(path: string): Deno.FsFile | null {
+  try {
+    return Deno.openSync(path, { read: true, write: true });
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}
+
+function lookAt(path: string): Deno.FileInfo | null {
+  try {
+    return Deno.lstatSync(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}
+
+function isSameFile(one: Deno.FileInfo, other: Deno.FileInfo | null): boolean {
+  return other !== null && one.dev === other.dev && one.ino === other.ino;
+}
+
+/** The lock holds without it (on a full disk, say): it only helps to say who has it. */
+function signWithProcessId(file: Deno.FsFile): void {
+  try {
+    file.truncateSync(0);
+    file.writeSync(new TextEncoder().encode(`${Deno.pid}\n`));
+  } catch {
+    // Nothing more can be said of the holder then.
+  }
+}
+
+function nameKind(info: Deno.FileInfo): string {
+  if (info.isSymlink) return "a symlink";
+  return info.isDirectory ? "a folder" : "a device or a pipe";
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Deno.errors.NotCapable) return `a permission is missing: ${error.message}`;
+  if (error instanceof Deno.errors.PermissionDenied) return "no permission to write it or its folder";
+  return error instanceof Error ? error.message : String(error);
+}
+
+function failureOf(error: unknown): StoreFailure {
+  if (error instanceof Deno.errors.NotCapable || error instanceof Deno.errors.PermissionDenied) {
+    return "denied";
+  }
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "ENOSPC" || code === "EDQUOT") return "full";
+  return code === "EROFS" ? "denied" : "other";
+}

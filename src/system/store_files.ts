@@ -1,0 +1,39 @@
+import type { StoreFiles } from "../domain/store_files.ts";
+
+/** The machine's files, as a store that keeps its state in one needs them. */
+export function createStoreFiles(): StoreFiles {
+  return {
+    look: async (path) => {
+      try {
+        const info = await Deno.lstat(path);
+        return { kind: kindOf(info), sizeBytes: info.size, ownerId: info.uid };
+      } catch (error) {
+        if (error instanceof Deno.errors.NotFound) return null;
+        throw error;
+      }
+    },
+    readStart: async (path, bytes) => {
+      using file = await Deno.open(path);
+      const buffer = new Uint8Array(bytes);
+      let filled = 0;
+      while (filled < bytes) {
+        const count = await file.read(buffer.subarray(filled));
+        if (count === null) break;
+        filled += count;
+      }
+      return buffer.subarray(0, filled);
+    },
+    createFile: async (path) => {
+      const file = await Deno.open(path, { write: true, createNew: true, mode: 0o600 });
+      file.close();
+    },
+    createFolder: (path) => Deno.mkdir(path, { recursive: true, mode: 0o700 }),
+    rename: (from, to) => Deno.rename(from, to),
+  };
+}
+
+function kindOf(info: Deno.FileInfo): "file" | "folder" | "symlink" | "other" {
+  if (info.isSymlink) return "symlink";
+  if (info.isFile) return "file";
+  return info.isDirectory ? "folder" : "other";
+}

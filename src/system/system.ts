@@ -1,0 +1,56 @@
+import type { System } from "../domain/system.ts";
+import { createClock } from "./clock.ts";
+import { createFiles } from "./files.ts";
+import { acquireLock, lockHolder } from "./lock.ts";
+import { createProcesses } from "./processes.ts";
+import { createRequests } from "./requests.ts";
+import { createStoreFiles } from "./store_files.ts";
+import { createTextSink } from "./text_sink.ts";
+
+/** The machine this program runs on. */
+export function createSystem(): System {
+  const clock = createClock();
+  return {
+    clock,
+    files: createFiles(),
+    processes: createProcesses(clock),
+    requests: createRequests(),
+    state: { files: createStoreFiles(), lock: acquireLock, holder: lockHolder },
+    stdout: createTextSink(Deno.stdout),
+    stderr: createTextSink(Deno.stderr),
+    readStdin: async () => new Uint8Array(await new Response(Deno.stdin.readable).arrayBuffer()),
+    environment: (name) => mayRead(name) ? Deno.env.get(name) : undefined,
+    mayReadEnvironment: mayRead,
+    get workingFolder() {
+      return Deno.cwd();
+    },
+    platform: Deno.build.os === "windows" || Deno.build.os === "darwin" ? Deno.build.os : "linux",
+    userId: isGranted({ name: "sys", kind: "uid" }) ? Deno.uid() : null,
+    onReloadSignal: (callback) => {
+      // Windows has no hangup to send.
+      if (Deno.build.os === "windows") return () => {};
+      Deno.addSignalListener("SIGHUP", callback);
+      return () => Deno.removeSignalListener("SIGHUP", callback);
+    },
+    onStopSignal: (callback) => {
+      const onInterrupt = (): void => callback("SIGINT");
+      const onTerminate = (): void => callback("SIGTERM");
+      Deno.addSignalListener("SIGINT", onInterrupt);
+      // Windows knows no SIGTERM; its nearest is the break key.
+      const terminate = Deno.build.os === "windows" ? "SIGBREAK" : "SIGTERM";
+      Deno.addSignalListener(terminate, onTerminate);
+      return () => {
+        Deno.removeSignalListener("SIGINT", onInterrupt);
+        Deno.removeSignalListener(terminate, onTerminate);
+      };
+    },
+  };
+}
+
+function mayRead(name: string): boolean {
+  return isGranted({ name: "env", variable: name });
+}
+
+function isGranted(permission: Deno.PermissionDescriptor): boolean {
+  return Deno.permissions.querySync(permission).state === "granted";
+}

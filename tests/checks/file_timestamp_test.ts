@@ -1,0 +1,436 @@
+import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
+import { join } from "node:path";
+import { fileTimestampKind } from "../../src/checks/file_timestamp.ts";
+import type { FileTimestampCheck, FileTimestampParameters } from "../../src/domain/check.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import type { ObserveContext } from "../../src/domain/observe.ts";
+import type { Observation } from "../../src/domain/result.ts";
+import type { Clock, FileFacts, Files } from "../../src/domain/system.ts";
+import { createFiles } from "../../src/system/files.ts";
+import { createMemorySystem } from "../support/memory_system.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** When the files of these tests were changed, far from the time of the machine. */
+const CHANGED_AT_MS = Date.UTC(2020, 5, 1, 12);
+
+Deno.test("fileTimestampKind judges the age of a file", async (t) => {
+  interface Row {
+    readonly ageMs: number;
+    readonly parameters?: Partial<FileTimestampParameters>;
+    readonly condition: Condition;
+    readonly output: string;
+    readonly ageSeconds: number;
+  }
+  const rows: Readonly<Record<string, Row>> = {
+    "changed now": {
+      ageMs: 0,
+      condition: "ok",
+      output: "changed 0 s ago, warning after 1 h",
+      ageSeconds: 0,
+    },
+    "young": {
+      ageMs: 5 * MINUTE + 900,
+      condition: "ok",
+      output: "changed 5 min ago, warning after 1 h",
+      ageSeconds: 300,
+    },
+    "as old as the warning age": {
+      ageMs: HOUR,
+      condition: "ok",
+      output: "changed 1 h ago, warning after 1 h",
+      ageSeconds: 3600,
+    },
+    "older by a part of a second, which is dropped": {
+      ageMs: HOUR + 999,
+      condition: "ok",
+      output: "changed 1 h ago, warning after 1 h",
+      ageSeconds: 3600,
+    },
+    "older by a second": {
+      ageMs: HOUR + SECOND,
+      condition: "warning",
+      output: "changed 1 h 1 s ago, warning after 1 h, critical after 1 d",
+      ageSeconds: 3601,
+    },
+    "older by less than the words tell": {
+      ageMs: 90 * MINUTE + SECOND,
+      parameters: { warningAgeMs: 90 * MINUTE },
+      condition: "warning",
+      output: "changed just over 1 h 30 min ago, warning after 1 h 30 min, critical after 1 d",
+      ageSeconds: 5401,
+    },
+    "as old as the critical age": {
+      ageMs: DAY,
+      condition: "warning",
+      output: "changed 1 d ago, warning after 1 h, critical after 1 d",
+      ageSeconds: 86_400,
+    },
+    "older than the critical age": {
+      ageMs: 3 * DAY + 2 * HOUR,
+      condition: "critical",
+      output: "changed 3 d 2 h ago, critical after 1 d",
+      ageSeconds: 266_400,
+    },
+    "older than a critical age below the warning age": {
+      ageMs: 2 * MINUTE,
+      parameters: { criticalAgeMs: MINUTE },
+      condition: "critical",
+      output: "changed 2 min ago, critical after 1 min",
+      ageSeconds: 120,
+    },
+    "younger than a critical age below the warning age": {
+      ageMs: 30 * SECOND,
+      parameters: { criticalAgeMs: MINUTE },
+      condition: "ok",
+      output: "changed 30 s ago, critical after 1 min",
+      ageSeconds: 30,
+    },
+    "a part of a second in the future": {
+      ageMs: -999,
+      condition: "ok",
+      output: "changed 0 s ago, warning after 1 h",
+      ageSeconds: 0,
+    },
+    "a second in the future": {
+      ageMs: -SECOND,
+      condition: "warning",
+      output: "changed 1 s in the future",
+      ageSeconds: -1,
+    },
+    "far in the future, which is to be critical": {
+      ageMs: -2 * HOUR - 5 * MINUTE,
+      parameters: { conditionOnImplausible: "critical" },
+      condition: "critical",
+      output: "changed 2 h 5 min in the future",
+      ageSeconds: -7500,
+    },
+    "in the future, which is to be ok": {
+      ageMs: -DAY,
+      parameters: { conditionOnImplausible: "ok" },
+      condition: "ok",
+      output: "changed 1 d in the future",
+      ageSeconds: -86_400,
+    },
+  };
+  await withFolder(async (folder) => {
+    const path = join(folder, "file");
+    await writeChanged(path);
+    for (const [name, { ageMs, parameters, condition, output, ageSeconds }] of Object.entries(rows)) {
+      await t.step(name, async () => {
+        const { system } = createFakes(CHANGED_AT_MS + ageMs);
+        deepStrictEqual(await observe({ path, ...parameters }, { system }), {
+          condition,
+          output,
+          detail: "",
+          metrics: { age_seconds: ageSeconds },
+          performanceData: "",
+        });
+      });
+    }
+  });
+});
+
+Deno.test("fileTimestampKind looks at what the path leads to", async (t) => {
+  await withFolder(async (folder) => {
+    const path = join(folder, "file");
+    await writeChanged(path);
+    const { system } = createFakes(CHANGED_AT_MS + 2 * HOUR);
+    await t.step("a symlink that was made later", async () => {
+      const link = join(folder, "link");
+      await Deno.symlink(path, link);
+      deepStrictEqual((await observe({ path: link }, { system })).metrics, { age_seconds: 7200 });
+    });
+    await t.step("a folder", async () => {
+      await Deno.utime(folder, CHANGED_AT_MS / 1000, CHANGED_AT_MS / 1000);
+      deepStrictEqual((await observe({ path: folder }, { system })).metrics, { age_seconds: 7200 });
+    });
+  });
+});
+
+Deno.test("fileTimestampKind reports a missing file as it is told", async (t) => {
+  await withFolder(async (folder) => {
+    await writeChanged(join(folder, "file"));
+    await Deno.symlink(join(folder, "nowhere"), join(folder, "dangling"));
+    const rows: Readonly<Record<string, readonly [path: string, output: string]>> = {
+      "no file": ["missing", `"${folder}/missing" does not exist`],
+      "no folder on the way": ["missing/file", `"${folder}/missing/file" does not exist`],
+      "a dangling symlink": ["dangling", `"${folder}/dangling" does not exist`],
+      "a file in place of a folder": [
+        "file/file",
+        `"${folder}/file/file" does not exist: a folder of this path is a file`,
+      ],
+    };
+    for (const [name, [path, output]] of Object.entries(rows)) {
+      for (const conditionOnMissing of ["ok", "warning", "critical", "unknown"] as const) {
+        await t.step(`${name}, ${conditionOnMissing}`, async () => {
+          const parameters = { path: join(folder, path), conditionOnMissing };
+          const observation = await observe(parameters, createFakes(CHANGED_AT_MS));
+          deepStrictEqual(observation, {
+            condition: conditionOnMissing,
+            output,
+            detail: "",
+            metrics: {},
+            performanceData: "",
+          });
+        });
+      }
+    }
+  });
+});
+
+Deno.test("fileTimestampKind does not know what it cannot look at", async (t) => {
+  const path = "/data/file";
+  const rows: Readonly<Record<string, readonly [answer: FileFacts | Error, output: string]>> = {
+    "an unreadable folder on the way": [
+      new Deno.errors.PermissionDenied(`Permission denied (os error 13): stat '${path}'`),
+      'cannot look at "/data/file": permission denied for a folder of this path',
+    ],
+    "a place that needs every permission": [
+      new Deno.errors.NotCapable(`Requires all access to "${path}", run again with the --allow-all flag`),
+      'cannot look at "/data/file": monitor may not read it, grant --allow-all',
+    ],
+    "a failing disk": [
+      new Error(`Input/output error (os error 5): stat '${path}'`),
+      'cannot look at "/data/file": input/output error',
+    ],
+    "no modification time": [
+      { kind: "file", sizeBytes: 0, modifiedAtMs: null, mode: null, ownerId: null },
+      'cannot look at "/data/file": its file system keeps no modification time',
+    ],
+  };
+  for (const [name, [answer, output]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const stat = () => answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+      const { system } = createFakes(CHANGED_AT_MS, { stat });
+      const observation = await observe({ path, conditionOnMissing: "critical" }, { system });
+      strictEqual(observation.condition, "unknown");
+      strictEqual(observation.output, output);
+      deepStrictEqual(observation.metrics, {});
+    });
+  }
+});
+
+Deno.test("fileTimestampKind does not know what real paths hide", async (t) => {
+  await withFolder(async (folder) => {
+    await t.step("a loop of symlinks", async () => {
+      const path = join(folder, "loop");
+      await Deno.symlink(path, path);
+      const { condition, output } = await observe({ path }, createFakes(CHANGED_AT_MS));
+      strictEqual(condition, "unknown");
+      strictEqual(output, `cannot look at "${path}": too many levels of symbolic links`);
+    });
+    await t.step("a name that is too long", async () => {
+      const path = join(folder, "a".repeat(300));
+      const { condition, output } = await observe({ path }, createFakes(CHANGED_AT_MS));
+      strictEqual(condition, "unknown");
+      strictEqual(output, `cannot look at "${path}": file name too long`);
+    });
+    await t.step({
+      name: "an unreadable folder on the way",
+      // Nothing is unreadable to root.
+      ignore: Deno.uid() === 0,
+      fn: async () => {
+        const closed = join(folder, "closed");
+        await Deno.mkdir(closed);
+        await writeChanged(join(closed, "file"));
+        await Deno.chmod(closed, 0o000);
+        const { condition, output } = await observe(
+          { path: join(closed, "file") },
+          createFakes(CHANGED_AT_MS),
+        );
+        await Deno.chmod(closed, 0o700);
+        strictEqual(condition, "unknown");
+        strictEqual(output, `cannot look at "${closed}/file": permission denied for a folder of this path`);
+      },
+    });
+  });
+});
+
+Deno.test({
+  name: "fileTimestampKind names the flag that a refused path needs",
+  permissions: { read: false },
+  fn: async () => {
+    const { system } = createFakes(CHANGED_AT_MS);
+    const { condition, output } = await observe({ path: "/etc/hosts" }, { system });
+    strictEqual(condition, "unknown");
+    strictEqual(
+      output,
+      'cannot look at "/etc/hosts": monitor may not read it, grant --allow-read=/etc/hosts',
+    );
+  },
+});
+
+Deno.test("fileTimestampKind takes the time after the answer of a slow file system", async () => {
+  const fakes = createFakes(CHANGED_AT_MS - HOUR, {
+    stat: () => {
+      fakes.setWallMs(CHANGED_AT_MS + SECOND);
+      return Promise.resolve({
+        kind: "file",
+        sizeBytes: 0,
+        modifiedAtMs: CHANGED_AT_MS,
+        mode: null,
+        ownerId: null,
+      });
+    },
+  });
+  deepStrictEqual((await observe({}, fakes)).metrics, { age_seconds: 1 });
+});
+
+Deno.test("fileTimestampKind gives up on a file system that hangs", async () => {
+  const stuck = Promise.withResolvers<FileFacts>();
+  const fakes = createFakes(CHANGED_AT_MS, { stat: () => stuck.promise });
+  const observing = observe({ path: "/mnt/file", conditionOnMissing: "critical" }, fakes);
+  deepStrictEqual(fakes.delaysMs(), [90 * SECOND]);
+  fakes.fire();
+  const { condition, output } = await observing;
+  strictEqual(condition, "unknown");
+  strictEqual(output, 'cannot look at "/mnt/file": the file system did not answer within 1 min 30 s');
+  // An answer that comes after all, even a failure, disturbs nobody.
+  stuck.reject(new Deno.errors.NotFound());
+});
+
+Deno.test("fileTimestampKind leaves no timer behind", async (t) => {
+  await withFolder(async (folder) => {
+    const path = join(folder, "file");
+    await writeChanged(path);
+    await t.step("after an answer", async () => {
+      const fakes = createFakes(CHANGED_AT_MS);
+      await observe({ path }, fakes);
+      deepStrictEqual(fakes.delaysMs(), []);
+    });
+    await t.step("after a failure", async () => {
+      const fakes = createFakes(CHANGED_AT_MS);
+      await observe({ path: `${path}2` }, fakes);
+      deepStrictEqual(fakes.delaysMs(), []);
+    });
+  });
+});
+
+Deno.test("fileTimestampKind throws the reason of an abort", async (t) => {
+  const reason = new Error("stopped");
+  const isReason = (error: unknown) => error === reason;
+  await t.step("before it looks", async () => {
+    const stat = () => Promise.reject(new Error("was looked at"));
+    const { system } = createFakes(CHANGED_AT_MS, { stat });
+    await rejects(observe({}, { system, signal: AbortSignal.abort(reason) }), isReason);
+  });
+  await t.step("while the file system hangs", async () => {
+    const stuck = Promise.withResolvers<FileFacts>();
+    const fakes = createFakes(CHANGED_AT_MS, { stat: () => stuck.promise });
+    const controller = new AbortController();
+    const observing = observe({}, { ...fakes, signal: controller.signal });
+    controller.abort(reason);
+    await rejects(observing, isReason);
+    deepStrictEqual(fakes.delaysMs(), []);
+    stuck.reject(new Deno.errors.NotFound());
+  });
+});
+
+Deno.test("fileTimestampKind has no limit", () => {
+  strictEqual(fileTimestampKind.limit, "none");
+});
+
+Deno.test("fileTimestampKind warns of ages that cross", async (t) => {
+  const rows: Readonly<Record<string, readonly [Partial<FileTimestampParameters>, message: string | null]>> =
+    {
+      "a critical age above": [{ warningAgeMs: HOUR, criticalAgeMs: DAY }, null],
+      "equal ages": [{ warningAgeMs: HOUR, criticalAgeMs: HOUR }, null],
+      "a critical age below": [
+        { warningAgeMs: DAY, criticalAgeMs: HOUR },
+        "critical_age is 1 h and warning_age is 1 d: the warning is never reached",
+      ],
+    };
+  for (const [name, [parameters, message]] of Object.entries(rows)) {
+    await t.step(name, () => {
+      const expected = message === null ? [] : [{ path: ["critical_age"], message }];
+      deepStrictEqual(fileTimestampKind.caveats(check(parameters)), expected);
+    });
+  }
+});
+
+interface ObserveOptions {
+  readonly system: ObserveContext["system"];
+  readonly signal?: AbortSignal;
+}
+
+function observe(
+  parameters: Partial<FileTimestampParameters>,
+  { system, signal = new AbortController().signal }: ObserveOptions,
+): Promise<Observation> {
+  return fileTimestampKind.observe(check(parameters), { system, folder: "/", signal });
+}
+
+function check(parameters: Partial<FileTimestampParameters>): FileTimestampCheck {
+  return {
+    name: "backup",
+    active: true,
+    threshold: 3,
+    recoveryThreshold: 3,
+    annoy: false,
+    schedule: { regularIntervalMs: MINUTE, attentiveIntervalMs: MINUTE },
+    notifications: [],
+    timeoutMs: 90 * SECOND,
+    kind: "file_timestamp",
+    parameters: {
+      path: "/data/file",
+      warningAgeMs: HOUR,
+      criticalAgeMs: DAY,
+      conditionOnMissing: "warning",
+      conditionOnImplausible: "warning",
+      ...parameters,
+    },
+  };
+}
+
+interface Fakes {
+  readonly system: ObserveContext["system"];
+  setWallMs(wallMs: number): void;
+  /** The delays that wait. */
+  delaysMs(): readonly number[];
+  /** Calls back everything that waits. */
+  fire(): void;
+}
+
+/** A clock that stands still and whose timers fire when told to, with the machine's files or stand-ins. */
+function createFakes(nowMs: number, files: Partial<Files> = {}): Fakes {
+  let wallMs = nowMs;
+  const waiting = new Map<() => void, number>();
+  const clock: Clock = {
+    wallMs: () => wallMs,
+    monotonicMs: () => 0,
+    after: (delayMs, callback) => {
+      waiting.set(callback, delayMs);
+      return () => waiting.delete(callback);
+    },
+  };
+  return {
+    system: {
+      ...createMemorySystem({ workingFolder: "/", userId: 0 }),
+      clock,
+      files: { ...createFiles(), ...files },
+    },
+    setWallMs: (ms) => wallMs = ms,
+    delaysMs: () => [...waiting.values()],
+    fire: () => {
+      for (const callback of waiting.keys()) callback();
+    },
+  };
+}
+
+async function writeChanged(path: string): Promise<void> {
+  await Deno.writeTextFile(path, "");
+  await Deno.utime(path, CHANGED_AT_MS / 1000, CHANGED_AT_MS / 1000);
+}
+
+async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await use(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}

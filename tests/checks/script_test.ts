@@ -1,0 +1,263 @@
+import assert from "node:assert/strict";
+import { scriptKind } from "../../src/checks/script.ts";
+import type { Observation } from "../../src/domain/result.ts";
+import { fixture, newMark, untilGone } from "../support/processes.ts";
+import { observeProgram, type ScriptRun } from "../support/script_check.ts";
+
+/** Far beyond every limit used here, far below the minute that the fixtures sleep. */
+const SOON_MS = 15_000;
+
+interface Row extends ScriptRun {
+  readonly name: string;
+  readonly program: string;
+  readonly expected: Partial<Observation>;
+}
+
+Deno.test("observeScript() reads the exit code as a condition", async (t) => {
+  const rows = [
+    { code: 0, condition: "ok", output: "this is 0" },
+    { code: 1, condition: "warning", output: "this is 1" },
+    { code: 2, condition: "critical", output: "this is 2" },
+    { code: 3, condition: "unknown", output: "this is 3" },
+    { code: 4, condition: "unknown", output: "exit code 4 (0 to 3 are conditions): this is 4" },
+    { code: 127, condition: "unknown", output: "exit code 127 (0 to 3 are conditions): this is 127" },
+    { code: 255, condition: "unknown", output: "exit code 255 (0 to 3 are conditions): this is 255" },
+  ];
+  for (const { code, condition, output } of rows) {
+    await t.step(`${code}`, async () => {
+      assert.deepEqual(await observeProgram(fixture("exit_code.sh"), { arguments: [`${code}`] }), {
+        condition,
+        output,
+        detail: "",
+        metrics: { exit_code: code },
+        performanceData: "",
+      });
+    });
+  }
+});
+
+Deno.test("observeScript() takes the output as a plugin's", async (t) => {
+  await runRows(t, [
+    {
+      name: "the guidelines' own example",
+      program: "print_performance_data.sh",
+      expected: {
+        condition: "ok",
+        output: "DISK OK - free space: / 3326 MB (56%);",
+        detail: "/ 15272 MB (77%);\n/boot 68 MB (69%);\n/home 69357 MB (27%);\n/var/log 819 MB (84%);",
+        performanceData: "/=2643MB;5948;5958;0;5968 /boot=68MB;88;93;0;98 " +
+          "/home=69357MB;253404;253409;0;253414 /var/log=818MB;970;975;0;980",
+        metrics: { exit_code: 0 },
+      },
+    },
+    {
+      name: "a table in the later lines",
+      program: "print_table.sh",
+      expected: {
+        condition: "warning",
+        output: "2 queues",
+        detail: "| name | length |\n| mail | 3      |",
+        performanceData: "",
+      },
+    },
+    {
+      name: "stderr serves when stdout is empty",
+      program: "complain_on_stderr.sh",
+      expected: {
+        condition: "critical",
+        output: "cannot reach the database | none",
+        detail: "tried three times",
+        performanceData: "",
+      },
+    },
+    {
+      name: "nothing printed",
+      program: "/bin/true",
+      expected: { condition: "ok", output: "", detail: "", performanceData: "" },
+    },
+    {
+      name: "invalid UTF-8",
+      program: "invalid_utf8.sh",
+      expected: { condition: "ok", output: "temperature 21 \uFFFDC" },
+    },
+  ]);
+});
+
+Deno.test("observeScript() says so when output was dropped", async () => {
+  const seen = await observeProgram(fixture("print_megabytes.sh"), { arguments: ["2"] });
+  assert.deepEqual([seen.condition, seen.output], ["critical", "first line"]);
+  const lines = seen.detail.split("\n");
+  assert.equal(lines.pop(), "(it printed more than 64 KiB; the rest was dropped)");
+  assert.deepEqual([...new Set(lines)], ["123456789abcdef"], "no line is cut in two");
+});
+
+Deno.test("observeScript() stands up to hostile programs", async (t) => {
+  const timeout = { timeoutMs: 700 };
+  await runRows(t, [
+    {
+      name: "runs for ever",
+      program: "forever.sh",
+      ...timeout,
+      expected: {
+        condition: "unknown",
+        output: "still running after 0.7 s, ended: running",
+        metrics: {},
+        performanceData: "",
+        detail: "",
+      },
+    },
+    {
+      name: "runs for ever, and the check says what that means",
+      program: "forever.sh",
+      ...timeout,
+      conditionOnTimeout: "critical",
+      expected: { condition: "critical", output: "still running after 0.7 s, ended: running" },
+    },
+    {
+      name: "ignores SIGTERM",
+      program: "ignore_sigterm.sh",
+      ...timeout,
+      expected: { condition: "unknown", output: "still running after 0.7 s, ended: ignoring" },
+    },
+    {
+      name: "answers SIGTERM and exits with 0",
+      program: "answer_sigterm.sh",
+      ...timeout,
+      expected: {
+        condition: "unknown",
+        output: "still running after 0.7 s, ended: waiting",
+        detail: "goodbye",
+      },
+    },
+    {
+      name: "closes stdout and sleeps",
+      program: "close_stdout_and_sleep.sh",
+      ...timeout,
+      expected: { condition: "unknown", output: "still running after 0.7 s, ended: closing" },
+    },
+    {
+      name: "floods stdout",
+      program: "flood_stdout.sh",
+      ...timeout,
+      expected: { condition: "unknown", output: "still running after 0.7 s, ended: flood" },
+    },
+    {
+      name: "leaves a grandchild that holds the pipes",
+      program: "fork_grandchild.sh",
+      expected: {
+        condition: "warning",
+        output: "left a grandchild",
+        detail: "(it left processes behind; they were ended)",
+      },
+    },
+    {
+      name: "leaves a grandchild that closed the pipes",
+      program: "leave_silent_grandchild.sh",
+      expected: {
+        condition: "ok",
+        output: "left a silent grandchild",
+        detail: "(it left processes behind; they were ended)",
+      },
+    },
+    {
+      name: "ends by a signal",
+      program: "end_by_signal.sh",
+      arguments: ["SEGV"],
+      expected: { condition: "unknown", output: "ended by SIGSEGV: this is SEGV", metrics: {} },
+    },
+    {
+      name: "does not exist",
+      program: "/no/such/program",
+      expected: {
+        condition: "unknown",
+        output: 'cannot start "/no/such/program": file does not exist',
+        detail: "",
+        metrics: {},
+        performanceData: "",
+      },
+    },
+    {
+      name: "is not executable",
+      program: "not_executable.sh",
+      expected: {
+        condition: "unknown",
+        output: `cannot start "${fixture("not_executable.sh")}": file is not executable`,
+      },
+    },
+    {
+      name: "names a bad interpreter",
+      program: "bad_shebang.sh",
+      expected: {
+        condition: "unknown",
+        output: `cannot start "${
+          fixture("bad_shebang.sh")
+        }": its interpreter "/no/such/interpreter" does not exist`,
+      },
+    },
+    {
+      name: "is a directory",
+      program: "/usr",
+      expected: { condition: "unknown", output: 'cannot start "/usr": path is a directory, not a program' },
+    },
+  ]);
+});
+
+Deno.test({
+  name: "observeScript() tells a real-time signal by its number",
+  sanitizeResources: false, // as in processes_test.ts
+  fn: async () => {
+    const seen = await observeProgram(fixture("end_by_signal.sh"), { arguments: ["40"] });
+    assert.deepEqual([seen.condition, seen.output], ["unknown", "ended by signal 40: this is 40"]);
+  },
+});
+
+Deno.test("observeScript() gives the chosen environment, the document's folder and an empty stdin", async () => {
+  const ownEnvironment = {
+    PATH: "/usr/bin:/bin",
+    HOME: "/home/monitor",
+    LANG: "C.UTF-8",
+    TZ: "UTC",
+    SECRET: "hidden",
+    MONITOR_CHECK: "not this",
+    LD_PRELOAD: "/no/such/library",
+  };
+  const environment = await observeProgram("/usr/bin/env", {
+    name: "Disk of the server",
+    ownEnvironment,
+    environment: { LANG: "de_DE.UTF-8", EXTRA: "a b", MONITOR_CHECK: "nor this" },
+  });
+  assert.deepEqual([environment.output, ...environment.detail.split("\n")].sort(), [
+    "EXTRA=a b",
+    "HOME=/home/monitor",
+    "LANG=de_DE.UTF-8",
+    "MONITOR_CHECK=Disk of the server",
+    "PATH=/usr/bin:/bin",
+    "TZ=UTC",
+  ]);
+  assert.equal((await observeProgram("/bin/pwd", { folder: "/usr/lib" })).output, "/usr/lib");
+  assert.equal((await observeProgram(fixture("count_stdin.sh"))).output.trim(), "0");
+});
+
+Deno.test("scriptKind counts as a process", () => {
+  assert.equal(scriptKind.limit, "process");
+});
+
+/** Observes each row, and sees to it that it was soon over and nothing lives on. */
+async function runRows(t: Deno.TestContext, rows: readonly Row[]): Promise<void> {
+  for (const { name, program, expected, ...run } of rows) {
+    await t.step(name, async () => {
+      const mark = newMark();
+      const startMs = performance.now();
+      const path = program.startsWith("/") ? program : fixture(program);
+      const seen = await observeProgram(path, { ...run, name: mark });
+      assert.ok(performance.now() - startMs < SOON_MS);
+      await untilGone(mark);
+      const members = Object.keys(expected) as (keyof Observation)[];
+      assert.deepEqual(
+        Object.fromEntries(members.map((member) => [member, seen[member]])),
+        expected,
+        seen.detail.slice(0, 200),
+      );
+    });
+  }
+}

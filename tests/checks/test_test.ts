@@ -1,0 +1,57 @@
+import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
+import { testKind } from "../../src/checks/test.ts";
+import type { TestCheck, TestParameters } from "../../src/domain/check.ts";
+import { CONDITIONS } from "../../src/domain/condition.ts";
+import type { ObserveContext } from "../../src/domain/observe.ts";
+import { createMemorySystem } from "../support/memory_system.ts";
+
+Deno.test("testKind reports what its parameters say", async (t) => {
+  for (const condition of CONDITIONS) {
+    await t.step(condition, async () => {
+      deepStrictEqual(await testKind.observe(check({ condition, output: "a drill" }), context()), {
+        condition,
+        output: "a drill",
+        detail: "",
+        metrics: {},
+        performanceData: "",
+      });
+    });
+  }
+});
+
+Deno.test("testKind keeps an empty output", async () => {
+  strictEqual((await testKind.observe(check({ condition: "ok", output: "" }), context())).output, "");
+});
+
+Deno.test("testKind throws the reason of an abort", async () => {
+  const reason = new Error("stopped");
+  const observing = testKind.observe(
+    check({ condition: "ok", output: "" }),
+    context(AbortSignal.abort(reason)),
+  );
+  await rejects(observing, (error) => error === reason);
+});
+
+Deno.test("testKind has no limit and no caveats", () => {
+  strictEqual(testKind.limit, "none");
+  deepStrictEqual(testKind.caveats(check({ condition: "warning", output: "" })), []);
+});
+
+function check(parameters: TestParameters): TestCheck {
+  return {
+    name: "drill",
+    active: true,
+    threshold: 3,
+    recoveryThreshold: 3,
+    annoy: false,
+    schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
+    notifications: [],
+    timeoutMs: 10_000,
+    kind: "test",
+    parameters,
+  };
+}
+
+function context(signal: AbortSignal = new AbortController().signal): ObserveContext {
+  return { system: createMemorySystem(), folder: "/", signal };
+}

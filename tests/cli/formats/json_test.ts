@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { RunSummary } from "../../../src/cli/formats/format.ts";
+import { jsonFormat } from "../../../src/cli/formats/json.ts";
+import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
+import { anySummary, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
+
+Deno.test("jsonFormat prints the members of the design in their order", () => {
+  const summary = summaryOf([
+    recordOf({
+      name: "web",
+      title: "Website",
+      kind: "http_request",
+      condition: "critical",
+      output: "status is 500, expected 200",
+      metrics: { status: 500 },
+    }),
+    recordOf({
+      name: "load",
+      kind: "script",
+      detail: "a\nb",
+      performanceData: "load1=0.5;1;2",
+      durationMs: 31.249,
+    }),
+  ], { unfinished: ["mail"], durationMs: 31.25 });
+  assert.equal(
+    printed(jsonFormat, summary),
+    `{
+  "condition": "critical",
+  "started_at": "2026-01-31T10:00:00.000Z",
+  "duration_ms": 31.3,
+  "checks": [
+    {
+      "name": "web",
+      "title": "Website",
+      "kind": "http_request",
+      "condition": "critical",
+      "output": "status is 500, expected 200",
+      "detail": "",
+      "started_at": "2026-01-31T10:00:00.005Z",
+      "duration_ms": 12.1,
+      "metrics": {
+        "status": 500
+      },
+      "performance_data": "",
+      "occurrences": 1,
+      "threshold": 3,
+      "settled": "ok"
+    },
+    {
+      "name": "load",
+      "title": null,
+      "kind": "script",
+      "condition": "ok",
+      "output": "",
+      "detail": "a\\nb",
+      "started_at": "2026-01-31T10:00:00.005Z",
+      "duration_ms": 31.2,
+      "metrics": {},
+      "performance_data": "load1=0.5;1;2",
+      "occurrences": 1,
+      "threshold": 3,
+      "settled": "ok"
+    }
+  ],
+  "unfinished": [
+    "mail"
+  ]
+}
+`,
+  );
+});
+
+Deno.test("jsonFormat prints a whole object when nothing ran", () => {
+  assert.deepEqual(JSON.parse(printed(jsonFormat, summaryOf([], { durationMs: 0 }))), {
+    condition: "ok",
+    started_at: "2026-01-31T10:00:00.000Z",
+    duration_ms: 0,
+    checks: [],
+    unfinished: [],
+  });
+});
+
+Deno.test("jsonFormat prints nothing before the end", () => {
+  assert.equal(jsonFormat.record(recordOf({}), optionsOf()), "");
+});
+
+Deno.test("jsonFormat leaves out metrics that JSON has no number for", () => {
+  const summary = summaryOf([recordOf({ metrics: { a: NaN, b: Infinity, c: -1.5 } })]);
+  assert.deepEqual(JSON.parse(printed(jsonFormat, summary)).checks[0].metrics, { c: -1.5 });
+});
+
+Deno.test("jsonFormat gives back hostile texts as they were and prints nothing unsafe", () => {
+  assertRoundTrip(everyHostileRecord());
+});
+
+Deno.test("jsonFormat gives back huge texts as they were", async (t) => {
+  for (const [name, text] of HUGE_TEXTS) await t.step(name, () => assertRoundTrip(hugeSummary(text)));
+});
+
+Deno.test("jsonFormat gives back any text as it was and prints nothing unsafe", () => {
+  fc.assert(fc.property(anySummary(), assertRoundTrip));
+});
+
+function assertRoundTrip(summary: RunSummary): void {
+  const text = printed(jsonFormat, summary);
+  assert.deepEqual(unsafeCodes(text), []);
+  const run = JSON.parse(text);
+  assert.deepEqual(run.unfinished, summary.unfinished);
+  assert.equal(run.checks.length, summary.records.length);
+  for (const [index, { result }] of summary.records.entries()) {
+    const check = run.checks[index];
+    assert.equal(check.name, result.check.name);
+    assert.equal(check.title, result.check.title ?? null);
+    assert.equal(check.output, result.output);
+    assert.equal(check.detail, result.detail);
+    assert.equal(check.performance_data, result.performanceData);
+    const finite = Object.entries(result.metrics).filter(([, value]) => Number.isFinite(value));
+    assert.deepEqual(Object.keys(check.metrics).toSorted(), finite.map(([name]) => name).toSorted());
+  }
+}

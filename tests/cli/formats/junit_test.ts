@@ -1,0 +1,254 @@
+import assert from "node:assert/strict";
+import { DOMParser, type Element } from "@xmldom/xmldom";
+import fc from "fast-check";
+import { validateXML } from "xmllint-wasm";
+import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
+import { junitFormat } from "../../../src/cli/formats/junit.ts";
+import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
+import { anySummary, failsOnCritical, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
+
+const SCHEMA = Deno.readTextFileSync(new URL("./testdata/junit_report.xsd", import.meta.url));
+
+const MIXED = summaryOf([
+  recordOf({ name: "backup", kind: "file_timestamp" }),
+  recordOf({ name: "certificate", output: "valid for 80 days" }),
+  recordOf({
+    name: "web",
+    title: "Website",
+    kind: "http_request",
+    condition: "critical",
+    output: 'status is 500; body has no "<h1>"',
+    detail: "first\nsecond",
+  }),
+  recordOf({ name: "disk", kind: "script", condition: "warning", output: "90 % used", durationMs: 1500 }),
+  recordOf({ name: "job", kind: "script", condition: "unknown" }),
+], { unfinished: ["mail"], inactiveCount: 2 });
+
+Deno.test("junitFormat prints failures, errors and the output of what passes", () => {
+  assert.equal(
+    printed(junitFormat, MIXED, optionsOf({ fails: failsOnCritical })),
+    `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites>
+  <testsuite name="monitor" package="monitor" id="0" tests="6" failures="1" errors="2" time="1.235" timestamp="2026-01-31T10:00:00" hostname="localhost">
+    <properties>
+      <property name="condition" value="critical"/>
+      <property name="inactive" value="2"/>
+    </properties>
+    <testcase classname="monitor.file_timestamp" name="backup" time="0.012"/>
+    <testcase classname="monitor.test" name="certificate" time="0.012">
+      <system-out>valid for 80 days</system-out>
+    </testcase>
+    <testcase classname="monitor.http_request" name="web" time="0.012">
+      <failure type="critical" message="status is 500; body has no &quot;&lt;h1&gt;&quot;">status is 500; body has no &quot;&lt;h1&gt;&quot;
+first
+second</failure>
+    </testcase>
+    <testcase classname="monitor.script" name="disk" time="1.500">
+      <system-out>90 % used</system-out>
+    </testcase>
+    <testcase classname="monitor.script" name="job" time="0.012">
+      <error type="unknown" message="unknown"></error>
+    </testcase>
+    <testcase classname="monitor.unfinished" name="mail" time="0.000">
+      <error type="unfinished" message="no result (interrupted)">no result (interrupted)</error>
+    </testcase>
+    <system-out/>
+    <system-err/>
+  </testsuite>
+</testsuites>
+`,
+  );
+});
+
+Deno.test("junitFormat prints nothing before the end", () => {
+  assert.equal(junitFormat.record(recordOf({}), optionsOf()), "");
+});
+
+Deno.test("junitFormat cuts a long message, not the text", () => {
+  const output = "x".repeat(999) + "🚀".repeat(10);
+  const { cases } = parseReport(
+    printed(junitFormat, summaryOf([recordOf({ condition: "critical", output })])),
+  );
+  assert.equal(cases[0]?.message, `${"x".repeat(999)}…`);
+  assert.equal(cases[0]?.text, output);
+});
+
+Deno.test("junitFormat keeps the rules of the schema", async () => {
+  assert.deepEqual(
+    await schemaErrors([
+      printed(junitFormat, MIXED),
+      printed(junitFormat, MIXED, optionsOf({ fails: failsOnCritical })),
+      printed(junitFormat, summaryOf([])),
+      printed(junitFormat, summaryOf([], { unfinished: ["a", ""] })),
+      printed(junitFormat, summaryOf([recordOf({ durationMs: 0 }), recordOf({ durationMs: 1e9 })])),
+    ]),
+    [],
+  );
+});
+
+Deno.test("the schema of the tests refuses reports that break a rule", async (t) => {
+  const report = printed(junitFormat, MIXED);
+  const cases: readonly (readonly [name: string, find: string | RegExp, replacement: string])[] = [
+    ["broken markup", "</testsuites>", ""],
+    ["attribute missing", ' hostname="localhost"', ""],
+    ["attribute unknown", "<testsuites>", '<testsuites total="3">'],
+    ["count that is no number", 'tests="6"', 'tests="many"'],
+    ["time that is no number", 'time="1.500"', 'time="1,5"'],
+    ["time stamp with a zone", 'T10:00:00"', 'T10:00:00Z"'],
+    ["element unknown", "<system-err/>", "<log/>"],
+    ["elements out of order", /<system-out\/>\s*<system-err\/>/, "<system-err/><system-out/>"],
+    ["properties missing", /<properties>[^]*<\/properties>/, ""],
+    ["two verdicts", "</failure>", '</failure><error type="a" message="b"/>'],
+    ["verdict without a type", ' type="critical"', ""],
+    ["text between test cases", "<testcase", "text<testcase"],
+  ];
+  for (const [name, find, replacement] of cases) {
+    await t.step(name, async () => {
+      const broken = report.replace(find, replacement);
+      assert.notEqual(broken, report);
+      assert.notDeepEqual(await schemaErrors([broken]), []);
+    });
+  }
+});
+
+Deno.test("junitFormat stays valid and keeps its texts with every hostile text in place", async () => {
+  const reports = [optionsOf(), optionsOf({ fails: failsOnCritical })]
+    .map((options) => assertReadable(everyHostileRecord(), options));
+  assert.deepEqual(await schemaErrors(reports), []);
+});
+
+Deno.test("junitFormat stays valid and keeps its texts with huge texts in place", async (t) => {
+  for (const [name, text] of HUGE_TEXTS) {
+    await t.step(name, async () => {
+      assert.deepEqual(await schemaErrors([assertReadable(hugeSummary(text), optionsOf())]), []);
+    });
+  }
+});
+
+Deno.test("junitFormat stays valid and keeps its texts with any text in place", async () => {
+  const runs = fc.sample(fc.tuple(anySummary(), fc.boolean()), 200);
+  const reports = runs.map(([summary, mild]) =>
+    assertReadable(summary, mild ? optionsOf({ fails: failsOnCritical }) : optionsOf())
+  );
+  assert.deepEqual(await schemaErrors(reports), []);
+});
+
+Deno.test({
+  name: "junitFormat is well-formed for the system's xmllint",
+  ignore: !await hasXmllint(),
+  fn: async () => {
+    const child = new Deno.Command("xmllint", { args: ["--noout", "-"], stdin: "piped", stderr: "piped" })
+      .spawn();
+    const writer = child.stdin.getWriter();
+    await writer.write(new TextEncoder().encode(printed(junitFormat, everyHostileRecord())));
+    await writer.close();
+    const { code, stderr } = await child.output();
+    assert.equal(new TextDecoder().decode(stderr), "");
+    assert.equal(code, 0);
+  },
+});
+
+/** What libxml2 has to say against reports; nothing if they are valid. */
+async function schemaErrors(reports: readonly string[]): Promise<readonly string[]> {
+  const xml = reports.map((contents, index) => ({ fileName: `${index}.xml`, contents }));
+  const { valid, errors } = await validateXML({ xml, schema: [SCHEMA], maxMemoryPages: 65536 });
+  assert.equal(valid, errors.length === 0);
+  return errors.map((error) => error.rawMessage);
+}
+
+/**
+ * A reader must find each check under its name, failing exactly what fails the run, with its text whole. Returns
+ * the report.
+ */
+function assertReadable(summary: RunSummary, options: FormatOptions): string {
+  const report = printed(junitFormat, summary, options);
+  assert.deepEqual(unsafeCodes(report), []);
+  const { suite, cases } = parseReport(report);
+  const expected = [
+    ...summary.records.map(({ result }) => {
+      const text = [result.output, result.detail].filter((part) => part !== "").join("\n");
+      const fails = options.fails(result.condition);
+      const problem = result.condition === "unknown" ? "error" : "failure";
+      return {
+        name: allowed(result.check.name),
+        className: `monitor.${result.check.kind}`,
+        element: fails ? problem : text === "" ? null : "system-out",
+        text: allowed(text),
+      };
+    }),
+    ...summary.unfinished.map((name) => ({
+      name: allowed(name),
+      className: "monitor.unfinished",
+      element: "error",
+      text: "no result (interrupted)",
+    })),
+  ];
+  assert.deepEqual(cases.map(({ message: _, ...rest }) => rest), expected);
+  const count = (element: string) => String(expected.filter((test) => test.element === element).length);
+  assert.deepEqual(suite, {
+    tests: String(expected.length),
+    failures: count("failure"),
+    errors: count("error"),
+  });
+  return report;
+}
+
+/** What is left of a text in XML 1.0. */
+function allowed(text: string): string {
+  return Array.from(text.toWellFormed(), (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    const isControl = code < 0x20 && character !== "\n" && character !== "\t" && character !== "\r";
+    return isControl || code === 0xfffe || code === 0xffff ? "\ufffd" : character;
+  }).join("");
+}
+
+interface ParsedCase {
+  readonly name: string | null;
+  readonly className: string | null;
+  /** The element inside that tells of the check. */
+  readonly element: string | null;
+  readonly text: string;
+  readonly message: string | null;
+}
+
+interface ParsedReport {
+  readonly suite: Readonly<Record<"tests" | "failures" | "errors", string | null>>;
+  readonly cases: readonly ParsedCase[];
+}
+
+function parseReport(report: string): ParsedReport {
+  // The one warning is for U+FFFD, which stands here on purpose.
+  const onError = (level: string, message: string) => assert.equal(level, "warning", message);
+  const document = new DOMParser({ onError }).parseFromString(report, "text/xml");
+  const [suite] = elements(document.documentElement);
+  assert.ok(suite);
+  const cases = elements(suite).filter((element) => element.tagName === "testcase").map((test) => {
+    const [told] = elements(test);
+    return {
+      name: test.getAttribute("name"),
+      className: test.getAttribute("classname"),
+      element: told?.tagName ?? null,
+      text: told?.textContent ?? "",
+      message: told?.getAttribute("message") ?? null,
+    };
+  });
+  const [tests, failures, errors] = ["tests", "failures", "errors"].map((name) =>
+    suite.getAttribute(name) ?? null
+  );
+  return { suite: { tests: tests ?? null, failures: failures ?? null, errors: errors ?? null }, cases };
+}
+
+function elements(parent: Element | null): readonly Element[] {
+  return Array.from(parent?.childNodes ?? []).filter((node) =>
+    node.nodeType === node.ELEMENT_NODE
+  ) as Element[];
+}
+
+async function hasXmllint(): Promise<boolean> {
+  try {
+    return (await new Deno.Command("xmllint", { args: ["--version"], stdout: "null", stderr: "null" })
+      .output()).success;
+  } catch {
+    return false;
+  }
+}

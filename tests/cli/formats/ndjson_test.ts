@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { RunSummary } from "../../../src/cli/formats/format.ts";
+import { jsonFormat } from "../../../src/cli/formats/json.ts";
+import { ndjsonFormat } from "../../../src/cli/formats/ndjson.ts";
+import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
+import { anySummary, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
+
+Deno.test("ndjsonFormat prints a line for each check as it finishes", () => {
+  assert.equal(
+    ndjsonFormat.record(
+      recordOf({ name: "web", title: "Website", output: "fine", metrics: { status: 200 } }),
+      optionsOf(),
+    ),
+    '{"event":"result","name":"web","title":"Website","kind":"test","condition":"ok","output":"fine","detail":"",' +
+      '"started_at":"2026-01-31T10:00:00.005Z","duration_ms":12.1,"metrics":{"status":200},"performance_data":"",' +
+      '"occurrences":1,"threshold":3,"settled":"ok"}\n',
+  );
+});
+
+Deno.test("ndjsonFormat prints a last line that sums up", () => {
+  const summary = summaryOf(
+    [
+      recordOf({ condition: "warning" }),
+      recordOf({ condition: "warning" }),
+      recordOf({ condition: "unknown" }),
+    ],
+    { unfinished: ["mail"] },
+  );
+  assert.equal(
+    ndjsonFormat.summary(summary, optionsOf()),
+    '{"event":"summary","condition":"warning","started_at":"2026-01-31T10:00:00.000Z","duration_ms":1234.6,' +
+      '"counts":{"ok":0,"unknown":1,"warning":2,"critical":0},"unfinished":["mail"]}\n',
+  );
+});
+
+Deno.test("ndjsonFormat prints the members that json prints for a check", () => {
+  const summary = summaryOf([recordOf({ detail: "a\nb", performanceData: "x=1" })]);
+  const { event, ...members } = JSON.parse(
+    ndjsonFormat.record(recordOf({ detail: "a\nb", performanceData: "x=1" }), optionsOf()),
+  );
+  assert.equal(event, "result");
+  assert.deepEqual(members, JSON.parse(printed(jsonFormat, summary)).checks[0]);
+});
+
+Deno.test("ndjsonFormat keeps one event a line whatever hostile texts hold", () => {
+  assertLines(everyHostileRecord());
+});
+
+Deno.test("ndjsonFormat keeps one event a line for huge texts", async (t) => {
+  for (const [name, text] of HUGE_TEXTS) await t.step(name, () => assertLines(hugeSummary(text)));
+});
+
+Deno.test("ndjsonFormat keeps one event a line for any text", () => {
+  fc.assert(fc.property(anySummary(), assertLines));
+});
+
+function assertLines(summary: RunSummary): void {
+  const text = printed(ndjsonFormat, summary);
+  assert.deepEqual(unsafeCodes(text), []);
+  // Everything that some reader takes for the end of a line.
+  const lines = text.split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/);
+  assert.equal(lines.pop(), "");
+  const events = lines.map((line) => JSON.parse(line));
+  assert.deepEqual(events.map((event) => event.event), [...summary.records.map(() => "result"), "summary"]);
+  for (const [index, { result }] of summary.records.entries()) {
+    assert.equal(events[index].name, result.check.name);
+    assert.equal(events[index].output, result.output);
+    assert.equal(events[index].detail, result.detail);
+  }
+}

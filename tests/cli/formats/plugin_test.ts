@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { worst } from "../../../src/domain/condition.ts";
+import { exitCodeOf } from "../../../src/cli/exit_code.ts";
+import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
+import { pluginFormat } from "../../../src/cli/formats/plugin.ts";
+import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
+import { anySummary, failsOnCritical, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
+
+const EXIT_CODES: Readonly<Record<string, number>> = { OK: 0, WARNING: 1, CRITICAL: 2, UNKNOWN: 3 };
+
+Deno.test("pluginFormat prints a status line with performance data, then a line for each problem", () => {
+  const summary = summaryOf([
+    recordOf({
+      name: "backup",
+      kind: "file_timestamp",
+      output: "age is 2 h",
+      metrics: { age_seconds: 7200 },
+    }),
+    recordOf({
+      name: "disk",
+      kind: "script",
+      condition: "warning",
+      output: "DISK WARNING | 5 GB free",
+      performanceData: "/=2643MB;5948;5958;0;5968 'it''s it'=5% broken='x'",
+      durationMs: 1500,
+    }),
+    recordOf({ name: "web's = own", condition: "critical", output: "status is 500, expected 200" }),
+  ]);
+  assert.equal(
+    printed(pluginFormat, summary),
+    "MONITOR CRITICAL - 1 of 3 checks critical, 1 warning: web's = own (status is 500, expected 200), " +
+      "disk (DISK WARNING ¦ 5 GB free) | " +
+      "'ok'=1;;;0;3 'unknown'=0;;;0;3 'warning'=1;;;0;3 'critical'=1;;;0;3 " +
+      "'backup::duration'=0.012s 'backup::age_seconds'=7200 " +
+      "'disk::duration'=1.500s 'disk::/'=2643MB;5948;5958;0;5968 'disk::it''s it'=5% " +
+      "'web''s _ own::duration'=0.012s\n" +
+      "CRITICAL web's = own: status is 500, expected 200\n" +
+      "WARNING disk: DISK WARNING ¦ 5 GB free\n",
+  );
+});
+
+Deno.test("pluginFormat sums up in the status line", async (t) => {
+  const ok = recordOf({ name: "a" });
+  const warning = recordOf({ name: "b", condition: "warning", output: "slow" });
+  const unknown = recordOf({ name: "c", condition: "unknown" });
+  const cases:
+    readonly (readonly [name: string, summary: RunSummary, options: FormatOptions, status: string])[] = [
+      ["nothing ran", summaryOf([]), optionsOf(), "MONITOR OK - no checks ran"],
+      ["one check, ok", summaryOf([ok]), optionsOf(), "MONITOR OK - 1 check ok"],
+      ["all ok", summaryOf([ok, ok]), optionsOf(), "MONITOR OK - 2 checks ok"],
+      [
+        "one check, not ok",
+        summaryOf([warning]),
+        optionsOf(),
+        "MONITOR WARNING - 1 of 1 check warning: b (slow)",
+      ],
+      [
+        "a problem without words",
+        summaryOf([ok, unknown]),
+        optionsOf(),
+        "MONITOR UNKNOWN - 1 of 2 checks unknown: c",
+      ],
+      [
+        "what does not fail the run leaves it OK",
+        summaryOf([ok, warning]),
+        optionsOf({ fails: failsOnCritical }),
+        "MONITOR OK - 1 of 2 checks warning: b (slow)",
+      ],
+      [
+        "unknown fails where a warning does not",
+        summaryOf([warning, unknown]),
+        optionsOf({ fails: failsOnCritical }),
+        "MONITOR UNKNOWN - 1 of 2 checks warning, 1 unknown: b (slow), c",
+      ],
+      [
+        "no result",
+        summaryOf([ok], { unfinished: ["d", "e"] }),
+        optionsOf(),
+        "MONITOR UNKNOWN - 2 of 3 checks without a result: d (no result (interrupted)), e (no result (interrupted))",
+      ],
+      [
+        "no result beside a warning",
+        summaryOf([warning], { unfinished: ["d"] }),
+        optionsOf(),
+        "MONITOR WARNING - 1 of 2 checks warning, 1 without a result: b (slow), d (no result (interrupted))",
+      ],
+    ];
+  for (const [name, summary, options, status] of cases) {
+    await t.step(name, () => assert.equal(printed(pluginFormat, summary, options).split(" | ")[0], status));
+  }
+});
+
+Deno.test("pluginFormat prints nothing before the end", () => {
+  assert.equal(pluginFormat.record(recordOf({}), optionsOf()), "");
+});
+
+Deno.test("pluginFormat says how many problems the status line has no room for", () => {
+  const records = Array.from(
+    { length: 1000 },
+    (_, index) => recordOf({ name: `check ${index}`, condition: "critical", output: "日".repeat(50) }),
+  );
+  const { status, problems } = parsePlugin(printed(pluginFormat, summaryOf(records)));
+  const [, shown, rest] = /: (check 0 .*\)), and (\d+) more$/.exec(status) ?? [];
+  assert.equal((shown ?? "").split("), ").length + Number(rest), 1000);
+  assert.ok(byteLength(status) > 3900, "there was more room");
+  assert.equal(problems.length, 1000);
+});
+
+Deno.test("pluginFormat gives equal labels numbers", () => {
+  const summary = summaryOf([
+    recordOf({ name: "a", performanceData: "duration=5 x=1 x=2 x_2=3 x=4 a=1" }),
+    recordOf({ name: "b=", performanceData: "y=1" }),
+    recordOf({ name: "b_", performanceData: "y=2" }),
+  ]);
+  const { labels } = parsePlugin(printed(pluginFormat, summary));
+  assert.deepEqual(labels.slice(4), [
+    "a::duration",
+    "a::duration_2",
+    "a::x",
+    "a::x_2",
+    "a::x_2_2",
+    "a::x_3",
+    "a::a",
+    "b_::duration",
+    "b_::y",
+    "b_::duration_2",
+    "b_::y_2",
+  ]);
+});
+
+Deno.test("pluginFormat keeps to the guidelines with every hostile text in place", () => {
+  assertGuidelines(everyHostileRecord(), optionsOf());
+  assertGuidelines(everyHostileRecord(), optionsOf({ fails: failsOnCritical }));
+});
+
+Deno.test("pluginFormat keeps to the guidelines with huge texts in place", async (t) => {
+  for (const [name, text] of HUGE_TEXTS) {
+    await t.step(name, () => assertGuidelines(hugeSummary(text), optionsOf()));
+  }
+});
+
+Deno.test("pluginFormat keeps to the guidelines with any text in place", () => {
+  fc.assert(
+    fc.property(
+      anySummary(),
+      fc.boolean(),
+      (summary, mild) =>
+        assertGuidelines(summary, mild ? optionsOf({ fails: failsOnCritical }) : optionsOf()),
+    ),
+  );
+});
+
+function assertGuidelines(summary: RunSummary, options: FormatOptions): void {
+  const text = printed(pluginFormat, summary, options);
+  assert.deepEqual(unsafeCodes(text), []);
+  const { word, status, labels, problems } = parsePlugin(text);
+  assert.ok(byteLength(status) <= 4096, "the status line is too long");
+  assert.equal(new Set(labels).size, labels.length, "two items have one label");
+  assert.ok(labels.length >= 4 + summary.records.length);
+  const conditions = summary.records.map((record) => record.result.condition);
+  const bad = conditions.filter((condition) => condition !== "ok");
+  assert.equal(problems.length, bad.length + summary.unfinished.length);
+  for (const line of problems) {
+    assert.doesNotMatch(line, /\|/);
+    assert.ok(byteLength(line) <= 4096);
+  }
+  if (summary.unfinished.length === 0) assert.equal(EXIT_CODES[word], exitCodeOf(conditions, options.fails));
+  else assert.equal(word, worst([...conditions.filter(options.fails), "unknown"]).toUpperCase());
+}
+
+interface ParsedPlugin {
+  readonly word: string;
+  /** The first line up to the pipe. */
+  readonly status: string;
+  readonly labels: readonly string[];
+  readonly problems: readonly string[];
+}
+
+/** Reads the answer as a monitoring core does: the first pipe ends the text, and a label ends at its quote. */
+function parsePlugin(text: string): ParsedPlugin {
+  const [first = "", ...problems] = text.split("\n");
+  assert.equal(problems.pop(), "");
+  const pipe = first.indexOf("|");
+  const status = first.slice(0, pipe).trimEnd();
+  const [, word = ""] = /^MONITOR (OK|WARNING|CRITICAL|UNKNOWN) - /.exec(status) ?? [];
+  assert.notEqual(word, "");
+  const labels: string[] = [];
+  const rest = first.slice(pipe + 1).replace(
+    / '((?:[^'=|]|'')+)'=(?:U|-?[0-9.]+)[^\d\s;'"=|]*(?:;[-0-9.:@~]*){0,4}(?= |$)/gu,
+    (_, label: string) => {
+      labels.push(label.replaceAll("''", "'"));
+      return "";
+    },
+  );
+  assert.equal(rest, "");
+  return { word, status, labels, problems };
+}
+
+function byteLength(text: string): number {
+  return new TextEncoder().encode(text).length;
+}

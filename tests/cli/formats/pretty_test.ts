@@ -1,0 +1,274 @@
+import assert from "node:assert/strict";
+import { stripVTControlCharacters } from "node:util";
+import fc from "fast-check";
+import stringWidth from "string-width";
+import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
+import { prettyFormat } from "../../../src/cli/formats/pretty.ts";
+import { printable } from "../../../src/cli/printable.ts";
+import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
+import { anySummary, anyText, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
+
+const MIXED = summaryOf([
+  recordOf({
+    name: "web",
+    title: "Website",
+    condition: "critical",
+    output: 'status is 500, expected 200; header content-type is "text/plain", expected "text/html"',
+  }),
+  recordOf({ name: "backup", output: "age is 2 h", durationMs: 0.3 }),
+  recordOf({ name: "disk", condition: "warning", output: "5 GB free", detail: "/     5 GB\n/srv\t9 GB\n" }),
+  recordOf({ name: "日本語", title: "全角", output: "ok 日本", durationMs: 125_000, detail: "not shown" }),
+  recordOf({
+    name: "a.long.name.that.wants.more.room.example.com",
+    condition: "unknown",
+    output: "may not look",
+  }),
+], { unfinished: ["mail"], inactiveCount: 1 });
+
+Deno.test("prettyFormat prints a table with the worst at the end", async (t) => {
+  const cases: readonly (readonly [name: string, columns: number | null, expected: string])[] = [
+    [
+      "off a terminal nothing is wrapped",
+      null,
+      `OK        backup                                       0.3 ms  age is 2 h
+OK        日本語 (全角)                             2 min 5 s  ok 日本
+-         mail                                                 no result (interrupted)
+UNKNOWN   a.long.name.that.wants.more.room.example.com      12 ms  may not look
+WARNING   disk                                          12 ms  5 GB free
+    /     5 GB
+    /srv    9 GB
+CRITICAL  web (Website)                                 12 ms  status is 500, expected 200; header content-type is "text/plain", expected "text/html"
+
+6 checks: 2 ok, 1 unknown, 1 warning, 1 critical, 1 without a result (mail) in 1.2 s, 1 inactive
+`,
+    ],
+    [
+      "200 columns",
+      200,
+      `OK        backup                                           0.3 ms  age is 2 h
+OK        日本語 (全角)                                 2 min 5 s  ok 日本
+-         mail                                                     no result (interrupted)
+UNKNOWN   a.long.name.that.wants.more.room.example.com      12 ms  may not look
+WARNING   disk                                              12 ms  5 GB free
+    /     5 GB
+    /srv    9 GB
+CRITICAL  web (Website)                                     12 ms  status is 500, expected 200; header content-type is "text/plain", expected "text/html"
+
+6 checks: 2 ok, 1 unknown, 1 warning, 1 critical, 1 without a result (mail) in 1.2 s, 1 inactive
+`,
+    ],
+    [
+      "80 columns: texts wrap within their column",
+      80,
+      `OK        backup                           0.3 ms  age is 2 h
+OK        日本語 (全角)                 2 min 5 s  ok 日本
+-         mail                                     no result (interrupted)
+UNKNOWN   a.long.name.that.wants.more.      12 ms  may not look
+          room.example.com
+WARNING   disk                              12 ms  5 GB free
+    /     5 GB
+    /srv    9 GB
+CRITICAL  web (Website)                     12 ms  status is 500, expected 200;
+                                                   header content-type is
+                                                   "text/plain", expected
+                                                   "text/html"
+
+6 checks: 2 ok, 1 unknown, 1 warning, 1 critical, 1 without a result (mail) in
+1.2 s, 1 inactive
+`,
+    ],
+    [
+      "40 columns: the output goes below the name",
+      40,
+      `OK        backup
+    0.3 ms  age is 2 h
+OK        日本語 (全角)
+    2 min 5 s  ok 日本
+-         mail
+    no result (interrupted)
+UNKNOWN   a.long.name.that.wants.more.ro
+          om.example.com
+    12 ms  may not look
+WARNING   disk
+    12 ms  5 GB free
+    /     5 GB
+    /srv    9 GB
+CRITICAL  web (Website)
+    12 ms  status is 500, expected 200;
+    header content-type is "text/plain",
+    expected "text/html"
+
+6 checks: 2 ok, 1 unknown, 1 warning, 1
+critical, 1 without a result (mail) in
+1.2 s, 1 inactive
+`,
+    ],
+  ];
+  for (const [name, columns, expected] of cases) {
+    await t.step(name, () => assert.equal(printed(prettyFormat, MIXED, optionsOf({ columns })), expected));
+  }
+});
+
+Deno.test("prettyFormat prints nothing before the end", () => {
+  assert.equal(prettyFormat.record(recordOf({}), optionsOf()), "");
+});
+
+Deno.test("prettyFormat keeps the document's order within a condition", () => {
+  const names = (condition: "ok" | "critical", list: readonly string[]) =>
+    list.map((name) => recordOf({ name, condition }));
+  const summary = summaryOf([...names("critical", ["c2", "c1"]), ...names("ok", ["o2", "o1"])]);
+  const lines = printed(prettyFormat, summary).split("\n");
+  assert.deepEqual(lines.slice(0, 4).map((line) => line.split(/ +/)[1]), ["o2", "o1", "c2", "c1"]);
+});
+
+Deno.test("prettyFormat sums up in its last line", async (t) => {
+  const ok = recordOf({});
+  const critical = recordOf({ condition: "critical" });
+  const seven = ["a", "b\n", "c", "d", "e", "f", "g"];
+  const cases: readonly (readonly [name: string, summary: RunSummary, line: string])[] = [
+    ["nothing ran", summaryOf([]), "no checks ran"],
+    ["nothing but inactive checks", summaryOf([], { inactiveCount: 2 }), "no checks ran, 2 inactive"],
+    ["one check", summaryOf([ok], { durationMs: 40 }), "1 check: 1 ok in 40 ms"],
+    ["several", summaryOf([ok, critical, ok]), "3 checks: 2 ok, 1 critical in 1.2 s"],
+    ["an inactive one", summaryOf([ok], { inactiveCount: 1 }), "1 check: 1 ok in 1.2 s, 1 inactive"],
+    [
+      "interrupted",
+      summaryOf([ok], { unfinished: ["a"] }),
+      "2 checks: 1 ok, 1 without a result (a) in 1.2 s",
+    ],
+    [
+      "interrupted before anything was known",
+      summaryOf([], { unfinished: ["a", "b"] }),
+      "2 checks: 2 without a result (a, b) in 1.2 s",
+    ],
+    [
+      "more without a result than fit",
+      summaryOf([], { unfinished: seven }),
+      "7 checks: 7 without a result (a, b\\n, c, d, e, 2 more) in 1.2 s",
+    ],
+  ];
+  for (const [name, summary, line] of cases) {
+    await t.step(name, () => assert.equal(printed(prettyFormat, summary).trimEnd().split("\n").at(-1), line));
+  }
+});
+
+Deno.test("prettyFormat shows ten lines of detail and says how many more there are", async (t) => {
+  const detailLines = (count: number) => Array.from({ length: count }, (_, index) => `line ${index}`);
+  const below = (count: number, options: FormatOptions) => {
+    const detail = `${detailLines(count).join("\n")}\n\n`;
+    const text = printed(prettyFormat, summaryOf([recordOf({ condition: "warning", detail })]), options);
+    return text.split("\n").filter((line) => line.startsWith("    ")).map((line) => line.trim());
+  };
+  const cases: readonly (readonly [name: string, count: number, expected: readonly string[]])[] = [
+    ["ten", 10, detailLines(10)],
+    ["eleven", 11, [...detailLines(10), "… 1 more line"]],
+    ["twenty-two", 22, [...detailLines(10), "… 12 more lines"]],
+  ];
+  for (const [name, count, expected] of cases) {
+    await t.step(name, () => {
+      assert.deepEqual(below(count, optionsOf()), expected);
+      assert.deepEqual(below(count, optionsOf({ columns: 80 })), expected);
+    });
+  }
+});
+
+Deno.test("prettyFormat says where it cuts an output that would fill the screen", () => {
+  const output = Array.from({ length: 100 }, (_, index) => `word${index}`).join(" ");
+  const text = printed(prettyFormat, summaryOf([recordOf({ output })]), optionsOf({ columns: 50 }));
+  assert.match(text, /… \d+ more lines\n\n1 check/);
+  assert.equal(text.split("\n").length, 14);
+  assert.ok(printed(prettyFormat, summaryOf([recordOf({ output })])).includes(output));
+});
+
+Deno.test("prettyFormat colours words, not the layout", () => {
+  for (const columns of [null, 200, 80, 40]) {
+    const plain = printed(prettyFormat, MIXED, optionsOf({ columns }));
+    const coloured = printed(prettyFormat, MIXED, optionsOf({ columns, colour: true }));
+    assert.equal(stripVTControlCharacters(coloured), plain);
+    assert.ok(coloured.includes("\u001b[32mOK\u001b[39m"));
+    assert.ok(coloured.includes("\u001b[1m\u001b[31mCRITICAL\u001b[39m\u001b[22m"));
+  }
+});
+
+Deno.test("prettyFormat aligns outputs behind names of any width", () => {
+  const names = ["plain", "日本語", "e\u0301e\u0301", "👩‍👩‍👧", "🇩🇪", "한국"];
+  const records = names.map((name) => recordOf({ name, output: "output" }));
+  for (const columns of [null, 80]) {
+    const lines = printed(prettyFormat, summaryOf(records), optionsOf({ columns })).split("\n").slice(
+      0,
+      names.length,
+    );
+    const starts = lines.map((line) => stringWidth(line.slice(0, line.indexOf("output"))));
+    assert.equal(new Set(starts).size, 1, `outputs start at ${starts.join(", ")}`);
+  }
+});
+
+Deno.test("prettyFormat prints a thousand checks, each on its row", () => {
+  const records = Array.from(
+    { length: 1000 },
+    (_, index) => recordOf({ name: `check ${index}`, output: "fine" }),
+  );
+  const lines = printed(prettyFormat, summaryOf(records), optionsOf({ columns: 80 })).split("\n");
+  assert.equal(lines.length, 1003);
+  assert.ok(lines.slice(0, 1000).every((line, index) => line.startsWith(`OK        check ${index} `)));
+  assert.equal(lines[1001], "1000 checks: 1000 ok in 1.2 s");
+});
+
+Deno.test("prettyFormat lets no hostile text act on the terminal or leave its width", async (t) => {
+  for (const columns of [null, 200, 80, 40, 20, 1, 0]) {
+    await t.step(`${columns} columns`, () => {
+      assertTidy(everyHostileRecord(), optionsOf({ columns }));
+    });
+  }
+});
+
+Deno.test("prettyFormat keeps huge texts short on a terminal and whole elsewhere", async (t) => {
+  for (const [name, text] of HUGE_TEXTS) {
+    await t.step(name, () => {
+      assert.ok(assertTidy(hugeSummary(text), optionsOf({ columns: 80 })).split("\n").length < 30);
+      assert.ok(printed(prettyFormat, hugeSummary(text)).includes(printable(text).trim()));
+    });
+  }
+});
+
+Deno.test("prettyFormat lets no text act on the terminal or leave its width", () => {
+  const columns = fc.option(fc.integer({ min: 0, max: 250 }), { nil: null });
+  fc.assert(
+    fc.property(
+      anySummary(),
+      columns,
+      (summary, width) => {
+        assertTidy(summary, optionsOf({ columns: width }));
+      },
+    ),
+  );
+});
+
+Deno.test("prettyFormat loses no text on a terminal without saying so", () => {
+  fc.assert(fc.property(anyText(), fc.integer({ min: 20, max: 120 }), (output, columns) => {
+    const text = printed(
+      prettyFormat,
+      summaryOf([recordOf({ name: "n", output, durationMs: 1 })]),
+      optionsOf({ columns }),
+    );
+    const shown = text.slice(0, text.lastIndexOf("1 check:"));
+    if (/… \d+ more lines?\n\n$/.test(shown)) return;
+    assert.equal(shown.replace(/\s/gu, ""), `OKn1ms${printable(output).replace(/\s/gu, "")}`);
+  }));
+});
+
+/** Nothing unsafe, no line too wide, and off a terminal every output whole. Returns what was printed. */
+function assertTidy(summary: RunSummary, options: FormatOptions): string {
+  const text = printed(prettyFormat, summary, options);
+  assert.deepEqual(unsafeCodes(text), []);
+  assert.ok(text.endsWith("\n") && !text.includes("\t"));
+  if (options.columns === null) {
+    for (const { result } of summary.records) assert.ok(text.includes(printable(result.output).trim()));
+    return text;
+  }
+  for (const line of text.split("\n")) {
+    assert.ok(stringWidth(line) <= Math.max(options.columns, 20), `${JSON.stringify(line)} is too wide`);
+    assert.equal(line, line.trimEnd());
+  }
+  return text;
+}

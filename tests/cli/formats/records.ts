@@ -1,0 +1,151 @@
+import fc from "fast-check";
+import type { CheckKind } from "../../../src/domain/check.ts";
+import { type Condition, CONDITIONS, worst } from "../../../src/domain/condition.ts";
+import type { FormatOptions, RunRecord, RunSummary } from "../../../src/cli/formats/format.ts";
+
+/** What a test says of a finished check; the rest has defaults. */
+export interface RecordParts {
+  readonly name?: string;
+  readonly title?: string | undefined;
+  readonly kind?: CheckKind;
+  readonly condition?: Condition;
+  readonly output?: string;
+  readonly detail?: string;
+  readonly durationMs?: number;
+  readonly metrics?: Readonly<Record<string, number>>;
+  readonly performanceData?: string;
+}
+
+const STARTED_AT_MS = Date.UTC(2026, 0, 31, 10, 0, 0);
+
+const PARAMETERS = {
+  test: { condition: "ok", output: "" },
+  script: { path: "/bin/true", arguments: [], environment: {}, conditionOnTimeout: "unknown" },
+  file_timestamp: {
+    path: "/tmp/file",
+    warningAgeMs: 1000,
+    criticalAgeMs: 2000,
+    conditionOnMissing: "warning",
+    conditionOnImplausible: "warning",
+  },
+  http_request: {
+    request: { target: "http://localhost/", method: "GET" },
+    response: { statusCode: 200, headers: {} },
+    asWarning: false,
+  },
+} as const;
+
+/** A finished check. */
+export function recordOf(parts: RecordParts): RunRecord {
+  const kind = parts.kind ?? "test";
+  const settings = {
+    name: parts.name ?? "web",
+    ...(parts.title === undefined ? {} : { title: parts.title }),
+    active: true,
+    threshold: 3,
+    recoveryThreshold: 3,
+    annoy: false,
+    schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
+    notifications: [],
+    timeoutMs: 10_000,
+  };
+  return {
+    result: {
+      // The pairs of kind and parameters in the table match, which the type of a computed pair cannot show.
+      check: { ...settings, kind, parameters: PARAMETERS[kind] } as RunRecord["result"]["check"],
+      condition: parts.condition ?? "ok",
+      output: parts.output ?? "",
+      detail: parts.detail ?? "",
+      metrics: parts.metrics ?? {},
+      performanceData: parts.performanceData ?? "",
+      startedAtMs: STARTED_AT_MS + 5,
+      durationMs: parts.durationMs ?? 12.06,
+    },
+    occurrences: 1,
+    settled: "ok",
+  };
+}
+
+/** A run of finished checks. */
+export function summaryOf(
+  records: readonly RunRecord[],
+  more: Partial<Pick<RunSummary, "unfinished" | "inactiveCount" | "durationMs">> = {},
+): RunSummary {
+  return {
+    condition: worst(records.map((record) => record.result.condition)),
+    startedAtMs: STARTED_AT_MS,
+    durationMs: more.durationMs ?? 1234.56,
+    records,
+    unfinished: more.unfinished ?? [],
+    inactiveCount: more.inactiveCount ?? 0,
+  };
+}
+
+/** Options of a format: off a terminal, and everything but `ok` fails. */
+export function optionsOf(parts: Partial<FormatOptions> = {}): FormatOptions {
+  return { colour: false, columns: null, fails: (condition) => condition !== "ok", ...parts };
+}
+
+/** The rule of `--fail-on critical`: `unknown` always fails. */
+export function failsOnCritical(condition: Condition): boolean {
+  return condition === "critical" || condition === "unknown";
+}
+
+/** The texts that a format needs as one: what it prints at each check and at the end. */
+export function printed(
+  format: {
+    record(record: RunRecord, options: FormatOptions): string;
+    summary: (summary: RunSummary, options: FormatOptions) => string;
+  },
+  summary: RunSummary,
+  options: FormatOptions = optionsOf(),
+): string {
+  return summary.records.map((record) => format.record(record, options)).join("") +
+    format.summary(summary, options);
+}
+
+/**
+ * Any text: plain, from all of Unicode, from every UTF-16 unit (lone surrogates included), or made of the
+ * characters that mean something to one of the formats.
+ */
+export function anyText(): fc.Arbitrary<string> {
+  const codePoint = fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code));
+  const unit = fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code));
+  const meaningful = fc.constantFrom(
+    ..."\n\r\t\u001b\u009b\u202e\u2028\ufeff\ud800\udc00\"'\\#|<>&=]{};:-~@ %°日é\u0301👩\u200d🚀0a",
+  );
+  // fast-check keeps to some ten characters of its own accord, too few to wrap.
+  const long = { maxLength: 100, size: "max" } as const;
+  return fc.oneof(
+    fc.string(),
+    fc.string({ unit: codePoint, ...long }),
+    fc.string({ unit }),
+    fc.string({ unit: meaningful, ...long }),
+    fc.constantFrom("", "]]>", "# SKIP", "not ok 1", "  ...", "  ---", "Bail out!", "\u001b[31mred\u001b[0m"),
+  );
+}
+
+/** Any finished check. */
+export function anyRecord(): fc.Arbitrary<RunRecord> {
+  return fc.record({
+    name: anyText(),
+    title: fc.option(anyText(), { nil: undefined }),
+    kind: fc.constantFrom<CheckKind>("test", "script", "file_timestamp", "http_request"),
+    condition: fc.constantFrom(...CONDITIONS),
+    output: anyText(),
+    detail: anyText(),
+    durationMs: fc.double({ min: 0, max: 1e9, noNaN: true }),
+    metrics: fc.dictionary(anyText(), fc.double(), { maxKeys: 3 }),
+    performanceData: anyText(),
+  }).map(recordOf);
+}
+
+/** Any run. */
+export function anySummary(): fc.Arbitrary<RunSummary> {
+  return fc.record({
+    records: fc.array(anyRecord(), { maxLength: 5 }),
+    unfinished: fc.array(anyText(), { maxLength: 3 }),
+    inactiveCount: fc.nat(3),
+    durationMs: fc.double({ min: 0, max: 1e9, noNaN: true }),
+  }).map(({ records, ...more }) => summaryOf(records, more));
+}

@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { FORMATS } from "../../../src/cli/formats/registry.ts";
+import { anySummary, optionsOf, recordOf, summaryOf } from "./records.ts";
+
+Deno.test("FORMATS names the formats in the order of the help", () => {
+  assert.deepEqual(Object.keys(FORMATS), ["pretty", "json", "ndjson", "junit", "tap", "plugin"]);
+});
+
+Deno.test("FORMATS prints whole lines, or nothing, whatever the run", async (t) => {
+  for (const [name, format] of Object.entries(FORMATS)) {
+    await t.step(name, () => {
+      assert.ok(format.summary(summaryOf([]), optionsOf()).endsWith("\n"));
+      fc.assert(
+        fc.property(anySummary(), (summary) => {
+          const atTheEnd = format.summary(summary, optionsOf());
+          assert.ok(atTheEnd.endsWith("\n"));
+          assert.equal(format.summary(summary, optionsOf()), atTheEnd);
+          for (const record of summary.records) assert.match(format.record(record, optionsOf()), /^$|\n$/);
+        }),
+        { numRuns: 30 },
+      );
+      assert.match(format.record(recordOf({}), optionsOf()), /^$|\n$/);
+    });
+  }
+});

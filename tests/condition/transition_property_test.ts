@@ -1,0 +1,279 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { Annoy } from "../../src/domain/check.ts";
+import { badness, type Condition, CONDITIONS } from "../../src/domain/condition.ts";
+import type { ConditionState, Hold } from "../../src/domain/condition_state.ts";
+import {
+  type ConditionPolicy,
+  dueEvent,
+  initialState,
+  isAttentive,
+  type Observed,
+  review,
+  type Transition,
+  transition,
+} from "../../src/condition/transition.ts";
+
+Deno.test("transition() agrees with DESIGN 4 worked out over the whole history", () => {
+  fc.assert(
+    fc.property(steps({ held: true, changing: true }), (history) => {
+      assert.deepEqual(runMachine(history).map(told), runDefinition(history));
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+Deno.test("transition() reports nothing but a move of the settled condition or a reminder", () => {
+  fc.assert(
+    fc.property(steps({ held: false, changing: true }), (history) => {
+      for (const { verdict, change } of runMachine(history)) {
+        const moved = change !== null;
+        const reported = verdict.kind === "report" && verdict.event !== "reminder";
+        assert.equal(reported, moved);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+Deno.test("transition() reports each event with the conditions that it names", () => {
+  fc.assert(
+    fc.property(steps({ held: true, changing: true }), (history) => {
+      for (const { verdict, state } of runMachine(history)) {
+        if (verdict.kind !== "report") continue;
+        assert.equal(verdict.condition, state.settled);
+        assert.equal(verdict.condition, state.reported);
+        assert.equal(verdict.event === "problem", verdict.previous === "ok");
+        assert.equal(verdict.event === "recovery", verdict.condition === "ok");
+        assert.equal(verdict.event === "reminder", verdict.previous === verdict.condition);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+Deno.test("transition() tells a recovery only after enough ok in a row", () => {
+  fc.assert(
+    fc.property(steps({ held: false, changing: false }), (history) => {
+      runMachine(history).forEach(({ verdict }, index) => {
+        if (verdict.kind !== "report" || verdict.event !== "recovery") return;
+        const before = history.slice(0, index + 1).slice(-policyAt(history, index).recoveryThreshold);
+        assert.ok(before.every((step) => step.condition === "ok"));
+      });
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+Deno.test("transition() with thresholds of 2 or more never reports one deviation in a constant run", () => {
+  const scene = fc.record({
+    constant: fc.constantFrom(...CONDITIONS),
+    deviation: fc.constantFrom(...CONDITIONS),
+    threshold: fc.integer({ min: 2, max: 6 }),
+    recoveryThreshold: fc.integer({ min: 2, max: 6 }),
+    extra: fc.nat(10),
+  });
+  fc.assert(
+    fc.property(scene, ({ constant, deviation, threshold, recoveryThreshold, extra }) => {
+      const policy: ConditionPolicy = { threshold, recoveryThreshold, annoy: false };
+      const settling = Math.max(threshold, recoveryThreshold) + extra;
+      const run = (length: number) => new Array<Condition>(length).fill(constant);
+      const conditions = [...run(settling), deviation, ...run(settling)];
+      const history = conditions.map((condition, index) => ({ policy, condition, held: null, nowMs: index }));
+      const verdicts = runMachine(history).slice(settling).map(({ verdict }) => verdict.kind);
+      assert.deepEqual(new Set(verdicts), new Set(["quiet"]));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+Deno.test("transition() tells nothing while held, and owes nothing once it is not", () => {
+  fc.assert(
+    fc.property(steps({ held: true, changing: true }), (history) => {
+      runMachine(history).forEach(({ verdict, state }, index) => {
+        const held = history[index]?.held ?? null;
+        if (held === null) {
+          assert.equal(dueEvent(state), null);
+          assert.notEqual(verdict.kind, "held");
+        } else if (verdict.kind === "report") {
+          assert.equal(`${held} ${verdict.event}`, "dependency recovery");
+        }
+      });
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+Deno.test("review() tells what was held as the next observation would", () => {
+  fc.assert(
+    fc.property(steps({ held: true, changing: false }), (history) => {
+      const state = runMachine(history).at(-1)?.state ?? initialState();
+      const due = dueEvent(state);
+      const { verdict, state: after } = review(state, { held: null, nowMs: 1e9 });
+      assert.equal(verdict.kind === "report" ? verdict.event : null, due);
+      assert.equal(dueEvent(after), null);
+      assert.deepEqual({ ...after, ...reportFields(state) }, state);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+Deno.test("transition() keeps to what the state promises, and changes no state that it was given", () => {
+  fc.assert(
+    fc.property(steps({ held: true, changing: true }), (history) => {
+      let state: ConditionState = deepFreeze(initialState());
+      for (const step of history) {
+        // As if the process had ended and the next one had read the state back.
+        state = deepFreeze(JSON.parse(JSON.stringify(transition(step.policy, state, step).state)));
+        assert.equal(isAttentive(state), state.problemBeganAtMs !== null);
+        assert.equal(state.reported === "ok", state.reportedProblemBeganAtMs === null);
+        assert.ok(state.settledSinceMs !== null && state.settledSinceMs <= step.nowMs);
+        assert.ok(CONDITIONS.every((condition) => state.atLeast[condition] + state.atMost[condition] > 0));
+      }
+      assert.deepEqual(state, runMachine(history).at(-1)?.state ?? initialState());
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+interface Step extends Observed {
+  readonly policy: ConditionPolicy;
+}
+
+/** What the machine and the definition have to agree on after each observation. */
+interface Told {
+  readonly settled: Condition;
+  readonly occurrences: number;
+  readonly problemBeganAtMs: number | null;
+  readonly reported: Condition;
+  readonly verdict: string;
+}
+
+const HOLDS: readonly Hold[] = ["silence", "maintenance", "no_notify", "dependency"];
+
+function steps(
+  options: { readonly held: boolean; readonly changing: boolean },
+): fc.Arbitrary<readonly Step[]> {
+  const policy: fc.Arbitrary<ConditionPolicy> = fc.record({
+    threshold: fc.integer({ min: 1, max: 5 }),
+    recoveryThreshold: fc.integer({ min: 1, max: 5 }),
+    annoy: fc.oneof(fc.boolean(), fc.integer({ min: 1, max: 500 })) as fc.Arbitrary<Annoy>,
+  });
+  const observed = fc.record({
+    condition: fc.constantFrom(...CONDITIONS),
+    times: fc.integer({ min: 1, max: 6 }),
+    held: options.held ? fc.option(fc.constantFrom(...HOLDS), { freq: 2 }) : fc.constant(null),
+    laterMs: fc.integer({ min: 1, max: 200 }),
+    changed: options.changing ? fc.option(policy, { freq: 1 }) : fc.constant(null),
+  });
+  return fc.tuple(policy, fc.array(observed, { maxLength: 25, size: "max" })).map(([first, runs]) => {
+    const result: Step[] = [];
+    let policy = first;
+    let nowMs = 0;
+    for (const { condition, times, held, laterMs, changed } of runs) {
+      policy = changed ?? policy;
+      for (let time = 0; time < times; time++) {
+        nowMs += laterMs;
+        result.push({ policy, condition, held, nowMs });
+      }
+    }
+    return result;
+  });
+}
+
+function runMachine(history: readonly Step[]): Transition[] {
+  let state = initialState();
+  return history.map((step) => {
+    const result = transition(step.policy, state, step);
+    state = result.state;
+    return result;
+  });
+}
+
+function told({ state, occurrences, verdict }: Transition): Told {
+  const { settled, problemBeganAtMs, reported } = state;
+  const text = verdict.kind === "quiet" ? "quiet" : `${verdict.kind} ${verdict.event}`;
+  const began = verdict.kind === "report" ? ` since ${verdict.problemBeganAtMs}` : "";
+  return { settled, occurrences, problemBeganAtMs, reported, verdict: text + began };
+}
+
+/**
+ * The design in the plainest way there is: at each step everything is looked up again in the list of all
+ * observations, nothing is counted along.
+ */
+function runDefinition(history: readonly Step[]): Told[] {
+  const results: Told[] = [];
+  const watched: boolean[] = [];
+  let settled: Condition = "ok";
+  let reported: Condition = "ok";
+  let reportedAtMs = -Infinity;
+  let toldBeganAtMs: number | null = null;
+  history.forEach((step, index) => {
+    const seen = history.slice(0, index + 1);
+    settled = settleByDefinition(seen.map(({ condition }) => condition), settled, step.policy);
+    watched.push(settled !== "ok" || step.condition !== "ok");
+    const firstWatched = history[watched.lastIndexOf(false) + 1];
+    const began = watched.at(-1) === true ? firstWatched?.nowMs ?? null : null;
+    const like = (condition: Condition) =>
+      step.condition === "ok" ? condition === "ok" : badness(condition) >= badness(step.condition);
+    const inARow = seen.length - 1 - seen.findLastIndex(({ condition }) => !like(condition));
+
+    let event: string | null = null;
+    if (settled !== reported) {
+      event = settled === "ok" ? "recovery" : reported === "ok" ? "problem" : "change";
+    } else if (settled !== "ok" && step.condition !== "ok") {
+      const { annoy } = step.policy;
+      const due = typeof annoy === "boolean" ? annoy : step.nowMs - reportedAtMs >= annoy * 0.9;
+      if (due) event = "reminder";
+    }
+    let verdict = "quiet";
+    if (event !== null) {
+      if (step.held === null || (step.held === "dependency" && event === "recovery")) {
+        verdict = `report ${event} since ${event === "recovery" ? toldBeganAtMs : began}`;
+        toldBeganAtMs = settled === "ok" ? null : began;
+        reported = settled;
+        reportedAtMs = step.nowMs;
+      } else {
+        verdict = `held ${event}`;
+      }
+    }
+    results.push({ settled, occurrences: inARow, problemBeganAtMs: began, reported, verdict });
+  });
+  return results;
+}
+
+function settleByDefinition(
+  seen: readonly Condition[],
+  settled: Condition,
+  { threshold, recoveryThreshold }: ConditionPolicy,
+): Condition {
+  const byBadness = (conditions: readonly Condition[]) =>
+    conditions.toSorted((one, other) => badness(one) - badness(other));
+  const mildest = seen.length < threshold ? undefined : byBadness(seen.slice(-threshold)).at(0);
+  if (mildest !== undefined && badness(mildest) > badness(settled)) return mildest;
+  const worst = seen.length < recoveryThreshold
+    ? undefined
+    : byBadness(seen.slice(-recoveryThreshold)).at(-1);
+  if (worst !== undefined && badness(worst) < badness(settled)) return worst;
+  return settled;
+}
+
+function policyAt(history: readonly Step[], index: number): ConditionPolicy {
+  const step = history[index];
+  assert.ok(step !== undefined);
+  return step.policy;
+}
+
+function reportFields(
+  { reported, reportedAtMs, reportedProblemBeganAtMs }: ConditionState,
+): Pick<ConditionState, "reported" | "reportedAtMs" | "reportedProblemBeganAtMs"> {
+  return { reported, reportedAtMs, reportedProblemBeganAtMs };
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null) {
+    Object.values(value).forEach(deepFreeze);
+    Object.freeze(value);
+  }
+  return value;
+}

@@ -1,0 +1,422 @@
+import assert from "node:assert/strict";
+import type { Annoy } from "../../src/domain/check.ts";
+import type { ConditionState, Hold } from "../../src/domain/condition_state.ts";
+import {
+  type ConditionPolicy,
+  dependencyHolds,
+  dueEvent,
+  initialState,
+  isAttentive,
+  review,
+  type Transition,
+  transition,
+} from "../../src/condition/transition.ts";
+import { parseLetter } from "./traces.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const START_MS = 1_700_000_000_000;
+
+Deno.test("transition() tells problems, changes, recoveries and reminders", async (t) => {
+  const table: readonly TraceCase[] = [
+    { name: "a problem at the threshold", observed: "W W W W", told: "- - problem:warning -" },
+    { name: "a problem of changing badness", observed: "W C W C", told: "- - problem:warning -" },
+    { name: "a worsening problem", observed: "W W C C C", told: "- - problem:warning - change:critical" },
+    {
+      name: "a problem that gets milder before it ends",
+      observed: "C C C W W O O O",
+      told: "- - problem:critical - - change:warning - recovery:ok",
+    },
+    { name: "an ok in between", observed: "W W O W W", told: "- - - - -" },
+    { name: "a blip into a problem", observed: "O O O C O O O", told: "- - - - - - -" },
+    { name: "a blip into ok", observed: "W W W O W W W", told: "- - problem:warning - - - -" },
+    { name: "first ok observations", observed: "O O O O", told: "- - - -" },
+    { name: "a recovery", observed: "W W W O O O O", told: "- - problem:warning - - recovery:ok -" },
+    {
+      name: "an early recovery",
+      recoveryThreshold: 1,
+      observed: "W W W O O",
+      told: "- - problem:warning recovery:ok -",
+    },
+    {
+      name: "unknown is a problem like the others",
+      observed: "U U U W W W O O O",
+      told: "- - problem:unknown - - change:warning - - recovery:ok",
+    },
+    {
+      name: "with a threshold of 1",
+      threshold: 1,
+      observed: "O C W O",
+      told: "- problem:critical change:warning recovery:ok",
+    },
+    {
+      name: "annoy reminds at each observation that is not ok",
+      annoy: true,
+      observed: "W W W C O W O O O O",
+      told: "- - problem:warning reminder:warning - reminder:warning - - recovery:ok -",
+    },
+    {
+      name: "annoy tells a change rather than a reminder",
+      annoy: true,
+      threshold: 2,
+      observed: "W W C C C",
+      told: "- problem:warning reminder:warning change:critical reminder:critical",
+    },
+    {
+      name: "annoy with an interval reminds when it has passed",
+      annoy: 3 * MINUTE,
+      threshold: 1,
+      observed: "W W W W W W W",
+      told: "problem:warning - - reminder:warning - - reminder:warning",
+    },
+    {
+      name: "annoy with an interval counts from the last report of any event",
+      annoy: 3 * MINUTE,
+      threshold: 1,
+      observed: "W W C C C C",
+      told: "problem:warning - change:critical - - reminder:critical",
+    },
+    {
+      name: "annoy with an interval reminds at the next observation that is not ok",
+      annoy: 2 * MINUTE,
+      threshold: 1,
+      recoveryThreshold: 9,
+      observed: "W O O O W",
+      told: "problem:warning - - - reminder:warning",
+    },
+  ];
+  for (const row of table) await t.step(row.name, () => assert.equal(tell(row), row.told));
+});
+
+Deno.test("transition() keeps back what is held and tells it when the hold ends", async (t) => {
+  const table: readonly TraceCase[] = [
+    {
+      name: "a silence keeps a problem back until it ends",
+      threshold: 1,
+      observed: "W/silence W/silence W W",
+      told: "held:problem held:problem problem:warning -",
+    },
+    {
+      name: "a problem that came and went in a maintenance window is never told",
+      threshold: 1,
+      observed: "W/maintenance C/maintenance O/maintenance O",
+      told: "held:problem held:problem - -",
+    },
+    {
+      name: "a problem that changed while it was held is told once, as a problem",
+      threshold: 1,
+      observed: "W/no_notify C/no_notify C",
+      told: "held:problem held:problem problem:critical",
+    },
+    {
+      name: "a recovery in a silence is told afterwards",
+      threshold: 1,
+      observed: "W O/silence O",
+      told: "problem:warning held:recovery recovery:ok",
+    },
+    {
+      name: "a recovery and a new problem in a silence are told as a change",
+      threshold: 1,
+      observed: "W O/silence C/silence C",
+      told: "problem:warning held:recovery held:change change:critical",
+    },
+    {
+      name: "a recovery and the same problem again in a silence are not told",
+      threshold: 1,
+      observed: "W O/silence W/silence W",
+      told: "problem:warning held:recovery - -",
+    },
+    {
+      name: "a dependency keeps problems and changes back",
+      threshold: 1,
+      observed: "W/dependency W C/dependency C",
+      told: "held:problem problem:warning held:change change:critical",
+    },
+    {
+      name: "a dependency never keeps a recovery back",
+      threshold: 1,
+      observed: "W O/dependency",
+      told: "problem:warning recovery:ok",
+    },
+    {
+      name: "what is due is told even at an observation that is ok",
+      threshold: 2,
+      observed: "W/silence W/silence O",
+      told: "- held:problem problem:warning",
+    },
+    {
+      name: "reminders are dropped while held",
+      threshold: 1,
+      annoy: true,
+      observed: "W W/silence W/dependency W",
+      told: "problem:warning held:reminder held:reminder reminder:warning",
+    },
+    {
+      name: "a dropped reminder does not count as the last report",
+      threshold: 1,
+      annoy: 2 * MINUTE,
+      observed: "W W W/silence W W",
+      told: "problem:warning - held:reminder reminder:warning -",
+    },
+  ];
+  for (const row of table) await t.step(row.name, () => assert.equal(tell(row), row.told));
+});
+
+Deno.test("transition() takes a tenth off the interval between reminders", async (t) => {
+  const problem = run({ threshold: 1, annoy: HOUR, observed: "W" });
+  const table: readonly { name: string; laterMs: number; kind: "report" | "quiet" }[] = [
+    { name: "on time", laterMs: HOUR, kind: "report" },
+    { name: "a tenth early", laterMs: 54 * MINUTE, kind: "report" },
+    { name: "more than a tenth early", laterMs: 54 * MINUTE - 1, kind: "quiet" },
+    { name: "the clock was set back a little", laterMs: -10 * MINUTE, kind: "quiet" },
+    { name: "the clock was set back further than the interval", laterMs: -400 * HOUR, kind: "report" },
+  ];
+  for (const { name, laterMs, kind } of table) {
+    await t.step(name, () => {
+      const observed = { condition: "warning", held: null, nowMs: START_MS + laterMs } as const;
+      assert.equal(transition(policyOf({ annoy: HOUR }), last(problem).state, observed).verdict.kind, kind);
+    });
+  }
+});
+
+Deno.test("transition() gives the reason with each verdict", async (t) => {
+  const table: readonly (TraceCase & { readonly reason: string })[] = [
+    {
+      name: "report",
+      observed: "W C W",
+      told: "problem:warning",
+      reason: "the last 3 observations were warning or worse",
+    },
+    {
+      name: "held",
+      observed: "W W W/silence",
+      told: "held:problem",
+      reason: "the last 3 observations were warning or worse",
+    },
+    {
+      name: "told late",
+      observed: "W W W/silence W",
+      told: "problem:warning",
+      reason: "it was held back until now",
+    },
+    {
+      name: "reminder",
+      annoy: true,
+      observed: "W W W W",
+      told: "reminder:warning",
+      reason: "the problem goes on",
+    },
+    {
+      name: "reminder after an interval",
+      annoy: MINUTE,
+      observed: "W W W W",
+      told: "reminder:warning",
+      reason: "the problem goes on and the last report is long enough ago",
+    },
+    { name: "nothing settled", observed: "W W", told: "-", reason: "no problem is settled" },
+    { name: "already told", observed: "W W W W", told: "-", reason: "the problem was reported" },
+    {
+      name: "ok in a problem",
+      annoy: true,
+      observed: "W W W O",
+      told: "-",
+      reason: "the observation was ok",
+    },
+    {
+      name: "too early for a reminder",
+      annoy: HOUR,
+      observed: "W W W W",
+      told: "-",
+      reason: "the last report is not long enough ago",
+    },
+  ];
+  for (const row of table) {
+    await t.step(row.name, () => {
+      const { verdict } = last(run(row));
+      assert.equal(verdict.reason, row.reason);
+      assert.equal(tell(row).split(" ").at(-1), row.told);
+    });
+  }
+});
+
+Deno.test("transition() gives a report what it tells of", async (t) => {
+  await t.step("a problem began with its first observation that was not ok", () => {
+    const { verdict } = last(run({ observed: "O U O U W W" }));
+    assert.deepEqual(verdict, {
+      kind: "report",
+      event: "problem",
+      condition: "unknown",
+      previous: "ok",
+      problemBeganAtMs: START_MS + 3 * MINUTE,
+      reason: "the last 3 observations were unknown or worse",
+    });
+  });
+  await t.step("an ok within a problem does not end it", () => {
+    const { verdict } = last(run({ annoy: true, observed: "W W W O O W" }));
+    assert.ok(verdict.kind === "report" && verdict.event === "reminder");
+    assert.equal(verdict.problemBeganAtMs, START_MS);
+    assert.equal(verdict.previous, "warning");
+  });
+  await t.step("a recovery tells when the problem that is over began", () => {
+    const { verdict, state } = last(run({ observed: "O W W W O O O" }));
+    assert.ok(verdict.kind === "report" && verdict.event === "recovery");
+    assert.equal(verdict.problemBeganAtMs, START_MS + MINUTE);
+    assert.equal(state.problemBeganAtMs, null);
+    assert.equal(state.reportedProblemBeganAtMs, null);
+  });
+  await t.step("a recovery told late knows the problem it ends, whatever was observed since", () => {
+    const { verdict } = last(run({ observed: "O W W W O O O/silence O/silence W/silence W" }));
+    assert.ok(verdict.kind === "report" && verdict.event === "recovery");
+    assert.equal(verdict.problemBeganAtMs, START_MS + MINUTE);
+  });
+  await t.step("a change into a new problem tells when the new one began", () => {
+    const { verdict } = last(run({ threshold: 1, observed: "W O/silence C/silence C" }));
+    assert.ok(verdict.kind === "report" && verdict.event === "change");
+    assert.equal(verdict.problemBeganAtMs, START_MS + 2 * MINUTE);
+    assert.equal(verdict.previous, "warning");
+  });
+});
+
+Deno.test("transition() keeps since when the condition is settled", async (t) => {
+  const table: readonly { name: string; observed: string; sinceMinutes: number }[] = [
+    { name: "ok since the first observation", observed: "O O O", sinceMinutes: 0 },
+    { name: "a problem since the observation that settled it", observed: "O W W W W", sinceMinutes: 3 },
+    { name: "a change starts anew", observed: "W W W C C C C", sinceMinutes: 5 },
+    { name: "a hold does not matter", observed: "W W W/silence W/silence W", sinceMinutes: 2 },
+  ];
+  for (const { name, observed, sinceMinutes } of table) {
+    await t.step(name, () => {
+      assert.equal(last(run({ observed })).state.settledSinceMs, START_MS + sinceMinutes * MINUTE);
+    });
+  }
+});
+
+Deno.test("review() tells what a hold kept back without waiting for an observation", async (t) => {
+  const nowMs = START_MS + HOUR;
+  const held = last(run({ observed: "W W W/silence" })).state;
+  await t.step("when the hold has ended", () => {
+    const { verdict, state, change, occurrences } = review(held, { held: null, nowMs });
+    assert.deepEqual(verdict, {
+      kind: "report",
+      event: "problem",
+      condition: "warning",
+      previous: "ok",
+      problemBeganAtMs: START_MS,
+      reason: "it was held back until now",
+    });
+    assert.equal(change, null);
+    assert.equal(occurrences, 3);
+    assert.deepEqual(state, {
+      ...held,
+      reported: "warning",
+      reportedAtMs: nowMs,
+      reportedProblemBeganAtMs: START_MS,
+    });
+    assert.equal(review(state, { held: null, nowMs }).verdict.kind, "quiet");
+  });
+  await t.step("not while another hold goes on", () => {
+    const { verdict, state } = review(held, { held: "maintenance", nowMs });
+    assert.ok(verdict.kind === "held" && verdict.hold === "maintenance");
+    assert.equal(state, held);
+  });
+  await t.step("never a reminder, and nothing of a new check", () => {
+    const told = last(run({ annoy: true, observed: "W W W" })).state;
+    assert.equal(review(told, { held: null, nowMs }).verdict.kind, "quiet");
+    assert.equal(review(initialState(), { held: null, nowMs }).verdict.kind, "quiet");
+    assert.equal(review(initialState(), { held: null, nowMs }).occurrences, 0);
+  });
+});
+
+Deno.test("isAttentive() holds while something is being watched", async (t) => {
+  const table: readonly { name: string; observed: string; attentive: boolean }[] = [
+    { name: "never observed", observed: "", attentive: false },
+    { name: "ok", observed: "O", attentive: false },
+    { name: "a first observation that is not ok", observed: "O U", attentive: true },
+    { name: "a blip that is over", observed: "W O", attentive: false },
+    { name: "a settled problem last observed ok", observed: "W W W O O", attentive: true },
+    { name: "a recovery", observed: "W W W O O O", attentive: false },
+  ];
+  for (const { name, observed, attentive } of table) {
+    await t.step(name, () => assert.equal(isAttentive(stateAfter({ observed })), attentive));
+  }
+});
+
+Deno.test("dueEvent() says what waits", async (t) => {
+  const table: readonly { name: string; observed: string; due: string | null }[] = [
+    { name: "nothing at first", observed: "", due: null },
+    { name: "nothing once it was told", observed: "W", due: null },
+    { name: "a held problem", observed: "W/silence", due: "problem" },
+    { name: "a held change", observed: "W C/silence", due: "change" },
+    { name: "a held recovery", observed: "W O/silence", due: "recovery" },
+  ];
+  for (const { name, observed, due } of table) {
+    await t.step(name, () => assert.equal(dueEvent(stateAfter({ threshold: 1, observed })), due));
+  }
+});
+
+Deno.test("dependencyHolds() holds until a dependency was seen well since the problem began", async (t) => {
+  const table: readonly { name: string; observed: string; beganMinutes: number; holds: boolean }[] = [
+    { name: "never observed", observed: "", beganMinutes: 0, holds: true },
+    { name: "seen well before the problem began", observed: "O", beganMinutes: 1, holds: true },
+    { name: "seen well since", observed: "O O O", beganMinutes: 1, holds: false },
+    { name: "seen well as the problem began", observed: "O O", beganMinutes: 1, holds: false },
+    { name: "last seen not ok", observed: "O O W", beganMinutes: 1, holds: true },
+    { name: "a settled problem last seen ok", observed: "W W W O", beganMinutes: 1, holds: true },
+  ];
+  for (const { name, observed, beganMinutes, holds } of table) {
+    await t.step(name, () => {
+      assert.equal(dependencyHolds(stateAfter({ observed }), START_MS + beganMinutes * MINUTE), holds);
+    });
+  }
+});
+
+interface Trace {
+  /** 3 where nothing else is said. */
+  readonly threshold?: number;
+  /** The threshold where nothing else is said. */
+  readonly recoveryThreshold?: number;
+  readonly annoy?: Annoy;
+  /** One observation a minute; what holds reports is written after a slash: `"W W/silence"`. */
+  readonly observed: string;
+}
+
+interface TraceCase extends Trace {
+  readonly name: string;
+  /** `event:condition`, `held:event` or `-` for each observation. */
+  readonly told: string;
+}
+
+function policyOf(
+  { threshold = 3, recoveryThreshold = threshold, annoy = false }: Partial<Trace>,
+): ConditionPolicy {
+  return { threshold, recoveryThreshold, annoy };
+}
+
+function run(trace: Trace): Transition[] {
+  let state = initialState();
+  const steps = trace.observed.split(" ").filter((step) => step !== "");
+  return steps.map((step, index) => {
+    const [letter = "", held = null] = step.split("/") as [string, Hold?];
+    const observed = { condition: parseLetter(letter), held, nowMs: START_MS + index * MINUTE };
+    const result = transition(policyOf(trace), state, observed);
+    state = result.state;
+    return result;
+  });
+}
+
+function tell(trace: Trace): string {
+  return run(trace).map(({ verdict }) => {
+    if (verdict.kind === "report") return `${verdict.event}:${verdict.condition}`;
+    return verdict.kind === "held" ? `held:${verdict.event}` : "-";
+  }).join(" ");
+}
+
+function stateAfter(trace: Trace): ConditionState {
+  return run(trace).at(-1)?.state ?? initialState();
+}
+
+function last(transitions: readonly Transition[]): Transition {
+  const transition = transitions.at(-1);
+  assert.ok(transition !== undefined);
+  return transition;
+}

@@ -1,0 +1,4 @@
+#!/bin/sh
+echo "bad: $1"
+echo "more"
+exit 2

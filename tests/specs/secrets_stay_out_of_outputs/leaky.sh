@@ -1,0 +1,4 @@
+#!/bin/sh
+echo "token is $TOKEN | token=$TOKEN"
+echo "again: $TOKEN"
+exit 1

@@ -1,0 +1,114 @@
+/**
+ * The whole program, as its users call it. Each folder beside this file is a case: `spec.json` has the arguments
+ * and exit codes, `stdout.txt` and `stderr.txt` what is printed (a missing one: nothing), the other files
+ * are what the program finds in its working folder.
+ *
+ * In the expected texts `[ANY]` stands for anything within a line, and `[FOLDER]` for the working folder.
+ *
+ * The program under test is the source, or the executable that `MONITOR_PROGRAM` names.
+ */
+import assert from "node:assert/strict";
+
+interface Spec {
+  /** One after another, in one working folder; what they print is expected in one piece. */
+  readonly steps: readonly Step[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+interface Step {
+  readonly args: readonly string[];
+  readonly exit_code: number;
+  readonly stdin?: string;
+}
+
+const SPECS = new URL(".", import.meta.url);
+const MAIN = new URL("../../main.ts", import.meta.url).pathname;
+const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
+
+for (const entry of [...Deno.readDirSync(SPECS)].sort((one, other) => one.name < other.name ? -1 : 1)) {
+  if (entry.isDirectory) Deno.test(`monitor: ${entry.name.replaceAll("_", " ")}`, () => runSpec(entry.name));
+}
+
+async function runSpec(name: string): Promise<void> {
+  const source = new URL(`${name}/`, SPECS);
+  const spec = JSON.parse(await Deno.readTextFile(new URL("spec.json", source))) as Spec;
+  const folder = await Deno.makeTempDir({ prefix: "monitor_spec_" });
+  try {
+    await copyFiles(source, folder);
+    const decoder = new TextDecoder();
+    const seen = { codes: [] as number[], stdout: "", stderr: "" };
+    for (const step of spec.steps) {
+      const { code, stdout, stderr } = await runProgram(step, { folder, environment: spec.environment ?? {} });
+      seen.codes.push(code);
+      seen.stdout += decoder.decode(stdout);
+      seen.stderr += decoder.decode(stderr);
+    }
+    assertMatches(seen.stderr, await readExpected(source, "stderr.txt", folder), "stderr");
+    assertMatches(seen.stdout, await readExpected(source, "stdout.txt", folder), "stdout");
+    assert.deepStrictEqual(seen.codes, spec.steps.map((step) => step.exit_code), seen.stderr);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const EXPECTATIONS = ["spec.json", "stdout.txt", "stderr.txt"];
+
+async function copyFiles(source: URL, folder: string): Promise<void> {
+  for await (const file of Deno.readDir(source)) {
+    if (file.isFile && !EXPECTATIONS.includes(file.name)) {
+      await Deno.copyFile(new URL(file.name, source), `${folder}/${file.name}`);
+    }
+  }
+}
+
+interface Place {
+  readonly folder: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+async function runProgram(step: Step, { folder, environment }: Place): Promise<Deno.CommandOutput> {
+  const executable = Deno.env.get("MONITOR_PROGRAM");
+  const [program, ...before] = executable === undefined
+    ? [Deno.execPath(), "run", "--quiet", "--no-prompt", "--allow-all", "--config", CONFIG, MAIN]
+    : [executable];
+  const child = new Deno.Command(program, {
+    args: [...before, ...step.args],
+    cwd: folder,
+    clearEnv: true,
+    env: {
+      PATH: "/usr/local/bin:/usr/bin:/bin",
+      HOME: folder,
+      // Only the source needs these: where its packages are, and how they were fetched.
+      ...(executable === undefined && sourceEnvironment()),
+      ...environment,
+    },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(step.stdin ?? "")).catch(() => {});
+  await writer.close().catch(() => {});
+  return await child.output();
+}
+
+function sourceEnvironment(): Record<string, string> {
+  const home = Deno.env.get("HOME") ?? "/";
+  const cache = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("XDG_CACHE_HOME") ?? `${home}/.cache`}/deno`;
+  const store = Deno.env.get("DENO_TLS_CA_STORE");
+  return { DENO_DIR: cache, ...(store !== undefined && { DENO_TLS_CA_STORE: store }) };
+}
+
+async function readExpected(source: URL, name: string, folder: string): Promise<string> {
+  const text = await Deno.readTextFile(new URL(name, source)).catch(() => "");
+  return text.replaceAll("[FOLDER]", folder);
+}
+
+function assertMatches(seen: string, expected: string, what: string): void {
+  const pattern = expected.split("[ANY]").map(escapePattern).join("[^\\n]*");
+  if (!new RegExp(`^${pattern}$`).test(seen)) assert.strictEqual(seen, expected, what);
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+}

@@ -1,0 +1,426 @@
+/** What every store does: the one suite that each of them runs. */
+import assert from "node:assert/strict";
+import { type Rollup, type Store, StoreError } from "../../src/domain/store.ts";
+import {
+  changeOf,
+  countsOf,
+  DAY_MS,
+  entryOf,
+  HOUR_MS,
+  NOW_MS,
+  recordOf,
+  resultOf,
+  updateOf,
+} from "./records.ts";
+
+/** Makes a store that keeps nothing yet. It goes when the test ends. */
+export type StoreMaker = (use: (store: Store) => Promise<void>) => Promise<void>;
+
+/** Registers the suite for one store. */
+export function testStore(symbol: string, withStore: StoreMaker): void {
+  const test = (sentence: string, body: (store: Store, t: Deno.TestContext) => Promise<void>): void =>
+    Deno.test(`${symbol} ${sentence}`, (t) => withStore((store) => body(store, t)));
+
+  test("begins empty", async (store) => {
+    assert.deepEqual(await store.records(), []);
+    assert.deepEqual(await store.changes("web", { sinceMs: 0, limit: 10 }), []);
+    assert.deepEqual(await store.rollups("web", 0), []);
+    assert.deepEqual(await store.prune(NOW_MS), { finished: true });
+  });
+
+  test("keeps every member of a record", async (store) => {
+    const never = recordOf("never ran", {
+      condition: {
+        settled: "ok",
+        settledSinceMs: null,
+        atLeast: countsOf("ok", 0),
+        atMost: countsOf("ok", 0),
+        observed: null,
+        observedAtMs: null,
+        problemBeganAtMs: null,
+        reported: "ok",
+        reportedAtMs: null,
+        reportedProblemBeganAtMs: null,
+      },
+      last: null,
+      nextRunAtMs: null,
+      missedRuns: 0,
+    });
+    const fractions = recordOf("fractions", {
+      nextRunAtMs: NOW_MS + 0.625,
+      intervalMs: 1000.5,
+      seenAtMs: NOW_MS + 0.1,
+      last: resultOf({ durationMs: 0.1 + 0.2, startedAtMs: NOW_MS - 0.3 }),
+    });
+    const records = [recordOf("web"), never, fractions];
+    await store.save(records.map((record) => ({ record, rollup: null, change: null })));
+    assert.deepEqual(await store.records(), records);
+  });
+
+  test("keeps the last of several records of a check, in the place of the first", async (store) => {
+    await store.save([updateOf("a"), updateOf("b")]);
+    const latest = recordOf("a", { missedRuns: 9, last: null });
+    await store.save([
+      updateOf("a", { record: recordOf("a", { missedRuns: 8 }) }),
+      updateOf("c"),
+      updateOf("a", { record: latest }),
+    ]);
+    assert.deepEqual(await store.records(), [latest, recordOf("b"), recordOf("c")]);
+  });
+
+  test("saves nothing without complaint", async (store) => {
+    await store.save([]);
+    assert.deepEqual(await store.records(), []);
+  });
+
+  test("tells every two names apart and gives them back unchanged", async (store) => {
+    for (const [index, name] of HOSTILE_TEXTS.entries()) {
+      await store.save([
+        updateOf(name, {
+          record: recordOf(name, { missedRuns: index }),
+          rollup: entryOf(NOW_MS, { durationMs: index }),
+          change: changeOf(name, NOW_MS + index),
+        }),
+      ]);
+    }
+    const records = await store.records();
+    assert.deepEqual(records.map(({ name }) => name), HOSTILE_TEXTS);
+    assert.deepEqual(records.map(({ missedRuns }) => missedRuns), [...HOSTILE_TEXTS.keys()]);
+    for (const [index, name] of HOSTILE_TEXTS.entries()) {
+      assert.deepEqual(await store.changes(name, ALL), [changeOf(name, NOW_MS + index)]);
+      const rollups = await store.rollups(name, 0);
+      assert.deepEqual(rollups.map((rollup) => [rollup.name, rollup.durationTotalMs]), [[name, index]]);
+    }
+  });
+
+  test("gives every text of a result and a change back unchanged", async (store) => {
+    for (const text of HOSTILE_TEXTS) {
+      const last = resultOf({ output: text, detail: text, performanceData: text });
+      await store.save([
+        updateOf("web", {
+          record: recordOf("web", { last }),
+          change: changeOf("web", NOW_MS, { output: text }),
+        }),
+      ]);
+      assert.deepEqual((await store.records())[0]?.last, last);
+      assert.deepEqual((await store.changes("web", { sinceMs: 0, limit: 1 }))[0]?.output, text);
+    }
+  });
+
+  test("tells the newest changes first", async (store, t) => {
+    // The clock was set back once, and twice two changes came at one time.
+    const times = [5000, 7000, 6000, 7000, 1000, 1000.5, 1000];
+    const changes = times.map((atMs, index) => changeOf("web", atMs, { output: `change ${index}` }));
+    await store.save([
+      ...changes.map((change) => updateOf("web", { change })),
+      updateOf("other", { change: changeOf("other", 6500) }),
+    ]);
+    const table: readonly { name: string; sinceMs: number; limit: number; outputs: readonly number[] }[] = [
+      { name: "all of them", sinceMs: 0, limit: 100, outputs: [3, 1, 2, 0, 5, 6, 4] },
+      { name: "from a time on, that time included", sinceMs: 6000, limit: 100, outputs: [3, 1, 2] },
+      { name: "so many", sinceMs: 0, limit: 2, outputs: [3, 1] },
+      { name: "none", sinceMs: 0, limit: 0, outputs: [] },
+      { name: "none for a negative limit", sinceMs: 0, limit: -1, outputs: [] },
+      {
+        name: "since ever, however many",
+        sinceMs: -Infinity,
+        limit: Infinity,
+        outputs: [3, 1, 2, 0, 5, 6, 4],
+      },
+      { name: "nothing from the future", sinceMs: 8000, limit: 100, outputs: [] },
+    ];
+    for (const { name, sinceMs, limit, outputs } of table) {
+      await t.step(name, async () => {
+        const expected = outputs.map((index) => changes[index]);
+        assert.deepEqual(await store.changes("web", { sinceMs, limit }), expected);
+      });
+    }
+  });
+
+  test("sums up the runs of an hour", async (store) => {
+    await store.save([
+      updateOf("web", { rollup: entryOf(NOW_MS, { durationMs: 10.25, lastedMs: 0 }) }),
+      updateOf("web", {
+        rollup: entryOf(NOW_MS + 1, { condition: "critical", durationMs: 30.5, lastedMs: 1000 }),
+      }),
+    ]);
+    await store.save([
+      updateOf("web", {
+        rollup: entryOf(NOW_MS + HOUR_MS - 1, {
+          condition: "warning",
+          durationMs: 20,
+          lastedMs: 2500.5,
+          lasted: "critical",
+        }),
+      }),
+      updateOf("web", { rollup: entryOf(NOW_MS + HOUR_MS, { condition: "unknown", lasted: "unknown" }) }),
+      updateOf("web", { rollup: entryOf(-1) }),
+      updateOf("other", { rollup: entryOf(NOW_MS) }),
+    ]);
+    const expected: readonly Rollup[] = [
+      {
+        name: "web",
+        startMs: -HOUR_MS,
+        spanMs: HOUR_MS,
+        observed: countsOf("ok", 1),
+        lastedMs: countsOf("ok", 60_000),
+        durationTotalMs: 10,
+        durationMaxMs: 10,
+      },
+      {
+        name: "web",
+        startMs: NOW_MS,
+        spanMs: HOUR_MS,
+        observed: { ok: 1, unknown: 0, warning: 1, critical: 1 },
+        lastedMs: { ok: 1000, unknown: 0, warning: 0, critical: 2500.5 },
+        durationTotalMs: 60.75,
+        durationMaxMs: 30.5,
+      },
+      {
+        name: "web",
+        startMs: NOW_MS + HOUR_MS,
+        spanMs: HOUR_MS,
+        observed: countsOf("unknown", 1),
+        lastedMs: countsOf("unknown", 60_000),
+        durationTotalMs: 10,
+        durationMaxMs: 10,
+      },
+    ];
+    assert.deepEqual(await store.rollups("web", -Infinity), expected);
+    assert.deepEqual(await store.rollups("web", NOW_MS), expected.slice(1));
+    assert.deepEqual(await store.rollups("web", NOW_MS + HOUR_MS - 1), expected.slice(1));
+    assert.deepEqual(await store.rollups("web", NOW_MS + HOUR_MS), expected.slice(2));
+  });
+
+  test("keeps nothing that a caller can still change", async (store) => {
+    const record = recordOf("web");
+    const change = changeOf("web", NOW_MS);
+    const update = updateOf("web", { record, change, rollup: entryOf(NOW_MS) });
+    const pristine = structuredClone(update);
+    await store.save([update]);
+    scribble(update);
+    const read = async (): Promise<readonly unknown[]> => [
+      await store.records(),
+      await store.changes("web", ALL),
+      await store.rollups("web", 0),
+    ];
+    const before = structuredClone(await read());
+    assert.deepEqual(before[0], [pristine.record]);
+    assert.deepEqual(before[1], [pristine.change]);
+    scribble(await read());
+    assert.deepEqual(await read(), before);
+  });
+
+  test("keeps only what is declared", async (store) => {
+    const last = { ...resultOf(), check: { parameters: { password: "secret" } } };
+    const record = { ...recordOf("web", { last }), secret: "secret" };
+    const change = { ...changeOf("web", NOW_MS), secret: "secret" };
+    await store.save([updateOf("web", { record, change })]);
+    assert.deepEqual(await store.records(), [recordOf("web")]);
+    assert.deepEqual(await store.changes("web", ALL), [changeOf("web", NOW_MS)]);
+  });
+
+  test("forgets nothing that is young enough", async (store, t) => {
+    const table: readonly { name: string; ageMs: number; kept: boolean }[] = [
+      { name: "30 days", ageMs: 30 * DAY_MS, kept: true },
+      { name: "more than 30 days", ageMs: 30 * DAY_MS + 1, kept: false },
+      { name: "seen in the future", ageMs: -DAY_MS, kept: true },
+    ];
+    for (const { name, ageMs, kept } of table) {
+      await t.step(`a check last seen ${name}`, async () => {
+        const update = updateOf(name, {
+          record: recordOf(name, { seenAtMs: NOW_MS - ageMs }),
+          change: changeOf(name, NOW_MS),
+          rollup: entryOf(NOW_MS),
+        });
+        await store.save([update]);
+        await pruneAll(store, NOW_MS);
+        const count = kept ? 1 : 0;
+        assert.equal((await store.records()).filter((record) => record.name === name).length, count);
+        assert.equal((await store.changes(name, ALL)).length, count);
+        assert.equal((await store.rollups(name, 0)).length, count);
+      });
+    }
+  });
+
+  test("begins anew with a check that comes back after it was forgotten", async (store) => {
+    const left = recordOf("web", { seenAtMs: NOW_MS - 31 * DAY_MS });
+    await store.save([
+      updateOf("web", { record: left, change: changeOf("web", NOW_MS), rollup: entryOf(NOW_MS) }),
+    ]);
+    await store.save([updateOf("other")]);
+    await pruneAll(store, NOW_MS);
+    await store.save([updateOf("web")]);
+    assert.deepEqual(await store.records(), [recordOf("other"), recordOf("web")]);
+    assert.deepEqual(await store.changes("web", ALL), []);
+    assert.deepEqual(await store.rollups("web", 0), []);
+  });
+
+  test("keeps the history of a check that left the document and came back in time", async (store) => {
+    const left = recordOf("web", { seenAtMs: NOW_MS - 29 * DAY_MS });
+    await store.save([updateOf("web", { record: left, change: changeOf("web", NOW_MS - 29 * DAY_MS) })]);
+    await pruneAll(store, NOW_MS);
+    await store.save([updateOf("web")]);
+    await pruneAll(store, NOW_MS + 20 * DAY_MS);
+    assert.deepEqual(await store.changes("web", ALL), [changeOf("web", NOW_MS - 29 * DAY_MS)]);
+  });
+
+  test("forgets changes after 400 days", async (store) => {
+    const kept = changeOf("web", NOW_MS - 400 * DAY_MS);
+    const old = changeOf("web", NOW_MS - 400 * DAY_MS - 1);
+    await store.save([updateOf("web", { change: kept }), updateOf("web", { change: old })]);
+    await pruneAll(store, NOW_MS);
+    assert.deepEqual(await store.changes("web", ALL), [kept]);
+  });
+
+  test("keeps the newest 1,000 changes of a check", async (store) => {
+    // The oldest come last; of those at one time the earliest kept go.
+    const times = [...Array(1004).keys()].map((index) => NOW_MS - Math.floor(index / 2));
+    const changes = times.map((atMs, index) => changeOf("web", atMs, { output: `change ${index}` }));
+    await store.save([
+      ...changes.map((change) => updateOf("web", { change })),
+      updateOf("other", { change: changeOf("other", NOW_MS - DAY_MS) }),
+    ]);
+    const before = await store.changes("web", ALL);
+    assert.equal(before.length, 1004);
+    await pruneAll(store, NOW_MS);
+    assert.deepEqual(await store.changes("web", ALL), before.slice(0, 1000));
+    assert.equal((await store.changes("other", ALL)).length, 1);
+  });
+
+  test("makes daily roll-ups of hourly ones 8 days after their day has ended", async (store) => {
+    const day = Math.floor((NOW_MS - 8 * DAY_MS) / DAY_MS) * DAY_MS;
+    await store.save([
+      updateOf("web", { rollup: entryOf(day - DAY_MS, { durationMs: 1 }) }),
+      updateOf("web", { rollup: entryOf(day - 2 * HOUR_MS, { condition: "critical", lasted: "warning" }) }),
+      updateOf("web", { rollup: entryOf(day - 1, { durationMs: 20, lastedMs: 5 }) }),
+      updateOf("web", { rollup: entryOf(day) }),
+    ]);
+    await pruneAll(store, NOW_MS);
+    const merged: Rollup = {
+      name: "web",
+      startMs: day - DAY_MS,
+      spanMs: DAY_MS,
+      observed: { ok: 2, unknown: 0, warning: 0, critical: 1 },
+      lastedMs: { ok: 60_005, unknown: 0, warning: 60_000, critical: 0 },
+      durationTotalMs: 31,
+      durationMaxMs: 20,
+    };
+    const summary = async (): Promise<unknown> =>
+      (await store.rollups("web", 0)).map(({ startMs, spanMs }) => [startMs, spanMs]);
+    assert.deepEqual((await store.rollups("web", 0))[0], merged);
+    assert.deepEqual(await summary(), [[day - DAY_MS, DAY_MS], [day, HOUR_MS]]);
+
+    // The clock was set back: a late hour is told after its day, and goes into it the next time.
+    await store.save([updateOf("web", { rollup: entryOf(day - DAY_MS) })]);
+    assert.deepEqual(await summary(), [[day - DAY_MS, DAY_MS], [day - DAY_MS, HOUR_MS], [day, HOUR_MS]]);
+    await pruneAll(store, NOW_MS);
+    assert.deepEqual((await store.rollups("web", 0))[0], {
+      ...merged,
+      observed: { ...merged.observed, ok: 3 },
+      lastedMs: { ...merged.lastedMs, ok: 120_005 },
+      durationTotalMs: 41,
+    });
+    assert.deepEqual(await summary(), [[day - DAY_MS, DAY_MS], [day, HOUR_MS]]);
+  });
+
+  test("forgets roll-ups 100 days after they have ended", async (store) => {
+    const day = Math.floor((NOW_MS - 50 * DAY_MS) / DAY_MS) * DAY_MS;
+    await store.save([updateOf("web", { rollup: entryOf(day) })]);
+    await pruneAll(store, NOW_MS);
+    const isKeptAt = async (nowMs: number): Promise<boolean> => {
+      await store.save([updateOf("web", { record: recordOf("web", { seenAtMs: nowMs }) })]);
+      await pruneAll(store, nowMs);
+      return (await store.rollups("web", 0)).length > 0;
+    };
+    assert.equal(await isKeptAt(day + 101 * DAY_MS), true);
+    assert.equal(await isKeptAt(day + 101 * DAY_MS + 1), false);
+  });
+
+  test("finishes pruning however much there is", async (store) => {
+    const names = [...Array(450).keys()].map((index) => `check ${index}`);
+    const isOld = (name: string): boolean => Number(name.slice(6)) % 3 === 0;
+    await store.save(names.flatMap((name) => [
+      updateOf(name, { rollup: entryOf(NOW_MS - 9 * DAY_MS) }),
+      updateOf(name, {
+        record: recordOf(name, { seenAtMs: isOld(name) ? 0 : NOW_MS }),
+        rollup: entryOf(NOW_MS - 9 * DAY_MS + HOUR_MS),
+        change: changeOf(name, 0),
+      }),
+    ]));
+    await pruneAll(store, NOW_MS);
+    assert.deepEqual((await store.records()).map(({ name }) => name), names.filter((name) => !isOld(name)));
+    for (const name of names) {
+      const spans = (await store.rollups(name, 0)).map(({ spanMs }) => spanMs);
+      assert.deepEqual(spans, isOld(name) ? [] : [DAY_MS]);
+      assert.deepEqual(await store.changes(name, ALL), []);
+    }
+  });
+
+  test("refuses everything after it was closed", async (store) => {
+    await store.save([updateOf("web")]);
+    await store.close();
+    await store.close();
+    const attempts: readonly (() => Promise<unknown>)[] = [
+      () => store.records(),
+      () => store.save([updateOf("web")]),
+      () => store.save([]),
+      () => store.changes("web", ALL),
+      () => store.rollups("web", 0),
+      () => store.prune(NOW_MS),
+    ];
+    for (const attempt of attempts) {
+      await assert.rejects(attempt, (error) => error instanceof StoreError && error.failure === "other");
+    }
+  });
+}
+
+/** Prunes until there is nothing left to do. */
+export async function pruneAll(store: Store, nowMs: number): Promise<void> {
+  for (let calls = 0; calls < 1000; calls++) {
+    if ((await store.prune(nowMs)).finished) return;
+  }
+  assert.fail("pruning does not end");
+}
+
+const ALL = { sinceMs: -Infinity, limit: Infinity };
+
+/** Texts that a database may end early, take for one another, take for something else, or choke on. */
+const HOSTILE_TEXTS: readonly string[] = [
+  "",
+  " ",
+  "a",
+  "A",
+  "a\0",
+  "a\0b",
+  "\0",
+  "\u00e9",
+  "e\u0301",
+  "\ufffd",
+  "\ud800",
+  "\ud801",
+  "\udc00\ud800",
+  "a\ud800",
+  '"\\ud800"',
+  '"',
+  '"a"',
+  "'; DROP TABLE checks; --",
+  "null",
+  "1",
+  "1.0",
+  "__proto__",
+  "constructor",
+  "line\nbreak\r\n",
+  "\u{1f600}\u{10ffff}",
+  "\ufeffmark",
+  "x".repeat(100_000),
+];
+
+/** Spoils every member of everything below a value. */
+function scribble(value: unknown): void {
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, member] of Object.entries(value)) {
+    scribble(member);
+    if (typeof member !== "object" || member === null) (value as Record<string, unknown>)[key] = "scribble";
+  }
+}

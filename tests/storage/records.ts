@@ -1,0 +1,75 @@
+import type { Condition } from "../../src/domain/condition.ts";
+import type {
+  CheckRecord,
+  CheckUpdate,
+  ConditionChange,
+  KeptResult,
+  RollupEntry,
+} from "../../src/domain/store.ts";
+
+/** Some time: 2026-01-31T10:00:00Z. */
+export const NOW_MS = Date.UTC(2026, 0, 31, 10);
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+
+/** A record with something in every member. */
+export function recordOf(name: string, members: Partial<CheckRecord> = {}): CheckRecord {
+  return {
+    name,
+    condition: {
+      settled: "warning",
+      settledSinceMs: NOW_MS - 60_000,
+      atLeast: { ok: 9, unknown: 4, warning: 3, critical: 0 },
+      atMost: { ok: 0, unknown: 0, warning: 3, critical: 9 },
+      observed: "warning",
+      observedAtMs: NOW_MS,
+      problemBeganAtMs: NOW_MS - 120_000,
+      reported: "ok",
+      reportedAtMs: NOW_MS - 30_000,
+      reportedProblemBeganAtMs: null,
+    },
+    last: resultOf(),
+    nextRunAtMs: NOW_MS + 60_000,
+    intervalMs: 60_000,
+    missedRuns: 2,
+    seenAtMs: NOW_MS,
+    ...members,
+  };
+}
+
+/** A result with something in every member. */
+export function resultOf(members: Partial<KeptResult> = {}): KeptResult {
+  return {
+    condition: "warning",
+    output: "status is 500, expected 200",
+    detail: "first line\nsecond line",
+    performanceData: "time=1s",
+    startedAtMs: NOW_MS - 12,
+    durationMs: 12.25,
+    ...members,
+  };
+}
+
+/** A roll-up entry of an `ok` run of 10 ms, a minute after the run before. */
+export function entryOf(atMs: number, members: Partial<RollupEntry> = {}): RollupEntry {
+  return { atMs, condition: "ok", durationMs: 10, lastedMs: 60_000, lasted: "ok", ...members };
+}
+
+/** A change from `ok` to `critical`. */
+export function changeOf(
+  name: string,
+  atMs: number,
+  members: Partial<ConditionChange> = {},
+): ConditionChange {
+  return { name, atMs, from: "ok", to: "critical", output: "connection refused", ...members };
+}
+
+/** An update of a check that was seen lately, with nothing else in it unless given. */
+export function updateOf(name: string, members: Partial<CheckUpdate> = {}): CheckUpdate {
+  return { record: recordOf(name), rollup: null, change: null, ...members };
+}
+
+/** Counts of one condition. */
+export function countsOf(condition: Condition, count: number): Record<Condition, number> {
+  return { ok: 0, unknown: 0, warning: 0, critical: 0, [condition]: count };
+}

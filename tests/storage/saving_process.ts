@@ -1,0 +1,47 @@
+/** A process of its own that runs save_forever.ts. */
+export interface SavingProcess {
+  /** Waits for one more batch and answers its number. */
+  nextBatch(): Promise<number>;
+  /** Kills it with SIGKILL and answers the number of the last batch that it said was kept; 0 if it said none. */
+  kill(): Promise<number>;
+}
+
+/** Starts it, and waits until it is about to open the state. */
+export async function startSaving(path: string): Promise<SavingProcess> {
+  const program = new URL("./save_forever.ts", import.meta.url).pathname;
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-lock", "--no-check", "-A", program, path],
+    stdout: "piped",
+  }).spawn();
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  let pending = "";
+  let lastBatch = 0;
+
+  /** `null` at the end. A line that was cut off by the kill was not said. */
+  const nextLine = async (): Promise<string | null> => {
+    while (!pending.includes("\n")) {
+      const { value, done } = await reader.read();
+      if (done) return null;
+      pending += value;
+    }
+    const end = pending.indexOf("\n");
+    const line = pending.slice(0, end);
+    pending = pending.slice(end + 1);
+    lastBatch = Number(line) || lastBatch;
+    return line;
+  };
+
+  if (await nextLine() !== "opening") throw new Error("the saving process did not start");
+  return {
+    nextBatch: async () => {
+      if (await nextLine() === null) throw new Error("the saving process has ended by itself");
+      return lastBatch;
+    },
+    kill: async () => {
+      child.kill("SIGKILL");
+      while (await nextLine() !== null);
+      await child.status;
+      return lastBatch;
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import type { Check, HttpRequestCheck, TestCheck } from "../../src/domain/check.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+
+/** The settings of a check that a test does not care about. */
+export interface CheckOptions {
+  readonly name?: string;
+  readonly threshold?: number;
+  readonly recoveryThreshold?: number;
+  readonly annoy?: Check["annoy"];
+  readonly regularIntervalMs?: number;
+  readonly attentiveIntervalMs?: number;
+  readonly timeoutMs?: number;
+}
+
+function settings(options: CheckOptions): Omit<TestCheck, "kind" | "parameters"> {
+  const threshold = options.threshold ?? 1;
+  const regularIntervalMs = options.regularIntervalMs ?? 60_000;
+  return {
+    name: options.name ?? "web",
+    active: true,
+    threshold,
+    recoveryThreshold: options.recoveryThreshold ?? threshold,
+    annoy: options.annoy ?? false,
+    schedule: { regularIntervalMs, attentiveIntervalMs: options.attentiveIntervalMs ?? regularIntervalMs },
+    notifications: [{ kind: "console", parameters: {} }],
+    timeoutMs: options.timeoutMs ?? 10_000,
+  };
+}
+
+/** A check that always reports the same. */
+export function testCheck(condition: Condition, options: CheckOptions = {}): TestCheck {
+  return { ...settings(options), kind: "test", parameters: { condition, output: `always ${condition}` } };
+}
+
+/** A check whose target a test plays. */
+export function requestCheck(target: string, options: CheckOptions = {}): HttpRequestCheck {
+  return {
+    ...settings(options),
+    kind: "http_request",
+    parameters: {
+      request: { target, method: "GET" },
+      response: { statusCode: 200, headers: {} },
+      asWarning: false,
+    },
+  };
+}

@@ -1,0 +1,140 @@
+import { observeHttpRequest } from "../../src/checks/http_request.ts";
+import type { HttpExpectation, HttpRequestCheck } from "../../src/domain/check.ts";
+import type { ObserveContext } from "../../src/domain/observe.ts";
+import type { Observation } from "../../src/domain/result.ts";
+import type { Clock } from "../../src/domain/system.ts";
+import { createClock } from "../../src/system/clock.ts";
+import { createFiles } from "../../src/system/files.ts";
+import { createProcesses } from "../../src/system/processes.ts";
+import { createRequests } from "../../src/system/requests.ts";
+
+/** What a test may set of an `http_request` check. */
+export interface HttpExpectations extends Partial<HttpExpectation> {
+  readonly method?: HttpRequestCheck["parameters"]["request"]["method"];
+  readonly asWarning?: boolean;
+  readonly timeoutMs?: number;
+}
+
+/** What a test may set of a run. */
+export interface HttpRun extends HttpExpectations {
+  readonly clock?: Clock;
+  readonly signal?: AbortSignal;
+  /** Called once the check waits for more than the head of a response. */
+  readonly onHead?: () => void;
+}
+
+/** Makes an `http_request` check with a time limit that no test reaches. */
+export function httpCheck(target: string, expectations: HttpExpectations = {}): HttpRequestCheck {
+  const { method = "GET", asWarning = false, timeoutMs = 60_000, ...expected } = expectations;
+  return {
+    name: "web",
+    active: true,
+    threshold: 1,
+    recoveryThreshold: 1,
+    annoy: false,
+    schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
+    notifications: [],
+    timeoutMs,
+    kind: "http_request",
+    parameters: {
+      request: { target, method },
+      response: { statusCode: 200, headers: {}, ...expected },
+      asWarning,
+    },
+  };
+}
+
+/** Observes a target as an `http_request` check. */
+export function observeTarget(target: string, run: HttpRun = {}): Promise<Observation> {
+  const { clock = createClock(), signal = new AbortController().signal, onHead, ...expectations } = run;
+  const requests = createRequests();
+  const context: ObserveContext = {
+    system: {
+      clock,
+      files: createFiles(),
+      processes: createProcesses(clock),
+      requests: {
+        ...requests,
+        async send(request, signal) {
+          const response = await requests.send(request, signal);
+          if (onHead !== undefined) setTimeout(onHead, 0);
+          return response;
+        },
+      },
+      environment: () => undefined,
+    },
+    folder: "/",
+    signal,
+  };
+  return observeHttpRequest(httpCheck(target, expectations), context);
+}
+
+/** A clock whose timers fire when the test says so, and how often one was set. */
+export interface HandClock extends Clock {
+  /** Fires every timer that is set. */
+  ring(): void;
+  /** The delays of the timers that are set. */
+  readonly delaysMs: readonly number[];
+}
+
+/** Makes a clock that stands still. */
+export function createHandClock(): HandClock {
+  const timers = new Set<{ readonly delayMs: number; readonly callback: () => void }>();
+  return {
+    wallMs: () => 0,
+    monotonicMs: () => 0,
+    after(delayMs, callback) {
+      const timer = { delayMs, callback };
+      timers.add(timer);
+      return () => void timers.delete(timer);
+    },
+    ring() {
+      const due = [...timers];
+      timers.clear();
+      for (const { callback } of due) callback();
+    },
+    get delaysMs() {
+      return [...timers].map(({ delayMs }) => delayMs);
+    },
+  };
+}
+
+/** How a process of its own observes a target. */
+export interface ProcessRun {
+  readonly expectations?: HttpExpectations;
+  /** The process's permissions. */
+  readonly flags: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  /** The process uses up all its descriptors before it observes. */
+  readonly withoutDescriptors?: boolean;
+  /** The process does not end before nobody holds a connection to this port. */
+  readonly untilLeftPort?: number;
+}
+
+/** What such a process tells. */
+export interface ProcessFindings {
+  readonly observation: Observation;
+  /** How much more memory it needed at its peak, in bytes; 0 where the system does not tell. */
+  readonly memoryGrowthBytes: number;
+}
+
+/** Observes a target in a process of its own, with permissions and an environment of its own. */
+export async function observeInProcess(target: string, run: ProcessRun): Promise<ProcessFindings> {
+  const { expectations = {}, flags, environment = {}, ...order } = run;
+  const program = new URL("../fixtures/observe_http.ts", import.meta.url).pathname;
+  const { success, stdout, stderr } = await new Deno.Command("/bin/sh", {
+    args: [
+      "-c",
+      'ulimit -n 256; exec "$@"',
+      "sh",
+      Deno.execPath(),
+      ...["run", "--quiet", "--no-prompt", "--no-config", "--no-lock", "--no-check", "--no-remote"],
+      ...flags,
+      program,
+      JSON.stringify({ target, expectations, ...order }),
+    ],
+    env: { NO_COLOR: "1", ...environment },
+  }).output();
+  if (!success) throw new Error(`The process failed: ${new TextDecoder().decode(stderr)}`);
+  return JSON.parse(new TextDecoder().decode(stdout));
+}

@@ -1,0 +1,211 @@
+/** Servers on loopback that do to a client whatever a test wants, byte by byte. */
+import type { Certificate } from "./certificates.ts";
+
+/** One connection, as the server sees it. */
+export interface Visitor {
+  /** How many connections came before. */
+  readonly number: number;
+  /** Reads up to the end of a request head, which it returns; fails when the client leaves before. */
+  readHead(): Promise<string>;
+  /** Reads whatever comes first; fails when the client leaves before. */
+  readSome(): Promise<void>;
+  /** Fails when the client has left. */
+  send(content: string | Uint8Array): Promise<void>;
+  /** Ends when the client has left. */
+  untilGone(): Promise<void>;
+}
+
+/** A server that runs until it is disposed of. */
+export interface TestServer extends AsyncDisposable {
+  readonly port: number;
+  /** Its address without a path: `http://127.0.0.1:PORT`. */
+  readonly origin: string;
+  /** The request heads that came, in order. */
+  readonly heads: readonly string[];
+  /** How many connections came. */
+  readonly visits: number;
+  /**
+   * Waits until nobody holds a connection to this server any more.
+   * @throws {Error} If somebody still does after five seconds.
+   */
+  untilLeft(): Promise<void>;
+}
+
+/** Which conversation a server has, and how. */
+export interface ServerOptions {
+  /** Speaks TLS with this certificate. */
+  readonly certificate?: Certificate;
+}
+
+/**
+ * Starts a server that hands every connection to `meet`. When that is done the server ends the connection; what it
+ * throws because the client has left is nobody's concern.
+ */
+export function startServer(
+  meet: (visitor: Visitor) => Promise<void> | void,
+  { certificate }: ServerOptions = {},
+): TestServer {
+  const address = { hostname: "127.0.0.1", port: 0 };
+  const listener = certificate === undefined
+    ? Deno.listen(address)
+    : Deno.listenTls({ ...address, ...certificate });
+  const { port } = listener.addr;
+  const heads: string[] = [];
+  const open = new Set<Promise<void>>();
+  const connections = new Set<Deno.Conn>();
+  let visits = 0;
+  const accepting = acceptAll(listener, (connection) => {
+    const number = visits++;
+    connections.add(connection);
+    const conversation = converse(connection, { number, meet, heads }).finally(() => {
+      connections.delete(connection);
+      open.delete(conversation);
+    });
+    open.add(conversation);
+  });
+  return {
+    port,
+    origin: `${certificate === undefined ? "http" : "https"}://127.0.0.1:${port}`,
+    heads,
+    get visits() {
+      return visits;
+    },
+    untilLeft: () => untilLeft(port),
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      for (const connection of connections) closeQuietly(connection);
+      await Promise.all([accepting, ...open]);
+    },
+  };
+}
+
+/** Starts a server that answers every request with the same bytes and ends the connection. */
+export function startAnswering(answer: string | Uint8Array, options: ServerOptions = {}): TestServer {
+  return startServer(async (visitor) => {
+    await visitor.readHead();
+    await visitor.send(answer);
+  }, options);
+}
+
+/** The text of a whole response with a correct length. */
+export function response(status: number, headers: Readonly<Record<string, string>> = {}, body = ""): string {
+  const length = new TextEncoder().encode(body).length;
+  const lines = Object.entries({ ...headers, "content-length": `${length}` })
+    .map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} Test\r\n${lines.join("")}\r\n${body}`;
+}
+
+/** A port of this machine that nobody listens on, at least until the system gives it to somebody else. */
+export function freePort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  listener.close();
+  return listener.addr.port;
+}
+
+/**
+ * Waits until no process of this machine holds a socket that leads to the port. Where the system does not tell
+ * (it has no `/proc`), this waits for nothing.
+ * @throws {Error} If some still do after five seconds.
+ */
+export async function untilLeft(port: number): Promise<void> {
+  for (const end = performance.now() + 5000; performance.now() < end;) {
+    if (socketsTo(port) === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  throw new Error(`${socketsTo(port)} sockets still lead to port ${port}`);
+}
+
+/** A socket without an inode is one that only the kernel remembers. */
+function socketsTo(port: number): number {
+  const hexPort = port.toString(16).toUpperCase().padStart(4, "0");
+  let count = 0;
+  for (const table of ["/proc/self/net/tcp", "/proc/self/net/tcp6"]) {
+    for (const line of readTable(table)) {
+      const [, , remote = "", , , , , , , inode] = line.trim().split(/\s+/);
+      if (remote.endsWith(`:${hexPort}`) && inode !== "0") count += 1;
+    }
+  }
+  return count;
+}
+
+function readTable(path: string): readonly string[] {
+  try {
+    return Deno.readTextFileSync(path).split("\n").slice(1);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return [];
+    throw error;
+  }
+}
+
+async function acceptAll(
+  listener: Deno.Listener<Deno.Conn>,
+  welcome: (connection: Deno.Conn) => void,
+): Promise<void> {
+  while (true) {
+    try {
+      welcome(await listener.accept());
+    } catch (error) {
+      // Closed by the end of the test.
+      if (error instanceof Deno.errors.BadResource || error instanceof Deno.errors.Interrupted) return;
+      // A handshake or a connection that came to nothing.
+    }
+  }
+}
+
+interface Conversation {
+  readonly number: number;
+  readonly meet: (visitor: Visitor) => Promise<void> | void;
+  readonly heads: string[];
+}
+
+async function converse(connection: Deno.Conn, { number, meet, heads }: Conversation): Promise<void> {
+  const visitor: Visitor = {
+    number,
+    async readHead() {
+      const head = await readHead(connection);
+      heads.push(head);
+      return head;
+    },
+    async readSome() {
+      if (await connection.read(new Uint8Array(1)) === null) throw new Error("The client has left");
+    },
+    async send(content) {
+      let rest = typeof content === "string" ? new TextEncoder().encode(content) : content;
+      while (rest.length > 0) rest = rest.subarray(await connection.write(rest));
+    },
+    async untilGone() {
+      try {
+        while (await connection.read(new Uint8Array(4096)) !== null);
+      } catch {
+        // Gone with a reset.
+      }
+    },
+  };
+  try {
+    await meet(visitor);
+  } catch {
+    // The client has left.
+  } finally {
+    closeQuietly(connection);
+  }
+}
+
+async function readHead(connection: Deno.Conn): Promise<string> {
+  const decoder = new TextDecoder();
+  const chunk = new Uint8Array(4096);
+  let head = "";
+  while (!head.includes("\r\n\r\n")) {
+    const length = await connection.read(chunk);
+    if (length === null) throw new Error("The client has left before the end of its request");
+    head += decoder.decode(chunk.subarray(0, length), { stream: true });
+  }
+  return head;
+}
+
+function closeQuietly(connection: Deno.Conn): void {
+  try {
+    connection.close();
+  } catch {
+    // Closed before.
+  }
+}

@@ -1,0 +1,77 @@
+import type { System, TextSink } from "../../src/domain/system.ts";
+import { createClock } from "../../src/system/clock.ts";
+import { createFiles } from "../../src/system/files.ts";
+import { acquireLock, lockHolder } from "../../src/system/lock.ts";
+import { createProcesses } from "../../src/system/processes.ts";
+import { createRequests } from "../../src/system/requests.ts";
+import { createStoreFiles } from "../../src/system/store_files.ts";
+
+/** A sink that keeps what is written. */
+export interface MemorySink extends TextSink {
+  text(): string;
+}
+
+/** Makes a sink that is no terminal, unless a width is given. */
+export function createMemorySink(columns: number | null = null): MemorySink {
+  let text = "";
+  return {
+    write: (piece) => void (text += piece),
+    closed: false,
+    isTerminal: columns !== null,
+    columns: () => columns,
+    text: () => text,
+  };
+}
+
+/** The real machine, but with an environment, a working folder and standard streams of the test's own. */
+export interface MemorySystem extends System {
+  readonly stdout: MemorySink;
+  readonly stderr: MemorySink;
+  /** Sends a reload signal to whoever listens. */
+  reload(): void;
+  /** Sends a stop signal to whoever listens. */
+  stop(signal: "SIGINT" | "SIGTERM"): void;
+}
+
+/** What a test may set. */
+export interface MemorySystemOptions {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+  readonly workingFolder?: string;
+  readonly columns?: number;
+  /** Another user's id, to see files as they do. */
+  readonly userId?: number;
+}
+
+/** Makes a system for a test. */
+export function createMemorySystem(options: MemorySystemOptions = {}): MemorySystem {
+  const clock = createClock();
+  const environment = options.environment ?? { PATH: "/usr/local/bin:/usr/bin:/bin" };
+  const listeners = new Set<(signal: "SIGINT" | "SIGTERM") => void>();
+  const reloaders = new Set<() => void>();
+  return {
+    clock,
+    files: createFiles(),
+    processes: createProcesses(clock),
+    requests: createRequests(),
+    state: { files: createStoreFiles(), lock: acquireLock, holder: lockHolder },
+    stdout: createMemorySink(options.columns ?? null),
+    stderr: createMemorySink(options.columns ?? null),
+    readStdin: () => Promise.resolve(new TextEncoder().encode(options.stdin ?? "")),
+    environment: (name) => environment[name],
+    mayReadEnvironment: () => true,
+    workingFolder: options.workingFolder ?? Deno.cwd(),
+    platform: "linux",
+    userId: options.userId ?? Deno.uid(),
+    onReloadSignal: (callback) => {
+      reloaders.add(callback);
+      return () => reloaders.delete(callback);
+    },
+    onStopSignal: (callback) => {
+      listeners.add(callback);
+      return () => listeners.delete(callback);
+    },
+    reload: () => reloaders.forEach((reloader) => reloader()),
+    stop: (signal) => listeners.forEach((listener) => listener(signal)),
+  };
+}

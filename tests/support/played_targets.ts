@@ -1,0 +1,39 @@
+import type { IncomingResponse, Requests, System } from "../../src/domain/system.ts";
+import { explainRequestError } from "../../src/system/request_failure.ts";
+import type { FakeClock } from "./fake_clock.ts";
+import { createMemorySystem } from "./memory_system.ts";
+
+/** What a played target does with one request. */
+export interface PlayedAnswer {
+  readonly status: number;
+  /** On the fake clock. */
+  readonly afterMs: number;
+}
+
+/** A system on a fake clock whose HTTP targets a test plays; everything else is the real machine. */
+export function createPlayedSystem(
+  clock: FakeClock,
+  play: (target: string, nowMs: number) => PlayedAnswer | "hang",
+): System {
+  const requests: Requests = {
+    send: ({ target }, signal) => {
+      const { promise, resolve, reject } = Promise.withResolvers<IncomingResponse>();
+      const answer = play(target, clock.monotonicMs());
+      const cancel = answer === "hang" ? () => {} : clock.after(answer.afterMs, () => {
+        resolve({
+          status: answer.status,
+          headers: new Headers(),
+          body: null,
+          close: () => Promise.resolve(),
+        });
+      });
+      signal.addEventListener("abort", () => {
+        cancel();
+        reject(signal.reason);
+      });
+      return promise;
+    },
+    explain: explainRequestError,
+  };
+  return { ...createMemorySystem(), clock, requests };
+}

@@ -1,0 +1,67 @@
+import type { ProcessCommand } from "../../src/domain/system.ts";
+
+/** The absolute path of a program in tests/fixtures. */
+export function fixture(name: string): string {
+  return new URL(`../fixtures/${name}`, import.meta.url).pathname;
+}
+
+/** A name for one run that no other run has: its processes are found by it. */
+export function newMark(): string {
+  return `test ${crypto.randomUUID()}`;
+}
+
+/** A command that runs a fixture with small limits; its processes bear the mark. */
+export function fixtureCommand(
+  name: string,
+  options: Partial<ProcessCommand> & { readonly mark?: string } = {},
+): ProcessCommand {
+  const { mark = newMark(), ...others } = options;
+  return {
+    path: fixture(name),
+    arguments: [],
+    environment: { PATH: "/usr/bin:/bin", MONITOR_CHECK: mark },
+    folder: "/",
+    timeoutMs: 30_000,
+    outputBytesMax: 65536,
+    ...others,
+  };
+}
+
+/**
+ * The processes that live and bear the mark, whatever group they are in. A process that has ended but was not
+ * waited for yet (state Z) has no environment any more and does not count.
+ */
+export function livingProcesses(mark: string): readonly number[] {
+  const living: number[] = [];
+  for (const { name } of Deno.readDirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      if (!Deno.readTextFileSync(`/proc/${name}/environ`).split("\0").includes(`MONITOR_CHECK=${mark}`)) {
+        continue;
+      }
+      if (!/\) [ZX] /.test(Deno.readTextFileSync(`/proc/${name}/stat`))) living.push(Number(name));
+    } catch {
+      // It ended while we looked, or belongs to another user.
+    }
+  }
+  return living;
+}
+
+/**
+ * Waits until no process bears the mark: a killed process takes a moment to go.
+ * @throws {Error} If some still live after five seconds; they are killed then.
+ */
+export async function untilGone(mark: string): Promise<void> {
+  for (const end = performance.now() + 5000; performance.now() < end;) {
+    if (livingProcesses(mark).length === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  throw new Error(`${killMarked(mark)} processes still live`);
+}
+
+/** Kills the processes that bear the mark, and tells how many they were. */
+export function killMarked(mark: string): number {
+  const living = livingProcesses(mark);
+  for (const pid of living) Deno.kill(pid, "SIGKILL");
+  return living.length;
+}

@@ -1,0 +1,55 @@
+import { observeScript } from "../../src/checks/script.ts";
+import type { ScriptCheck, ScriptParameters } from "../../src/domain/check.ts";
+import type { ObserveContext } from "../../src/domain/observe.ts";
+import type { Observation } from "../../src/domain/result.ts";
+import type { Requests } from "../../src/domain/system.ts";
+import { createClock } from "../../src/system/clock.ts";
+import { createFiles } from "../../src/system/files.ts";
+import { createProcesses } from "../../src/system/processes.ts";
+
+/** What a test may set of a run of a `script` check. */
+export interface ScriptRun extends Partial<ScriptParameters> {
+  readonly name?: string;
+  readonly timeoutMs?: number;
+  readonly folder?: string;
+  /** What the program's own environment holds. */
+  readonly ownEnvironment?: Readonly<Record<string, string>>;
+}
+
+/** Observes a program as a `script` check, with a short grace after SIGTERM. */
+export function observeProgram(path: string, run: ScriptRun = {}): Promise<Observation> {
+  const { name = "script", timeoutMs = 30_000, folder = "/", ownEnvironment, ...parameters } = run;
+  const environment: Readonly<Record<string, string>> = ownEnvironment ?? { PATH: "/usr/bin:/bin" };
+  const check: ScriptCheck = {
+    name,
+    active: true,
+    threshold: 1,
+    recoveryThreshold: 1,
+    annoy: false,
+    schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
+    notifications: [],
+    timeoutMs,
+    kind: "script",
+    parameters: { path, arguments: [], environment: {}, conditionOnTimeout: "unknown", ...parameters },
+  };
+  const clock = createClock();
+  const context: ObserveContext = {
+    system: {
+      clock,
+      files: createFiles(),
+      processes: createProcesses(clock, { terminationGraceMs: 200 }),
+      requests: NO_REQUESTS,
+      environment: (variable) => environment[variable],
+    },
+    folder,
+    signal: new AbortController().signal,
+  };
+  return observeScript(check, context);
+}
+
+const NO_REQUESTS: Requests = {
+  send: () => Promise.reject(new Error("A script check sends no requests")),
+  explain: () => {
+    throw new Error("A script check sends no requests");
+  },
+};

@@ -1,0 +1,309 @@
+import assert from "node:assert/strict";
+import { explainRequestError } from "../../src/system/request_failure.ts";
+
+const TARGET = "https://user:password@example.org:8443/p(a)th?token=secret";
+
+/** What the runtime puts before the reason. */
+const PREFIXES = {
+  connect:
+    "error sending request for url (https://example.org:8443/p(a)th?token=secret): client error (Connect): ",
+  send: "error sending request from 10.0.0.1:41000 for https://example.org:8443/p(a)th?token=secret " +
+    "(10.0.0.2:8443): client error (SendRequest): ",
+  none: "",
+} as const;
+
+interface Row {
+  readonly prefix: keyof typeof PREFIXES;
+  readonly text: string;
+  readonly phase: string;
+  readonly reason: string;
+}
+
+const CERTIFICATE = "invalid peer certificate: ";
+
+const ROWS: readonly Row[] = [
+  {
+    prefix: "connect",
+    text: "tcp connect error: Connection refused (os error 111)",
+    phase: "connecting",
+    reason: "connection refused",
+  },
+  {
+    prefix: "connect",
+    text: "tcp connect error: No connection could be made because the target machine actively refused it. " +
+      "(os error 10061)",
+    phase: "connecting",
+    reason: "connection refused",
+  },
+  {
+    prefix: "connect",
+    text: "tcp connect error: No route to host (os error 113)",
+    phase: "connecting",
+    reason: "no route to the host",
+  },
+  {
+    prefix: "connect",
+    text: "tcp connect error: Network is unreachable (os error 101)",
+    phase: "connecting",
+    reason: "network is unreachable",
+  },
+  {
+    prefix: "connect",
+    text: "tcp connect error: Connection timed out (os error 110)",
+    phase: "connecting",
+    reason: "no answer to the connection attempt",
+  },
+  {
+    prefix: "connect",
+    text: "tcp connect error: Connection reset by peer (os error 104)",
+    phase: "connecting",
+    reason: "connection reset by the server",
+  },
+  {
+    prefix: "connect",
+    text: "tcp open error: Too many open files (os error 24)",
+    phase: "machine",
+    reason: "too many open files on this machine",
+  },
+  {
+    prefix: "connect",
+    text: "dns error: failed to lookup address information: Name or service not known",
+    phase: "resolving",
+    reason: "name does not resolve",
+  },
+  {
+    prefix: "connect",
+    text: "dns error: failed to lookup address information: nodename nor servname provided, or not known",
+    phase: "resolving",
+    reason: "name does not resolve",
+  },
+  {
+    prefix: "connect",
+    text: "dns error: failed to lookup address information: Temporary failure in name resolution",
+    phase: "resolving",
+    reason: "no answer from a name server",
+  },
+  {
+    prefix: "connect",
+    text: `${CERTIFICATE}UnknownIssuer`,
+    phase: "TLS",
+    reason: "certificate is not trusted (unknown issuer)",
+  },
+  {
+    prefix: "connect",
+    text: `${CERTIFICATE}Other(OtherError(CaUsedAsEndEntity))`,
+    phase: "TLS",
+    reason: "certificate is not trusted (self-signed, or an authority's own)",
+  },
+  { prefix: "connect", text: `${CERTIFICATE}Expired`, phase: "TLS", reason: "certificate expired" },
+  {
+    prefix: "connect",
+    text: `${CERTIFICATE}certificate expired: verification time 1795227312 (UNIX), but certificate is not ` +
+      "valid after 1795140912 (93600 seconds ago)",
+    phase: "TLS",
+    reason: "certificate expired 1 d 2 h ago",
+  },
+  {
+    prefix: "connect",
+    text:
+      `${CERTIFICATE}certificate not valid yet: verification time 1 (UNIX), but certificate is not valid ` +
+      "before 2 (1 seconds in future)",
+    phase: "TLS",
+    reason: "certificate is not valid yet",
+  },
+  {
+    prefix: "connect",
+    text: `${CERTIFICATE}certificate not valid for name "example.org"; certificate is only valid for ` +
+      'DnsName("Connection refused")',
+    phase: "TLS",
+    reason: 'certificate is not valid for name "example.org"',
+  },
+  {
+    prefix: "connect",
+    text: `${CERTIFICATE}NotValidForName`,
+    phase: "TLS",
+    reason: "certificate is not valid for this name",
+  },
+  {
+    prefix: "connect",
+    text: `${CERTIFICATE}BadSignature`,
+    phase: "TLS",
+    reason: "certificate is not accepted (BadSignature)",
+  },
+  {
+    prefix: "connect",
+    text: `${CERTIFICATE}Other(OtherError(UnsupportedCertVersion))`,
+    phase: "TLS",
+    reason: "certificate is not accepted (UnsupportedCertVersion)",
+  },
+  {
+    prefix: "connect",
+    text: "received corrupt message of type InvalidContentType",
+    phase: "TLS",
+    reason: "answer is not TLS",
+  },
+  {
+    prefix: "connect",
+    text: "received fatal alert: HandshakeFailure",
+    phase: "TLS",
+    reason: "server refused the handshake (HandshakeFailure)",
+  },
+  {
+    prefix: "connect",
+    text: "peer is incompatible: ServerDoesNotSupportTls12Or13",
+    phase: "TLS",
+    reason: "no TLS version or cipher in common",
+  },
+  {
+    prefix: "connect",
+    text: "tls handshake eof",
+    phase: "TLS",
+    reason: "connection closed during the handshake",
+  },
+  {
+    prefix: "connect",
+    text: "Connection reset by peer (os error 104)",
+    phase: "TLS",
+    reason: "connection reset by the server",
+  },
+  {
+    prefix: "connect",
+    text: "something quite new (os error 999)",
+    phase: "connecting",
+    reason: "something quite new",
+  },
+  {
+    prefix: "send",
+    text: "connection error: Connection reset by peer (os error 104)",
+    phase: "head",
+    reason: "connection reset by the server",
+  },
+  {
+    prefix: "send",
+    text: "connection closed before message completed",
+    phase: "head",
+    reason: "connection closed before a response head",
+  },
+  { prefix: "send", text: "invalid HTTP version parsed", phase: "head", reason: "answer is not HTTP" },
+  {
+    prefix: "send",
+    text: "invalid HTTP status-code parsed",
+    phase: "head",
+    reason: "answer has no valid status",
+  },
+  {
+    prefix: "send",
+    text: "invalid HTTP header parsed",
+    phase: "head",
+    reason: "answer has a malformed header",
+  },
+  {
+    prefix: "send",
+    text: "invalid content-length parsed",
+    phase: "head",
+    reason: "answer has a malformed content-length",
+  },
+  { prefix: "send", text: "message head is too large", phase: "head", reason: "head is too large" },
+  { prefix: "send", text: "something quite new", phase: "head", reason: "something quite new" },
+  {
+    prefix: "none",
+    text: "error reading a body from connection",
+    phase: "body",
+    reason: "connection ended early or what came is malformed",
+  },
+  { prefix: "none", text: "unexpected end of file", phase: "body", reason: "compressed data is cut short" },
+  { prefix: "none", text: "Invalid gzip header", phase: "body", reason: "compressed data is malformed" },
+  { prefix: "none", text: "brotli error", phase: "body", reason: "compressed data is malformed" },
+  { prefix: "none", text: "something quite new", phase: "body", reason: "something quite new" },
+  {
+    prefix: "none",
+    text: "Fetch failed: Requests to port 6000 are blocked",
+    phase: "connecting",
+    reason: "port is blocked by the runtime",
+  },
+];
+
+Deno.test("explainRequestError() reads the texts of Deno 2.7", async (t) => {
+  for (const { prefix, text, phase, reason } of ROWS) {
+    await t.step(`${prefix}: ${text}`, () => {
+      const error = new TypeError(`${PREFIXES[prefix]}${text}`);
+      assert.deepEqual(explainRequestError(error, TARGET), { phase, reason });
+    });
+  }
+});
+
+Deno.test("explainRequestError() reads the texts of Deno 2.9", async (t) => {
+  for (const { prefix, text, phase, reason } of ROWS) {
+    if (prefix === "none") continue;
+    await t.step(`${prefix}: ${text}`, () => {
+      const error = new TypeError("fetch failed", { cause: new Error(`${PREFIXES[prefix]}${text}`) });
+      assert.deepEqual(explainRequestError(error, TARGET), { phase, reason });
+    });
+  }
+  await t.step("a reset without anything before it", () => {
+    const cause = new Error("Connection reset by peer (os error 104)");
+    assert.deepEqual(explainRequestError(new TypeError("fetch failed", { cause }), TARGET), {
+      phase: "head",
+      reason: "connection reset by the server",
+    });
+  });
+  await t.step("no reason at all", () => {
+    assert.deepEqual(explainRequestError(new TypeError("fetch failed"), TARGET), {
+      phase: "head",
+      reason: "fetch failed",
+    });
+  });
+});
+
+Deno.test("explainRequestError() reads a cause that repeats the end of its error", () => {
+  const reset = "Connection reset by peer (os error 104)";
+  const error = new TypeError(`${PREFIXES.send}connection error: ${reset}`, { cause: new Error(reset) });
+  assert.deepEqual(explainRequestError(error, TARGET), {
+    phase: "head",
+    reason: "connection reset by the server",
+  });
+});
+
+Deno.test("explainRequestError() shows nothing of the target", async (t) => {
+  const rows = [
+    {
+      name: "an address after an unknown prefix",
+      text: `cannot ask ${TARGET}`,
+      reason: "cannot ask the target",
+    },
+    {
+      name: "an address that speaks of errors",
+      text: "error sending request for url (http://h/?UnknownIssuer): client error (Connect): new",
+      reason: "new",
+    },
+    { name: "several lines", text: "one\n  two\x1b[31m", reason: "one two [31m" },
+    { name: "a long text", text: "a".repeat(300), reason: `${"a".repeat(200)}…` },
+    { name: "no text", text: "", reason: "the runtime gives no reason" },
+  ];
+  for (const { name, text, reason } of rows) {
+    await t.step(name, () => assert.equal(explainRequestError(new Error(text), TARGET).reason, reason));
+  }
+});
+
+Deno.test("explainRequestError() takes whatever is thrown", () => {
+  assert.deepEqual(explainRequestError("a text", TARGET), { phase: "body", reason: "a text" });
+  assert.equal(explainRequestError(undefined, TARGET).reason, "undefined");
+});
+
+Deno.test("explainRequestError() names the permission that is missing", async (t) => {
+  const rows = [
+    { name: "as the runtime names it", says: 'Requires net access to "h:81", run again', grant: "h:81" },
+    { name: "by the target", says: "Requires net access", grant: "example.org:8443" },
+    { name: "a plain target", says: "", target: "http://example.org/a?b", grant: "example.org:80" },
+    { name: "a target with TLS", says: "", target: "https://u:p@example.org/", grant: "example.org:443" },
+    { name: "a target of IPv6", says: "", target: "http://[::1]/", grant: "[::1]:80" },
+  ];
+  for (const { name, says, target = TARGET, grant } of rows) {
+    await t.step(name, () => {
+      assert.deepEqual(explainRequestError(new Deno.errors.NotCapable(says), target), {
+        phase: "permission",
+        reason: `needs network access to "${grant}": grant --allow-net=${grant}`,
+      });
+    });
+  }
+});
