@@ -1,7 +1,11 @@
 /** Makes `docs/document.md`: every member of the document, as the schema describes it. */
 
-type Json = null | boolean | number | string | Json[] | JsonObject;
-interface JsonObject {
+/** Any value of JSON. */
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+
+/** A part of the schema, as its JSON is parsed. */
+export interface JsonObject {
+  /** A keyword, or a member's name where those are listed. */
   [name: string]: Json;
 }
 

@@ -2,18 +2,25 @@
  * What the monitor remembers while it runs, and keeps: one record a check. Results go in, reports come out, and
  * what changed is written to the store in batches; a change of a settled condition is written at once.
  *
- * Invariant: a report that `settle` answers is already kept, or the store cannot keep anything just now (a full
- * disk); then it is kept as soon as the store can.
+ * Invariant: what was entered is kept once `flush` resolves, or the store cannot keep anything just now (a full
+ * disk); then it waits here, and every change of a settled condition is kept, once, when the store can.
  */
 import { initialState, transition } from "./condition/transition.ts";
 import type { Check } from "./domain/check.ts";
 import type { Hold } from "./domain/condition_state.ts";
 import type { Report } from "./domain/report.ts";
 import type { Result } from "./domain/result.ts";
-import { type CheckRecord, type CheckUpdate, type Store, StoreError } from "./domain/store.ts";
+import {
+  type CheckRecord,
+  type CheckUpdate,
+  type PruneProgress,
+  type Store,
+  StoreError,
+} from "./domain/store.ts";
 
 /** Where a ledger keeps things, and whom it tells of trouble. */
 export interface LedgerOptions {
+  /** Where records come from and go to; whoever opened it closes it. */
   readonly store: Store;
   /** Told once when the store stops taking anything, with its error, and once when it takes again, with `null`. */
   onTrouble(error: StoreError | null): void;
@@ -25,6 +32,7 @@ export interface LedgerOptions {
 export interface EntryOptions {
   /** When the run ended, wall time. */
   readonly nowMs: number;
+  /** What holds the check's reports back; `null`: nothing does. */
   readonly held: Hold | null;
   /** When the check runs next, given the condition state after this result. */
   plan(record: CheckRecord): { readonly atMs: number; readonly intervalMs: number; readonly missed: number };
@@ -32,6 +40,7 @@ export interface EntryOptions {
 
 /** What a result led to. */
 export interface Entry {
+  /** The check's record after the result, the next run planned. */
   readonly record: CheckRecord;
   /** Observations in a row at least as bad as this one; for `ok`: in a row. */
   readonly occurrences: number;
@@ -45,29 +54,56 @@ export interface Ledger {
   recordOf(name: string, nowMs: number): CheckRecord;
   /** Enters a result. What it changes waits for `flush`, which is urgent when {@linkcode Ledger.isUrgent} says so. */
   enter(result: Result, options: EntryOptions): Entry;
-  /** Whether a change of a settled condition, or a report, waits to be written. */
+  /**
+   * Whether something is to be written now rather than with what comes next: a change of a settled condition, a
+   * report, or very many updates. Never while the store takes nothing: trying again with each result would hold up
+   * everything else.
+   */
   readonly isUrgent: boolean;
+  /** Whether the store did not take what it was given last. */
+  readonly isInTrouble: boolean;
   /** How many updates wait to be written. */
   readonly waiting: number;
   /** Writes what waits. A store that cannot take it is told of, and tried again at the next call. */
   flush(): Promise<void>;
-  /** Notes that the document has these checks now, and forgets what is too old. */
-  tidy(checks: readonly Check[], nowMs: number): Promise<void>;
+  /**
+   * Notes that the document has these checks now, and forgets some of what is too old; what is left of that is for
+   * another call, when there is time.
+   */
+  tidy(checks: readonly Check[], nowMs: number): Promise<PruneProgress>;
+  /** What a process that ends now does: writes what waits, and tidies to the end where this hour nobody did so. */
+  finish(checks: readonly Check[], nowMs: number): Promise<void>;
 }
 
-/** More than so many waiting updates are merged: the roll-ups of an outage of the store are given up first. */
+/** So many waiting updates are worth a write of their own. */
+const MANY = 500;
+/** When more than so many updates wait, their roll-ups are given up. */
 const WAITING_MAX = 10_000;
+/** More than so many waiting changes are not kept in memory; the oldest go. */
+const CHANGES_MAX = 100_000;
+const HOUR_MS = 3_600_000;
+/** Where nothing else changes a record, the time at which its check was last seen is written so often. */
+const SEEN_EVERY_MS = 24 * HOUR_MS;
+/** A check that left the document so long ago is forgotten here as well as in the store. */
+const FORGET_AFTER_MS = 30 * 24 * HOUR_MS;
 
-/** Reads the store and makes its ledger. */
+/**
+ * Reads the store and makes its ledger.
+ *
+ * @throws {StoreError} If the store cannot be read, nor a fresh one be opened in the place of a damaged one.
+ */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { onTrouble } = options;
-  let store = options.store;
-  const records = new Map<string, CheckRecord>();
-  for (const record of await store.records()) records.set(record.name, record);
+  const { store: firstStore, kept } = await readStore(options);
+  let store = firstStore;
+  const records = new Map(kept.map((record) => [record.name, record]));
+  const lastObservedAtMs = kept.reduce((ms, { condition }) => Math.max(ms, condition.observedAtMs ?? 0), 0);
   let waiting: CheckUpdate[] = [];
-  let isUrgent = false;
+  let hasNews = false;
   let isInTrouble = false;
+  let damage: StoreError | null = null;
   let writing: Promise<void> = Promise.resolve();
+  let queued: Promise<void> | null = null;
 
   const recordOf = (name: string, nowMs: number): CheckRecord =>
     records.get(name) ?? {
@@ -80,27 +116,69 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       seenAtMs: nowMs,
     };
 
-  const write = async (): Promise<void> => {
+  const write = async (isSecondTry = false): Promise<void> => {
     if (waiting.length === 0) return;
-    const batch = waiting;
-    const wasUrgent = isUrgent;
+    let batch = waiting;
+    const hadNews = hasNews;
     waiting = [];
-    isUrgent = false;
+    hasNews = false;
     try {
+      if (damage !== null) {
+        store = await options.reopen(damage);
+        damage = null;
+        // A fresh store gets everything that is known, not only what the damaged one could not take.
+        batch = [...[...records.values()].map(bareUpdate), ...batch];
+      }
       await store.save(batch);
       if (isInTrouble) onTrouble(null);
       isInTrouble = false;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       waiting = mergeUpdates([...batch, ...waiting]);
-      isUrgent ||= wasUrgent;
+      hasNews ||= hadNews;
       if (!isInTrouble) onTrouble(error);
       isInTrouble = true;
-      if (error.failure === "damaged") {
-        store = await options.reopen(error);
-        waiting = [...records.values()].map((record) => ({ record, rollup: null, change: null }));
+      if (error.failure !== "damaged") return;
+      damage = error;
+      // A fresh file takes it at once; where none can be made just now, the next call tries again.
+      if (!isSecondTry) await write(true);
+    }
+  };
+  const prune = async (nowMs: number): Promise<PruneProgress> => {
+    try {
+      return await store.prune(nowMs);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      // What is too old can wait; a store that cannot write is told of when something new is to be kept.
+      if (error.failure === "damaged") damage ??= error;
+      return { finished: true };
+    }
+  };
+  const noteSeen = (checks: readonly Check[], nowMs: number): void => {
+    const names = new Set(checks.map((check) => check.name));
+    for (const [name, record] of records) {
+      const unseenMs = nowMs - record.seenAtMs;
+      if (!names.has(name)) {
+        if (unseenMs > FORGET_AFTER_MS) records.delete(name);
+      } else if (unseenMs > SEEN_EVERY_MS) {
+        const seen = { ...record, seenAtMs: nowMs };
+        records.set(name, seen);
+        waiting.push(bareUpdate(seen));
       }
     }
+  };
+  /** Who asks while a write has not begun yet is served by that one. */
+  const flush = (): Promise<void> => {
+    queued ??= writing = writing.then(() => {
+      queued = null;
+      return write();
+    });
+    return queued;
+  };
+  const tidy = async (checks: readonly Check[], nowMs: number): Promise<PruneProgress> => {
+    noteSeen(checks, nowMs);
+    await flush();
+    return await prune(nowMs);
   };
 
   return {
@@ -109,33 +187,44 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       const entry = enterResult(recordOf(result.check.name, entryOptions.nowMs), result, entryOptions);
       records.set(entry.record.name, entry.record);
       waiting.push(entry.update);
-      if (entry.update.change !== null || entry.report !== null) isUrgent = true;
+      if (entry.update.change !== null || entry.report !== null) hasNews = true;
       return entry;
     },
     get isUrgent() {
-      return isUrgent;
+      return !isInTrouble && (hasNews || waiting.length >= MANY);
+    },
+    get isInTrouble() {
+      return isInTrouble;
     },
     get waiting() {
       return waiting.length;
     },
-    flush: () => writing = writing.then(write),
-    tidy: async (checks, nowMs) => {
-      for (const check of checks) {
-        const record = records.get(check.name);
-        if (record === undefined) continue;
-        const seen = { ...record, seenAtMs: nowMs };
-        records.set(check.name, seen);
-        waiting.push({ record: seen, rollup: null, change: null });
-      }
-      await (writing = writing.then(write));
-      try {
-        await store.prune(nowMs);
-      } catch (error) {
-        // What is too old can wait; a store that cannot write is told of when something new is to be kept.
-        if (!(error instanceof StoreError)) throw error;
-      }
+    flush,
+    tidy,
+    finish: async (checks, nowMs) => {
+      await flush();
+      if (hourOf(lastObservedAtMs) === hourOf(nowMs)) return;
+      let progress = await tidy(checks, nowMs);
+      while (!progress.finished) progress = await prune(nowMs);
     },
   };
+}
+
+/** Reads what is kept; a store that turns out damaged is replaced by a fresh one. */
+async function readStore(
+  { store, reopen }: LedgerOptions,
+): Promise<{ readonly store: Store; readonly kept: readonly CheckRecord[] }> {
+  try {
+    return { store, kept: await store.records() };
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.failure !== "damaged") throw error;
+    const fresh = await reopen(error);
+    return { store: fresh, kept: await fresh.records() };
+  }
+}
+
+function hourOf(timeMs: number): number {
+  return Math.floor(timeMs / HOUR_MS);
 }
 
 interface EnteredResult extends Entry {
@@ -195,13 +284,22 @@ function lastedMs(before: CheckRecord, nowMs: number): number {
   return Math.max(0, Math.min(nowMs - before.condition.observedAtMs, 2 * before.intervalMs));
 }
 
-/** Keeps every change, and for each check only its last record. */
-function mergeUpdates(updates: CheckUpdate[]): CheckUpdate[] {
-  if (updates.length <= WAITING_MAX) return updates;
-  const last = new Map(updates.map((update) => [update.record.name, update.record]));
-  const changes = updates.filter((update) => update.change !== null).slice(-WAITING_MAX / 2);
-  return [
-    ...changes,
-    ...[...last.values()].map((record) => ({ record, rollup: null, change: null })),
-  ];
+/** An update that brings nothing but the record. */
+function bareUpdate(record: CheckRecord): CheckUpdate {
+  return { record, rollup: null, change: null };
+}
+
+/**
+ * What waits while the store takes nothing: every change, and of each check the last record alone, whose output may
+ * be long. Roll-ups wait as well until there are too many.
+ */
+function mergeUpdates(updates: readonly CheckUpdate[]): CheckUpdate[] {
+  const last = new Map(updates.map(({ record }) => [record.name, record]));
+  const lastOf = (record: CheckRecord): CheckRecord => last.get(record.name) ?? record;
+  const isFew = updates.length <= WAITING_MAX;
+  const kept = updates.filter(({ rollup, change }) => change !== null || (isFew && rollup !== null))
+    .slice(-CHANGES_MAX)
+    .map(({ record, rollup, change }) => ({ record: lastOf(record), rollup: isFew ? rollup : null, change }));
+  for (const { record } of kept) last.delete(record.name);
+  return [...kept, ...[...last.values()].map(bareUpdate)];
 }

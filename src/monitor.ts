@@ -7,7 +7,9 @@ import { createLimiter, type Limiter } from "./schedule/limiter.ts";
 
 /** How many checks may run at a time that start a process, and that wait for the network. */
 export interface Limits {
+  /** Of checks that start a process; 1 or more. */
   readonly process: number;
+  /** Of checks that only wait for the network; 1 or more. */
   readonly network: number;
 }
 
@@ -16,9 +18,11 @@ export const DEFAULT_LIMITS: Limits = { process: 32, network: 512 };
 
 /** What a pass needs. */
 export interface PassOptions {
+  /** The parts of the machine that checks use. */
   readonly system: ObserveContext["system"];
   /** The document's folder, absolute. */
   readonly folder: string;
+  /** How many checks run at a time; the others wait. */
   readonly limits: Limits;
   /** Ends the pass early: running checks are ended, waiting ones do not start. */
   readonly signal: AbortSignal;

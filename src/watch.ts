@@ -2,46 +2,68 @@
  * The continuous loop: checks run on their schedules until somebody stops it. Runs are observed by `monitor.ts`,
  * results are entered into the ledger; what happens is told as events, and the caller prints them.
  *
- * Times here are on one line, `scheduleMs`: monotonic time, moved so that it reads as wall time. Steps of the wall
- * clock do not move it until they are noticed and dealt with in one place (`noticeJump`).
+ * Times here are on one line (see `schedule_time.ts`). Steps of the wall clock do not move it until they are noticed
+ * and dealt with in one place (`noticeJump`).
+ *
+ * Invariant: a beat that runs has no timer, and one that does not run has exactly one, until the watch stops.
  */
 import { CHECK_KINDS } from "./checks/registry.ts";
-import { isAttentive } from "./condition/transition.ts";
 import type { Check } from "./domain/check.ts";
 import type { Report } from "./domain/report.ts";
 import type { Result } from "./domain/result.ts";
+import type { CheckRecord } from "./domain/store.ts";
 import type { System } from "./domain/system.ts";
+import { startKeeping } from "./keeping.ts";
+import { createLatenessTeller, type Lateness } from "./lateness.ts";
 import type { Entry, Ledger } from "./ledger.ts";
 import { type Limits, runCheck } from "./monitor.ts";
+import { intervalOf, nextRunAfter } from "./next_run.ts";
 import { createDriver } from "./schedule/driver.ts";
 import { createLimiter, type Limiter } from "./schedule/limiter.ts";
-import { phaseOf, planFirst, planNext } from "./schedule/plan.ts";
+import { phaseOf, planFirst } from "./schedule/plan.ts";
+import { createScheduleTime } from "./schedule_time.ts";
 import type { TimerHandle } from "./schedule/timer_table.ts";
+import { createStandstillWatch, STANDSTILL_MS } from "./standstill.ts";
 
 /** What is watched; a reload replaces it whole. */
 export interface Watched {
   /** Active checks only. */
   readonly checks: readonly Check[];
+  /** Every check of the document, those too that do not run here: what is kept of them stays. @default checks */
+  readonly documentChecks?: readonly Check[];
   /** The document's folder, absolute. */
   readonly folder: string;
   /** Takes secrets out of a text. */
   redact(text: string): string;
 }
 
-/** Something that happened, for whoever prints it. */
+/**
+ * Something that happened, for whoever prints it.
+ *
+ * - `result`: a run that counts; it began `lateMs` after its planned time.
+ * - `report`: what a result led to, for the channels of `check`.
+ * - `slept`: the clocks parted by `forMs` (negative: the wall clock was set back); `discarded` results do not count.
+ * - `stalled`: this process stood still for `forMs` during a run of `name`, whose result does not count.
+ * - `late`: since this was told last, `count` runs began a second or more late, that of `name` the latest.
+ */
 export type WatchEvent =
   | { readonly event: "result"; readonly result: Result; readonly entry: Entry; readonly lateMs: number }
   | { readonly event: "report"; readonly report: Report; readonly check: Check }
   | { readonly event: "slept"; readonly forMs: number; readonly discarded: number }
-  | { readonly event: "late"; readonly count: number; readonly worstMs: number; readonly name: string };
+  | { readonly event: "stalled"; readonly forMs: number; readonly name: string }
+  | ({ readonly event: "late" } & Lateness);
 
 /** What a watch needs. */
 export interface WatchOptions {
+  /** The parts of the machine that checks and their timers use. */
   readonly system: Pick<System, "clock" | "files" | "processes" | "requests" | "environment">;
+  /** Takes every result that counts, and decides what is told; this writes and tidies it. */
   readonly ledger: Ledger;
+  /** How many checks run at a time; the others wait, and are told as late. */
   readonly limits: Limits;
-  /** Whether reports are held back. */
+  /** Whether reports are made; if not, they are held back and stay due. */
   readonly notifies: boolean;
+  /** Called at once for each event; for a report only after the ledger has tried to keep it. */
   onEvent(event: WatchEvent): void;
   /** Told of what must not happen; the watch ends. */
   onBug(error: unknown): void;
@@ -51,107 +73,172 @@ export interface WatchOptions {
 export interface Watch {
   /** Goes on with other checks: unchanged ones keep their phase and their plan, all keep their state by name. */
   reload(watched: Watched): void;
-  /** Starts nothing more, gives running checks some time, then ends them, and keeps everything. */
-  stop(graceMs: number): Promise<void>;
+  /** The checks that run just now, in no order. */
+  readonly running: readonly string[];
+  /**
+   * Starts nothing more, gives running checks some time, then ends them, and keeps everything. Answers the checks
+   * that were ended without a result; those that only waited for their turn are none of them.
+   */
+  stop(graceMs: number): Promise<readonly string[]>;
 }
 
 /** How far wall and monotonic time may part before the machine is taken to have slept. */
 const JUMP_MS = 5_000;
-/** How long after a sleep the checks that it interrupted run again: the network has to come back. */
+/** How long after a sleep what it interrupted or left out runs again: the network has to come back. */
 const AFTER_SLEEP_MS = 10_000;
-/** A run that took so much longer than its time limit was stopped together with the monitor. */
-const STALL_MS = 7_000;
-/** Results wait so long for others to be written with them. */
-const FLUSH_MS = 1_000;
-const FLUSH_COUNT = 500;
-const LATE_MS = 1_000;
-const LATE_TOLD_EVERY_MS = 60_000;
-const TIDY_EVERY_MS = 3_600_000;
+/** A sleep is noticed so soon after its end, however far away the next run is. */
+const WAKE_EVERY_MS = 30_000;
+/** How long after a standstill the checks that it spoilt run again. */
+const AFTER_STALL_MS = 1_000;
+/** How long after a reload a check runs again whose run was ended because it looked at what the check was before. */
+const AFTER_RELOAD_MS = 1_000;
 
 interface Beat {
   check: Check;
   readonly phase: number;
-  /** When the next or the present run is planned, schedule time. */
+  /** When the next or the present run is planned, see `schedule_time.ts`. */
   plannedMs: number;
   timer: TimerHandle | null;
+  /** Runs left out since the last result, because of a sleep or a discarded run. */
+  missed: number;
+  /** Whether the next run was put off because many came late; once only, or a slow machine would run nothing. */
+  isSpread: boolean;
   /** Ends the present run; `null` while none is under way. */
   running: AbortController | null;
-  /** Whether the present run's result no longer counts. */
-  isStale: boolean;
+  /** Whether the present run has had its turn. */
+  hasStarted: boolean;
+  /** The present run's result does not count, and the check runs again after so long; `null`: it counts. */
+  againAfterMs: number | null;
+  /** Whether the check has left the document, and its present run has yet to end. */
+  isGone: boolean;
+  /** How long this process stood still during the present run. */
+  stalledMs: number;
+  /** Whether the run before was discarded because of that: then this one counts, or a slow disk would hide all. */
+  isRepeated: boolean;
 }
 
-type Timer = { readonly beat: Beat } | { readonly task: "flush" | "tidy" };
+type Timer = { readonly beat: Beat } | { readonly run: () => void };
 
 /** Starts watching. */
 export function startWatch(first: Watched, options: WatchOptions): Watch {
   const { system, ledger, limits, onEvent, onBug } = options;
   const { clock } = system;
+  const time = createScheduleTime(clock);
   const limiters: Readonly<Record<"process" | "network", Limiter>> = {
     process: createLimiter(limits.process),
     network: createLimiter(limits.network),
   };
   const beats = new Map<string, Beat>();
   const runs = new Set<Promise<void>>();
+  const unfinished: string[] = [];
   let watched = first;
-  let offsetMs = clock.wallMs() - clock.monotonicMs();
-  let flushTimer: TimerHandle | null = null;
+  let telling: Promise<void> = Promise.resolve();
   let isStopping = false;
-  const late = { count: 0, worstMs: 0, name: "", toldMs: -Infinity };
 
-  const scheduleMs = (): number => clock.monotonicMs() + offsetMs;
   const driver = createDriver<Timer>(clock, (timers) => {
-    noticeJump();
-    for (const timer of timers) {
-      if ("beat" in timer) begin(timer.beat);
-      else if (timer.task === "flush") flush();
-      else tidy();
+    try {
+      fire(timers);
+    } catch (error) {
+      onBug(error);
     }
   });
-  const setTimer = (atMs: number, timer: Timer): TimerHandle => driver.schedule(atMs - offsetMs, timer);
+  const after = (delayMs: number, run: () => void): () => void => {
+    const handle = driver.schedule(clock.monotonicMs() + delayMs, { run });
+    return () => driver.cancel(handle);
+  };
+  const fire = (timers: readonly Timer[]): void => {
+    for (const timer of timers) if ("beat" in timer) timer.beat.timer = null;
+    noticeJump();
+    noticeStandstill();
+    for (const timer of timers) {
+      if ("run" in timer) timer.run();
+      // What a jump of the clock has just planned anew is not due any more.
+      else if (timer.beat.timer === null) beginOrSpread(timer.beat);
+    }
+  };
+  /** A timer that comes so late finds many others due: after a standstill runs are spread as after a start. */
+  const beginOrSpread = (beat: Beat): void => {
+    const lateMs = time.nowMs() - beat.plannedMs;
+    if (lateMs < STANDSTILL_MS || beat.isSpread) return begin(beat);
+    beat.isSpread = true;
+    noteLateness(beat.check.name, lateMs);
+    planOverdue(beat, time.nowMs());
+  };
 
   const plan = (beat: Beat, atMs: number): void => {
     if (beat.timer !== null) driver.cancel(beat.timer);
     beat.plannedMs = atMs;
-    beat.timer = isStopping ? null : setTimer(atMs, { beat });
+    beat.timer = isStopping ? null : driver.schedule(time.monotonicMs(atMs), { beat });
   };
-  const planAtStart = (beat: Beat, nowMs: number): void => {
-    const record = ledger.recordOf(beat.check.name, nowMs);
-    const intervalMs = isAttentive(record.condition)
-      ? beat.check.schedule.attentiveIntervalMs
-      : beat.check.schedule.regularIntervalMs;
-    plan(beat, planFirst({ keptMs: record.nextRunAtMs, nowMs, intervalMs, phase: beat.phase }));
+  const recordOf = (beat: Beat): CheckRecord => ledger.recordOf(beat.check.name, time.nowMs());
+  const intervalNow = (beat: Beat): number => intervalOf(beat.check, recordOf(beat).condition);
+  const planAtStart = (beat: Beat, isBehindOverdue: boolean): void => {
+    const { nextRunAtMs: keptMs } = recordOf(beat);
+    const intervalMs = intervalNow(beat);
+    plan(beat, planFirst({ keptMs, nowMs: time.nowMs(), intervalMs, phase: beat.phase, isBehindOverdue }));
+  };
+  /** Plans a run in place of the planned one; the beats in between are left out. */
+  const replan = (beat: Beat, atMs: number): void => {
+    beat.missed += Math.max(0, Math.floor((atMs - beat.plannedMs) / intervalNow(beat)));
+    plan(beat, atMs);
+  };
+  /** Plans what is overdue soon after a time; what is planned for later stays. */
+  const planOverdue = (beat: Beat, nowMs: number): void => {
+    const { plannedMs: keptMs, phase } = beat;
+    replan(beat, planFirst({ keptMs, nowMs, intervalMs: intervalNow(beat), phase }));
+  };
+  /** Plans a run in place of one that was discarded. */
+  const planAgain = (beat: Beat, afterMs: number): void => {
+    const nowMs = time.nowMs();
+    // Where the clock was set back, what has begun was planned for later than now.
+    beat.plannedMs = Math.min(beat.plannedMs, nowMs);
+    planOverdue(beat, nowMs + afterMs);
   };
 
   /** Notices that the wall clock and the monotonic one parted: a suspend, or a clock that was set. */
   const noticeJump = (): void => {
-    const jumpMs = clock.wallMs() - clock.monotonicMs() - offsetMs;
-    offsetMs += jumpMs;
-    if (Math.abs(jumpMs) <= JUMP_MS) return;
+    const jumpMs = time.catchUp();
+    if (jumpMs === 0) return;
+    const isJump = Math.abs(jumpMs) > JUMP_MS;
     let discarded = 0;
     for (const beat of beats.values()) {
-      if (beat.running !== null) {
+      if (isJump && beat.running !== null) {
         discarded++;
-        discard(beat, "the machine slept");
-      } else if (jumpMs > 0) planAtStart(beat, scheduleMs());
-      else plan(beat, beat.plannedMs + jumpMs);
+        discard(beat, { againAfterMs: AFTER_SLEEP_MS, reason: "the machine slept" });
+      } else if (isJump && jumpMs > 0) planOverdue(beat, time.nowMs() + AFTER_SLEEP_MS);
+      // The timer stands: the run comes after as long a time as without the step, and the next one is on the grid.
+      else beat.plannedMs += jumpMs;
     }
     // A clock that was set back is no sleep, but the results of then are as doubtful.
-    onEvent({ event: "slept", forMs: jumpMs, discarded });
+    if (isJump) onEvent({ event: "slept", forMs: jumpMs, discarded });
   };
-  /** Ends a run whose result says more about this machine than about the target, and runs the check again soon. */
-  const discard = (beat: Beat, reason: string): void => {
-    beat.isStale = true;
+  const noticeStandstill = (): void => {
+    const stalledMs = standstill.takeMs();
+    if (stalledMs === 0) return;
+    for (const beat of beats.values()) if (beat.hasStarted) beat.stalledMs += stalledMs;
+  };
+  // Whenever a timer fires, the clocks are compared.
+  const wakeNowAndThen = (): void => void after(WAKE_EVERY_MS, wakeNowAndThen);
+  /** Ends a run whose result is not to count, and runs the check again soon. */
+  const discard = (
+    beat: Beat,
+    { againAfterMs, reason }: { readonly againAfterMs: number; readonly reason: string },
+  ): void => {
+    beat.againAfterMs = againAfterMs;
     beat.running?.abort(new Error(`Cannot use the result of "${beat.check.name}": ${reason}`));
   };
 
   const begin = (beat: Beat): void => {
-    beat.timer = null;
     if (isStopping) return;
     const abort = new AbortController();
     beat.running = abort;
-    beat.isStale = false;
+    beat.hasStarted = false;
+    beat.isSpread = false;
+    beat.againAfterMs = null;
+    beat.stalledMs = 0;
     const run = observe(beat, abort).catch(onBug).finally(() => runs.delete(run));
     runs.add(run);
+    standstill.start();
   };
 
   const observe = async (beat: Beat, abort: AbortController): Promise<void> => {
@@ -160,8 +247,9 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
     const { folder, redact } = watched;
     let lateMs = 0;
     const start = (): Promise<Result> => {
-      lateMs = scheduleMs() - beat.plannedMs;
-      noteLateness(check, lateMs);
+      beat.hasStarted = true;
+      lateMs = time.nowMs() - beat.plannedMs;
+      noteLateness(check.name, lateMs);
       return runCheck(check, { system, folder, redact, signal: abort.signal });
     };
     let result: Result | null = null;
@@ -171,108 +259,109 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
       if (!abort.signal.aborted) throw error;
     }
     noticeJump();
+    noticeStandstill();
     beat.running = null;
-    if (beats.get(check.name) !== beat) return;
-    const stalled = result !== null && result.durationMs > check.timeoutMs + STALL_MS;
-    if (stalled) onEvent({ event: "slept", forMs: result?.durationMs ?? 0, discarded: 1 });
-    if (result === null || beat.isStale || stalled) {
-      if (!isStopping) plan(beat, scheduleMs() + AFTER_SLEEP_MS * (0.5 + beat.phase / 2));
-      return;
+    if (result === null && isStopping && beat.hasStarted) unfinished.push(check.name);
+    beat.hasStarted = false;
+    if (beat.isGone) {
+      beats.delete(check.name);
+    } else if (result === null || beat.againAfterMs !== null) {
+      planAgain(beat, beat.againAfterMs ?? 0);
+    } else if (beat.stalledMs > 0 && result.condition !== "ok" && !beat.isRepeated) {
+      beat.isRepeated = true;
+      onEvent({ event: "stalled", forMs: beat.stalledMs, name: check.name });
+      planAgain(beat, AFTER_STALL_MS);
+    } else {
+      beat.isRepeated = false;
+      // A reload may have changed what follows from an observation, such as the threshold.
+      settle(beat, { ...result, check: beat.check }, lateMs);
     }
-    settle(beat, result, lateMs);
   };
 
   const settle = (beat: Beat, result: Result, lateMs: number): void => {
-    const nowMs = scheduleMs();
+    const { check, plannedMs } = beat;
+    const nowMs = time.nowMs();
     const entry = ledger.enter(result, {
       nowMs,
       held: options.notifies ? null : "no_notify",
-      plan: (record) => {
-        const { regularIntervalMs, attentiveIntervalMs } = beat.check.schedule;
-        const isWatched = isAttentive(record.condition) && attentiveIntervalMs !== regularIntervalMs;
-        const next = planNext({
-          plannedMs: beat.plannedMs,
-          nowMs,
-          regularIntervalMs,
-          attentiveIntervalMs: isWatched ? attentiveIntervalMs : null,
-          phase: beat.phase,
-        });
-        return { ...next, intervalMs: isWatched ? attentiveIntervalMs : regularIntervalMs };
+      plan: ({ condition: state }) => {
+        const next = nextRunAfter(check, { state, plannedMs, nowMs });
+        return { ...next, missed: next.missed + beat.missed };
       },
     });
+    beat.missed = 0;
     plan(beat, entry.record.nextRunAtMs ?? nowMs);
     onEvent({ event: "result", result, entry, lateMs });
-    if (ledger.isUrgent || ledger.waiting >= FLUSH_COUNT) flush();
-    else flushTimer ??= setTimer(nowMs + FLUSH_MS, { task: "flush" });
+    const kept = keeping.entered();
     const { report } = entry;
-    if (report !== null) {
-      void ledger.flush().then(() => onEvent({ event: "report", report, check: beat.check }), onBug);
+    if (report === null) kept.catch(onBug);
+    else {
+      telling = Promise.all([telling, kept]).then(() => onEvent({ event: "report", report, check })).catch(
+        onBug,
+      );
     }
   };
 
-  const flush = (): void => {
-    flushTimer = null;
-    ledger.flush().then(() => {
-      // What the store could not take waits for the next try.
-      if (ledger.waiting > 0 && !isStopping) {
-        flushTimer ??= setTimer(scheduleMs() + FLUSH_MS, { task: "flush" });
-      }
-    }).catch(onBug);
+  const leave = (beat: Beat): void => {
+    const { name } = beat.check;
+    if (beat.timer !== null) driver.cancel(beat.timer);
+    beat.timer = null;
+    if (beat.running === null) beats.delete(name);
+    // It stays until its run has ended, so that a check that comes back does not run beside it.
+    beat.isGone = true;
+    beat.running?.abort(new Error(`Cannot go on with "${name}": it left the document`));
   };
-  const tidy = (): void => {
-    ledger.tidy(watched.checks, scheduleMs()).catch(onBug);
-    if (!isStopping) setTimer(scheduleMs() + TIDY_EVERY_MS, { task: "tidy" });
+  const change = (beat: Beat, check: Check): void => {
+    const before = beat.check;
+    beat.check = check;
+    if (beat.running === null) {
+      if (!isSame(before.schedule, check.schedule)) planAtStart(beat, false);
+    } else if (beat.isGone || !isSame(observedBy(before), observedBy(check))) {
+      beat.isGone = false;
+      discard(beat, { againAfterMs: AFTER_RELOAD_MS, reason: "the document was changed" });
+    }
   };
-
-  const noteLateness = (check: Check, lateMs: number): void => {
-    if (lateMs < LATE_MS) return;
-    late.count++;
-    if (lateMs > late.worstMs) Object.assign(late, { worstMs: lateMs, name: check.name });
-    const nowMs = clock.monotonicMs();
-    if (nowMs - late.toldMs < LATE_TOLD_EVERY_MS) return;
-    onEvent({ event: "late", count: late.count, worstMs: late.worstMs, name: late.name });
-    Object.assign(late, { count: 0, worstMs: 0, name: "", toldMs: nowMs });
-  };
-
   const adopt = (next: Watched): void => {
     watched = next;
     const names = new Set(next.checks.map((check) => check.name));
-    for (const [name, beat] of beats) {
-      if (names.has(name)) continue;
-      if (beat.timer !== null) driver.cancel(beat.timer);
-      beat.running?.abort(new Error(`Cannot go on with "${name}": it left the document`));
-      beats.delete(name);
-    }
-    const nowMs = scheduleMs();
+    for (const [name, beat] of beats) if (!names.has(name)) leave(beat);
+    const added: Beat[] = [];
     for (const check of next.checks) {
       const beat = beats.get(check.name);
-      if (beat === undefined) {
-        const added: Beat = {
-          check,
-          phase: phaseOf(check.name),
-          plannedMs: nowMs,
-          timer: null,
-          running: null,
-          isStale: false,
-        };
-        beats.set(check.name, added);
-        planAtStart(added, nowMs);
-      } else {
-        const isSameSchedule = JSON.stringify(beat.check.schedule) === JSON.stringify(check.schedule);
-        beat.check = check;
-        // A run that is under way ends as it began and is planned anew from its result.
-        if (!isSameSchedule && beat.running === null) planAtStart(beat, nowMs);
-      }
+      if (beat !== undefined) change(beat, check);
+      else added.push(createBeat(check));
     }
+    for (const beat of added) beats.set(beat.check.name, beat);
+    const nowMs = time.nowMs();
+    const isOverdue = (beat: Beat): boolean => (recordOf(beat).nextRunAtMs ?? Infinity) <= nowMs;
+    const isAnyOverdue = added.some(isOverdue);
+    for (const beat of added) planAtStart(beat, isAnyOverdue);
   };
 
+  const standstill = createStandstillWatch({ clock, after, isBusy: () => runs.size > 0 });
+  const noteLateness = createLatenessTeller({
+    after,
+    tell: (lateness) => onEvent({ event: "late", ...lateness }),
+  });
   adopt(first);
-  tidy();
+  wakeNowAndThen();
+  const keeping = startKeeping({
+    ledger,
+    checks: () => watched.documentChecks ?? watched.checks,
+    nowMs: time.nowMs,
+    after,
+    onBug,
+  });
   return {
     reload: adopt,
+    get running() {
+      return [...beats.values()].filter((beat) => beat.hasStarted).map((beat) => beat.check.name);
+    },
     stop: async (graceMs) => {
       isStopping = true;
       driver.stop();
+      // What waits for its turn is not to start any more.
+      for (const beat of beats.values()) if (!beat.hasStarted) beat.running?.abort(new Error("Stopped"));
       const all = Promise.all(runs);
       let cancelGrace = (): void => {};
       const grace = new Promise<void>((resolve) => cancelGrace = clock.after(graceMs, resolve));
@@ -281,6 +370,34 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
       for (const beat of beats.values()) beat.running?.abort(new Error("Stopped"));
       await Promise.all(runs);
       await ledger.flush();
+      await telling;
+      return unfinished;
     },
   };
+}
+
+function createBeat(check: Check): Beat {
+  return {
+    check,
+    phase: phaseOf(check.name),
+    plannedMs: 0,
+    timer: null,
+    missed: 0,
+    isSpread: false,
+    running: null,
+    hasStarted: false,
+    againAfterMs: null,
+    isGone: false,
+    stalledMs: 0,
+    isRepeated: false,
+  };
+}
+
+/** What decides an observation; the rest of a check is about what follows from it. */
+function observedBy({ kind, parameters, timeoutMs }: Check): unknown {
+  return { kind, parameters, timeoutMs };
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }

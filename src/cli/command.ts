@@ -8,6 +8,7 @@ export interface OptionSpec {
   readonly short?: string;
   /** What the help calls the option's value, such as `PATH`; an option without it is a flag. */
   readonly value?: string;
+  /** What the help says of it; lower case, no final period. */
   readonly description: string;
 }
 
@@ -21,14 +22,19 @@ export interface Invocation {
 
 /** One command of the program. Its help is made from this. */
 export interface Command {
+  /** The word that calls it; unique. */
   readonly name: string;
+  /** For the list of commands; lower case, no final period. */
   readonly summary: string;
   /** Behind the command's name in the usage line. */
   readonly operands: string;
   /** How many operands there may be. */
   readonly operandsMax: number;
+  /** Whole sentences for the top of its own help, which wraps them. */
   readonly description: string;
+  /** Its own; {@linkcode COMMON_OPTIONS} are added to them. */
   readonly options: readonly OptionSpec[];
+  /** Whole command lines for its help, each with what it does. */
   readonly examples: readonly (readonly [line: string, meaning: string])[];
   /** Does the work; the answer is the exit code. */
   run(invocation: Invocation, system: System): Promise<number>;
@@ -36,9 +42,12 @@ export interface Command {
 
 /** Thrown when what the user typed makes no sense. */
 export class UsageError extends Error {
+  /** The name of the class. */
   override readonly name = "UsageError";
+  /** What to do instead; `null` where the message says all. */
   readonly hint: string | null;
 
+  /** Neither text ends with a period; the command line puts its own words before them. */
   constructor(message: string, hint?: string) {
     super(message);
     this.hint = hint ?? null;

@@ -1,12 +1,14 @@
-import stringWidth from "string-width";
 import type { PlacedProblem } from "../config/problem.ts";
 import type { Source } from "../config/source.ts";
 import { createColours } from "./colour.ts";
 import { printable } from "./printable.ts";
+import { textWidth } from "./text_width.ts";
 
 /** How diagnostics are shown. */
 export interface DiagnosticOptions {
+  /** Whether escape sequences may be used. */
   readonly colour: boolean;
+  /** A warning is called one; an error goes without a word for it. */
   readonly severity: "error" | "warning";
 }
 
@@ -58,5 +60,5 @@ function excerpt(
   const left = (before.length < behind.trimStart().length ? "…" : "") +
     printable(before.replaceAll("\t", " "));
   const right = printable(after.replaceAll("\t", " ")) + (after.length < ahead.length ? "…" : "");
-  return { line: left + right, caretColumn: stringWidth(left) };
+  return { line: left + right, caretColumn: textWidth(left) };
 }

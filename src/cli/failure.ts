@@ -7,7 +7,9 @@ import { stateExitCode } from "./state.ts";
 
 /** What is said of an error, and how the program ends because of it. */
 export interface Failure {
+  /** Whole lines for stderr, each with its line feed. */
   readonly text: string;
+  /** One of {@linkcode EXIT}. */
   readonly exitCode: number;
 }
 
@@ -33,6 +35,7 @@ export function describeFailure(error: unknown, options: { readonly colour: bool
 
 /** Thrown when what a command made cannot be written. */
 export class OutputError extends Error {
+  /** The name of the class. */
   override readonly name = "OutputError";
 }
 

@@ -1,4 +1,5 @@
 import type { Clock, TextSink } from "../domain/system.ts";
+import { jsonText } from "./formats/json_text.ts";
 import { printable } from "./printable.ts";
 
 /** How much is logged, the quietest first. */
@@ -15,13 +16,20 @@ export type LogFormat = typeof LOG_FORMATS[number];
 export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
 
 /** Writes what the program has to say about itself, a line each. */
-export type Log = Readonly<Record<LogLevel, (message: string, fields?: LogFields) => void>>;
+export interface Log extends Readonly<Record<LogLevel, (message: string, fields?: LogFields) => void>> {
+  /** Writes a line of the console channel, whatever the level: as it is, or as the `message` of level `report`. */
+  report(line: string): void;
+}
 
 /** Where and how a log is written. */
 export interface LogOptions {
+  /** Gets each line at once, whole. */
   readonly sink: TextSink;
+  /** Stamps the lines. */
   readonly clock: Pick<Clock, "wallMs">;
+  /** What is further down {@linkcode LOG_LEVELS} is left out. */
   readonly level: LogLevel;
+  /** `text` for people, `json` for programs. */
   readonly format: LogFormat;
 }
 
@@ -33,11 +41,26 @@ export function createLog(options: LogOptions): Log {
     const time = new Date(clock.wallMs()).toISOString();
     sink.write(
       format === "json"
-        ? `${JSON.stringify({ time, level: lineLevel, message, ...fields })}\n`
+        ? jsonLine({ time, level: lineLevel, message, ...fields })
         : `${time} ${lineLevel}: ${printable(message)}${textFields(fields)}\n`,
     );
   };
-  return { error: writer("error"), warning: writer("warning"), info: writer("info"), debug: writer("debug") };
+  return {
+    error: writer("error"),
+    warning: writer("warning"),
+    info: writer("info"),
+    debug: writer("debug"),
+    report: (line) => {
+      const time = new Date(clock.wallMs()).toISOString();
+      sink.write(
+        format === "json" ? jsonLine({ time, level: "report", message: line }) : `${printable(line)}\n`,
+      );
+    },
+  };
+}
+
+function jsonLine(members: LogFields): string {
+  return `${jsonText(members, { indent: 0 })}\n`;
 }
 
 function textFields(fields: LogFields): string {

@@ -4,6 +4,7 @@ import { printable } from "./printable.ts";
 
 /** A line on stderr that shows how far a run is. */
 export interface Progress {
+  /** Takes a check off those that are waited for. */
   finished(check: Check): void;
   /** Takes the line away. */
   end(): void;

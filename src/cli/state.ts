@@ -1,3 +1,4 @@
+import { isAbsolute } from "node:path";
 import { absolutePath } from "../config/source.ts";
 import type { LoadedDocument } from "../config/load.ts";
 import { type Store, StoreError } from "../domain/store.ts";
@@ -21,10 +22,13 @@ export interface StatePlace {
   readonly path: string | null;
   /** Whether the user or the document named it. One that was not named may turn out unusable. */
   readonly named: boolean;
+  /** Why there is no place, where one was to be expected. */
+  readonly obstacle?: string;
 }
 
 /** Thrown when another monitor holds the state. */
 export class StateHeldError extends Error {
+  /** The name of the class. */
   override readonly name = "StateHeldError";
 }
 
@@ -40,19 +44,24 @@ export async function locateState(
   if (named !== undefined) return { path: absolutePath(named, system.workingFolder), named: true };
   if (document.statePath !== null) return { path: document.statePath, named: true };
   const { path } = document.source;
+  if (path === null) return { path: null, named: false };
   const folder = stateFolder(system);
-  if (path === null || folder === null) return { path: null, named: false };
+  if (folder === null) return { path: null, named: false, obstacle: NO_FOLDER };
   return { path: `${folder}/${await stateFileName(await system.files.realPath(path))}`, named: false };
 }
 
+const NO_FOLDER = "none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is set to an absolute path";
+
 function stateFolder(system: System): string | null {
+  // A relative one is to be ignored (XDG Base Directory Specification 0.8): it would mean many places.
+  const absolute = (path = ""): string | null => isAbsolute(path) ? path : null;
   // systemd lists several folders with colons; the first one is ours.
-  const service = system.environment("STATE_DIRECTORY")?.split(":")[0];
-  if (service) return service;
-  const user = system.environment("XDG_STATE_HOME");
-  if (user) return `${user}/monitor`;
-  const home = system.environment("HOME");
-  return home ? `${home}/.local/state/monitor` : null;
+  const service = absolute(system.environment("STATE_DIRECTORY")?.split(":")[0]);
+  if (service !== null) return service;
+  const user = absolute(system.environment("XDG_STATE_HOME"));
+  if (user !== null) return `${user}/monitor`;
+  const home = absolute(system.environment("HOME"));
+  return home === null ? null : `${home}/.local/state/monitor`;
 }
 
 /** A name that people recognise, and that no other document has. */
@@ -66,22 +75,27 @@ async function stateFileName(documentPath: string): Promise<string> {
 
 /** A state that this process owns. */
 export interface OwnedState {
+  /** The store as it was opened first; after `reopen` the one that was answered then is in use. */
   readonly store: Store;
   /** Absolute path; `null` when nothing is kept beyond this process. */
   readonly path: string | null;
   /** Opens a fresh file in the place of one that turned out damaged. */
   reopen(error: StoreError): Promise<Store>;
+  /** Closes the store in use and gives the lock back. */
   close(): Promise<void>;
 }
 
 /** How a state is taken into ownership. */
 export interface OwnOptions {
+  /** For its files, lock, clock and user. */
   readonly system: System;
   /** Whether an unusable place is an error even when nobody named it. */
   readonly required: boolean;
   /** Told of what is wrong but not the end. */
   warn(message: string): void;
 }
+
+const COUNTS_ARE_LOST = "counts are lost when this ends (name another place with --state)";
 
 /**
  * Takes the lock of a state and opens it.
@@ -93,20 +107,17 @@ export async function ownState(place: StatePlace, options: OwnOptions): Promise<
   const { warn } = options;
   if (place.path === null) {
     if (options.required && !place.named) {
-      throw new StoreError(
-        "Cannot keep the state: there is no HOME and no document path to name it after",
-        "other",
-      );
+      const reason = place.obstacle ?? "the document comes from stdin, so there is no name for it";
+      throw new StoreError(`Cannot keep the state: ${reason}; name a file with --state PATH`, "other");
     }
+    if (place.obstacle !== undefined) warn(`Cannot keep the state: ${place.obstacle}; ${COUNTS_ARE_LOST}`);
     return memoryState();
   }
   try {
     return await openOwned(place.path, options);
   } catch (error) {
-    const isUsable = error instanceof StoreError && !place.named && !options.required &&
-      error.failure !== "other";
-    if (!isUsable) throw error;
-    warn(`${error.message}; counts are lost when this ends (name another place with --state)`);
+    if (!(error instanceof StoreError) || place.named || options.required) throw error;
+    warn(`${error.message}; ${COUNTS_ARE_LOST}`);
     return memoryState();
   }
 }
@@ -142,7 +153,9 @@ async function openOwned(path: string, { system, warn }: OwnOptions): Promise<Ow
       path,
       reopen: async (error) => {
         await store.close();
-        return store = await open(error.message);
+        // Where an earlier try came only so far as to set the damaged file aside, there is nothing to set aside.
+        const sizeBytes = (await system.state.files.look(path).catch(() => null))?.sizeBytes ?? 0;
+        return store = await open(sizeBytes > 0 ? error.message : undefined);
       },
       close: async () => {
         await store.close();

@@ -11,6 +11,7 @@ export interface ExplainedSetting {
   readonly path: string;
   /** JSON as it is written, with placeholders unresolved and literal passwords hidden. */
   readonly value: string;
+  /** Where the value comes from; what a given object leaves out is `built-in`. */
   readonly origin: Origin;
 }
 

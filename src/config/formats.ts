@@ -5,8 +5,11 @@ import type { JsonValue } from "./syntax.ts";
 
 /** A value whose schema names a format. */
 export interface FormattedValue {
+  /** Its place in the document. */
   readonly path: DocumentPath;
+  /** The schema's word for what the value is, such as `interval`. */
   readonly format: string;
+  /** With its placeholders replaced, so it may hold a secret and is not to be shown. */
   readonly value: string | number;
   /** As it stands in the document, with its placeholders; messages show this. */
   readonly written: string | number;
@@ -14,8 +17,11 @@ export interface FormattedValue {
 
 /** A document with its placeholders replaced, and as it is written. */
 export interface FormattedDocument {
+  /** With its placeholders replaced; a text whose placeholders have no value stays as written. */
   readonly value: JsonValue;
+  /** The same document with its placeholders; it holds no resolved secret. */
   readonly written: JsonValue;
+  /** Of the schema that names the formats. */
   readonly reader: SchemaReader;
 }
 
@@ -89,8 +95,8 @@ function checkInterval({ value, written }: FormattedValue): Pick<Problem, "messa
   const interval = parseInterval(value);
   if ("ms" in interval) return null;
   // What exactly is wrong would quote from a secret.
-  const problem = value === written ? interval.problem : "holds no interval";
-  return { message: `${quote(written)} ${problem}, expected ${INTERVAL_FORMS}` };
+  const problem = value === written ? interval.problem : `holds no interval, expected ${INTERVAL_FORMS}`;
+  return { message: `${quote(written)} ${problem}` };
 }
 
 function checkUrl({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {

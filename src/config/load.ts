@@ -20,7 +20,7 @@ export type Shape = "monitor" | "a" | "b";
 
 /** How a document is loaded. */
 export interface LoadOptions {
-  /** @default "monitor" */
+  /** What the document is held to; it means the same whichever it is. @default "monitor" */
   readonly shape?: Shape;
   /**
    * Whether placeholders stay as they are and programs are not looked up: for looking at a document on a machine
@@ -31,14 +31,17 @@ export interface LoadOptions {
 
 /** A valid document. */
 export interface LoadedDocument {
+  /** The text that was read, and where it came from. */
   readonly source: Source;
-  /** In the document's order, inactive ones included. */
+  /** In the document's order, inactive ones included; without those whose kind is in an unresolved placeholder. */
   readonly checks: readonly Check[];
   /** Absolute path of the file that keeps the state, where the document names one. */
   readonly statePath: string | null;
+  /** What is valid and yet doubtful, in no order. */
   readonly warnings: readonly Problem[];
   /** The document's value as it is written: no placeholder is resolved. */
   readonly written: JsonObject;
+  /** Of the default schema, whatever shape the document was held to. */
   readonly reader: SchemaReader;
   /** Values that must never be shown. */
   readonly secrets: readonly string[];
@@ -98,18 +101,28 @@ export async function loadDocument(
   ]);
   if (problems.length > 0 || !isObject(value) || !isObject(written)) return fail(problems);
 
-  const checks = inDocumentOrder(resolveChecks(value, { reader, folder, programs: found.programs }), place);
+  const resolved = resolveChecks(value, { reader, folder, programs: found.programs });
+  const kindPath = ({ name }: Check): DocumentPath => ["checks", name, "kind"];
+  const checks = inDocumentOrder(resolved.filter((check) => !isUnresolved(kindPath(check))), place);
+  const unknownKinds = resolved.filter((check) => isUnresolved(kindPath(check)));
   return {
     source,
     checks,
     statePath: typeof value["state"] === "string" ? absolutePath(value["state"], folder) : null,
-    warnings: [...warnOfFile(source), ...findWarnings(written, checks), ...exposures],
+    warnings: [
+      ...warnOfFile(source),
+      ...findWarnings(written, resolved),
+      ...exposures,
+      ...unknownKinds.map((check) => ({ path: kindPath(check), message: UNKNOWN_KIND })),
+    ],
     written,
     reader,
     secrets: secretValues(value, substitutions, reader),
     place,
   };
 }
+
+const UNKNOWN_KIND = "is not known without its secrets, so the check's parameters are not looked at";
 
 function countMistakes(count: number): string {
   return count === 1 ? "it has a mistake" : `it has ${count} mistakes`;

@@ -5,6 +5,7 @@ import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 
 /** A string of the document that holds a placeholder. */
 export interface Substitution {
+  /** Where the string stands in the document. */
   readonly path: DocumentPath;
   /** As the program uses it; `null` when a placeholder in it has no value, or none was looked for. */
   readonly resolved: string | null;
@@ -14,8 +15,11 @@ export interface Substitution {
 
 /** What {@linkcode substitute} needs of the machine. */
 export interface PlaceholderOptions {
+  /** Reads a variable; `undefined` when it is not set. */
   readonly environment: System["environment"];
+  /** Asked first: a variable that may not be read is no mistake of the document. */
   readonly mayReadEnvironment: System["mayReadEnvironment"];
+  /** Where the files of `${file:…}` are read. */
   readonly files: Files;
   /** Relative `${file:…}` paths start here. */
   readonly folder: string;
@@ -27,7 +31,9 @@ export interface PlaceholderOptions {
 export interface Substituted {
   /** A copy as far as it differs; the rest is shared with the document. Unresolved strings stay as written. */
   readonly value: JsonValue;
+  /** Every string that held something to replace, in the document's order. */
   readonly substitutions: readonly Substitution[];
+  /** The placeholders that have no value, and why. */
   readonly problems: readonly Problem[];
 }
 

@@ -5,6 +5,7 @@ export type DocumentPath = readonly (string | number)[];
 
 /** A mistake in a document, or what deserves a warning, at its place. */
 export interface Problem {
+  /** The value it is about; empty for the document as a whole. */
   readonly path: DocumentPath;
   /** What is wrong and what is accepted; no final period. */
   readonly message: string;
@@ -18,8 +19,11 @@ export interface Problem {
 
 /** A problem with its place in the text. */
 export interface PlacedProblem {
+  /** As {@linkcode describePath} writes it. */
   readonly path: string;
+  /** What is wrong and what is accepted; no final period. */
   readonly message: string;
+  /** What to do next; `null` where the message tells. */
   readonly hint: string | null;
   /** From 1. */
   readonly line: number;
@@ -31,13 +35,16 @@ export interface PlacedProblem {
 
 /** Thrown when a document cannot be used; carries every mistake that was found, in the text's order. */
 export class ConfigError extends Error {
+  /** The name of the class. */
   override readonly name = "ConfigError";
   /** Empty when the document could not even be read; then the message says why. */
   readonly problems: readonly PlacedProblem[];
   /** The text the problems are in; `null` when it could not be read. */
   readonly source: Source | null;
+  /** What to do next; `null` where the message, or each problem, tells. */
   readonly hint: string | null;
 
+  /** The message names the action and the document and says what is wrong with it; no final period. */
   constructor(
     message: string,
     options: {
@@ -72,6 +79,8 @@ export function joinProblems(stages: readonly (readonly Problem[])[]): readonly 
   return joined;
 }
 
+/** What is longer is cut in messages. */
+const QUOTED_LENGTH_MAX = 80;
 const PLAIN_NAME = /^[A-Za-z_$][\w$-]*$/;
 
 /** A path as people write it: `checks.web.parameters`, `checks["my site"].notifications[0]`; empty at the top. */
@@ -79,13 +88,11 @@ export function describePath(path: DocumentPath): string {
   let text = "";
   for (const segment of path) {
     if (typeof segment === "number") text += `[${segment}]`;
-    else if (!PLAIN_NAME.test(segment)) text += `[${quote(segment)}]`;
+    else if (segment.length > QUOTED_LENGTH_MAX || !PLAIN_NAME.test(segment)) text += `[${quote(segment)}]`;
     else text += text === "" ? segment : `.${segment}`;
   }
   return text;
 }
-
-const QUOTED_LENGTH_MAX = 80;
 
 /** A value of the document as it is shown in a message: JSON, on one line, shortened. */
 export function quote(value: unknown): string {

@@ -6,10 +6,12 @@ import { type Problem, quote } from "./problem.ts";
 export interface FoundPrograms {
   /** Absolute paths by the name that the document uses. */
   readonly programs: ReadonlyMap<string, string>;
+  /** One for each place in the document that names a program which is not there. */
   readonly problems: readonly Problem[];
 }
 
-type ProgramSystem = Pick<System, "files" | "environment" | "mayReadEnvironment" | "platform">;
+/** What {@linkcode findPrograms} needs of the machine. */
+export type ProgramSystem = Pick<System, "files" | "environment" | "mayReadEnvironment" | "platform">;
 
 /**
  * Looks up in `PATH` every program that the document names without a slash, each name once.

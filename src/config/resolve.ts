@@ -6,6 +6,7 @@ import type { JsonObject, JsonValue } from "./syntax.ts";
 
 /** What {@linkcode resolveChecks} needs besides the document. */
 export interface ResolveOptions {
+  /** Of the default schema: it alone tells what a document means. */
   readonly reader: SchemaReader;
   /** The document's folder, absolute. */
   readonly folder: string;

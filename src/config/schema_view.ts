@@ -5,30 +5,51 @@ import type { JsonObject, JsonValue } from "./syntax.ts";
 export interface Schema {
   /** At the top only; for editors. */
   readonly $schema?: string;
+  /** Where the rest of it stands: `#/$defs/` and a name, no other form. What is said here goes first. */
   readonly $ref?: string;
+  /** At the top only: the schemas that `$ref` names. */
   readonly $defs?: Readonly<Record<string, Schema>>;
+  /** At the top only; for editors. */
   readonly title?: string;
+  /** The meaning of a value, for people; in `propertyNames`, what messages say that a name must be. */
   readonly description?: string;
+  /** The accepted types of JSON; absent: any. */
   readonly type?: string | readonly string[];
+  /** What a text or a number stands for, such as `path`. Held to in `formats.ts`, not by the validators. */
   readonly format?: string;
+  /** The built-in value of a member that is not given. */
   readonly default?: JsonValue;
   /** For editors. */
   readonly examples?: readonly JsonValue[];
+  /** The accepted values. */
   readonly enum?: readonly JsonValue[];
+  /** In an `if` only: the kind that the branch is for. */
   readonly const?: JsonValue;
+  /** The least number; texts are free of it. */
   readonly minimum?: number;
+  /** The greatest number; texts are free of it. */
   readonly maximum?: number;
+  /** The members that have fixed names. */
   readonly properties?: Readonly<Record<string, Schema>>;
+  /** Names of the members that must be given. */
   readonly required?: readonly string[];
+  /** What members with free names are held to; `false`: there are none. */
   readonly additionalProperties?: boolean | Schema;
+  /** What free names are held to: a `pattern`, with a `description` of it. */
   readonly propertyNames?: Schema;
+  /** In `propertyNames` only: a regular expression. */
   readonly pattern?: string;
+  /** 1 wherever it is used: the text is not empty. */
   readonly minLength?: number;
+  /** 1 wherever it is used: the list is not empty. */
   readonly minItems?: number;
+  /** What each element of a list is held to. */
   readonly items?: Schema;
   /** Only entries that give one kind its parameters: `{ "if": { "properties": { "kind": { "const": … } } }, "then": … }`. */
   readonly allOf?: readonly Schema[];
+  /** In an entry of `allOf` only: which kind it is for. */
   readonly if?: Schema;
+  /** In an entry of `allOf` only: what holds for that kind besides the rest. */
   readonly then?: Schema;
   /** Our own keyword: a sentence for a name or value that is refused for a reason worth telling. */
   readonly "x-notes"?: Readonly<Record<string, string>>;
@@ -36,17 +57,27 @@ export interface Schema {
 
 /** What a schema says of one place, after `$ref` and the branch of the value's kind. */
 export interface SchemaView {
+  /** The meaning of the place, for people. */
   readonly description: string | undefined;
+  /** The accepted types of JSON; empty: any. */
   readonly types: readonly string[];
+  /** What the value stands for, such as `interval`. */
   readonly format: string | undefined;
+  /** The built-in value; `undefined` where the place may stay empty or must be filled. */
   readonly default: JsonValue | undefined;
+  /** The accepted values; `undefined` where they are not listed. */
   readonly enum: readonly JsonValue[] | undefined;
+  /** The least number; `undefined` where there is no bound. */
   readonly minimum: number | undefined;
+  /** The greatest number; `undefined` where there is no bound. */
   readonly maximum: number | undefined;
+  /** Names of the members that must be given; empty where none must. */
   readonly required: readonly string[];
+  /** The schemas of members with fixed names, those of the value's kind included; may be empty. */
   readonly members: ReadonlyMap<string, Schema>;
   /** The schema of members with free names; `undefined` where there are none. */
   readonly otherMembers: Schema | undefined;
+  /** The schema of each element; `undefined` where no list is meant. */
   readonly items: Schema | undefined;
   /** What the free names must be, in words; `undefined` where any will do. */
   readonly names: string | undefined;
@@ -56,7 +87,9 @@ export interface SchemaView {
 
 /** Reads a schema along a value. */
 export interface SchemaReader {
+  /** The schema of the whole document. */
   readonly root: Schema;
+  /** What a schema says of a value; of the value itself only its `kind` matters. */
   view(schema: Schema, value: JsonValue | undefined): SchemaView;
   /** What the schema says of a place in a document; `undefined` where it says nothing. */
   at(document: JsonValue, path: DocumentPath): SchemaView | undefined;

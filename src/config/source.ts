@@ -10,6 +10,7 @@ export interface Source {
   readonly path: string | null;
   /** The folder that relative paths start from, absolute. */
   readonly folder: string;
+  /** Decoded from UTF-8, without a byte order mark. */
   readonly text: string;
   /** Permission bits of the file; `null` where there are none. */
   readonly mode: number | null;

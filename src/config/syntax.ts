@@ -1,3 +1,4 @@
+import { describeToken, explainString, hintForName, hintForValue } from "./broken_syntax.ts";
 import { describePath, type Problem, quote } from "./problem.ts";
 import { createTokenReader, FAULT, TOKEN, type TokenReader } from "./tokens.ts";
 
@@ -6,6 +7,7 @@ export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObj
 
 /** A JSON object without inherited members; made by {@linkcode createObject}. */
 export interface JsonObject {
+  /** A member by its name, which may be any text: nothing is inherited. */
   [name: string]: JsonValue;
 }
 
@@ -79,11 +81,11 @@ class Parser {
       if (this.#token !== TOKEN.end) {
         this.#fail(`${this.#describe()} stands after the end of the document, where nothing was expected`);
       }
-      if (this.#missingCommas.length > 0) return { value: undefined, problems: this.#missingCommas };
-      return { value, problems: this.#duplicates };
+      const problems = [...this.#missingCommas, ...this.#duplicates];
+      return { value: this.#missingCommas.length > 0 ? undefined : value, problems };
     } catch (error) {
       if (!(error instanceof BrokenSyntax)) throw error;
-      return { value: undefined, problems: [...this.#missingCommas, error.problem] };
+      return { value: undefined, problems: [...this.#missingCommas, ...this.#duplicates, error.problem] };
     }
   }
 
@@ -294,66 +296,4 @@ function startsScalar(token: number): boolean {
 
 function startsValue(token: number): boolean {
   return startsScalar(token) || token === TOKEN.openBrace || token === TOKEN.openBracket;
-}
-
-/** A piece of the text as messages show it; what cannot be seen by its code point. */
-function describeToken(token: string): string {
-  const first = token.codePointAt(0) ?? 0;
-  if (/^[\p{C}\p{Z}]/u.test(token)) {
-    return `the character U+${first.toString(16).toUpperCase().padStart(4, "0")}`;
-  }
-  const short = token.length > 40 ? `${token.slice(0, 40).toWellFormed()}…` : token;
-  return /^["']/.test(short) ? short : `"${short}"`;
-}
-
-function hintForValue(word: string): string | null {
-  if (/^(True|False|None|TRUE|FALSE|NULL|yes|no|on|off)$/.test(word)) {
-    return "JSON writes true, false and null";
-  }
-  if (/^\d.*[a-z]/i.test(word)) return `a text needs double quotes: "${word}"`;
-  return hintForQuotes(word);
-}
-
-function hintForName(word: string): string | null {
-  return /^[\w$-]+$/.test(word) ? `write "${word}"` : hintForQuotes(word);
-}
-
-function hintForQuotes(word: string): string | null {
-  if (/^['`‘’“”„«»]/u.test(word)) return 'JSON knows only the straight double quote: "';
-  if (/^#/.test(word)) return "a comment begins with //";
-  return /^[\p{Cf}\p{Z}]/u.test(word) ? "put an ordinary space in its place, or nothing" : null;
-}
-
-interface StringFault {
-  /** From the start of the token. */
-  readonly index: number;
-  readonly message: string;
-  readonly hint: string | null;
-}
-
-/** What is wrong in a string that ends but is not right. */
-function explainString(raw: string): StringFault {
-  const pieces = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(\\u[^"\\]{0,4}|\\.|\p{Cc})/gu;
-  for (const { 1: fault, index } of raw.matchAll(pieces)) {
-    if (fault === undefined) continue;
-    if (fault.startsWith("\\u")) {
-      return {
-        index,
-        message: `${fault} is not an escape, expected \\u and four hexadecimal digits`,
-        hint: null,
-      };
-    }
-    if (fault.startsWith("\\")) {
-      return {
-        index,
-        message: `${fault} is not an escape, expected one of \\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX`,
-        hint: "write \\\\ for a backslash",
-      };
-    }
-    if (fault > "\u001f") continue;
-    const escape = fault === "\t" ? "\\t" : JSON.stringify(fault).slice(1, -1);
-    const name = fault === "\t" ? "a tab" : describeToken(fault);
-    return { index, message: `${name} stands in a string, expected the escape ${escape}`, hint: null };
-  }
-  return { index: 0, message: `${describeToken(raw)} is not a JSON string`, hint: null };
 }

@@ -7,8 +7,11 @@ import type { JsonValue } from "./syntax.ts";
 
 /** An error of the generated validator, as ajv words it. */
 export interface StructureError {
+  /** The place in the document, as a JSON pointer (RFC 6901). */
   readonly instancePath: string;
+  /** The keyword of the schema that does not hold, such as `required`. */
   readonly keyword: string;
+  /** What exactly does not hold; which members there are depends on the keyword. */
   readonly params: Readonly<Record<string, unknown>>;
 }
 
@@ -19,6 +22,7 @@ export type Validator = ((value: JsonValue) => boolean) & { errors?: readonly St
 export interface StructureOptions {
   /** The value as it is written, for messages: it holds no secret. */
   readonly written: JsonValue;
+  /** Of the schema that `validate` was made from. */
   readonly reader: SchemaReader;
   /** The default schema, to tell what only the chosen shape lacks; `null` when it is the chosen one. */
   readonly wider: SchemaReader | null;
@@ -88,9 +92,9 @@ function explainUnknownMember(error: StructureError, place: Place): Problem {
   const view = viewOf(place);
   const at: Pick<Problem, "path" | "at"> = { path: [...place.path, name], at: "name" };
   const note = noteOf(view, name);
-  if (note !== undefined) return { ...at, message: `is no member: ${note}` };
+  if (note !== undefined) return { ...at, message: `is not a member: ${note}`, hint: "leave it out" };
   const known = [...view?.members.keys() ?? []];
-  const accepted = known.length === 0 ? "expected no members here" : `expected one of ${known.join(", ")}`;
+  const accepted = `expected ${describeMembers(known)}`;
   if (place.wider?.at(place.value, place.path)?.members.has(name)) {
     return {
       ...at,
@@ -104,6 +108,11 @@ function explainUnknownMember(error: StructureError, place: Place): Problem {
     message: `unknown member ${quote(name)}, ${accepted}`,
     ...(hint !== undefined && { hint }),
   };
+}
+
+function describeMembers(names: readonly string[]): string {
+  if (names.length === 0) return "no members here";
+  return names.length === 1 ? `only ${names[0]}` : `one of ${names.join(", ")}`;
 }
 
 /** Where a member belongs that is known nearby, or how it may have been meant. */
@@ -152,7 +161,7 @@ function explainEmptyText(_error: StructureError, { path, written }: Place): Pro
 const TYPE_NAMES: Readonly<Record<string, string>> = {
   object: "an object",
   array: "a list",
-  string: "a text",
+  string: "a string",
   integer: "a whole number",
   number: "a number",
   boolean: "true or false",
@@ -184,7 +193,8 @@ function hintForType(
   place: Place,
 ): string | undefined {
   if (holdsSecret(shown)) return "a placeholder stands only for text";
-  if (typeof shown === "string" && isWordOf(types, shown)) return `write ${shown} without quotes`;
+  const isString = typeof shown === "string";
+  if (isString && isWordOf(types, shown)) return `write ${shown} without quotes`;
   const view = viewOf(place);
   if (types.includes("array") && view?.items !== undefined) {
     const items = place.reader.view(view.items, shown).types;
@@ -193,9 +203,7 @@ function hintForType(
     }
   }
   if (!place.wider?.at(place.value, place.path)?.types.includes(typeOf(shown))) return undefined;
-  return `${
-    typeof shown === "string" ? "text" : "this"
-  } is not in ${place.shapeName}; the default schema has it`;
+  return `${isString ? "a string" : "this"} is not in ${place.shapeName} here; the default schema has it`;
 }
 
 /** Whether a text would be right without its quotes. */
@@ -212,7 +220,7 @@ function typeOf(value: JsonValue | undefined): string {
 }
 
 function describeValue(value: JsonValue | undefined): string {
-  if (typeof value === "string") return `the text ${quote(value)}`;
+  if (typeof value === "string") return `the string ${quote(value)}`;
   return quote(value);
 }
 
@@ -221,7 +229,7 @@ function explainEnumeration(_error: StructureError, place: Place): Problem {
   const shown = valueAt(written, path);
   const view = viewOf(place);
   const accepted = view?.enum ?? [];
-  const note = noteOf(view, String(shown));
+  const note = typeof shown === "string" ? noteOf(view, shown) : undefined;
   if (note !== undefined) return { path, message: `is ${quote(shown)}: ${note}` };
   const message = `is ${quote(shown)}, expected one of ${accepted.map(quote).join(", ")}`;
   if (typeof shown !== "string" || holdsSecret(shown)) return { path, message };

@@ -3,6 +3,7 @@ import type { Condition } from "./condition.ts";
 
 /** When a check runs. Intervals are in milliseconds, 1000 or more. */
 export interface Schedule {
+  /** From one planned run to the next while nothing is being watched. */
   readonly regularIntervalMs: number;
   /** Applies while something is being watched; equal to the regular one when the document gives none. */
   readonly attentiveIntervalMs: number;
@@ -18,14 +19,19 @@ export type Annoy = boolean | number;
 export interface CheckSettings {
   /** The member name in the document; unique. */
   readonly name: string;
+  /** Free text that names the check for people; absent where the document gives none. */
   readonly title?: string;
+  /** Whether it runs; an inactive check is only validated and listed. */
   readonly active: boolean;
   /** How many observations raise the settled condition; 1 or more. */
   readonly threshold: number;
   /** How many observations lower it; 1 or more. */
   readonly recoveryThreshold: number;
+  /** Whether, and how often, a problem is told again while it lasts. */
   readonly annoy: Annoy;
+  /** The check's own or that of `defaults`, whole, else the built-in one. */
   readonly schedule: Schedule;
+  /** Where its reports go, in the document's order; empty: nowhere. */
   readonly notifications: readonly Channel[];
   /** The time limit of one run. */
   readonly timeoutMs: number;
@@ -33,7 +39,9 @@ export interface CheckSettings {
 
 /** Parameters of a `test` check: what it reports. */
 export interface TestParameters {
+  /** What every run observes. */
   readonly condition: Condition;
+  /** Any text; may be empty. */
   readonly output: string;
 }
 
@@ -41,9 +49,11 @@ export interface TestParameters {
 export interface ScriptParameters {
   /** Absolute path of the program. */
   readonly path: string;
+  /** Passed one by one as they are; no shell reads them. */
   readonly arguments: readonly string[];
   /** Variables added to the chosen environment. */
   readonly environment: Readonly<Record<string, string>>;
+  /** What is observed when the program still runs at the time limit. */
   readonly conditionOnTimeout: Condition;
 }
 
@@ -51,9 +61,13 @@ export interface ScriptParameters {
 export interface FileTimestampParameters {
   /** Absolute path of the file. */
   readonly path: string;
+  /** A file older than this is `warning`. Whole seconds, 1000 or more. */
   readonly warningAgeMs: number;
+  /** A file older than this is `critical`, whatever the warning age. Whole seconds, 1000 or more. */
   readonly criticalAgeMs: number;
+  /** What is observed when there is surely no such file. */
   readonly conditionOnMissing: Condition;
+  /** What is observed when the age is negative: the file is from the future. */
   readonly conditionOnImplausible: Condition;
 }
 
@@ -61,6 +75,7 @@ export interface FileTimestampParameters {
 export interface HttpRequest {
   /** An `http:` or `https:` address. */
   readonly target: string;
+  /** Of the first request; a redirect may turn a `POST` into a `GET`. */
   readonly method: "GET" | "POST";
 }
 
@@ -70,37 +85,49 @@ export interface HttpExpectation {
   readonly statusCode: number | null;
   /** Names as the document gives them; compared case-insensitively. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Text that the first 10 MiB of the decoded body must contain; absent: the body is not read. */
   readonly bodyPart?: string;
 }
 
 /** Parameters of an `http_request` check. */
 export interface HttpRequestParameters {
+  /** What is sent first; redirects lead on from there. */
   readonly request: HttpRequest;
+  /** All of it must hold for the final answer. */
   readonly response: HttpExpectation;
+  /** Whether a violation is `warning` instead of `critical`. */
   readonly asWarning: boolean;
 }
 
 /** A `test` check. */
 export interface TestCheck extends CheckSettings {
+  /** The discriminant of {@linkcode Check}; as in the document. */
   readonly kind: "test";
+  /** What it reports. */
   readonly parameters: TestParameters;
 }
 
 /** A `script` check. */
 export interface ScriptCheck extends CheckSettings {
+  /** The discriminant of {@linkcode Check}; as in the document. */
   readonly kind: "script";
+  /** Which program runs, and with what. */
   readonly parameters: ScriptParameters;
 }
 
 /** A `file_timestamp` check. */
 export interface FileTimestampCheck extends CheckSettings {
+  /** The discriminant of {@linkcode Check}; as in the document. */
   readonly kind: "file_timestamp";
+  /** Which file is looked at, and what its age means. */
   readonly parameters: FileTimestampParameters;
 }
 
 /** An `http_request` check. */
 export interface HttpRequestCheck extends CheckSettings {
+  /** The discriminant of {@linkcode Check}; as in the document. */
   readonly kind: "http_request";
+  /** What is asked, and what is expected of the answer. */
   readonly parameters: HttpRequestParameters;
 }
 

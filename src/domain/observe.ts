@@ -4,6 +4,7 @@ import type { System } from "./system.ts";
 
 /** What a check kind may use while it looks at its target. */
 export interface ObserveContext {
+  /** The parts of the machine that a kind may reach. */
   readonly system: Pick<System, "clock" | "files" | "processes" | "requests" | "environment">;
   /** The document's folder, absolute. */
   readonly folder: string;
@@ -15,6 +16,7 @@ export interface ObserveContext {
 export interface Caveat {
   /** Member names from the check's `parameters` on, as in the document: `["response", "headers", "ETag"]`. */
   readonly path: readonly string[];
+  /** What is doubtful and why; no final period. */
   readonly message: string;
 }
 
@@ -27,6 +29,7 @@ export interface CheckKindEntry<K extends CheckKind> {
    * Looks at the target once. What a target does is a value, never an exception; only an abort and a bug throw.
    */
   observe(check: CheckOf<K>, context: ObserveContext): Promise<Observation>;
+  /** What its runs count against; a run waits where that is used up. */
   readonly limit: LimitClass;
   /** What deserves a warning in valid parameters. */
   caveats(check: CheckOf<K>): readonly Caveat[];

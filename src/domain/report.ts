@@ -3,14 +3,19 @@ import type { ReportEvent } from "./condition_state.ts";
 
 /** What the channels are told of a check. Times are wall time, milliseconds since 1970. */
 export interface Report {
+  /** The check's name in the document. */
   readonly check: string;
+  /** The check's title; `null` where the document gives none. */
   readonly title: string | null;
+  /** What kind of news it is. */
   readonly event: ReportEvent;
   /** The settled condition. */
   readonly condition: Condition;
   /** The condition reported before. */
   readonly previous: Condition;
+  /** Of the observation that decided it: one line without secrets, may be empty. */
   readonly output: string;
+  /** The further lines of that observation, without secrets; often empty. */
   readonly detail: string;
   /** The first observation that was not `ok` of the problem told of; in a recovery, of the one that is over. */
   readonly problemBeganAtMs: number;

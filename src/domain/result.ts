@@ -3,6 +3,7 @@ import type { Condition } from "./condition.ts";
 
 /** What one look at a target showed. */
 export interface Observation {
+  /** What this one look says; thresholds are applied later. */
   readonly condition: Condition;
   /** One line for people; may be empty. */
   readonly output: string;
@@ -16,8 +17,10 @@ export interface Observation {
 
 /** An observation of a check with its time. */
 export interface Result extends Observation {
+  /** The check as it was when the run began; a reload may have replaced it since. */
   readonly check: Check;
   /** Wall time, milliseconds since 1970. */
   readonly startedAtMs: number;
+  /** By the monotonic clock, without the wait for a free place before the run; may have a fraction. */
   readonly durationMs: number;
 }

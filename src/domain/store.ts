@@ -3,18 +3,25 @@ import type { ConditionCounts, ConditionState } from "./condition_state.ts";
 
 /** The last result of a check, as it is kept. */
 export interface KeptResult {
+  /** What was observed, before any threshold. */
   readonly condition: Condition;
+  /** One line without secrets; may be empty. */
   readonly output: string;
+  /** Further lines without secrets; often empty. */
   readonly detail: string;
+  /** A plugin's own text after `|`, without secrets; often empty. */
   readonly performanceData: string;
   /** Wall time, milliseconds since 1970. */
   readonly startedAtMs: number;
+  /** How long the run took; may have a fraction. */
   readonly durationMs: number;
 }
 
 /** What is kept of one check. Times are wall time, milliseconds since 1970. Every number is finite. */
 export interface CheckRecord {
+  /** The check's name in the document; unique among records. */
   readonly name: string;
+  /** What the condition machine remembers between two runs. */
   readonly condition: ConditionState;
   /** `null` before the first result. */
   readonly last: KeptResult | null;
@@ -30,9 +37,13 @@ export interface CheckRecord {
 
 /** A move of a check's settled condition. */
 export interface ConditionChange {
+  /** The check's name in the document. */
   readonly name: string;
+  /** When the run that decided it ended; wall time, milliseconds since 1970. */
   readonly atMs: number;
+  /** The condition that was settled before. */
   readonly from: Condition;
+  /** The condition settled from then on; never the same as `from`. */
   readonly to: Condition;
   /** The output of the observation that decided it. */
   readonly output: string;
@@ -42,31 +53,41 @@ export interface ConditionChange {
 export interface RollupEntry {
   /** The end of the run. */
   readonly atMs: number;
+  /** What the run observed. */
   readonly condition: Condition;
+  /** How long the run took; may have a fraction. */
   readonly durationMs: number;
   /** The time since the run before, which the settled condition of then lasted; 0 where nobody looked. */
   readonly lastedMs: number;
+  /** The condition that was settled during `lastedMs`, so before this run. */
   readonly lasted: Condition;
 }
 
 /** The sums of an hour, or later of a day. */
 export interface Rollup {
+  /** The check's name in the document. */
   readonly name: string;
   /** Start of the span, wall time, on the hour or on the day in UTC. */
   readonly startMs: number;
+  /** Length of the span: an hour or a day, in milliseconds. */
   readonly spanMs: number;
   /** Observations by condition. */
   readonly observed: ConditionCounts;
   /** How long each condition was the settled one, in milliseconds. */
   readonly lastedMs: ConditionCounts;
+  /** How long its runs took together; with `observed` this makes their mean. */
   readonly durationTotalMs: number;
+  /** How long its longest run took. */
   readonly durationMaxMs: number;
 }
 
 /** Everything that one run of a check changes; kept whole or not at all. The change is one of the record's check. */
 export interface CheckUpdate {
+  /** The check's record after the run; takes the place of the kept one. */
   readonly record: CheckRecord;
+  /** `null` where no run is to be counted: the record alone changed. */
   readonly rollup: RollupEntry | null;
+  /** `null` where the settled condition stays. */
   readonly change: ConditionChange | null;
 }
 
@@ -75,9 +96,12 @@ export type StoreFailure = "full" | "busy" | "damaged" | "denied" | "missing" | 
 
 /** Thrown by a store; what was to be kept is not kept, what was kept before is. */
 export class StoreError extends Error {
+  /** The name of the class. */
   override readonly name = "StoreError";
+  /** What callers decide by; the message is for people. */
   readonly failure: StoreFailure;
 
+  /** The message names the action and the file, says why, and what would help; no final period. */
   constructor(message: string, failure: StoreFailure, options?: ErrorOptions) {
     super(message, options);
     this.failure = failure;
@@ -86,6 +110,7 @@ export class StoreError extends Error {
 
 /** How far forgetting has come. */
 export interface PruneProgress {
+  /** Whether nothing is left to forget for now. */
   readonly finished: boolean;
 }
 

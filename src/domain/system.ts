@@ -17,7 +17,9 @@ export interface Clock {
 
 /** What is known of a file. */
 export interface FileFacts {
+  /** What a symlink leads to, never the symlink itself. `other`: a device, a pipe, a socket. */
   readonly kind: "file" | "folder" | "other";
+  /** Length of a file; means nothing for the others. */
   readonly sizeBytes: number;
   /** Modification time, milliseconds since 1970; `null` where the system keeps none. */
   readonly modifiedAtMs: number | null;
@@ -29,7 +31,9 @@ export interface FileFacts {
 
 /** Files. Errors are the runtime's own (`Deno.errors.NotFound`, `PermissionDenied`, `NotCapable` …). */
 export interface Files {
+  /** What stands at a path; symlinks are followed. */
   stat(path: string): Promise<FileFacts>;
+  /** The whole content of a file. */
   read(path: string): Promise<Uint8Array>;
   /** The path with every symbolic link followed. */
   realPath(path: string): Promise<string>;
@@ -41,11 +45,13 @@ export interface Files {
 export interface ProcessCommand {
   /** Absolute path. */
   readonly path: string;
+  /** What follows the program's name; passed as they are. */
   readonly arguments: readonly string[];
   /** The whole environment: nothing is inherited. */
   readonly environment: Readonly<Record<string, string>>;
   /** Working directory, absolute. */
   readonly folder: string;
+  /** How long it may run before its group is ended. */
   readonly timeoutMs: number;
   /** How much of stdout and of stderr is kept, in bytes each; the rest is read and dropped. */
   readonly outputBytesMax: number;
@@ -53,6 +59,7 @@ export interface ProcessCommand {
 
 /** What a program wrote to one of its pipes, decoded as UTF-8 (invalid bytes become U+FFFD). */
 export interface CapturedText {
+  /** The beginning of what was written, up to `outputBytesMax`. */
   readonly text: string;
   /** Whether more was written than was kept. */
   readonly truncated: boolean;
@@ -99,13 +106,17 @@ export interface Processes {
 export interface OutgoingRequest {
   /** `http:` or `https:`. */
   readonly target: string;
+  /** In capitals, such as `GET`. */
   readonly method: string;
+  /** By name, in any case; added to those that the runtime sends by itself, or in their place. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** A response head; the body is read only by whoever wants it. */
 export interface IncomingResponse {
+  /** The status code, as it came. */
   readonly status: number;
+  /** May lack `content-encoding` and `content-length`, which the runtime drops where it decompresses. */
   readonly headers: Headers;
   /** The decoded body (decompressed by the runtime). */
   readonly body: ReadableStream<Uint8Array> | null;
@@ -136,7 +147,9 @@ export interface Requests {
 export interface TextSink {
   /** Writes all of it, in order; after the reader has gone it does nothing and `closed` is true. */
   write(text: string): void;
+  /** Whether the reader has gone, as noticed by a `write`. */
   readonly closed: boolean;
+  /** Whether it leads to a terminal, rather than to a file or a pipe. */
   readonly isTerminal: boolean;
   /** Width of the terminal; `null` off a terminal. */
   columns(): number | null;
@@ -144,6 +157,7 @@ export interface TextSink {
 
 /** What kept state needs of the machine. */
 export interface StateAccess {
+  /** What a store does with files beside the database itself. */
   readonly files: StoreFiles;
   /** Takes the lock at a path until it is released or the process dies; `null` while another process has it. */
   lock(path: string): { release(): void } | null;
@@ -153,12 +167,19 @@ export interface StateAccess {
 
 /** The whole machine. */
 export interface System {
+  /** The time, and timers. */
   readonly clock: Clock;
+  /** The document, its secrets, and the files that checks look at. */
   readonly files: Files;
+  /** The programs of `script` checks. */
   readonly processes: Processes;
+  /** The requests of `http_request` checks. */
   readonly requests: Requests;
+  /** The files and the lock of the kept state. */
   readonly state: StateAccess;
+  /** The command's own output. */
   readonly stdout: TextSink;
+  /** Everything else: errors, warnings, the log, progress. */
   readonly stderr: TextSink;
   /** All of standard input. */
   readStdin(): Promise<Uint8Array>;
@@ -168,6 +189,7 @@ export interface System {
   mayReadEnvironment(name: string): boolean;
   /** The working directory, absolute. */
   readonly workingFolder: string;
+  /** What is neither macOS nor Windows counts as `linux`. */
   readonly platform: "linux" | "darwin" | "windows";
   /** The user's id; `null` on systems without one. */
   readonly userId: number | null;

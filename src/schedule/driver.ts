@@ -13,6 +13,7 @@ export interface DriverClock {
 export interface Driver<Payload> {
   /** Adds a timer for a monotonic time; one that has passed is due at once, but never within this call. */
   schedule(atMs: number, payload: Payload): TimerHandle;
+  /** Forgets a timer; fine when it was due or cancelled before. */
   cancel(handle: TimerHandle): void;
   /** Stops for good. */
   stop(): void;

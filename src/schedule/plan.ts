@@ -13,8 +13,12 @@ const TOLERANCE_MS_MAX = 30_000;
 const FIRST_SHARE = 0.1;
 const FIRST_MS_MAX = 10_000;
 
-/** What is overdue at the start runs first, spread over so long. */
+/** What is overdue at the start runs within half of that, 3 s at most. */
+const OVERDUE_SHARE = 0.05;
 const OVERDUE_MS_MAX = 3_000;
+
+/** A regular plan is one and a half intervals ahead at most, counted from a run that may have come early itself. */
+const AHEAD_INTERVALS_MAX = 2;
 
 /** Where in its interval a check runs: 0 or more, below 1. */
 export function phaseOf(name: string): number {
@@ -37,7 +41,9 @@ export function nextOnGrid(afterMs: number, intervalMs: number, phase: number): 
 
 /** When a run is planned, and how many runs were left out before it. */
 export interface Plan {
+  /** Always later than the `nowMs` it was planned at. */
   readonly atMs: number;
+  /** Runs whose time has passed and that are skipped; 0 or more. */
   readonly missed: number;
 }
 
@@ -47,9 +53,11 @@ export interface PlanOptions {
   readonly plannedMs: number;
   /** Now: what lies before it is skipped, never made up. */
   readonly nowMs: number;
+  /** The spacing of the check's grid. */
   readonly regularIntervalMs: number;
   /** The interval that applies while something is being watched; `null` while nothing is. */
   readonly attentiveIntervalMs: number | null;
+  /** What {@linkcode phaseOf} says of the check's name. */
   readonly phase: number;
 }
 
@@ -74,20 +82,37 @@ export function planNext(options: PlanOptions): Plan {
 export interface FirstPlanOptions {
   /** When the kept state says that the check is to run next; `null` when it never ran. */
   readonly keptMs: number | null;
+  /** The answer is never before this. */
   readonly nowMs: number;
+  /** The interval that applies, regular or attentive. */
   readonly intervalMs: number;
+  /** What {@linkcode phaseOf} says of the check's name. */
   readonly phase: number;
+  /** Whether a check that never ran is to let those go first that are overdue. @default false */
+  readonly isBehindOverdue?: boolean;
 }
 
 /** The first run after a start: overdue ones first, then those that never ran, the others when they were planned. */
-export function planFirst({ keptMs, nowMs, intervalMs, phase }: FirstPlanOptions): number {
-  if (keptMs === null) return nowMs + Math.round(phase * Math.min(intervalMs * FIRST_SHARE, FIRST_MS_MAX));
-  // A plan further away than one interval is from before a shorter interval or a clock that was set back.
-  if (keptMs > nowMs) return Math.min(keptMs, nextOnGrid(nowMs, intervalMs, phase));
-  return nowMs + Math.round(phase * Math.min(intervalMs * FIRST_SHARE, OVERDUE_MS_MAX));
+export function planFirst(options: FirstPlanOptions): number {
+  const { keptMs, nowMs, intervalMs, phase, isBehindOverdue = false } = options;
+  if (keptMs === null) {
+    const withinMs = Math.min(intervalMs * FIRST_SHARE, FIRST_MS_MAX);
+    return nowMs + Math.round((isBehindOverdue ? (1 + phase) / 2 : phase) * withinMs);
+  }
+  if (isTooFarAhead(keptMs, nowMs, intervalMs)) return nextOnGrid(nowMs, intervalMs, phase);
+  if (keptMs > nowMs) return keptMs;
+  return nowMs + Math.round(phase * Math.min(intervalMs * OVERDUE_SHARE, OVERDUE_MS_MAX));
 }
 
 /** Whether a run that is planned for a time may begin now, when something else keeps the beat (cron). */
 export function isDue(plannedMs: number, nowMs: number, intervalMs: number): boolean {
   return plannedMs - nowMs <= Math.min(intervalMs * TOLERANCE_SHARE, TOLERANCE_MS_MAX);
+}
+
+/**
+ * Whether a run is planned further ahead than its interval can have put it: the plan is from before a shorter
+ * interval, or from before the clock was set back.
+ */
+export function isTooFarAhead(plannedMs: number, nowMs: number, intervalMs: number): boolean {
+  return plannedMs - nowMs > AHEAD_INTERVALS_MAX * intervalMs;
 }

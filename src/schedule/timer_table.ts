@@ -7,7 +7,7 @@
  */
 
 /** No row, where a row could be. */
-export const NO_ROW = -1;
+export const NO_ROW: number = -1;
 
 /** Names one timer of one table. Never used again, so a handle kept too long does no harm. */
 export type TimerHandle = number & {

@@ -5,9 +5,10 @@
  *
  * A tick is written as nine digits of six bits, which takes in every safe integer, so no deadline is too far
  * away. Each digit has a level of 64 slots. A timer stands at the level of the highest digit in which its
- * deadline differs from the wheel's own tick, in the slot of that digit. Once the wheel's tick reaches the first
- * tick of a slot, the slot's timers move to lower levels (at most eight times in the life of a timer), and from
- * level 0 they expire. Three things follow, and the code below leans on them:
+ * deadline differs from the wheel's own tick, in the slot of that digit. Once the wheel's tick reaches a slot, the
+ * slot's timers move to lower levels (at most eight times in the life of a timer), and from level 0 they expire.
+ *
+ * Three things follow, and the code below leans on them:
  *
  * - Every occupied slot begins after the wheel's tick, but for the one of timers due right now. So the earliest
  *   timer is in the lowest occupied slot of the lowest occupied level, and nothing ever wraps around.
@@ -110,9 +111,8 @@ export class TimerWheel<Payload> {
     for (let slot = this.#firstSlot(); slot !== NO_SLOT; slot = this.#firstSlot()) {
       const start = this.#startOf(slot);
       if (start > tick) break;
-      this.#setTick(start);
-      if (slot < SLOTS) this.#expire(slot, expired);
-      else this.#cascade(slot);
+      if (slot < SLOTS) this.#expire(slot, start, expired);
+      else this.#cascade(slot, tick);
     }
     this.#setTick(tick);
     return expired;
@@ -129,7 +129,8 @@ export class TimerWheel<Payload> {
     return slot < SLOTS ? this.#startOf(slot) : this.#earliest[slot] as number;
   }
 
-  #expire(slot: number, expired: Payload[]): void {
+  #expire(slot: number, start: number, expired: Payload[]): void {
+    this.#setTick(start);
     let row = this.#timers.next(slot);
     this.#timers.clear(slot);
     this.#vacate(slot);
@@ -141,7 +142,10 @@ export class TimerWheel<Payload> {
     }
   }
 
-  #cascade(slot: number): void {
+  /** Moves the timers of the first slot to lower levels. */
+  #cascade(slot: number, tick: number): void {
+    // Nothing is due before the slot's earliest timer, which so comes down to level 0 in one go.
+    this.#setTick(Math.min(tick, this.#earliest[slot] as number));
     let row = this.#timers.next(slot);
     this.#timers.clear(slot);
     this.#vacate(slot);

@@ -10,6 +10,9 @@ export const BUSY_TIMEOUT_MS = 200;
  * An open database. Every statement is prepared once and used again, also those that begin and end a
  * transaction: only errors of prepared statements tell what went wrong.
  *
+ * A query names its columns: a statement that says `*` goes on giving those it found first, on some versions of
+ * the runtime, when the tables have changed meanwhile.
+ *
  * Invariant: no transaction is open when `transaction` returns or throws, unless the database itself refuses to
  * roll back; then the next one does so first.
  */

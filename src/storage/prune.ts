@@ -29,7 +29,7 @@ export function createPruner(connection: Connection): (nowMs: number) => PrunePr
 const CHECKS_MAX = 200;
 
 /** After how many changed rows a call ends. */
-const ROWS_MAX = 2000;
+const ROWS_MAX = 1000;
 
 /** The id of the last check that was looked at; `null` when there are no more behind it. */
 function pruneBehind(connection: Connection, id: number, limits: Limits): number | null {

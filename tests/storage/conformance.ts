@@ -222,9 +222,9 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
 
   test("forgets nothing that is young enough", async (store, t) => {
     const table: readonly { name: string; ageMs: number; kept: boolean }[] = [
-      { name: "30 days", ageMs: 30 * DAY_MS, kept: true },
-      { name: "more than 30 days", ageMs: 30 * DAY_MS + 1, kept: false },
-      { name: "seen in the future", ageMs: -DAY_MS, kept: true },
+      { name: "30 days ago", ageMs: 30 * DAY_MS, kept: true },
+      { name: "more than 30 days ago", ageMs: 30 * DAY_MS + 1, kept: false },
+      { name: "in the future", ageMs: -DAY_MS, kept: true },
     ];
     for (const { name, ageMs, kept } of table) {
       await t.step(`a check last seen ${name}`, async () => {
@@ -275,7 +275,7 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
 
   test("keeps the newest 1,000 changes of a check", async (store) => {
     // The oldest come last; of those at one time the earliest kept go.
-    const times = [...Array(1004).keys()].map((index) => NOW_MS - Math.floor(index / 2));
+    const times = [...Array(1004).keys()].map((index) => NOW_MS - Math.floor((index + 1) / 2));
     const changes = times.map((atMs, index) => changeOf("web", atMs, { output: `change ${index}` }));
     await store.save([
       ...changes.map((change) => updateOf("web", { change })),

@@ -13,17 +13,22 @@ function get(target: string) {
 /** The runtime's own watch over what a test leaves behind sees to it that every client is closed. */
 Deno.test("createRequests() uses a fresh connection for each request", async () => {
   await using server = startServer(async (visitor) => {
-    await visitor.readHead();
-    await visitor.send(response(200, {}, "body"));
-    await visitor.untilGone();
+    // It would answer more than one request.
+    while (true) {
+      await visitor.readHead();
+      await visitor.send(response(200, {}, "body"));
+    }
   });
   const requests = createRequests();
-  for (const _ of [1, 2, 3]) {
+  // As long as it is open, the others could use its client's connections.
+  const first = await requests.send(get(`${server.origin}/`), NEVER);
+  for (const _ of [2, 3]) {
     const { status, body, close } = await requests.send(get(`${server.origin}/`), NEVER);
     assert.equal(status, 200);
     assert.equal(await new Response(body).text(), "body");
     await close();
   }
+  await first.close();
   assert.equal(server.visits, 3);
   await server.untilLeft();
 });

@@ -1,14 +1,13 @@
-import { isAttentive } from "../../condition/transition.ts";
 import type { Check } from "../../domain/check.ts";
 import { worst } from "../../domain/condition.ts";
 import type { Report } from "../../domain/report.ts";
 import type { Result } from "../../domain/result.ts";
-import type { CheckRecord, StoreError } from "../../domain/store.ts";
+import type { StoreError } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import { type Ledger, openLedger } from "../../ledger.ts";
 import { DEFAULT_LIMITS, runPass } from "../../monitor.ts";
+import { enterAsked, isCheckDue } from "../../next_run.ts";
 import { createRedactor } from "../../redact.ts";
-import { isDue, phaseOf, planNext } from "../../schedule/plan.ts";
 import type { Invocation } from "../command.ts";
 import type { OpenDocument } from "../document.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
@@ -24,9 +23,13 @@ import type { CheckSettings } from "./settings.ts";
 
 /** What a run of `check --once` is about. */
 export interface OnceOptions {
+  /** Names the state, and may forbid colour. */
   readonly invocation: Invocation;
+  /** The machine that is checked from and printed to. */
   readonly system: System;
+  /** The whole document; the checks to run are chosen from it by the caller. */
   readonly document: OpenDocument;
+  /** The options of the command, read and valid. */
   readonly settings: CheckSettings;
 }
 
@@ -46,13 +49,16 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
       onTrouble: (error) => trouble = error,
       reopen: state.reopen,
     });
-    const due = settings.due ? checks.filter((check) => isCheckDue(check, ledger, system)) : checks;
+    const nowMs = system.clock.wallMs();
+    const isChosen = (check: Check): boolean =>
+      !settings.due || isCheckDue(check, ledger.recordOf(check.name, nowMs), nowMs);
+    const due = checks.filter(isChosen);
     const code = await runChosen(due, {
       ...options,
       ledger,
       notifies: settings.notifies && state.path !== null,
     });
-    await ledger.tidy(document.checks, system.clock.wallMs());
+    await ledger.finish(document.checks, system.clock.wallMs());
     if (trouble === null) return code;
     system.stderr.write(`monitor: error: ${printable((trouble as StoreError).message)}\n`);
     return EXIT.input_output;
@@ -93,11 +99,7 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
   const onResult = (result: Result): void => {
     const { check } = result;
     const nowMs = clock.wallMs();
-    const entry = ledger.enter(result, {
-      nowMs,
-      held: notifies ? null : "no_notify",
-      plan: (record) => planAfter(check, record, nowMs),
-    });
+    const entry = enterAsked(ledger, result, { nowMs, held: notifies ? null : "no_notify" });
     const record = { result, occurrences: entry.occurrences, settled: entry.record.condition.settled };
     records.set(check, record);
     if (entry.report !== null) reports.push({ report: entry.report, check });
@@ -137,39 +139,6 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     return stopCode;
   }
   return exitCodeOf(conditions, fails);
-}
-
-function isCheckDue(check: Check, ledger: Ledger, system: System): boolean {
-  const nowMs = system.clock.wallMs();
-  const record = ledger.recordOf(check.name, nowMs);
-  if (record.nextRunAtMs === null) return true;
-  const { regularIntervalMs, attentiveIntervalMs } = check.schedule;
-  const intervalMs = isAttentive(record.condition) ? attentiveIntervalMs : regularIntervalMs;
-  // A plan further away than an interval is from before a shorter interval, or a clock that was set back.
-  return record.nextRunAtMs - nowMs > 1.5 * intervalMs || isDue(record.nextRunAtMs, nowMs, intervalMs);
-}
-
-/** The next run, as the continuous loop would plan it. A run that nobody planned moves no plan, but for the worse. */
-function planAfter(
-  check: Check,
-  record: CheckRecord,
-  nowMs: number,
-): { readonly atMs: number; readonly intervalMs: number; readonly missed: number } {
-  const { regularIntervalMs, attentiveIntervalMs } = check.schedule;
-  const isWatched = isAttentive(record.condition) && attentiveIntervalMs !== regularIntervalMs;
-  const intervalMs = isWatched ? attentiveIntervalMs : regularIntervalMs;
-  const plannedMs = record.nextRunAtMs ?? nowMs;
-  if (!isDue(plannedMs, nowMs, intervalMs) && plannedMs - nowMs <= intervalMs) {
-    return { atMs: plannedMs, intervalMs, missed: 0 };
-  }
-  const plan = planNext({
-    plannedMs: Math.min(plannedMs, nowMs + intervalMs),
-    nowMs,
-    regularIntervalMs,
-    attentiveIntervalMs: isWatched ? attentiveIntervalMs : null,
-    phase: phaseOf(check.name),
-  });
-  return { ...plan, intervalMs };
 }
 
 function printReports(

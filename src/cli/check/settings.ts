@@ -13,16 +13,21 @@ const WATCH_FORMAT_NAMES: readonly FormatName[] = ["pretty", "ndjson"];
 
 /** What was asked of `monitor check`. */
 export interface CheckSettings {
+  /** Whether each check runs once, rather than on its schedule until somebody stops it. */
   readonly once: boolean;
   /** Only checks whose planned time has come. */
   readonly due: boolean;
   /** `null` when none was asked for. */
   readonly format: FormatName | null;
+  /** The mildest condition that fails a run; only `once` heeds it. */
   readonly failOn: FailOn;
   /** How many checks that start a process run at a time. */
   readonly concurrency: number;
+  /** Whether reports are made; if not, they are held back and stay due. */
   readonly notifies: boolean;
+  /** How much is logged; `once` keeps no log. */
   readonly logLevel: LogLevel;
+  /** How a line of that log is written. */
   readonly logFormat: LogFormat;
 }
 

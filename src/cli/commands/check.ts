@@ -65,7 +65,8 @@ async function runCheckCommand(invocation: Invocation, system: System): Promise<
   const settings = readCheckSettings(invocation);
   const document = await openDocument(invocation, system);
   const checks = chooseChecks(document.checks, invocation.operands);
-  if (!settings.due) {
+  // Without --once they go to the log.
+  if (settings.once && !settings.due) {
     const colour = wantsColour(invocation, system.stderr, system);
     system.stderr.write(
       renderProblems(document.source, document.placedWarnings, { colour, severity: "warning" }),

@@ -1,4 +1,3 @@
-import stringWidth from "string-width";
 import { explainCheck, type ExplainedSetting } from "../../config/explain.ts";
 import type { Check } from "../../domain/check.ts";
 import { createColours } from "../colour.ts";
@@ -7,6 +6,7 @@ import { openDocument, selectChecks } from "../document.ts";
 import { EXIT } from "../exit_code.ts";
 import { printable } from "../printable.ts";
 import { wantsColour } from "../terminal.ts";
+import { textWidth } from "../text_width.ts";
 
 /** `monitor explain`: shows every effective setting and where it comes from. */
 export const explainCommand: Command = {
@@ -39,9 +39,9 @@ function renderCheck(check: Check, settings: readonly ExplainedSetting[], colour
   const rows = settings.map(({ path, value, origin }) =>
     [printable(path), printable(value), origin] as const
   );
-  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => stringWidth(row[column] ?? ""))));
+  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => textWidth(row[column] ?? ""))));
   const pad = (text: string, column: number): string =>
-    text + " ".repeat(Math.max(0, Math.min(widths[column] ?? 0, 60) - stringWidth(text)));
+    text + " ".repeat(Math.max(0, Math.min(widths[column] ?? 0, 60) - textWidth(text)));
   const lines = rows.map(([path, value, origin]) =>
     `  ${pad(path, 0)}  ${pad(value, 1)}  ${origin === "built-in" ? colours.dim(origin) : origin}`
   );

@@ -5,6 +5,7 @@ import type { System } from "../../domain/system.ts";
 import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
 import { openDocument } from "../document.ts";
 import { EXIT } from "../exit_code.ts";
+import { jsonText } from "../formats/json_text.ts";
 import { printable } from "../printable.ts";
 import { locateState, readState, STATE_OPTION } from "../state.ts";
 
@@ -106,7 +107,7 @@ function renderJson(name: string, changes: readonly ConditionChange[], spans: re
       duration_max_ms: span.durationMaxMs,
     }])),
   };
-  return `${JSON.stringify(value, null, 2)}\n`;
+  return `${jsonText(value, { indent: 2 })}\n`;
 }
 
 function renderPretty(name: string, changes: readonly ConditionChange[], spans: readonly Span[]): string {

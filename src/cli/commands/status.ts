@@ -2,12 +2,13 @@ import { isAttentive } from "../../condition/transition.ts";
 import type { Check } from "../../domain/check.ts";
 import { badness, type Condition, CONDITIONS, worst } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
-import type { CheckRecord } from "../../domain/store.ts";
+import type { CheckRecord, KeptResult } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
-import { type Colours, createColours } from "../colour.ts";
+import { createColours } from "../colour.ts";
 import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
 import { openDocument, selectChecks } from "../document.ts";
 import { exitCodeOf, failRule } from "../exit_code.ts";
+import { jsonText } from "../formats/json_text.ts";
 import { renderTable, type TableOptions, type TableRow } from "../formats/table.ts";
 import { printable } from "../printable.ts";
 import { locateState, readState, STATE_OPTION } from "../state.ts";
@@ -22,10 +23,11 @@ export const statusCommand: Command = {
   description:
     "Shows what the kept state knows of every active check, or of those that are named, beside a running " +
     "monitor or without one. The exit code is the worst settled condition; a check that never ran, or whose next run " +
-    "is overdue by two intervals, counts as unknown.",
+    "is overdue by two intervals, counts as unknown. Checks that are named are shown with all that is known of them.",
   options: [CONFIG_OPTION, STATE_OPTION, { name: "format", value: "FORMAT", description: "pretty or json" }],
   examples: [
     ["monitor status", "every check"],
+    ["monitor status web", "one check: its last run and its next one too"],
     ["monitor status --format json", "for programs"],
   ],
   run: runStatus,
@@ -59,6 +61,7 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
       nowMs,
       colours: createColours(wantsColour(invocation, system.stdout, system)),
       columns: system.stdout.columns(),
+      detailed: invocation.operands.length > 0,
     }),
   );
   return exitCodeOf(statuses.map((status) => status.condition), failRule("warning"));
@@ -102,17 +105,20 @@ function renderJson(statuses: readonly CheckStatus[]): string {
       missed_runs: record?.missedRuns ?? 0,
     })),
   };
-  return `${JSON.stringify(value, null, 2)}\n`;
+  return `${jsonText(value, { indent: 2 })}\n`;
 }
 
-function renderPretty(
-  statuses: readonly CheckStatus[],
-  options: TableOptions & { readonly nowMs: number },
-): string {
+interface PrettyOptions extends TableOptions {
+  readonly nowMs: number;
+  /** Whether lines below each check tell of its runs. */
+  readonly detailed: boolean;
+}
+
+function renderPretty(statuses: readonly CheckStatus[], options: PrettyOptions): string {
   if (statuses.length === 0) return "no active checks\n";
   const rows = statuses
     .toSorted((one, other) => badness(one.condition) - badness(other.condition))
-    .map((status) => toRow(status, options.nowMs, options.colours));
+    .map((status) => toRow(status, options));
   const counts = CONDITIONS.flatMap((condition) => {
     const count = statuses.filter((status) => status.condition === condition).length;
     return count === 0 ? [] : [`${count} ${condition}`];
@@ -123,7 +129,7 @@ function renderPretty(
   );
 }
 
-function toRow(status: CheckStatus, nowMs: number, colours: Colours): TableRow {
+function toRow(status: CheckStatus, { nowMs, colours, detailed }: PrettyOptions): TableRow {
   const { check, record, condition, state } = status;
   const paint = condition === "ok" ? colours.green : condition === "critical" ? colours.red : colours.yellow;
   const name = printable(check.title === undefined ? check.name : `${check.name} (${check.title})`);
@@ -139,5 +145,30 @@ function toRow(status: CheckStatus, nowMs: number, colours: Colours): TableRow {
     last.output,
     record.condition.reported === record.condition.settled ? "" : " [not reported]",
   ];
-  return { ...row, duration: state === "overdue" ? "" : since, output: printable(parts.join("")) };
+  return {
+    ...row,
+    duration: state === "overdue" ? "" : since,
+    output: printable(parts.join("")),
+    detail: detailed ? describeRuns(record, last, nowMs) : [],
+  };
+}
+
+function describeRuns(
+  { condition, nextRunAtMs, missedRuns }: CheckRecord,
+  last: KeptResult,
+  nowMs: number,
+): readonly string[] {
+  const ago = (ms: number): string =>
+    ms > nowMs ? `in ${describeDuration(ms - nowMs)}` : `${describeDuration(nowMs - ms)} ago`;
+  return [
+    `settled ${condition.settled} since ${isoSeconds(condition.settledSinceMs ?? nowMs)}` +
+    (condition.reported === condition.settled ? "" : `, reported was ${condition.reported}`),
+    `last run ${ago(last.startedAtMs)}, took ${Math.round(last.durationMs)} ms: ${last.condition}`,
+    ...(nextRunAtMs === null ? [] : [`next run ${nextRunAtMs > nowMs ? "" : "was due "}${ago(nextRunAtMs)}`]),
+    ...(missedRuns > 0 ? [`${missedRuns} ${missedRuns === 1 ? "run" : "runs"} left out so far`] : []),
+  ];
+}
+
+function isoSeconds(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }

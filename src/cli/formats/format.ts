@@ -3,6 +3,7 @@ import type { Result } from "../../domain/result.ts";
 
 /** One finished check of a run, with what the condition machine makes of it. */
 export interface RunRecord {
+  /** What the run observed, with the check itself. */
   readonly result: Result;
   /** Observations in a row at least as bad as this one; for `ok`: in a row. 1 or more. */
   readonly occurrences: number;
@@ -16,6 +17,7 @@ export interface RunSummary {
   readonly condition: Condition;
   /** Wall time, milliseconds since 1970. */
   readonly startedAtMs: number;
+  /** How long the whole run took, by the monotonic clock. */
   readonly durationMs: number;
   /** In the document's order. */
   readonly records: readonly RunRecord[];
@@ -27,6 +29,7 @@ export interface RunSummary {
 
 /** What a format may know of where it is written. */
 export interface FormatOptions {
+  /** Whether escape sequences may be used. */
   readonly colour: boolean;
   /** Width to keep to; `null` when it is not a terminal. */
   readonly columns: number | null;

@@ -1,5 +1,5 @@
-import stringWidth from "string-width";
 import type { Colours } from "../colour.ts";
+import { textWidth } from "../text_width.ts";
 import { pad, wrap } from "./wrap.ts";
 
 /** Longer outputs and details are cut here, and the cut is said: the worst checks must stay in sight. */
@@ -64,7 +64,7 @@ export function renderTable(rows: readonly TableRow[], options: TableOptions): r
 
 function chooseLayout(rows: readonly TableRow[], options: TableOptions): Layout {
   const widest = (texts: readonly string[]) =>
-    texts.reduce((width, text) => Math.max(width, stringWidth(text)), 0);
+    texts.reduce((width, text) => Math.max(width, textWidth(text)), 0);
   const nameColumns = widest(rows.map((row) => row.name));
   const durationColumns = widest(rows.map((row) => row.duration));
   const { columns } = options;

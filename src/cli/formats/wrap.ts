@@ -1,4 +1,4 @@
-import stringWidth from "string-width";
+import { textWidth } from "../text_width.ts";
 
 /**
  * Breaks one line of printable text into lines of at most `columns` terminal columns: at spaces where it can,
@@ -6,7 +6,7 @@ import stringWidth from "string-width";
  * spaces stay. An empty text is one empty line.
  */
 export function wrap(text: string, columns: number): readonly string[] {
-  if (stringWidth(text) <= columns) return [text];
+  if (textWidth(text) <= columns) return [text];
   const measure = createMeasure();
   const lines: string[] = [];
   let line = "";
@@ -35,7 +35,7 @@ export function wrap(text: string, columns: number): readonly string[] {
 
 /** Fills a text with spaces to a width; a wider one stays as it is. */
 export function pad(text: string, columns: number): string {
-  return text + " ".repeat(Math.max(0, columns - stringWidth(text)));
+  return text + " ".repeat(Math.max(0, columns - textWidth(text)));
 }
 
 type Measure = (text: string) => number;
@@ -47,8 +47,8 @@ const MEMORY_LENGTH_MAX = 32;
 function createMeasure(): Measure {
   const known = new Map<string, number>();
   return (text) => {
-    if (text.length > MEMORY_LENGTH_MAX) return stringWidth(text);
-    const width = known.get(text) ?? stringWidth(text);
+    if (text.length > MEMORY_LENGTH_MAX) return textWidth(text);
+    const width = known.get(text) ?? textWidth(text);
     if (known.size < MEMORY_ENTRIES_MAX) known.set(text, width);
     return width;
   };

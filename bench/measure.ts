@@ -1,0 +1,34 @@
+/** The middle of some numbers: a few runs that the machine disturbed do not move it. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  const middle = sorted.length / 2;
+  const high = sorted[Math.floor(middle)] ?? NaN;
+  return Number.isInteger(middle) ? ((sorted[middle - 1] ?? NaN) + high) / 2 : high;
+}
+
+/**
+ * Measures several subjects in turn, round after round, so that whatever else the machine does in the meantime
+ * hits all of them alike. Each round begins with another subject; an additional first round warms caches and does
+ * not count.
+ */
+export async function measureInTurn<Name extends string, Sample>(
+  rounds: number,
+  subjects: Readonly<Record<Name, () => Promise<Sample>>>,
+): Promise<Readonly<Record<Name, readonly Sample[]>>> {
+  const names = Object.keys(subjects) as Name[];
+  const samples = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, Sample[]>;
+  for (let round = 0; round <= rounds; round++) {
+    for (let turn = 0; turn < names.length; turn++) {
+      const name = names[(round + turn) % names.length];
+      if (name === undefined) continue;
+      const sample = await subjects[name]();
+      if (round > 0) samples[name].push(sample);
+    }
+  }
+  return samples;
+}
+
+/** A time for people: `12.3 ms`. */
+export function millisecondsText(milliseconds: number): string {
+  return `${milliseconds.toFixed(milliseconds < 100 ? 1 : 0)} ms`;
+}

@@ -1,0 +1,164 @@
+/**
+ * What a timer costs, from its insertion to its expiry: in the wheel, in a binary heap from npm, and as one
+ * `setTimeout` each. Run with `--v8-flags=--expose-gc` it also tells what a waiting timer takes of memory.
+ *
+ *     deno run --v8-flags=--expose-gc bench/wheel_bench.ts
+ */
+import { Heap } from "heap-js";
+import { TimerWheel } from "../src/schedule/wheel.ts";
+import { measureInTurn, median } from "./measure.ts";
+import type { Row } from "./row.ts";
+
+/** Delays as checks have them: spread over an hour, in milliseconds. */
+const DELAY_MAX_MS = 3_600_000;
+const MEMORY_COUNT = 100_000;
+
+/** How many timers, in how many rounds. */
+const SCENES = [
+  { count: 1_000, rounds: 100, timeouts: true },
+  { count: 100_000, rounds: 9, timeouts: true },
+  { count: 1_000_000, rounds: 3, timeouts: false },
+] as const;
+
+/** Takes half a minute. */
+export async function benchWheel(): Promise<readonly Row[]> {
+  // First, before the timings leave garbage that is swept up in its own time.
+  const memoryRows = await measureMemory();
+  const rows: Row[] = [];
+  for (const { count, rounds, timeouts } of SCENES) {
+    const delays = drawDelays(count);
+    const subjects: Readonly<Record<string, () => Promise<number>>> = {
+      "wheel": () => Promise.resolve(timeWheel(delays)),
+      "heap-js": () => Promise.resolve(timeHeap(delays)),
+      ...(timeouts ? { "setTimeout": () => timeTimeouts(delays) } : {}),
+    };
+    const samples = await measureInTurn(rounds, subjects);
+    for (const [subject, times] of Object.entries(samples)) {
+      rows.push({
+        name: `insert and expire one of ${count} timers, ${subject}`,
+        value: median(times) * 1e6 / count,
+        unit: "ns",
+        ...(subject === "wheel" ? { note: "the same work for any number; a cache holds only so many" } : {}),
+        ...(subject === "setTimeout" ? { note: "waiting is not counted" } : {}),
+      });
+    }
+  }
+  return [...rows, ...memoryRows];
+}
+
+/** Expires as the driver does: a wake for each tick at which something is due. */
+function timeWheel(delays: readonly number[]): number {
+  const startMs = performance.now();
+  const wheel = fillWheel(delays);
+  let expired = 0;
+  for (let next = wheel.nextDeadline(); next !== null; next = wheel.nextDeadline()) {
+    expired += wheel.advance(next).length;
+  }
+  const tookMs = performance.now() - startMs;
+  requireAll(expired, delays.length);
+  return tookMs;
+}
+
+function timeHeap(delays: readonly number[]): number {
+  const startMs = performance.now();
+  const heap = fillHeap(delays);
+  let expired = 0;
+  while (heap.pop() !== undefined) expired++;
+  const tookMs = performance.now() - startMs;
+  requireAll(expired, delays.length);
+  return tookMs;
+}
+
+/** Nobody waits an hour here: the timers are short, and the time until the last one is due is not counted. */
+async function timeTimeouts(delays: readonly number[]): Promise<number> {
+  const longestMs = 10;
+  const { promise: all, resolve } = Promise.withResolvers<void>();
+  let waiting = delays.length;
+  const fire = () => {
+    if (--waiting === 0) resolve();
+  };
+  const startMs = performance.now();
+  for (const delay of delays) setTimeout(fire, 1 + delay % longestMs);
+  const insertedMs = performance.now();
+  let dueMs = insertedMs;
+  while (dueMs < insertedMs + longestMs + 1) dueMs = performance.now();
+  await all;
+  return insertedMs - startMs + (performance.now() - dueMs);
+}
+
+async function measureMemory(): Promise<readonly Row[]> {
+  const delays = drawDelays(MEMORY_COUNT);
+  const timeouts: number[] = [];
+  const subjects: Readonly<Record<string, () => unknown>> = {
+    "wheel": () => fillWheel(delays),
+    "heap-js": () => fillHeap(delays),
+    "setTimeout": () => timeouts.push(...delays.map((delay) => setTimeout(() => {}, DELAY_MAX_MS + delay))),
+  };
+  const kept: unknown[] = [];
+  const rows: Row[] = [];
+  for (const [subject, fill] of Object.entries(subjects)) {
+    const name = `memory for one of ${MEMORY_COUNT} timers, ${subject}`;
+    const before = await usedBytes();
+    kept.push(fill());
+    const after = await usedBytes();
+    rows.push(
+      before === null || after === null
+        ? { name, value: null, unit: "bytes", note: "needs --v8-flags=--expose-gc" }
+        : { name, value: (after - before) / MEMORY_COUNT, unit: "bytes" },
+    );
+  }
+  timeouts.forEach(clearTimeout);
+  return rows;
+}
+
+/** What is in use once all garbage is gone; `null` where it cannot be collected on demand. */
+async function usedBytes(): Promise<number | null> {
+  const { gc } = globalThis as { gc?: () => void };
+  if (gc === undefined) return null;
+  // Buffers are given back a little after they were found to be garbage.
+  for (let pass = 0; pass < 3; pass++) {
+    gc();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  const { heapUsed, external } = Deno.memoryUsage();
+  return heapUsed + external;
+}
+
+function fillWheel(delays: readonly number[]): TimerWheel<number> {
+  const wheel = new TimerWheel<number>();
+  delays.forEach((delay, index) => wheel.insert(delay, index));
+  return wheel;
+}
+
+interface HeapTimer {
+  readonly deadline: number;
+  readonly index: number;
+}
+
+function fillHeap(delays: readonly number[]): Heap<HeapTimer> {
+  const heap = new Heap<HeapTimer>((one, other) => one.deadline - other.deadline);
+  delays.forEach((deadline, index) => heap.push({ deadline, index }));
+  return heap;
+}
+
+/** The same delays each time (the linear congruential generator of Numerical Recipes). */
+function drawDelays(count: number): readonly number[] {
+  let state = 12_345;
+  return Array.from({ length: count }, () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return 1 + Math.floor(state / 2 ** 32 * DELAY_MAX_MS);
+  });
+}
+
+function requireAll(expired: number, count: number): void {
+  if (expired !== count) {
+    throw new Error(`Cannot trust the measurement: ${expired} of ${count} timers expired`);
+  }
+}
+
+if (import.meta.main) {
+  for (const { name, value, unit, note } of await benchWheel()) {
+    const text = value === null ? "not measured" : `${value.toFixed(0)} ${unit}`;
+    console.log(`${name}: ${text}${note === undefined ? "" : ` (${note})`}`);
+  }
+}

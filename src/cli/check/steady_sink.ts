@@ -1,0 +1,37 @@
+import type { TextSink } from "../../domain/system.ts";
+
+/**
+ * A sink for a program that is to go on whatever becomes of its output: nothing that is written throws. What cannot
+ * be written (a full disk, a terminal that is gone) is lost.
+ *
+ * `onTrouble` is told once when writing begins to fail, with the reason, and once when it works again, with `null`. A
+ * reader that has gone never comes back.
+ */
+export function createSteadySink(sink: TextSink, onTrouble: (reason: string | null) => void): TextSink {
+  let isInTrouble = false;
+  const fail = (reason: string): void => {
+    if (isInTrouble) return;
+    isInTrouble = true;
+    onTrouble(reason);
+  };
+  return {
+    write: (text) => {
+      if (sink.closed) return;
+      try {
+        // What failed may have been written in part: the next text begins on a line of its own.
+        sink.write(isInTrouble ? `\n${text}` : text);
+      } catch (error) {
+        return fail(error instanceof Error ? error.message : String(error));
+      }
+      if (sink.closed) return fail("its reader has gone");
+      if (!isInTrouble) return;
+      isInTrouble = false;
+      onTrouble(null);
+    },
+    get closed() {
+      return sink.closed;
+    },
+    isTerminal: sink.isTerminal,
+    columns: () => sink.columns(),
+  };
+}

@@ -1,0 +1,31 @@
+import type { WatchEvent } from "../../watch.ts";
+import type { Log } from "../log.ts";
+
+/** Logs what happens in a watch: results for whoever looks for a mistake, trouble of this machine for everybody. */
+export function logWatchEvent(event: WatchEvent, log: Log): void {
+  LOGGERS[event.event](event as never, log);
+}
+
+const LOGGERS: {
+  readonly [Name in WatchEvent["event"]]: (event: Extract<WatchEvent, { event: Name }>, log: Log) => void;
+} = {
+  result: ({ result, entry, lateMs }, log) =>
+    log.debug(`${result.check.name}: ${result.condition}: ${result.output}`, {
+      settled: entry.record.condition.settled,
+      duration_ms: Math.round(result.durationMs),
+      late_ms: Math.round(lateMs),
+    }),
+  // The channels tell of it.
+  report: () => {},
+  slept: ({ forMs, discarded }, log) =>
+    log.warning("the machine slept or its clock was set: what ran then is run again", {
+      for_ms: Math.round(forMs),
+      runs: discarded,
+    }),
+  stalled: ({ forMs, name }, log) =>
+    log.warning(`monitor itself stood still: the result of "${name}" is not used, it is run again`, {
+      for_ms: Math.round(forMs),
+    }),
+  late: ({ count, worstMs, name }, log) =>
+    log.warning("checks started late", { count, worst_ms: Math.round(worstMs), worst: name }),
+};

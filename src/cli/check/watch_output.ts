@@ -1,0 +1,100 @@
+import type { System } from "../../domain/system.ts";
+import type { WatchEvent } from "../../watch.ts";
+import { checkMembers, isoTime, roundedMs } from "../formats/check_members.ts";
+import { jsonText } from "../formats/json_text.ts";
+import type { Log } from "../log.ts";
+import { printable } from "../printable.ts";
+import { VERSION } from "../version.ts";
+import { reportMembers } from "./report_members.ts";
+
+/** What is watched, in numbers and names. */
+export interface WatchFacts {
+  /** What the document is called. */
+  readonly document: string;
+  /** How many checks run. */
+  readonly checks: number;
+  /** How many checks of the document are inactive. */
+  readonly inactive: number;
+}
+
+/** What became of a reload. */
+export type ReloadOutcome =
+  | WatchFacts & {
+    readonly adopted: true;
+    readonly added: readonly string[];
+    readonly changed: readonly string[];
+    readonly removed: readonly string[];
+  }
+  | { readonly adopted: false; readonly error: string };
+
+/** How the watch ended. */
+export interface StopFacts {
+  /** What asked for it. */
+  readonly signal: "SIGINT" | "SIGTERM";
+  /** Checks that were ended without a result. */
+  readonly unfinished: readonly string[];
+}
+
+/** What the continuous mode prints on stdout. */
+export interface WatchOutput {
+  /** Says what is watched; the first that is printed. */
+  started(facts: WatchFacts, statePath: string | null): void;
+  /** Prints what happened, where the format has something for it. */
+  happened(event: WatchEvent): void;
+  /** Prints what became of a reload. */
+  reloaded(outcome: ReloadOutcome): void;
+  /** The last that is printed. */
+  stopped(facts: StopFacts): void;
+  /** A line of the console channel. */
+  writeLine(line: string): void;
+}
+
+/** A number of checks in words. */
+export function countChecks(count: number): string {
+  return `${count} ${count === 1 ? "check" : "checks"}`;
+}
+
+/** The output of the `pretty` format: a line at the start, and the console channel's lines. */
+export function createPrettyOutput({ stdout }: Pick<System, "stdout">): WatchOutput {
+  const writeLine = (line: string): void => stdout.write(`${printable(line)}\n`);
+  return {
+    started: ({ document, checks, inactive }, statePath) => {
+      const rest = inactive > 0 ? ` (${inactive} inactive)` : "";
+      const kept = statePath === null ? "nothing is kept" : `state in ${statePath}`;
+      writeLine(`monitor ${VERSION} watches ${countChecks(checks)}${rest} of ${document}, ${kept}`);
+    },
+    happened: () => {},
+    reloaded: () => {},
+    stopped: () => {},
+    writeLine,
+  };
+}
+
+/**
+ * The output of the `ndjson` format: one event a line. The console channel's lines go where the log goes, since a
+ * machine reads stdout. Members are only ever added.
+ */
+export function createEventOutput(
+  { stdout, clock }: Pick<System, "stdout" | "clock">,
+  log: Log,
+): WatchOutput {
+  const write = (event: string, members: Readonly<Record<string, unknown>>): void =>
+    stdout.write(`${jsonText({ event, ...members }, { indent: 0 })}\n`);
+  const now = (): string => isoTime(clock.wallMs());
+  return {
+    started: ({ document, checks, inactive }, statePath) =>
+      write("start", { at: now(), version: VERSION, document, checks, inactive, state: statePath }),
+    happened: (event) => {
+      if (event.event === "result") {
+        const { result, entry, lateMs } = event;
+        const record = { result, occurrences: entry.occurrences, settled: entry.record.condition.settled };
+        write("result", { ...checkMembers(record), late_ms: roundedMs(lateMs) });
+      } else if (event.event === "report") {
+        write("report", { report: reportMembers(event.report) });
+      }
+    },
+    reloaded: (outcome) => write("reload", { at: now(), ...outcome }),
+    stopped: ({ signal, unfinished }) => write("stop", { at: now(), signal, unfinished }),
+    writeLine: (line) => log.report(line),
+  };
+}

@@ -1,0 +1,68 @@
+/** Words for what is not JSON. */
+
+/** A piece of a text as messages show it; what cannot be seen is told by its code point. */
+export function describeToken(token: string): string {
+  const first = token.codePointAt(0) ?? 0;
+  if (/^[\p{C}\p{Z}]/u.test(token)) {
+    return `the character U+${first.toString(16).toUpperCase().padStart(4, "0")}`;
+  }
+  const short = token.length > 40 ? `${token.slice(0, 40).toWellFormed()}…` : token;
+  return /^["']/.test(short) ? short : `"${short}"`;
+}
+
+/** What to do about a word that stands where a value should; `null` where the message says all. */
+export function hintForValue(word: string): string | null {
+  if (/^(True|False|None|TRUE|FALSE|NULL|yes|no|on|off)$/.test(word)) {
+    return "JSON writes true, false and null";
+  }
+  if (/^\d.*[a-z]/i.test(word)) return `a text needs double quotes: "${word}"`;
+  return hintForQuotes(word);
+}
+
+/** What to do about a word that stands where a member's name should. */
+export function hintForName(word: string): string | null {
+  return /^[\w$-]+$/.test(word) ? `write "${word}"` : hintForQuotes(word);
+}
+
+/** What is wrong in a string, and where. */
+export interface StringFault {
+  /** From the start of the token. */
+  readonly index: number;
+  /** What is wrong; no final period. */
+  readonly message: string;
+  /** What to write instead; `null` where the message says all. */
+  readonly hint: string | null;
+}
+
+/** Finds the first mistake in a string that ends but is not right; `raw` is with its quotes. */
+export function explainString(raw: string): StringFault {
+  const pieces = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(\\u[^"\\]{0,4}|\\.|\p{Cc})/gu;
+  for (const { 1: fault, index } of raw.matchAll(pieces)) {
+    if (fault === undefined) continue;
+    if (fault.startsWith("\\u")) {
+      return {
+        index,
+        message: `${fault} is not an escape, expected \\u and four hexadecimal digits`,
+        hint: null,
+      };
+    }
+    if (fault.startsWith("\\")) {
+      return {
+        index,
+        message: `${fault} is not an escape, expected one of \\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX`,
+        hint: "write \\\\ for a backslash",
+      };
+    }
+    if (fault > "\u001f") continue;
+    const escape = fault === "\t" ? "\\t" : JSON.stringify(fault).slice(1, -1);
+    const name = fault === "\t" ? "a tab" : describeToken(fault);
+    return { index, message: `${name} stands in a string, expected the escape ${escape}`, hint: null };
+  }
+  return { index: 0, message: `${describeToken(raw)} is not a JSON string`, hint: null };
+}
+
+function hintForQuotes(word: string): string | null {
+  if (/^['`‘’“”„«»]/u.test(word)) return 'JSON knows only the straight double quote: "';
+  if (/^#/.test(word)) return "a comment begins with //";
+  return /^[\p{Cf}\p{Z}]/u.test(word) ? "put an ordinary space in its place, or nothing" : null;
+}

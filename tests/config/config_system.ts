@@ -1,0 +1,131 @@
+import { loadDocument, type LoadedDocument, type LoadOptions } from "../../src/config/load.ts";
+import { ConfigError, type PlacedProblem } from "../../src/config/problem.ts";
+import type { FileFacts, Files, System } from "../../src/domain/system.ts";
+import { createMemorySystem } from "../support/memory_system.ts";
+
+/** What a test may set. */
+export interface ConfigSystemOptions {
+  /** Files by absolute path; other paths do not exist. An error is thrown when the file is looked at. */
+  readonly files?: Readonly<Record<string, string | Uint8Array | Partial<FileFacts> | Error>>;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Variables that may not be read. */
+  readonly forbidden?: readonly string[];
+  readonly stdin?: string | Uint8Array;
+  readonly workingFolder?: string;
+  readonly userId?: number | null;
+  readonly platform?: System["platform"];
+}
+
+/** A system whose files and environment are the test's own. */
+export function createConfigSystem(options: ConfigSystemOptions = {}): System {
+  const environment = options.environment ?? {};
+  const stdin = options.stdin ?? "";
+  const system = createMemorySystem({ environment });
+  return {
+    ...system,
+    files: { ...system.files, ...createFakeFiles(options.files ?? {}) },
+    readStdin: () => Promise.resolve(typeof stdin === "string" ? new TextEncoder().encode(stdin) : stdin),
+    environment: (name) => options.forbidden?.includes(name) ? undefined : environment[name],
+    mayReadEnvironment: (name) => !options.forbidden?.includes(name),
+    workingFolder: options.workingFolder ?? "/etc/monitor",
+    platform: options.platform ?? "linux",
+    userId: options.userId === undefined ? 1000 : options.userId,
+  };
+}
+
+function createFakeFiles(files: NonNullable<ConfigSystemOptions["files"]>): Pick<Files, "stat" | "read"> {
+  const find = (path: string) => {
+    const plain = path.replaceAll("/./", "/");
+    const file = Object.hasOwn(files, plain) ? files[plain] : undefined;
+    if (file === undefined) {
+      throw new Deno.errors.NotFound(`No such file or directory (os error 2): '${path}'`);
+    }
+    if (file instanceof Error) throw file;
+    return file;
+  };
+  const bytesOf = (file: string | Uint8Array | Partial<FileFacts>): Uint8Array => {
+    if (typeof file === "string") return new TextEncoder().encode(file);
+    return file instanceof Uint8Array ? file : new Uint8Array();
+  };
+  return {
+    stat: async (path) => {
+      const file = await find(path);
+      const facts = typeof file === "string" || file instanceof Uint8Array ? {} : file;
+      const plain = { kind: "file", modifiedAtMs: 0, mode: 0o644, ownerId: 1000 } as const;
+      return { ...plain, sizeBytes: bytesOf(file).length, ...facts };
+    },
+    read: async (path) => bytesOf(await find(path)),
+  };
+}
+
+/** The path that {@linkcode load} gives a document. */
+export const DOCUMENT_PATH = "/etc/monitor/monitor.jsonc";
+
+/** How {@linkcode load} makes and loads a document. */
+export interface LoadTestOptions extends ConfigSystemOptions, LoadOptions {
+  /** Permission bits of the document. */
+  readonly mode?: number;
+}
+
+/** Loads a document from its text or its value. */
+export function load(document: unknown, options: LoadTestOptions = {}): Promise<LoadedDocument> {
+  const text = typeof document === "string" ? document : JSON.stringify(document, null, 2);
+  const system = createConfigSystem({ ...options, files: { ...options.files, [DOCUMENT_PATH]: text } });
+  const files: Files = {
+    ...system.files,
+    stat: async (path) => {
+      const facts = await system.files.stat(path);
+      return path === DOCUMENT_PATH ? { ...facts, mode: options.mode ?? 0o600 } : facts;
+    },
+  };
+  return loadDocument({ path: DOCUMENT_PATH, named: true }, { ...system, files }, options);
+}
+
+/** The error that loading a document ends with. */
+export async function loadError(document: unknown, options: LoadTestOptions = {}): Promise<ConfigError> {
+  return await errorOf(load(document, options));
+}
+
+/** The error that a promise is rejected with, which must be a {@linkcode ConfigError}. */
+export async function errorOf(promise: Promise<unknown>): Promise<ConfigError> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+  throw new Error("the document is valid, expected a ConfigError");
+}
+
+/** A problem as one line: where, what, and the hint behind it. */
+export function describe({ path, message, hint }: Pick<PlacedProblem, "path" | "message" | "hint">): string {
+  return `${path}: ${message}${hint === null ? "" : ` (${hint})`}`;
+}
+
+/** The problems of a document, one line each; none for a valid one. */
+export async function problemsOf(
+  document: unknown,
+  options: LoadTestOptions = {},
+): Promise<readonly string[]> {
+  try {
+    await load(document, options);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map(describe);
+    throw error;
+  }
+}
+
+/** The warnings of a valid document, one line each. */
+export async function warningsOf(
+  document: unknown,
+  options: LoadTestOptions = {},
+): Promise<readonly string[]> {
+  const { warnings, place } = await load(document, options);
+  return warnings.map((warning) => describe(place(warning)));
+}
+
+/** A document with one check. */
+export function withCheck(check: unknown, defaults: unknown = {}): unknown {
+  return { defaults, checks: { web: check } };
+}

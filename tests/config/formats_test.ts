@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { findFormatProblem, type FormattedValue, visitFormattedValues } from "../../src/config/formats.ts";
+import { INTERVAL_FORMS } from "../../src/config/interval.ts";
+import { createSchemaReader, type Schema } from "../../src/config/schema_view.ts";
+import { parseText } from "../../src/config/syntax.ts";
+
+function problemOf(format: string, value: string | number, written: string | number = value): unknown {
+  return findFormatProblem({ path: ["a"], format, value, written });
+}
+
+/** What a format says of a value: nothing, a message, or a message and a hint. */
+type Verdict = null | readonly [message: string, hint?: string];
+
+async function holds(
+  t: Deno.TestContext,
+  format: string,
+  rows: readonly (readonly [value: string, Verdict])[],
+) {
+  for (const [value, verdict] of rows) {
+    await t.step(JSON.stringify(value), () => {
+      const expected = verdict &&
+        { path: ["a"], message: verdict[0], ...(verdict[1] && { hint: verdict[1] }) };
+      assert.deepEqual(problemOf(format, value), expected);
+    });
+  }
+}
+
+Deno.test("findFormatProblem() holds addresses to http and https", async (t) => {
+  const EXPECTED = "expected one that begins with http:// or https://";
+  const SUCH_AS = "expected one such as https://example.org/health";
+  await holds(t, "url", [
+    ["http://example.org", null],
+    ["https://example.org/a?b=c#d", null],
+    ["HTTPS://EXAMPLE.ORG/", null],
+    ["http://localhost:8080", null],
+    ["http://127.0.0.1/", null],
+    ["http://[::1]:8080/", null],
+    ["https://user:password@example.org/", null],
+    ["http://münchen.example/", null],
+    ["http://example.org/%", null],
+    ["example.org", [
+      `the address "example.org" has no scheme, ${EXPECTED}`,
+      'did you mean "https://example.org"?',
+    ]],
+    ["localhost:8080", [
+      `the address "localhost:8080" has no scheme, ${EXPECTED}`,
+      'did you mean "https://localhost:8080"?',
+    ]],
+    ["example.org/health", [
+      `the address "example.org/health" has no scheme, ${EXPECTED}`,
+      'did you mean "https://example.org/health"?',
+    ]],
+    ["/health", [`"/health" is not an address, ${SUCH_AS}`]],
+    ["//example.org/", [`"//example.org/" is not an address, ${SUCH_AS}`]],
+    ["http:/example.org", [`"http:/example.org" is not an address, ${SUCH_AS}`]],
+    ["http:example.org", [`"http:example.org" is not an address, ${SUCH_AS}`]],
+    ["http://", [`"http://" is not an address, ${SUCH_AS}`]],
+    ["http://a b/", [`"http://a b/" is not an address, ${SUCH_AS}`]],
+    ["http://h:99999/", [`"http://h:99999/" is not an address, ${SUCH_AS}`]],
+    ["", [`"" is not an address, ${SUCH_AS}`]],
+    ["ftp://example.org/", [`the address "ftp://example.org/" has the scheme "ftp:", ${EXPECTED}`]],
+    ["file:///etc/passwd", [`the address "file:///etc/passwd" has the scheme "file:", ${EXPECTED}`]],
+    ["data:text/plain,ok", [`the address "data:text/plain,ok" has the scheme "data:", ${EXPECTED}`]],
+    ["mailto:admin@example.org", [
+      `the address "mailto:admin@example.org" has the scheme "mailto:", ${EXPECTED}`,
+    ]],
+  ]);
+});
+
+Deno.test("findFormatProblem() holds mail addresses to one plain mailbox", async (t) => {
+  const refused = (value: string): [string, Verdict] => [
+    value,
+    [`${JSON.stringify(value)} is not a mail address, expected one such as admin@example.org`],
+  ];
+  await holds(t, "address", [
+    ["admin@example.org", null],
+    ["first.last+tag@sub.example.org", null],
+    ["root@localhost", null],
+    ["ä@ö.example", null],
+    ["a@[127.0.0.1]", null],
+    ...["", "admin", "@example.org", "admin@", "a@b@c", "Admin <admin@example.org>", "a@b, c@d", "a@b;c@d"]
+      .map(refused),
+    ...["a b@c", "a@b\n", "a@b\r\nBcc: c@d", "a\0@b", '"a"@b', "mailto:a@b"].map(refused),
+  ]);
+});
+
+Deno.test("findFormatProblem() holds hosts to a name or an address", async (t) => {
+  const refused = (value: string): [string, Verdict] => [
+    value,
+    [`${JSON.stringify(value)} is not a host, expected a name or an address without scheme and path`],
+  ];
+  const port = (value: string): [string, Verdict] => [
+    value,
+    [`"${value}" holds a port, expected the host alone`, 'the port goes into "port"'],
+  ];
+  await holds(t, "host", [
+    ["mail.example.org", null],
+    ["localhost", null],
+    ["127.0.0.1", null],
+    ["::1", null],
+    ["[::1]", null],
+    ["fe80::1%eth0", null],
+    ["münchen.example", null],
+    ...["smtp://h", "h/path", "user@h", "a b", "h?x", "h#x", "h\n"].map(refused),
+    ...["mail.example.org:587", "h:"].map(port),
+  ]);
+});
+
+Deno.test("findFormatProblem() refuses a NUL where the system could not take it", () => {
+  for (const format of ["path", "program", "argument", "variable"]) {
+    assert.equal(problemOf(format, "a b\n"), null);
+    assert.deepEqual(problemOf(format, "a\0b"), {
+      path: ["a"],
+      message: '"a\\u0000b" holds a NUL character, which no path, argument or variable can',
+    });
+  }
+  assert.equal(problemOf("secret", "a\0b"), null);
+});
+
+Deno.test("findFormatProblem() holds intervals to their forms, and leaves small numbers to the schema", () => {
+  assert.deepEqual(["5 minutes", 60, 0, -1, 1.5].map((value) => problemOf("interval", value)), [
+    null,
+    null,
+    null,
+    null,
+    null,
+  ]);
+  assert.deepEqual(problemOf("interval", 1e12), {
+    path: ["a"],
+    message: "1000000000000 is longer than a hundred years, expected at most that",
+  });
+});
+
+Deno.test("findFormatProblem() says of a secret no more than stands in the document", async (t) => {
+  const FORMS = INTERVAL_FORMS;
+  const rows: readonly (readonly [format: string, value: string, message: string, hint?: string])[] = [
+    ["interval", "5 swordfish", `"\${env:X}" holds no interval, expected ${FORMS}`],
+    ["interval", "swordfish", `"\${env:X}" holds no interval, expected ${FORMS}`],
+    ["interval", "6000 weeks", `"\${env:X}" holds no interval, expected ${FORMS}`],
+    ["url", "swordfish://h", '"${env:X}" is not an address, expected one such as https://example.org/health'],
+    ["url", "sword fish", '"${env:X}" is not an address, expected one such as https://example.org/health'],
+    [
+      "url",
+      "swordfish",
+      'the address "${env:X}" has no scheme, expected one that begins with http:// or https://',
+      'did you mean "https://${env:X}"?',
+    ],
+    ["address", "swordfish", '"${env:X}" is not a mail address, expected one such as admin@example.org'],
+    ["host", "sword fish", '"${env:X}" is not a host, expected a name or an address without scheme and path'],
+    ["host", "swordfish:1", '"${env:X}" holds a port, expected the host alone', 'the port goes into "port"'],
+    ["argument", "sword\0fish", '"${env:X}" holds a NUL character, which no path, argument or variable can'],
+  ];
+  for (const [format, value, message, hint] of rows) {
+    await t.step(`${format} ${JSON.stringify(value)}`, () => {
+      assert.deepEqual(problemOf(format, value, "${env:X}"), { path: ["a"], message, ...(hint && { hint }) });
+    });
+  }
+});
+
+Deno.test("visitFormattedValues() visits every value with a format, in the document's order", () => {
+  const formatted: Schema = { type: "string", format: "f" };
+  const root: Schema = {
+    properties: {
+      a: formatted,
+      list: { items: { properties: { b: formatted } } },
+      free: { additionalProperties: formatted },
+      plain: { type: "string" },
+      number: { type: "integer", format: "n" },
+    },
+  };
+  const read = (text: string) => parseText(text).value ?? null;
+  const value = read(
+    `{ "free": { "__proto__": "1", "x": "2" }, "list": [{ "b": "3" }, 4, { "b": "5" }], "a": "6",
+    "plain": "7", "unknown": { "a": "8" }, "number": 9 }`,
+  );
+  const written = read(
+    `{ "free": { "__proto__": "\${env:A}", "x": "2" }, "list": [{ "b": "3" }, 4, { "b": "5" }], "a": "6",
+    "plain": "7", "unknown": { "a": "8" }, "number": 9 }`,
+  );
+  const seen: FormattedValue[] = [];
+  visitFormattedValues({ value, written, reader: createSchemaReader(root) }, (item) => void seen.push(item));
+  assert.deepEqual(seen, [
+    { path: ["free", "__proto__"], format: "f", value: "1", written: "${env:A}" },
+    { path: ["free", "x"], format: "f", value: "2", written: "2" },
+    { path: ["list", 0, "b"], format: "f", value: "3", written: "3" },
+    { path: ["list", 2, "b"], format: "f", value: "5", written: "5" },
+    { path: ["a"], format: "f", value: "6", written: "6" },
+    { path: ["number"], format: "n", value: 9, written: 9 },
+  ]);
+});
+
+Deno.test("visitFormattedValues() goes on where the structure is wrong", () => {
+  const root: Schema = { properties: { a: { type: "array", items: { type: "string", format: "f" } } } };
+  const visit = (text: string) => {
+    const seen: unknown[] = [];
+    const value = parseText(text).value ?? null;
+    visitFormattedValues(
+      { value, written: value, reader: createSchemaReader(root) },
+      (item) => seen.push(item.value),
+    );
+    return seen;
+  };
+  assert.deepEqual(visit('{ "a": [1, null, "x", ["y"], {}], "b": 1 }'), [1, "x"]);
+  assert.deepEqual(["null", '"x"', "[]", '{ "a": { "b": "x" } }', '{ "a": "x" }'].map(visit), [
+    [],
+    [],
+    [],
+    [],
+    [],
+  ]);
+});

@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { INTERVAL_FORMS, INTERVAL_MS_MAX, parseInterval } from "../../src/config/interval.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const WEEK = 7 * DAY;
+
+Deno.test("parseInterval() reads whole seconds and texts", async (t) => {
+  const rows: readonly (readonly [value: number | string, ms: number])[] = [
+    [1, SECOND],
+    [90, 90 * SECOND],
+    [INTERVAL_MS_MAX / SECOND, INTERVAL_MS_MAX],
+    ["second", SECOND],
+    ["minute", MINUTE],
+    ["hour", HOUR],
+    ["day", DAY],
+    ["week", WEEK],
+    ["seconds", SECOND],
+    ["weeks", WEEK],
+    ["s", SECOND],
+    ["m", MINUTE],
+    ["h", HOUR],
+    ["d", DAY],
+    ["w", WEEK],
+    ["1 minute", MINUTE],
+    ["1 minutes", MINUTE],
+    ["2 minute", 2 * MINUTE],
+    ["90 seconds", 90 * SECOND],
+    ["90s", 90 * SECOND],
+    ["90 s", 90 * SECOND],
+    ["007m", 7 * MINUTE],
+    ["1 hour 30 minutes", 90 * MINUTE],
+    ["1h30m", 90 * MINUTE],
+    ["1h 30m 15s", 90 * MINUTE + 15 * SECOND],
+    ["hour minute", 61 * MINUTE],
+    ["1 minute 1 minute", 2 * MINUTE],
+    ["30 minutes 1 hour", 90 * MINUTE],
+    ["1w2d", 9 * DAY],
+    ["5 MINUTES", 5 * MINUTE],
+    ["5 Minutes", 5 * MINUTE],
+    ["5M", 5 * MINUTE],
+    ["  5   minutes  ", 5 * MINUTE],
+    ["5\tminutes\n", 5 * MINUTE],
+    ["36500 days", INTERVAL_MS_MAX],
+  ];
+  for (const [value, ms] of rows) {
+    await t.step(JSON.stringify(value), () => {
+      assert.deepEqual(parseInterval(value), { ms });
+    });
+  }
+});
+
+Deno.test("parseInterval() says what is wrong, and what is accepted", async (t) => {
+  const rows: readonly (readonly [value: number | string, problem: string])[] = [
+    ["", "is empty"],
+    ["  ", "is empty"],
+    ["0 minutes", "has a count of zero"],
+    ["0s", "has a count of zero"],
+    ["000h", "has a count of zero"],
+    ["1 hour 0 minutes", "has a count of zero"],
+    ["-5 minutes", "has a sign"],
+    ["+5 minutes", "has a sign"],
+    ["1 hour -5 minutes", "has a sign"],
+    ["1.5 hours", "has a fraction"],
+    ["1,5 hours", "has a fraction"],
+    [".5 hours", "has a fraction"],
+    ["90", "has a count without a unit"],
+    ["1 hour 30", "has a count without a unit"],
+    ["5 min", 'has the unknown unit "min"'],
+    ["2 fortnights", 'has the unknown unit "fortnights"'],
+    ["5 minutess", 'has the unknown unit "minutess"'],
+    ["5 ms", 'has the unknown unit "ms"'],
+    ["minutes5", "has a count without a unit"],
+    ["soon", 'has the unknown unit "soon"'],
+    ["1 hour and 30 minutes", 'has the unknown unit "and"'],
+    ["1 hour, 30 minutes", "is not an interval"],
+    ["${HOUR}", "is not an interval"],
+    ["٥ minutes", "is not an interval"],
+    [0.5, "is not a whole number"],
+    [NaN, "is not a whole number"],
+    [Infinity, "is not a whole number"],
+    [0, "is shorter than one second"],
+    [-60, "is shorter than one second"],
+  ];
+  for (const [value, problem] of rows) {
+    await t.step(String(value), () => {
+      assert.deepEqual(parseInterval(value), { problem: `${problem}, expected ${INTERVAL_FORMS}` });
+    });
+  }
+  const tooLong = { problem: "is longer than a hundred years, expected at most that" };
+  for (const value of [INTERVAL_MS_MAX / SECOND + 1, "36501 days", `${"9".repeat(400)} s`, 1e300]) {
+    await t.step(String(value).slice(0, 20), () => {
+      assert.deepEqual(parseInterval(value), tooLong);
+    });
+  }
+});
+
+Deno.test("parseInterval() adds up any terms in any order and spelling", () => {
+  const units = [
+    { name: "second", ms: SECOND },
+    { name: "minute", ms: MINUTE },
+    { name: "hour", ms: HOUR },
+    { name: "day", ms: DAY },
+    { name: "week", ms: WEEK },
+  ];
+  const term = fc.record({
+    count: fc.option(fc.integer({ min: 1, max: 90 })),
+    unit: fc.constantFrom(...units),
+    spelling: fc.constantFrom("letter", "singular", "plural"),
+    isUpper: fc.boolean(),
+    space: fc.constantFrom("", " ", "  "),
+  });
+  fc.assert(fc.property(fc.array(term, { minLength: 1, maxLength: 6 }), (terms) => {
+    const texts = terms.map(({ count, unit: { name }, spelling, isUpper, space }) => {
+      const word = spelling === "letter" ? name.charAt(0) : `${name}${spelling === "plural" ? "s" : ""}`;
+      return `${count ?? ""}${space}${isUpper ? word.toUpperCase() : word}`;
+    });
+    const ms = terms.reduce((sum, { count, unit }) => sum + (count ?? 1) * unit.ms, 0);
+    assert.deepEqual(parseInterval(texts.join(" ")), { ms });
+  }));
+});
+
+Deno.test("parseInterval() answers any text", () => {
+  fc.assert(fc.property(fc.string(), (text) => {
+    const interval = parseInterval(text);
+    if ("ms" in interval) assert.ok(Number.isSafeInteger(interval.ms) && interval.ms >= SECOND);
+    else assert.ok(interval.problem.length > 0);
+  }));
+});

@@ -1,0 +1,459 @@
+import assert from "node:assert/strict";
+import { loadDocument, type LoadedDocument } from "../../src/config/load.ts";
+import { DOCUMENT_BYTES_MAX } from "../../src/config/source.ts";
+import { createMemorySystem } from "../support/memory_system.ts";
+import {
+  createConfigSystem,
+  describe,
+  errorOf,
+  load,
+  loadError,
+  problemsOf,
+  warningsOf,
+  withCheck,
+} from "./config_system.ts";
+import { type ExpectedProblem, INVALID_DOCUMENTS } from "./invalid_documents.ts";
+
+const TESTDATA = new URL("testdata/", import.meta.url);
+
+Deno.test("loadDocument() says exactly what is wrong in each invalid document", async (t) => {
+  const names = [...Deno.readDirSync(TESTDATA)].map(({ name }) => /^invalid_(.*)\.jsonc$/.exec(name)?.[1])
+    .filter((name) => name !== undefined);
+  assert.deepEqual(names.toSorted(), Object.keys(INVALID_DOCUMENTS).toSorted());
+  const system = createMemorySystem({
+    environment: { PATH: "/usr/bin:/bin", PORT: "25" },
+    workingFolder: TESTDATA.pathname,
+  });
+  for (const [name, expected] of Object.entries(INVALID_DOCUMENTS)) {
+    await t.step(name.replaceAll("_", " "), async () => {
+      const path = `./invalid_${name}.jsonc`;
+      const error = await errorOf(loadDocument({ path, named: true }, system));
+      const problems = error.problems.map(({ line, column, path, message, hint }): ExpectedProblem => {
+        const place = `${line}:${column} ${path}`.trimEnd();
+        return hint === null ? [place, message] : [place, message, hint];
+      });
+      assert.deepEqual(problems, expected.problems);
+      const mistakes = problems.length === 1 ? "a mistake" : `${problems.length} mistakes`;
+      assert.deepEqual(
+        [error.message, error.hint],
+        expected.error ?? [`Cannot use config "${path}": it has ${mistakes}`, null],
+      );
+    });
+  }
+});
+
+Deno.test("loadDocument() accepts every way to write a document", async (t) => {
+  const value = { defaults: {}, checks: { web: { kind: "test", parameters: {} } } };
+  const json = JSON.stringify(value, null, 2);
+  const texts: Readonly<Record<string, string>> = {
+    "JSON on one line": JSON.stringify(value),
+    "JSON on several lines": json,
+    "CRLF": json.replaceAll("\n", "\r\n"),
+    "CR": json.replaceAll("\n", "\r"),
+    "a byte-order mark": `\ufeff${json}`,
+    "comments": json.replaceAll("\n", ' // a comment, and "another"\n/* and\nanother */'),
+    "trailing commas": json.replaceAll("\n", ",\n").replaceAll(/([{,]),/g, "$1").replace(/,$/, ""),
+    "names as escapes": json.replaceAll("kind", "\\u006b\\u0069nd"),
+    "blank lines around": `\n\n${json}\n\n`,
+  };
+  const expected = (await load(value)).checks;
+  for (const [name, text] of Object.entries(texts)) {
+    await t.step(name, async () => {
+      assert.deepEqual((await load(text)).checks, expected);
+    });
+  }
+});
+
+Deno.test("loadDocument() accepts a document without checks, and checks without settings", async () => {
+  assert.deepEqual((await load({ defaults: {} })).checks, []);
+  assert.deepEqual((await load({ defaults: {}, checks: {} })).checks, []);
+  assert.equal((await load(withCheck({ kind: "test", parameters: {} }))).checks.length, 1);
+});
+
+Deno.test("loadDocument() takes any string for the name of a check", async (t) => {
+  const names = [
+    "",
+    " ",
+    "__proto__",
+    "constructor",
+    "toString",
+    "hasOwnProperty",
+    "\ud800",
+    "ä",
+    "a.b",
+    "a/b",
+    "~1",
+  ];
+  for (const name of names) {
+    await t.step(JSON.stringify(name), async () => {
+      const text = `{ "defaults": {}, "checks": { ${
+        JSON.stringify(name)
+      }: { "kind": "test", "parameters": {} } } }`;
+      assert.deepEqual((await load(text)).checks.map((check) => check.name), [name]);
+    });
+  }
+});
+
+Deno.test("loadDocument() points at the mistakes of a check with any name", async (t) => {
+  const names: Readonly<Record<string, string>> = {
+    "": 'checks[""].kind',
+    "__proto__": "checks.__proto__.kind",
+    "constructor": "checks.constructor.kind",
+    "\ud800": 'checks["\ufffd"].kind',
+    "a/b": 'checks["a/b"].kind',
+    "~0~1": 'checks["~0~1"].kind',
+    "8080": 'checks["8080"].kind',
+    "line\nbreak": 'checks["line\\nbreak"].kind',
+  };
+  for (const [name, path] of Object.entries(names)) {
+    await t.step(JSON.stringify(name), async () => {
+      const text = `{ "defaults": {}, "checks": {\n${JSON.stringify(name)}:{"kind": "x"} } }`;
+      const [kind] = (await loadError(text)).problems.filter((problem) => problem.path.endsWith("kind"));
+      assert.deepEqual([kind?.path, kind?.line, kind?.offset], [path, 2, text.indexOf('"x"')]);
+    });
+  }
+});
+
+Deno.test("loadDocument() refuses members with the names of inherited ones like any other", async (t) => {
+  for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty", "\ud800", ""]) {
+    await t.step(JSON.stringify(name), async () => {
+      const shown = JSON.stringify(name.toWellFormed());
+      const texts = [
+        `{ "defaults": {}, ${JSON.stringify(name)}: {} }`,
+        `{ "defaults": { ${JSON.stringify(name)}: {} } }`,
+        `{ "defaults": {}, "checks": { "web": { "kind": "test", "parameters": { ${
+          JSON.stringify(name)
+        }: 1 } } } }`,
+      ];
+      for (const text of texts) {
+        const problems = await problemsOf(text);
+        assert.equal(problems.length, 1, text);
+        assert.ok(problems[0]?.includes(`unknown member ${shown}, expected`), problems[0] ?? "no problem");
+      }
+    });
+  }
+});
+
+Deno.test("loadDocument() does not take the members of a prototype for those of the document", async () => {
+  const text = `{ "defaults": { "__proto__": { "threshold": 9 } }, "checks": {} }`;
+  assert.deepEqual(await problemsOf(text), [
+    'defaults.__proto__: unknown member "__proto__", expected one of active, threshold, recovery_threshold, ' +
+    "annoy, schedule, notifications",
+  ]);
+});
+
+Deno.test("loadDocument() keeps the document's order, whatever the names", async () => {
+  const names = ["b", "10", "a", "2", "007", "4294967295", "4294967296", "-1", "c"];
+  const checks = names.map((name) => `"${name}": { "kind": "test", "parameters": {} }`);
+  const { checks: loaded } = await load(`{ "defaults": {}, "checks": { ${checks.join(", ")} } }`);
+  assert.deepEqual(loaded.map((check) => check.name), names);
+});
+
+Deno.test("loadDocument() tells every mistake of a stage in the document's order", async () => {
+  const { problems } = await loadError({
+    checks: { "2": { kind: "x" }, "1": { kind: "y" } },
+    defaults: { threshold: 0, schedule: { regular_interval: "" } },
+  });
+  assert.deepEqual(
+    problems.map((problem) => problem.offset),
+    problems.map((problem) => problem.offset).toSorted((a, b) => a - b),
+  );
+  assert.equal(problems.length, 6);
+});
+
+Deno.test("loadDocument() says of one value one thing", async (t) => {
+  const check = (parameters: unknown) => withCheck({ kind: "http_request", parameters });
+  const rows: Readonly<Record<string, readonly [document: unknown, path: string]>> = {
+    "a type that is out of range too": [
+      withCheck({ kind: "test", threshold: -0.5, parameters: {} }),
+      "threshold",
+    ],
+    "an unset variable in an address": [check({ request: { target: "${env:UNSET}" } }), "target"],
+    "an unset variable in an enumeration": [
+      check({ request: { target: "http://h", method: "${env:UNSET}" } }),
+      "method",
+    ],
+    "an unset variable in a program": [
+      withCheck({ kind: "script", parameters: { path: "${env:UNSET}" } }),
+      "path",
+    ],
+    "an unset variable in place of an interval": [
+      withCheck({ kind: "test", timeout: "${env:UNSET}", parameters: {} }),
+      "timeout",
+    ],
+    "an unset variable in place of a number": [
+      withCheck({ kind: "test", threshold: "${env:UNSET}", parameters: {} }),
+      "threshold",
+    ],
+  };
+  for (const [name, [document, path]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const { problems } = await loadError(document);
+      assert.deepEqual(problems.map((problem) => problem.path.split(".").at(-1)), [path]);
+    });
+  }
+});
+
+Deno.test("loadDocument() never shows the branches of a schema as a list", async () => {
+  const problems = await problemsOf({
+    defaults: { notifications: [{ kind: "none", parameters: {} }, {}, 1] },
+    checks: {
+      a: { kind: "none", parameters: {} },
+      b: {},
+      c: 1,
+      d: { kind: "script", parameters: { request: {} } },
+    },
+  });
+  assert.deepEqual(problems, [
+    'defaults.notifications[0].kind: is "none", expected one of "console", "file_touch", "email", ' +
+    '"desktop_notification"',
+    'defaults.notifications[1]: the member "kind" is missing, expected one of "console", "file_touch", "email", ' +
+    '"desktop_notification"',
+    'defaults.notifications[1]: the member "parameters" is missing',
+    "defaults.notifications[2]: is 1, expected an object",
+    'checks.a.kind: is "none", expected one of "test", "script", "file_timestamp", "http_request"',
+    'checks.b: the member "kind" is missing, expected one of "test", "script", "file_timestamp", "http_request"',
+    'checks.b: the member "parameters" is missing',
+    "checks.c: is 1, expected an object",
+    'checks.d.parameters: the member "path" is missing',
+    'checks.d.parameters.request: unknown member "request", expected one of path, arguments, environment, ' +
+    "condition_on_timeout",
+  ]);
+});
+
+Deno.test("loadDocument() without secrets leaves placeholders and programs alone", async (t) => {
+  const document = {
+    defaults: {
+      notifications: [{
+        kind: "email",
+        parameters: {
+          access: { host: "${env:HOST}", port: 587, username: "${env:USER}", password: "${file:password}" },
+          sender: "${env:SENDER}",
+          receivers: ["${env:RECEIVER}"],
+        },
+      }],
+    },
+    checks: {
+      script: { kind: "script", timeout: "${env:TIMEOUT}", parameters: { path: "check_disk" } },
+      page: {
+        kind: "http_request",
+        parameters: { request: { target: "${env:TARGET}", method: "${env:METHOD}" } },
+      },
+      file: { kind: "file_timestamp", parameters: { path: "${env:FILE}", warning_age: "${env:AGE}" } },
+    },
+  };
+  await t.step("nothing of it is a mistake", async () => {
+    const { checks, secrets } = await load(document, { withoutSecrets: true });
+    assert.deepEqual(checks.map((check) => check.name), ["script", "page", "file"]);
+    assert.deepEqual(secrets, []);
+  });
+  await t.step("all of it is one where the secrets should be", async () => {
+    assert.equal((await problemsOf(document, { withoutSecrets: false })).length, 11);
+  });
+  await t.step("what is not a placeholder is still held to its format", async () => {
+    const check = withCheck({ kind: "http_request", parameters: { request: { target: "${HOME}" } } });
+    assert.deepEqual(await problemsOf(check, { withoutSecrets: true }), [
+      'checks.web.parameters.request.target: "${HOME}" is not an address, expected one such as ' +
+      "https://example.org/health",
+    ]);
+  });
+  await t.step("what cannot be a placeholder is still refused", async () => {
+    const check = withCheck({ kind: "test", threshold: "${env:N}", parameters: {} });
+    assert.deepEqual(await problemsOf(check, { withoutSecrets: true }), [
+      'checks.web.threshold: is the string "${env:N}", expected a whole number (a placeholder stands only for text)',
+    ]);
+  });
+  await t.step("$${ is the literal it always is", async () => {
+    const check = withCheck({ kind: "test", parameters: { output: "$${env:A}" } });
+    assert.deepEqual(outputOf(await load(check, { withoutSecrets: true })), "${env:A}");
+    assert.deepEqual(outputOf(await load(check)), "${env:A}");
+  });
+  await t.step("a check whose kind is not known is left out, and it is said", async () => {
+    const check = withCheck({ kind: "${env:KIND}", parameters: { anything: 1 } });
+    assert.deepEqual((await load(check, { withoutSecrets: true })).checks, []);
+    assert.deepEqual(await warningsOf(check, { withoutSecrets: true }), [
+      "checks.web.kind: is not known without its secrets, so the check's parameters are not looked at",
+    ]);
+    const { checks } = await load(withCheck({ kind: "${env:KIND}", parameters: {} }), {
+      environment: { KIND: "test" },
+    });
+    assert.equal(checks[0]?.kind, "test");
+  });
+});
+
+function outputOf({ checks }: LoadedDocument): string | null {
+  const [check] = checks;
+  return check?.kind === "test" ? check.parameters.output : null;
+}
+
+Deno.test("loadDocument() explains parameters by the kind that a placeholder names", async () => {
+  const document = withCheck({ kind: "${env:KIND}", parameters: { conditon: "ok" } });
+  assert.deepEqual(await problemsOf(document, { environment: { KIND: "test" } }), [
+    'checks.web.parameters.conditon: unknown member "conditon", expected one of condition, output ' +
+    '(did you mean "condition"?)',
+  ]);
+});
+
+Deno.test("loadDocument() keeps the document as it is written beside what it resolves to", async () => {
+  const document = withCheck({ kind: "test", title: "${env:NAME}", parameters: { output: "$${x}" } });
+  const loaded = await load(document, { environment: { NAME: "web" } });
+  assert.equal(JSON.stringify(loaded.written), JSON.stringify(document));
+  assert.equal(loaded.checks[0]?.title, "web");
+  assert.equal(outputOf(loaded), "${x}");
+});
+
+Deno.test("loadDocument() resolves the path of the state from the document's folder", async () => {
+  assert.equal((await load({ defaults: {} })).statePath, null);
+  assert.equal((await load({ defaults: {}, state: "state.sqlite" })).statePath, "/etc/monitor/state.sqlite");
+  assert.equal((await load({ defaults: {}, state: "/var/lib/state" })).statePath, "/var/lib/state");
+});
+
+Deno.test("loadDocument() loads 20 MB within a heap of 300 MB", async () => {
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "--quiet",
+      "--no-check",
+      "--no-lock",
+      "--allow-read",
+      "--v8-flags=--max-old-space-size=300",
+      new URL("load_large_document.ts", import.meta.url).pathname,
+      String(20 * 1000 * 1000),
+    ],
+    stdin: "null",
+  }).output();
+  assert.ok(success, new TextDecoder().decode(stderr));
+  const answer = JSON.parse(new TextDecoder().decode(stdout));
+  assert.ok(answer.bytes >= 20_000_000 && answer.checks > 50_000, JSON.stringify(answer));
+  assert.equal(answer.warning, "2:45");
+});
+
+Deno.test("loadDocument() finds mistakes at the end of 20 MB", async (t) => {
+  const line = `    "a long name ${
+    "x".repeat(160)
+  } %": { "kind": "test", "parameters": { "output": "x" } },\n`;
+  const count = Math.ceil(20_000_000 / line.length);
+  const many = Array.from({ length: count }, (_, index) => line.replace("%", String(index))).join("");
+  const rows: Readonly<Record<string, readonly [end: string, place: readonly number[], message: string]>> = {
+    "broken syntax": [
+      '    "last": {]\n',
+      [count + 3, 14],
+      '"]" stands where a member name in double quotes or } was expected',
+    ],
+    "a mistake": [
+      '    "last": { "kind": "test", "parameters": {}, "active": 1 } } }\n',
+      [count + 3, 59],
+      "is 1, expected true or false",
+    ],
+    "a name that is given twice": [
+      `${line.replace("%", "0").trimEnd().slice(0, -1)} } }\n`,
+      [count + 3, 5],
+      "is given twice in one object, expected each name once",
+    ],
+    "a document that breaks off": [
+      "",
+      [count + 3, 1],
+      "the document ends where a member name in double quotes or } was expected",
+    ],
+  };
+  for (const [name, [end, place, message]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const { problems: [problem] } = await loadError(`{\n  "defaults": {}, "checks": {\n${many}${end}`);
+      assert.deepEqual([problem?.line, problem?.column], place);
+      assert.ok(problem?.message.endsWith(message), problem?.message ?? "no problem");
+    });
+  }
+});
+
+Deno.test("loadDocument() reads 20 MB of anything without effort", async (t) => {
+  const texts: Readonly<Record<string, string>> = {
+    "spaces": `${" ".repeat(20_000_000)}{ "defaults": {} }`,
+    "line breaks": `${"\n".repeat(20_000_000)}{ "defaults": {} }`,
+    "a comment": `/*${" ".repeat(20_000_000)}*/ { "defaults": {} }`,
+    "a title": `{ "defaults": {}, "checks": { "a": { "title": "${
+      "x".repeat(20_000_000)
+    }", "kind": "test", "parameters": {} } } }`,
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    await t.step(name, async () => {
+      assert.ok(await load(text));
+    });
+  }
+});
+
+Deno.test("loadDocument() answers megabytes of rubbish with a few mistakes that fit a screen", async (t) => {
+  const size = 5_000_000;
+  const texts: Readonly<Record<string, string>> = {
+    "opening brackets": "[".repeat(size),
+    "opening braces": '{"a":'.repeat(size / 5),
+    "closing braces": "}".repeat(size),
+    "quotes": '"'.repeat(size),
+    "one word": "x".repeat(size),
+    "one string": `"${"x".repeat(size)}"`,
+    "one open string": `"${"x".repeat(size)}`,
+    "missing commas": `[${'"a" '.repeat(size / 4)}]`,
+    "digits": "1".repeat(size),
+    "backslashes": `"${"\\".repeat(size)}"`,
+    "an open comment": `/*${"*".repeat(size)}`,
+    "zero bytes": "\0".repeat(size),
+    "a long kind": `{ "defaults": {}, "checks": { "a": { "kind": "${
+      "x".repeat(size)
+    }", "parameters": {} } } }`,
+    "a long member": `{ "defaults": {}, "${"x".repeat(size)}": 1 }`,
+    "a long interval": `{ "defaults": { "schedule": { "regular_interval": "${"1".repeat(size)}" } } }`,
+    "a long unit": `{ "defaults": { "schedule": { "regular_interval": "${"x".repeat(size)}" } } }`,
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    await t.step(name, async () => {
+      const { problems } = await loadError(text);
+      assert.ok(problems.length >= 1 && problems.length <= 101);
+      for (const { message, hint, path, offset } of problems) {
+        assert.ok(`${path}${message}${hint}`.length < 700, `${message.slice(0, 200)}…`);
+        assert.ok(offset >= 0 && offset <= text.length);
+      }
+    });
+  }
+});
+
+Deno.test("loadDocument() refuses a nesting of any depth at the first bracket too many", async (t) => {
+  for (const depth of [101, 10_000, 1_000_000]) {
+    for (const [open, width] of [["[", 1], ['{"a":', 5]] as const) {
+      await t.step(`${depth} times ${open}`, async () => {
+        const { problems } = await loadError(open.repeat(depth));
+        assert.deepEqual(problems.map((problem) => [problem.message, problem.offset]), [
+          ["the document is nested more than 100 deep, which no member asks for", 100 * width],
+        ]);
+      });
+    }
+  }
+});
+
+Deno.test("loadDocument() refuses more bytes than it accepts before it reads them", async () => {
+  const files = { "/big": { sizeBytes: DOCUMENT_BYTES_MAX + 1 } };
+  const system = createConfigSystem({ files });
+  const error = await errorOf(loadDocument({ path: "/big", named: true }, system));
+  assert.equal(
+    error.message,
+    'Cannot read config "/big": it has 67108865 bytes, and at most 67108864 are accepted',
+  );
+  const stdin = createConfigSystem({ stdin: new Uint8Array(DOCUMENT_BYTES_MAX + 1) });
+  const piped = await errorOf(loadDocument({ path: "-", named: true }, stdin));
+  assert.equal(
+    piped.message,
+    'Cannot read config "<stdin>": it has 67108865 bytes, and at most 67108864 are accepted',
+  );
+});
+
+Deno.test("loadDocument() places a warning where it belongs", async () => {
+  const text = `{
+  "defaults": {},
+  "checks": { "web": { "kind": "test", "notifications": [], "parameters": {} } }
+}`;
+  const { warnings, place } = await load(text);
+  const [warning] = warnings.map(place);
+  assert.equal(
+    warning && describe(warning),
+    "checks.web.notifications: is empty, so no report reaches anybody",
+  );
+  assert.deepEqual([warning?.line, warning?.column], [3, 57]);
+});

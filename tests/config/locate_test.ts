@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { loadDocument } from "../../src/config/load.ts";
+import { locateDocument } from "../../src/config/locate.ts";
+import { type ConfigSystemOptions, createConfigSystem, errorOf } from "./config_system.ts";
+
+const HOME = { HOME: "/home/me" };
+
+function locate(options: ConfigSystemOptions, named?: string): ReturnType<typeof locateDocument> {
+  return locateDocument(named, createConfigSystem(options));
+}
+
+Deno.test("locateDocument() takes what is named, whether it exists or not", async () => {
+  const options = {
+    environment: { ...HOME, MONITOR_CONFIG: "/from/environment" },
+    files: { "./monitor.jsonc": "{}" },
+  };
+  assert.deepEqual(await locate(options, "given.jsonc"), { path: "given.jsonc", named: true });
+  assert.deepEqual(await locate(options, "-"), { path: "-", named: true });
+  assert.deepEqual(await locate(options, ""), { path: "", named: true });
+  assert.deepEqual(await locate(options), { path: "/from/environment", named: true });
+  const piped = { environment: { MONITOR_CONFIG: "-" } };
+  assert.deepEqual(await locate(piped), { path: "-", named: true });
+});
+
+Deno.test("locateDocument() takes an empty variable for none", async () => {
+  const environment = { MONITOR_CONFIG: "", XDG_CONFIG_HOME: "", ...HOME };
+  const found = await locate({ environment, files: { "/home/me/.config/monitor/monitor.json": "{}" } });
+  assert.deepEqual(found, { path: "/home/me/.config/monitor/monitor.json", named: false });
+});
+
+Deno.test("locateDocument() takes the first that exists", async () => {
+  const paths = [
+    "./monitor.jsonc",
+    "./monitor.json",
+    "/xdg/monitor/monitor.jsonc",
+    "/xdg/monitor/monitor.json",
+    "/etc/monitor/monitor.jsonc",
+    "/etc/monitor/monitor.json",
+  ];
+  const environment = { ...HOME, XDG_CONFIG_HOME: "/xdg" };
+  for (const [index, path] of paths.entries()) {
+    const files = Object.fromEntries(paths.slice(index).map((present) => [present, "{}"]));
+    assert.deepEqual(await locate({ environment, files }), { path, named: false });
+  }
+  const error = await errorOf(locate({ environment }));
+  assert.equal(error.message, `Cannot find a config: looked for ${paths.join(", ")}`);
+  assert.equal(error.hint, "name one with --config PATH, or make one with: monitor init");
+});
+
+Deno.test("locateDocument() looks where the variables say", async (t) => {
+  const rows: Readonly<
+    Record<string, readonly [environment: Record<string, string>, userFolder: string | null]>
+  > = {
+    "neither": [{}, null],
+    "HOME": [HOME, "/home/me/.config"],
+    "XDG_CONFIG_HOME": [{ XDG_CONFIG_HOME: "/xdg" }, "/xdg"],
+    "both": [{ ...HOME, XDG_CONFIG_HOME: "/xdg" }, "/xdg"],
+    "a relative XDG_CONFIG_HOME, which is to be ignored": [
+      { ...HOME, XDG_CONFIG_HOME: "xdg" },
+      "/home/me/.config",
+    ],
+  };
+  for (const [name, [environment, userFolder]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const { message } = await errorOf(locate({ environment }));
+      const folders = [".", ...(userFolder === null ? [] : [`${userFolder}/monitor`]), "/etc/monitor"];
+      const paths = folders.flatMap((folder) => [`${folder}/monitor.jsonc`, `${folder}/monitor.json`]);
+      assert.equal(message, `Cannot find a config: looked for ${paths.join(", ")}`);
+    });
+  }
+});
+
+Deno.test("locateDocument() passes over what is closed to the user, and stops at what is broken", async (t) => {
+  const denied = new Deno.errors.PermissionDenied("Permission denied (os error 13)");
+  const noFolder = new Deno.errors.NotADirectory("Not a directory (os error 20)");
+  const broken = new Error("Input/output error (os error 5)");
+  const etc = { "/etc/monitor/monitor.json": "{}" };
+  await t.step("a closed folder", async () => {
+    const files = { "./monitor.jsonc": denied, "./monitor.json": noFolder, ...etc };
+    assert.deepEqual(await locate({ files }), { path: "/etc/monitor/monitor.json", named: false });
+  });
+  await t.step("a broken disk", async () => {
+    assert.deepEqual(await locate({ files: { "./monitor.jsonc": broken, ...etc } }), {
+      path: "./monitor.jsonc",
+      named: false,
+    });
+  });
+});
+
+Deno.test("locateDocument() passes on that it may not look, unless it finds one elsewhere", async () => {
+  const denied = new Deno.errors.NotCapable('Requires read access to "./monitor.jsonc"');
+  const later = new Deno.errors.NotCapable("Requires read access to another");
+  const files = { "./monitor.jsonc": denied, "./monitor.json": later };
+  await assert.rejects(locate({ files }), denied);
+  const found = await locate({ files: { ...files, "/etc/monitor/monitor.json": "{}" } });
+  assert.equal(found.path, "/etc/monitor/monitor.json");
+});
+
+Deno.test("locateDocument() leads to a refusal when what is found belongs to another user", async () => {
+  const system = createConfigSystem({
+    files: { "./monitor.jsonc": { ownerId: 1001 }, "/work/monitor.jsonc": { ownerId: 1001 } },
+    workingFolder: "/work",
+  });
+  const error = await errorOf(loadDocument(await locateDocument(undefined, system), system));
+  assert.match(error.message, /"\.\/monitor\.jsonc": it was found, not named, and belongs to another user/);
+});

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { nearest } from "../../src/config/nearest.ts";
+
+Deno.test("nearest() finds what a misspelt word was meant to be", async (t) => {
+  const members = ["title", "active", "threshold", "recovery_threshold", "annoy", "schedule", "status_code"];
+  const parameters = ["path", "arguments", "environment", "condition_on_timeout"];
+  const kinds = ["test", "script", "file_timestamp", "http_request"];
+  const rows: readonly (readonly [word: string, candidates: readonly string[], found: string | undefined])[] =
+    [
+      ["titel", members, "title"],
+      ["treshold", members, "threshold"],
+      ["Threshold", members, "threshold"],
+      ["recoveryThreshold", members, "recovery_threshold"],
+      ["status", members, "status_code"],
+      ["anoy", members, "annoy"],
+      ["args", parameters, "arguments"],
+      ["env", parameters, "environment"],
+      ["pth", parameters, "path"],
+      ["http", kinds, "http_request"],
+      ["http-request", kinds, "http_request"],
+      ["file", kinds, "file_timestamp"],
+      ["tset", kinds, "test"],
+      ["ping", kinds, undefined],
+      ["url", ["target", "method"], undefined],
+      ["x", members, undefined],
+      ["", members, undefined],
+      ["to", ["access", "sender", "receivers", "tags"], undefined],
+      ["anything", [], undefined],
+      ["get", ["GET", "POST"], "GET"],
+    ];
+  for (const [word, candidates, found] of rows) {
+    await t.step(`${word} → ${found}`, () => {
+      assert.equal(nearest(word, candidates), found);
+    });
+  }
+});
+
+Deno.test("nearest() prefers the nearest, and of equals the first", () => {
+  assert.equal(nearest("webb", ["web1", "web", "webbs"]), "web1");
+  assert.equal(nearest("chek", ["checks", "check"]), "check");
+});

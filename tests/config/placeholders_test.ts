@@ -1,0 +1,251 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { holdsSecret, SECRET_BYTES_MAX, substitute } from "../../src/config/placeholders.ts";
+import { type JsonValue, parseText } from "../../src/config/syntax.ts";
+import { type ConfigSystemOptions, createConfigSystem } from "./config_system.ts";
+
+interface Options extends ConfigSystemOptions {
+  readonly withoutSecrets?: boolean;
+}
+
+function substituteIn(document: JsonValue, options: Options = {}): ReturnType<typeof substitute> {
+  const system = createConfigSystem(options);
+  return substitute(document, {
+    environment: system.environment,
+    mayReadEnvironment: system.mayReadEnvironment,
+    files: system.files,
+    folder: "/etc/monitor",
+    withoutSecrets: options.withoutSecrets ?? false,
+  });
+}
+
+/** A document as the parser makes it. */
+function parse(value: unknown): JsonValue {
+  return parseText(JSON.stringify(value)).value ?? null;
+}
+
+Deno.test("substitute() replaces placeholders and nothing else", async (t) => {
+  const options = {
+    environment: { A: "one", EMPTY: "", _b2: "two", HOME: "/root", NESTED: "${env:A} $${ $&" },
+    files: {
+      "/run/secret": "three\n",
+      "/etc/monitor/relative": "four",
+      "/crlf": "five\r\n",
+      "/two": "six\n\n",
+      "/empty": "",
+      "/newline": "\n",
+      "/mark": "\ufeffseven",
+      "/with space": "eight",
+      "/inner": "a\nb\n",
+    },
+  };
+  const rows: Readonly<Record<string, string>> = {
+    "${env:A}": "one",
+    "<${env:A}>": "<one>",
+    "${env:A}${env:_b2}": "onetwo",
+    "${env:EMPTY}": "",
+    "${env:NESTED}": "${env:A} $${ $&",
+    "${file:/run/secret}": "three",
+    "${file:relative}": "four",
+    "${file:./relative}": "four",
+    "${file:/crlf}": "five",
+    "${file:/two}": "six\n",
+    "${file:/empty}": "",
+    "${file:/newline}": "",
+    "${file:/mark}": "seven",
+    "${file:/with space}": "eight",
+    "${file:/inner}": "a\nb",
+    "$${env:A}": "${env:A}",
+    "$${": "${",
+    "$$${env:A}": "$${env:A}",
+    "$${${env:A}}": "${one}",
+    "${env:A}$${env:A}": "one${env:A}",
+    "${HOME}": "${HOME}",
+    "${home:A}": "${home:A}",
+    "${ENV:A}": "${ENV:A}",
+    "${ env:A}": "${ env:A}",
+    "${env}": "${env}",
+    "${env:A": "${env:A",
+    "${": "${",
+    "$x $1 $& $$": "$x $1 $& $$",
+    "$HOME": "$HOME",
+    "{env:A}": "{env:A}",
+    "$ {env:A}": "$ {env:A}",
+    "%A%": "%A%",
+    "`id`": "`id`",
+  };
+  for (const [written, resolved] of Object.entries(rows)) {
+    await t.step(JSON.stringify(written), async () => {
+      const { value, problems } = await substituteIn(parse({ a: [written] }), options);
+      assert.deepEqual(problems, []);
+      assert.equal(JSON.stringify(value), JSON.stringify({ a: [resolved] }));
+    });
+  }
+});
+
+Deno.test("substitute() says which placeholders have no value", async (t) => {
+  const HINT = "to look at the document where its secrets are not: monitor validate --without-secrets";
+  const files = {
+    "/etc/monitor/folder": { kind: "folder" },
+    "/large": { sizeBytes: SECRET_BYTES_MAX + 1 },
+    "/binary": new Uint8Array([0x66, 0xff]),
+    "/denied": new Deno.errors.PermissionDenied("Permission denied (os error 13)"),
+    "/strange": new Error("Input/output error (os error 5)"),
+  } as const;
+  const rows: Readonly<Record<string, readonly [message: string, hint?: string]>> = {
+    "${env:UNSET}": ['the environment variable "UNSET" is not set', HINT],
+    "${env:}": ['"${env:}" names no variable, expected letters, digits and _'],
+    "${env:A-B}": ['"${env:A-B}" names no variable, expected letters, digits and _'],
+    "${env:1A}": ['"${env:1A}" names no variable, expected letters, digits and _'],
+    "${env:A:-default}": ['"${env:A:-default}" names no variable, expected letters, digits and _'],
+    "${env: A}": ['"${env: A}" names no variable, expected letters, digits and _'],
+    "${file:}": ['"${file:}" names no file, expected a path'],
+    "${file:/missing}": ['the file "/missing" cannot be read: it does not exist', HINT],
+    "${file:~/secret}": ['the file "~/secret" cannot be read: it does not exist', HINT],
+    "${file:folder}": ['the file "folder" cannot be read: it is a folder, not a file', HINT],
+    "${file:/large}": [
+      'the file "/large" cannot be read: it has 1048577 bytes, and at most 1048576 are accepted',
+      HINT,
+    ],
+    "${file:/binary}": ['the file "/binary" cannot be read: it is not UTF-8', HINT],
+    "${file:/denied}": ['the file "/denied" cannot be read: permission denied', HINT],
+    "${file:/strange}": ['the file "/strange" cannot be read: Input/output error (os error 5)', HINT],
+  };
+  for (const [written, [message, hint]] of Object.entries(rows)) {
+    await t.step(written, async () => {
+      const { value, substitutions, problems } = await substituteIn(parse({ a: written }), { files });
+      assert.deepEqual(problems, [{ path: ["a"], message, ...(hint !== undefined && { hint }) }]);
+      assert.equal(JSON.stringify(value), JSON.stringify({ a: written }));
+      assert.deepEqual(substitutions, [{ path: ["a"], resolved: null, parts: [] }]);
+    });
+  }
+});
+
+Deno.test("substitute() tells every placeholder without a value", async () => {
+  const { problems } = await substituteIn(
+    parse({ a: "${env:A}${env:B}", b: ["${env:C}"], "${env:D}": "$${env:E}" }),
+  );
+  assert.deepEqual(problems.map(({ path, message }) => [path, message]), [
+    [["a"], 'the environment variable "A" is not set'],
+    [["a"], 'the environment variable "B" is not set'],
+    [["b", 0], 'the environment variable "C" is not set'],
+  ]);
+});
+
+Deno.test("substitute() looks into every string, but into no name and no other value", async () => {
+  const document = parse({
+    "${env:A}": 1,
+    a: ["${env:A}", { b: "${env:A}" }, [["${env:A}"]], true, null, 1.5],
+  });
+  const { value, substitutions } = await substituteIn(document, { environment: { A: "x" } });
+  assert.equal(JSON.stringify(value), '{"${env:A}":1,"a":["x",{"b":"x"},[["x"]],true,null,1.5]}');
+  assert.deepEqual(substitutions.map((substitution) => substitution.path), [["a", 0], ["a", 1, "b"], [
+    "a",
+    2,
+    0,
+    0,
+  ]]);
+});
+
+Deno.test("substitute() replaces a document that is a single string", async () => {
+  assert.equal((await substituteIn("${env:A}", { environment: { A: "x" } })).value, "x");
+});
+
+Deno.test("substitute() leaves the document itself as it was, and shares what it does not change", async () => {
+  const document = parse({ same: { deep: [1, { a: "x" }] }, other: { a: "${env:A}", same: [2] } });
+  const before = JSON.stringify(document);
+  const { value } = await substituteIn(document, { environment: { A: "y" } });
+  assert.equal(JSON.stringify(document), before);
+  const [was, is] = [document, value] as unknown as Record<string, Record<string, unknown>>[];
+  assert.equal(is?.["same"], was?.["same"]);
+  assert.equal(is?.["other"]?.["same"], was?.["other"]?.["same"]);
+  assert.notEqual(is?.["other"], was?.["other"]);
+  assert.equal((await substituteIn(parse({ a: "$x" }))).value === null, false);
+});
+
+Deno.test("substitute() copies members with the names of inherited ones", async () => {
+  const text = '{"__proto__":{"a":"${env:A}"},"constructor":{"prototype":"${env:A}"}}';
+  const { value } = await substituteIn(parseText(text).value ?? null, { environment: { A: "y" } });
+  assert.equal(JSON.stringify(value), text.replaceAll("${env:A}", "y"));
+});
+
+Deno.test("substitute() tells where in a text each value stands", async () => {
+  const { substitutions } = await substituteIn(parse({ a: "$${${env:A}-${env:B}${env:A}" }), {
+    environment: { A: "xx", B: "" },
+  });
+  assert.deepEqual(substitutions, [{
+    path: ["a"],
+    resolved: "${xx-xx",
+    parts: [{ value: "xx", start: 2 }, { value: "", start: 5 }, { value: "xx", start: 5 }],
+  }]);
+});
+
+Deno.test("substitute() reads a file once, however often it is named", async () => {
+  let reads = 0;
+  const system = createConfigSystem({ files: { "/run/secret": "x" } });
+  const files = { ...system.files, read: (path: string) => (reads++, system.files.read(path)) };
+  const document = parse({ a: "${file:/run/secret}", b: ["${file:/run/secret}${file:/run/secret}"] });
+  const { environment, mayReadEnvironment } = system;
+  await substitute(document, { environment, mayReadEnvironment, files, folder: "/", withoutSecrets: false });
+  assert.equal(reads, 1);
+});
+
+Deno.test("substitute() passes on that a variable or a file may not be read", async () => {
+  await assert.rejects(substituteIn(parse({ a: "${env:TOKEN}" }), { forbidden: ["TOKEN"] }), {
+    name: "NotCapable",
+    message: 'Requires env access to "TOKEN", run again with the --allow-env=TOKEN flag',
+  });
+  const denied = new Deno.errors.NotCapable("Requires read access");
+  await assert.rejects(
+    substituteIn(parse({ a: "${file:/secret}" }), { files: { "/secret": denied } }),
+    denied,
+  );
+});
+
+Deno.test("substitute() without secrets looks for nothing and resolves only the escape", async () => {
+  const denied = { forbidden: ["A"], files: { "/f": new Error("must not be read") }, withoutSecrets: true };
+  const document = parse({ a: "${env:A}", b: "${file:/f}", c: "$${env:A}", d: "$${ ${env:A}", e: "${env:}" });
+  const { value, substitutions, problems } = await substituteIn(document, denied);
+  assert.deepEqual(problems, []);
+  assert.equal(
+    JSON.stringify(value),
+    JSON.stringify({ a: "${env:A}", b: "${file:/f}", c: "${env:A}", d: "$${ ${env:A}", e: "${env:}" }),
+  );
+  assert.deepEqual(substitutions.map((substitution) => substitution.resolved), [
+    null,
+    null,
+    "${env:A}",
+    null,
+    null,
+  ]);
+});
+
+Deno.test("holdsSecret() tells a placeholder from what only looks like one", () => {
+  const texts = [
+    "${env:A}",
+    "a${file:b}c",
+    "$${${env:A}",
+    "$${env:A}",
+    "${HOME}",
+    "${env:A",
+    "$x",
+    "",
+    "$$${env:A}",
+  ];
+  assert.deepEqual(texts.map(holdsSecret), [true, true, true, false, false, false, false, false, false]);
+  assert.deepEqual([1, null, undefined].map(holdsSecret), [false, false, false]);
+});
+
+Deno.test("substitute() escapes any text by writing $${ for ${", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.string({ unit: fc.constantFrom("$", "{", "}", "env:A", "file:", "a") }),
+      async (text) => {
+        // A dollar right before an escape belongs to it, so a text with one cannot be written this way.
+        fc.pre(!text.includes("$${"));
+        const { value, problems } = await substituteIn([text.replaceAll("${", () => "$${")]);
+        assert.deepEqual([value, problems], [[text], []]);
+      },
+    ),
+  );
+});

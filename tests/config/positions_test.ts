@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { createPlacer, positionOf } from "../../src/config/positions.ts";
+import type { DocumentPath } from "../../src/config/problem.ts";
+import { type JsonValue, parseText } from "../../src/config/syntax.ts";
+
+Deno.test("positionOf() counts lines that end with LF, CRLF or CR", () => {
+  const text = "a\nbc\r\nd\re\n\nf";
+  const places = [...text].map((_, offset) => positionOf(text, offset)).map(({ line, column }) =>
+    `${line}:${column}`
+  );
+  assert.deepEqual(places, [
+    "1:1",
+    "1:2",
+    "2:1",
+    "2:2",
+    "2:3",
+    "2:4",
+    "3:1",
+    "3:2",
+    "4:1",
+    "4:2",
+    "5:1",
+    "6:1",
+  ]);
+  assert.deepEqual(positionOf(text, text.length), { line: 6, column: 2 });
+  assert.deepEqual(positionOf("", 0), { line: 1, column: 1 });
+});
+
+Deno.test("positionOf() counts columns in UTF-16 code units, as editors do", () => {
+  assert.deepEqual(positionOf("ä\u{1f600}x", 3), { line: 1, column: 4 });
+});
+
+Deno.test("createPlacer() finds names and values", async (t) => {
+  const text = `// "a": 0
+{
+  "a": { "b": [10, /* , */ { "c": null }], "": "x" }, // "z"
+  "\\u0064": true,
+  "__proto__": [[]],
+  "a": "the second one",
+}`;
+  const rows: readonly (readonly [path: DocumentPath, at: "name" | "value", found: string])[] = [
+    [[], "value", "{\n"],
+    [["a"], "name", '"a": {'],
+    [["a"], "value", '{ "b"'],
+    [["a", "b"], "name", '"b": ['],
+    [["a", "b", 0], "value", "10,"],
+    [["a", "b", 1], "value", '{ "c"'],
+    [["a", "b", 1], "name", '{ "c"'],
+    [["a", "b", 1, "c"], "value", "null"],
+    [["a", ""], "value", '"x"'],
+    [["d"], "name", '"\\u0064"'],
+    [["d"], "value", "true"],
+    [["__proto__", 0], "value", "[]"],
+    [["missing"], "value", "{\n"],
+    [["a", "missing", "deeper"], "value", '{ "b"'],
+    [["a", "b", 7], "name", '"b": ['],
+    [["d", "no object"], "value", "true"],
+    [["a", "b", "0"], "value", "[10"],
+  ];
+  for (const [path, at, found] of rows) {
+    await t.step(`${at} of ${JSON.stringify(path)}`, () => {
+      const { offset, line, column } = createPlacer(text)({ path, at, message: "" });
+      assert.ok(text.startsWith(found, offset), text.slice(offset, offset + 20));
+      assert.deepEqual({ line, column }, positionOf(text, offset));
+    });
+  }
+});
+
+Deno.test("createPlacer() finds every value of any text", () => {
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 4 }), fc.constantFrom(0, 2), (json, indent) => {
+      const { value, problems } = parseText(json);
+      fc.pre(value !== undefined && problems.length === 0);
+      const text = JSON.stringify(value, null, indent);
+      const place = createPlacer(text);
+      for (const [path, found] of valuesIn(value ?? null)) {
+        const { offset } = place({ path, message: "" });
+        const shown = JSON.stringify(found, null, indent);
+        const isWhole = indent === 0 || typeof found !== "object" || found === null;
+        assert.ok(text.startsWith(isWhole ? shown : shown.charAt(0), offset));
+        const name = path.at(-1);
+        if (typeof name !== "string") continue;
+        assert.ok(text.startsWith(JSON.stringify(name), place({ path, at: "name", message: "" }).offset));
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+Deno.test("createPlacer() gives the same places whatever was asked before", () => {
+  const text = '{"a":{"b":[1,{"c":2}],"d":3},"e":[4]}';
+  const paths: DocumentPath[] = [["a", "b", 1, "c"], ["e", 0], ["a"], ["a", "d"], [], ["a", "b", 0], [
+    "e",
+    0,
+  ]];
+  const place = createPlacer(text);
+  const together = paths.map((path) => place({ path, message: "" }).offset);
+  assert.deepEqual(together, paths.map((path) => createPlacer(text)({ path, message: "" }).offset));
+});
+
+Deno.test("createPlacer() takes the offset of a problem that has one, in a broken text too", () => {
+  const place = createPlacer("{\n  oops");
+  assert.deepEqual(place({ path: [], offset: 4, message: "what", hint: "how" }), {
+    path: "",
+    message: "what",
+    hint: "how",
+    line: 2,
+    column: 3,
+    offset: 4,
+  });
+});
+
+function* valuesIn(value: JsonValue, path: DocumentPath = []): Generator<readonly [DocumentPath, JsonValue]> {
+  yield [path, value];
+  if (typeof value !== "object" || value === null) return;
+  const isList = Array.isArray(value);
+  for (const [name, child] of Object.entries(value)) {
+    yield* valuesIn(child, [...path, isList ? Number(name) : name]);
+  }
+}

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { ConfigError, describePath, joinProblems, quote } from "../../src/config/problem.ts";
+
+Deno.test("describePath() writes a path as people do", async (t) => {
+  const rows: readonly (readonly [path: readonly (string | number)[], text: string])[] = [
+    [[], ""],
+    [["checks"], "checks"],
+    [["checks", "web", "parameters"], "checks.web.parameters"],
+    [["checks", "my site", "notifications", 0, "kind"], 'checks["my site"].notifications[0].kind'],
+    [["checks", "X-Frame-Options"], "checks.X-Frame-Options"],
+    [["$schema"], "$schema"],
+    [["checks", ""], 'checks[""]'],
+    [["checks", "8080"], 'checks["8080"]'],
+    [["checks", "a.b"], 'checks["a.b"]'],
+    [["checks", 'a"b'], 'checks["a\\"b"]'],
+    [["checks", "a\nb"], 'checks["a\\nb"]'],
+    [["checks", "\ud800"], 'checks["\ufffd"]'],
+    [["checks", "x".repeat(200)], `checks["${"x".repeat(80)}…"]`],
+    [["my site"], '["my site"]'],
+  ];
+  for (const [path, text] of rows) {
+    await t.step(text.slice(0, 60), () => {
+      assert.equal(describePath(path), text);
+    });
+  }
+});
+
+Deno.test("quote() shows a value on one line, shortened, with no half of a character", () => {
+  assert.equal(quote("a\nb"), '"a\\nb"');
+  assert.equal(quote(`${"x".repeat(79)}\u{1f600}`), `"${"x".repeat(79)}\ufffd…"`);
+  assert.equal(quote("\udc00"), '"\ufffd"');
+  assert.deepEqual([null, true, 1.5, [1], { a: 1 }, undefined].map(quote), [
+    "null",
+    "true",
+    "1.5",
+    "a list",
+    "an object",
+    "undefined",
+  ]);
+});
+
+Deno.test("joinProblems() leaves out what a later stage says of a value that an earlier one refused", () => {
+  const first = [{ path: ["a"], message: "first" }, { path: ["a"], message: "first too" }];
+  const second = [
+    { path: ["a"], message: "consequence" },
+    { path: ["a", "b"], message: "of another place" },
+    { path: ["c"], at: "name", message: "of a name" } as const,
+  ];
+  const third = [{ path: ["a", "b"], message: "consequence" }, { path: ["c"], message: "of the value" }];
+  assert.deepEqual(joinProblems([first, second, third]).map((problem) => problem.message), [
+    "first",
+    "first too",
+    "of another place",
+    "of a name",
+    "of the value",
+  ]);
+  assert.deepEqual(joinProblems([]), []);
+});
+
+Deno.test("ConfigError keeps its cause and says when there is nothing more to say", () => {
+  const cause = new Error("deep");
+  const error = new ConfigError("Cannot", { cause });
+  assert.deepEqual([error.name, error.cause, error.problems, error.source, error.hint], [
+    "ConfigError",
+    cause,
+    [],
+    null,
+    null,
+  ]);
+});

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { findPrograms } from "../../src/config/programs.ts";
+import {
+  type ConfigSystemOptions,
+  createConfigSystem,
+  load,
+  problemsOf,
+  withCheck,
+} from "./config_system.ts";
+
+const program = { mode: 0o755 };
+
+function find(names: readonly string[], options: ConfigSystemOptions): ReturnType<typeof findPrograms> {
+  const values = names.map((name, index) => ({
+    path: [index],
+    format: "program",
+    value: name,
+    written: name,
+  }));
+  return findPrograms(values, "/etc/monitor", createConfigSystem(options));
+}
+
+async function resolvedPath(path: string, options: ConfigSystemOptions): Promise<string | null> {
+  const { checks: [check] } = await load(withCheck({ kind: "script", parameters: { path } }), options);
+  return check?.kind === "script" ? check.parameters.path : null;
+}
+
+Deno.test("findPrograms() takes the first program of a name in PATH", async (t) => {
+  const files = {
+    "/one/check": { mode: 0o644 },
+    "/two/check": { kind: "folder", mode: 0o755 },
+    "/three/check": program,
+    "/four/check": program,
+    "/etc/monitor/check": program,
+    "bin/check": program,
+  } as const;
+  const rows: Readonly<Record<string, readonly [PATH: string, found: string | undefined]>> = {
+    "not one that nobody may execute, nor a folder": ["/one:/two:/three:/four", "/three/check"],
+    "the order is that of PATH": ["/four:/three", "/four/check"],
+    "not the working directory for an empty entry": [":/four", "/four/check"],
+    "not a relative entry": ["bin:.:/four", "/four/check"],
+    "nowhere": ["/one:/two:/missing", undefined],
+    "empty": ["", undefined],
+  };
+  for (const [name, [PATH, found]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const { programs, problems } = await find(["check"], { files, environment: { PATH } });
+      assert.equal(programs.get("check"), found);
+      assert.equal(problems.length, found === undefined ? 1 : 0);
+    });
+  }
+});
+
+Deno.test("findPrograms() takes a folder of PATH that cannot be looked into for empty", async () => {
+  const denied = new Deno.errors.PermissionDenied("Permission denied (os error 13)");
+  const files = { "/one/check": denied, "/two/check": program };
+  const { programs } = await find(["check"], { files, environment: { PATH: "/one:/two" } });
+  assert.equal(programs.get("check"), "/two/check");
+});
+
+Deno.test("findPrograms() looks each name up once and tells each place it is missing at", async () => {
+  let stats = 0;
+  const system = createConfigSystem({ files: { "/bin/there": program }, environment: { PATH: "/bin" } });
+  const files = { ...system.files, stat: (path: string) => (stats++, system.files.stat(path)) };
+  const names = ["there", "missing", "there", "missing", "missing"];
+  const values = names.map((name, index) => ({
+    path: [index],
+    format: "program",
+    value: name,
+    written: name,
+  }));
+  const { programs, problems } = await findPrograms(values, "/etc/monitor", { ...system, files });
+  assert.deepEqual([...programs], [["there", "/bin/there"]]);
+  assert.deepEqual(problems.map((problem) => problem.path), [[1], [3], [4]]);
+  // "there" in PATH, "missing" in PATH and beside the document.
+  assert.equal(stats, 3);
+});
+
+Deno.test("findPrograms() says to write ./name for a program beside the document", async () => {
+  const beside = { files: { "/etc/monitor/check.sh": program }, environment: { PATH: "/bin" } };
+  const document = withCheck({ kind: "script", parameters: { path: "check.sh" } });
+  const message =
+    'checks.web.parameters.path: the program "check.sh" is not in PATH, expected one that is, or a ' +
+    "path with a slash";
+  assert.deepEqual(await problemsOf(document, beside), [
+    `${message} (write "./check.sh" for the one beside the document)`,
+  ]);
+  assert.deepEqual(await problemsOf(document, { environment: { PATH: "/bin" } }), [message]);
+  const data = { files: { "/etc/monitor/check.sh": { mode: 0o644 } }, environment: { PATH: "/bin" } };
+  assert.deepEqual(await problemsOf(document, data), [message]);
+});
+
+Deno.test("findPrograms() looks up nothing that has a slash", async (t) => {
+  const environment = { PATH: "/bin" };
+  const files = { "/bin/check": program, "/bin/a\\b": program };
+  const rows: Readonly<Record<string, string>> = {
+    "check": "/bin/check",
+    "./check": "/etc/monitor/check",
+    "plugins/check": "/etc/monitor/plugins/check",
+    "../check": "/etc/monitor/../check",
+    "/opt/check": "/opt/check",
+    "a\\b": "/bin/a\\b",
+  };
+  for (const [path, resolved] of Object.entries(rows)) {
+    await t.step(path, async () => {
+      assert.equal(await resolvedPath(path, { environment, files }), resolved);
+    });
+  }
+});
+
+Deno.test("findPrograms() knows the paths of Windows on Windows", async () => {
+  const options = {
+    platform: "windows",
+    workingFolder: "C:\\Users",
+    environment: { PATH: "relative;C:\\bin;D:\\tools" },
+    files: { "D:\\tools/check.exe": { mode: null } },
+  } as const;
+  const { programs, problems } = await find(["check", "C:\\a\\check.exe", "sub\\check.exe"], options);
+  assert.deepEqual([...programs], [["check", "D:\\tools/check.exe"]]);
+  assert.deepEqual(problems, []);
+});
+
+Deno.test("findPrograms() passes on that PATH or a folder in it may not be read", async () => {
+  await assert.rejects(find(["check"], { forbidden: ["PATH"] }), {
+    name: "NotCapable",
+    message: 'Requires env access to "PATH", run again with the --allow-env=PATH flag',
+  });
+  const denied = new Deno.errors.NotCapable("Requires read access");
+  const environment = { PATH: "/one:/two" };
+  await assert.rejects(find(["check"], { files: { "/one/check": denied }, environment }), denied);
+  const { programs } = await find(["check"], {
+    files: { "/one/check": denied, "/two/check": program },
+    environment,
+  });
+  assert.equal(programs.get("check"), "/two/check");
+});
+
+Deno.test("findPrograms() asks for nothing when no program is named without a slash", async () => {
+  const { programs, problems } = await find(["/bin/true", "./x", ""], { forbidden: ["PATH"] });
+  assert.deepEqual([[...programs], problems], [[], []]);
+});

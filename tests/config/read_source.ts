@@ -1,0 +1,16 @@
+/** Reads some documents and prints why each cannot be read: a program of its own, to be run with fewer rights. */
+import { readSource } from "../../src/config/source.ts";
+import type { System } from "../../src/domain/system.ts";
+import { createFiles } from "../../src/system/files.ts";
+
+for (const path of Deno.args) {
+  try {
+    await readSource(
+      { path, named: true },
+      { files: createFiles(), workingFolder: "/" } as unknown as System,
+    );
+    console.log(`"${path}" was read`);
+  } catch (error) {
+    console.log(error instanceof Error ? error.message : error);
+  }
+}

@@ -1,0 +1,307 @@
+import assert from "node:assert/strict";
+import { pickSetting } from "../../src/config/resolve.ts";
+import type { Channel } from "../../src/domain/channel.ts";
+import type { Check, CheckKind, CheckOf, HttpRequestCheck, ScriptCheck } from "../../src/domain/check.ts";
+import { load } from "./config_system.ts";
+
+/** What each check is when the document says only what it must. */
+const SETTINGS = {
+  active: true,
+  threshold: 3,
+  recoveryThreshold: 3,
+  annoy: false,
+  schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
+  notifications: [{ kind: "console", parameters: {} }],
+} as const;
+
+/** For each kind the least a document can say and what it means: the hand-written types hold the meanings. */
+const LEAST: { readonly [K in CheckKind]: readonly [parameters: object, check: CheckOf<K>] } = {
+  test: [{}, {
+    ...SETTINGS,
+    name: "web",
+    kind: "test",
+    parameters: { condition: "warning", output: "" },
+    timeoutMs: 10_000,
+  }],
+  script: [{ path: "./check.sh" }, {
+    ...SETTINGS,
+    name: "web",
+    kind: "script",
+    parameters: {
+      path: "/etc/monitor/check.sh",
+      arguments: [],
+      environment: {},
+      conditionOnTimeout: "unknown",
+    },
+    timeoutMs: 30_000,
+  }],
+  file_timestamp: [{ path: "backup.tar" }, {
+    ...SETTINGS,
+    name: "web",
+    kind: "file_timestamp",
+    parameters: {
+      path: "/etc/monitor/backup.tar",
+      warningAgeMs: 3_600_000,
+      criticalAgeMs: 86_400_000,
+      conditionOnMissing: "warning",
+      conditionOnImplausible: "warning",
+    },
+    timeoutMs: 10_000,
+  }],
+  http_request: [{ request: { target: "https://example.org/" } }, {
+    ...SETTINGS,
+    name: "web",
+    kind: "http_request",
+    parameters: {
+      request: { target: "https://example.org/", method: "GET" },
+      response: { statusCode: 200, headers: {} },
+      asWarning: false,
+    },
+    timeoutMs: 10_000,
+  }],
+};
+
+/** Every setting, written and meant. */
+const ALL_SETTINGS = {
+  title: "Website",
+  active: false,
+  threshold: 5,
+  recovery_threshold: 2,
+  annoy: "6 hours",
+  schedule: { regular_interval: "5 minutes", attentive_interval: 30 },
+  notifications: [
+    { kind: "console", parameters: {} },
+    { kind: "file_touch", parameters: { path: "run/problem" } },
+    {
+      kind: "email",
+      parameters: {
+        access: { host: "mail.example.org", port: 587, username: "monitor", password: "swordfish" },
+        sender: "monitor@example.org",
+        receivers: ["admin@example.org", "ops@example.org"],
+        tags: ["production"],
+      },
+    },
+    { kind: "desktop_notification", parameters: { icon: "dialog-warning" } },
+  ],
+  timeout: "2 minutes",
+};
+const CHANNELS: { readonly [K in Channel["kind"]]: Extract<Channel, { readonly kind: K }> } = {
+  console: { kind: "console", parameters: {} },
+  file_touch: { kind: "file_touch", parameters: { path: "/etc/monitor/run/problem" } },
+  email: {
+    kind: "email",
+    parameters: {
+      access: { host: "mail.example.org", port: 587, username: "monitor", password: "swordfish" },
+      sender: "monitor@example.org",
+      receivers: ["admin@example.org", "ops@example.org"],
+      tags: ["production"],
+    },
+  },
+  desktop_notification: { kind: "desktop_notification", parameters: { icon: "dialog-warning" } },
+};
+const ALL_SETTINGS_MEANT = {
+  name: "web",
+  title: "Website",
+  active: false,
+  threshold: 5,
+  recoveryThreshold: 2,
+  annoy: 21_600_000,
+  schedule: { regularIntervalMs: 300_000, attentiveIntervalMs: 30_000 },
+  notifications: [CHANNELS.console, CHANNELS.file_touch, CHANNELS.email, CHANNELS.desktop_notification],
+  timeoutMs: 120_000,
+};
+
+/** For each kind all that a document can say. */
+const MOST: { readonly [K in CheckKind]: readonly [parameters: object, check: CheckOf<K>] } = {
+  test: [{ condition: "critical", output: "down" }, {
+    ...ALL_SETTINGS_MEANT,
+    kind: "test",
+    parameters: { condition: "critical", output: "down" },
+  }],
+  script: [{
+    path: "check_disk",
+    arguments: ["-w", "10%"],
+    environment: { LANG: "C", TO: "./y" },
+    condition_on_timeout: "critical",
+  }, {
+    ...ALL_SETTINGS_MEANT,
+    kind: "script",
+    parameters: {
+      path: "/usr/lib/plugins/check_disk",
+      arguments: ["-w", "10%"],
+      environment: { LANG: "C", TO: "./y" },
+      conditionOnTimeout: "critical",
+    },
+  }],
+  file_timestamp: [{
+    path: "/var/backups/latest.tar",
+    warning_age: "26 hours",
+    critical_age: 172_800,
+    condition_on_missing: "critical",
+    condition_on_implausible: "ok",
+  }, {
+    ...ALL_SETTINGS_MEANT,
+    kind: "file_timestamp",
+    parameters: {
+      path: "/var/backups/latest.tar",
+      warningAgeMs: 93_600_000,
+      criticalAgeMs: 172_800_000,
+      conditionOnMissing: "critical",
+      conditionOnImplausible: "ok",
+    },
+  }],
+  http_request: [{
+    request: { target: "https://example.org/health", method: "POST" },
+    response: { status_code: null, headers: { "Content-Type": "text/plain", "x_y": "z" }, body_part: "ok" },
+    as_warning: true,
+  }, {
+    ...ALL_SETTINGS_MEANT,
+    kind: "http_request",
+    parameters: {
+      request: { target: "https://example.org/health", method: "POST" },
+      response: { statusCode: null, headers: { "Content-Type": "text/plain", "x_y": "z" }, bodyPart: "ok" },
+      asWarning: true,
+    },
+  }],
+};
+
+const OPTIONS = {
+  files: { "/usr/lib/plugins/check_disk": { mode: 0o755 } },
+  environment: { PATH: "/usr/lib/plugins" },
+};
+
+Deno.test("resolveChecks() fills in every default of every kind", async (t) => {
+  for (const [kind, [parameters, expected]] of Object.entries(LEAST)) {
+    await t.step(kind, async () => {
+      assert.deepEqual(await resolved({ kind, parameters }), expected);
+    });
+  }
+});
+
+Deno.test("resolveChecks() takes everything that is given", async (t) => {
+  for (const [kind, [parameters, expected]] of Object.entries(MOST)) {
+    await t.step(kind, async () => {
+      assert.deepEqual(await resolved({ ...ALL_SETTINGS, kind, parameters }), expected);
+    });
+  }
+});
+
+Deno.test("resolveChecks() takes from the defaults what a check does not give", async (t) => {
+  const { title: _title, timeout: _timeout, ...defaults } = ALL_SETTINGS;
+  for (const [kind, [parameters, least]] of Object.entries(LEAST)) {
+    await t.step(kind, async () => {
+      const { title: _title, timeoutMs: _timeoutMs, name: _name, ...settings } = ALL_SETTINGS_MEANT;
+      assert.deepEqual(await resolved({ kind, parameters }, defaults), { ...least, ...settings });
+    });
+  }
+});
+
+Deno.test("resolveChecks() merges per member, and replaces a schedule and notifications whole", async () => {
+  const defaults = {
+    threshold: 7,
+    schedule: { regular_interval: 100, attentive_interval: 10 },
+    notifications: [{ kind: "console", parameters: {} }, { kind: "console", parameters: {} }],
+  };
+  const own = { schedule: { regular_interval: 50 }, notifications: [] };
+  const check = await resolved({ ...own, kind: "test", parameters: {} }, defaults);
+  assert.equal(check.threshold, 7);
+  assert.deepEqual(check.schedule, { regularIntervalMs: 50_000, attentiveIntervalMs: 50_000 });
+  assert.deepEqual(check.notifications, []);
+});
+
+Deno.test("resolveChecks() takes the recovery threshold from the threshold, wherever that comes from", async () => {
+  const check = { kind: "test", parameters: {} };
+  assert.equal((await resolved({ ...check, threshold: 2 })).recoveryThreshold, 2);
+  assert.equal((await resolved(check, { threshold: 4 })).recoveryThreshold, 4);
+  assert.equal((await resolved({ ...check, threshold: 2 }, { recovery_threshold: 9 })).recoveryThreshold, 9);
+  assert.equal(
+    (await resolved({ ...check, recovery_threshold: 1 }, { recovery_threshold: 9 })).recoveryThreshold,
+    1,
+  );
+});
+
+Deno.test("resolveChecks() takes annoy as true, false or an interval", async (t) => {
+  for (const [annoy, meant] of [[true, true], [false, false], [60, 60_000], ["day", 86_400_000]] as const) {
+    await t.step(String(annoy), async () => {
+      assert.equal((await resolved({ kind: "test", annoy, parameters: {} })).annoy, meant);
+      assert.equal((await resolved({ kind: "test", parameters: {} }, { annoy })).annoy, meant);
+    });
+  }
+});
+
+Deno.test("resolveChecks() keeps false, zero-like and empty values of a check", async () => {
+  const check = { kind: "test", title: "", active: false, annoy: false, parameters: { output: "" } };
+  const { title, active, annoy } = await resolved(check, { active: true, annoy: true });
+  assert.deepEqual([title, active, annoy], ["", false, false]);
+});
+
+Deno.test("resolveChecks() gives each kind its own time limit where none is given", async () => {
+  const timeouts = Object.entries(LEAST).map(async ([kind, [parameters]]) =>
+    [kind, (await resolved({ kind, parameters })).timeoutMs] as const
+  );
+  assert.deepEqual(Object.fromEntries(await Promise.all(timeouts)), {
+    test: 10_000,
+    script: 30_000,
+    file_timestamp: 10_000,
+    http_request: 10_000,
+  });
+});
+
+Deno.test("resolveChecks() makes objects with free names without a prototype, others with one", async () => {
+  const parameters = { request: { target: "http://h/" }, response: { headers: { constructor: "x" } } };
+  const { checks: [check] } = await load({
+    defaults: {},
+    checks: { web: { kind: "http_request", parameters } },
+  });
+  assert.equal(check?.kind, "http_request");
+  const { headers } = (check as HttpRequestCheck).parameters.response;
+  assert.equal(Object.getPrototypeOf(headers), null);
+  assert.deepEqual(Object.entries(headers), [["constructor", "x"]]);
+  assert.equal(Object.getPrototypeOf((check as HttpRequestCheck).parameters), Object.prototype);
+});
+
+Deno.test("resolveChecks() keeps the names of headers and variables as they are", async () => {
+  const text = `{ "defaults": {}, "checks": { "web": { "kind": "script", "parameters": {
+    "path": "/x", "environment": { "__proto__": "1", "snake_case": "2", "timeout": "3" } } } } }`;
+  const { checks: [check] } = await load(text);
+  const { environment } = (check as ScriptCheck).parameters;
+  assert.deepEqual(Object.entries(environment), [["__proto__", "1"], ["snake_case", "2"], ["timeout", "3"]]);
+});
+
+Deno.test("resolveChecks() resolves what checks share no less than what each has of its own", async () => {
+  const notifications = [{ kind: "file_touch", parameters: { path: "run/problem" } }];
+  const checks = Object.fromEntries(["a", "b", "c"].map((name) => [name, { kind: "test", parameters: {} }]));
+  const own = {
+    kind: "test",
+    notifications: [{ kind: "file_touch", parameters: { path: "own" } }],
+    parameters: {},
+  };
+  const { checks: loaded } = await load({ defaults: { notifications }, checks: { ...checks, d: own } });
+  assert.deepEqual(
+    loaded.map(({ notifications: [channel] }) => channel?.kind === "file_touch" && channel.parameters.path),
+    ["/etc/monitor/run/problem", "/etc/monitor/run/problem", "/etc/monitor/run/problem", "/etc/monitor/own"],
+  );
+});
+
+Deno.test("resolveChecks() makes NaN of an interval that is not known without its secrets", async () => {
+  const { checks: [check] } = await load(
+    { defaults: {}, checks: { web: { kind: "test", timeout: "${env:UNSET}", parameters: {} } } },
+    { withoutSecrets: true },
+  );
+  assert.equal(check?.timeoutMs, NaN);
+});
+
+Deno.test("pickSetting() takes the check's own, else the defaults', else the built-in value", () => {
+  const options = { defaults: { a: 2, b: 2 }, builtIn: 3 };
+  assert.deepEqual(pickSetting("a", { a: 1 }, options), { value: 1, origin: "check" });
+  assert.deepEqual(pickSetting("b", { a: 1 }, options), { value: 2, origin: "defaults" });
+  assert.deepEqual(pickSetting("c", { a: 1 }, options), { value: 3, origin: "built-in" });
+  assert.deepEqual(pickSetting("a", { a: null }, options), { value: null, origin: "check" });
+});
+
+async function resolved(check: object, defaults: object = {}): Promise<Check> {
+  const { checks: [found] } = await load({ defaults, checks: { web: check } }, OPTIONS);
+  assert.ok(found !== undefined);
+  // Objects with free names have no prototype, which is no part of what they mean.
+  return structuredClone(found);
+}

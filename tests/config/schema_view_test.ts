@@ -1,0 +1,305 @@
+import assert from "node:assert/strict";
+import monitorSchema from "../../schemas/monitor.schema.json" with { type: "json" };
+import shapeASchema from "../../schemas/shape_a.schema.json" with { type: "json" };
+import shapeBSchema from "../../schemas/shape_b.schema.json" with { type: "json" };
+import {
+  childOf,
+  createSchemaReader,
+  isObject,
+  type Schema,
+  type SchemaView,
+  valueAt,
+} from "../../src/config/schema_view.ts";
+import type { JsonValue } from "../../src/config/syntax.ts";
+
+const SCHEMAS = {
+  monitor: monitorSchema,
+  "shape a": shapeASchema,
+  "shape b": shapeBSchema,
+} as unknown as Readonly<Record<string, Schema>>;
+
+/** Every keyword of {@linkcode Schema}: one that is missing here does not compile. */
+const KEYWORDS: Readonly<Record<keyof Schema, true>> = {
+  $schema: true,
+  $ref: true,
+  $defs: true,
+  title: true,
+  description: true,
+  type: true,
+  format: true,
+  default: true,
+  examples: true,
+  enum: true,
+  const: true,
+  minimum: true,
+  maximum: true,
+  properties: true,
+  required: true,
+  additionalProperties: true,
+  propertyNames: true,
+  pattern: true,
+  minLength: true,
+  minItems: true,
+  items: true,
+  allOf: true,
+  if: true,
+  then: true,
+  "x-notes": true,
+};
+
+Deno.test("the schemas use no other keywords than a SchemaReader knows", async (t) => {
+  for (const [name, schema] of Object.entries(SCHEMAS)) {
+    await t.step(name, () => {
+      for (const { path, part } of partsOf(schema)) {
+        for (const keyword of Object.keys(part)) {
+          assert.ok(Object.hasOwn(KEYWORDS, keyword), `${path}/${keyword}`);
+        }
+      }
+    });
+  }
+});
+
+Deno.test("the schemas use allOf only for the branches of a kind, and $ref only for definitions", async (t) => {
+  for (const [name, schema] of Object.entries(SCHEMAS)) {
+    await t.step(name, () => {
+      for (const { path, part } of partsOf(schema)) {
+        for (const branch of part.allOf ?? []) {
+          assert.equal(typeof branch.if?.properties?.["kind"]?.const, "string", path);
+          assert.deepEqual(branch.if?.required, ["kind"], path);
+          assert.ok(branch.then !== undefined, path);
+        }
+        if (part.$ref !== undefined) {
+          const target = part.$ref.replace("#/$defs/", "");
+          assert.ok(schema.$defs?.[target] !== undefined, `${path}: ${part.$ref}`);
+        }
+      }
+    });
+  }
+});
+
+Deno.test("the schemas have a branch for each kind that they list, and no other", async (t) => {
+  for (const [name, schema] of Object.entries(SCHEMAS)) {
+    await t.step(name, () => {
+      for (const { path, part } of partsOf(schema)) {
+        const branches = (part.allOf ?? []).map((branch) => branch.if?.properties?.["kind"]?.const);
+        if (branches.length > 0) assert.deepEqual(branches, part.properties?.["kind"]?.enum, path);
+      }
+    });
+  }
+});
+
+Deno.test("the schemas describe every member at every level", async (t) => {
+  for (const [name, schema] of Object.entries(SCHEMAS)) {
+    await t.step(name, () => {
+      const seen: string[] = [];
+      for (const { path, view } of membersOf(schema)) {
+        seen.push(path);
+        assert.ok(
+          view.description !== undefined && /^[A-Z].*[.]$/s.test(view.description),
+          `${path} has no sentence`,
+        );
+        assert.ok(view.types.length > 0 || view.enum !== undefined, `${path} has no type`);
+      }
+      for (const path of ["defaults.schedule.regular_interval", "checks.*.parameters.response.headers.*"]) {
+        assert.ok(seen.includes(path), path);
+      }
+    });
+  }
+});
+
+Deno.test("the schemas close every object that has no free names", async (t) => {
+  for (const [name, schema] of Object.entries(SCHEMAS)) {
+    await t.step(name, () => {
+      const parts = [...partsOf(schema)];
+      // What stands under "parameters" is closed by the branch of its kind.
+      const open = new Set(
+        parts.filter(({ part }) => part.allOf).map(({ part }) => part.properties?.["parameters"]),
+      );
+      for (const { path, part } of parts) {
+        if (part.type !== "object" || open.has(part)) continue;
+        assert.ok(part.additionalProperties !== undefined && part.additionalProperties !== true, path);
+      }
+    });
+  }
+});
+
+Deno.test("the schemas give defaults and examples that they accept themselves", async (t) => {
+  for (const [name, schema] of Object.entries(SCHEMAS)) {
+    await t.step(name, () => {
+      for (const { path, view } of membersOf(schema)) {
+        const values = [...(view.default === undefined ? [] : [view.default]), ...view.examples];
+        for (const value of values) {
+          const type = typeOf(value);
+          if (view.types.length > 0) {
+            assert.ok(view.types.includes(type), `${path}: ${JSON.stringify(value)}`);
+          }
+          if (view.enum !== undefined) {
+            assert.ok(view.enum.includes(value), `${path}: ${JSON.stringify(value)}`);
+          }
+          if (typeof value === "number") assert.ok(value >= (view.minimum ?? -Infinity), path);
+        }
+      }
+    });
+  }
+});
+
+const BRANCHES: Schema = {
+  type: "object",
+  description: "the object",
+  required: ["kind"],
+  properties: {
+    kind: { enum: ["a", "b"] },
+    parameters: { description: "parameters", type: "object" },
+    limit: { $ref: "#/$defs/limit", description: "a limit" },
+    free: { type: "object", additionalProperties: { type: "string", format: "path" } },
+    list: { type: "array", items: { $ref: "#/$defs/limit" } },
+  },
+  allOf: [
+    {
+      if: { properties: { kind: { const: "a" } }, required: ["kind"] },
+      then: { properties: { parameters: { $ref: "#/$defs/a" }, limit: { default: 7 } } },
+    },
+    {
+      if: { properties: { kind: { const: "b" } }, required: ["kind"] },
+      then: { properties: { parameters: { $ref: "#/$defs/b" } }, required: ["parameters"] },
+    },
+  ],
+  $defs: {
+    limit: { description: "any limit", type: "integer", minimum: 1, maximum: 9 },
+    a: { type: "object", properties: { one: { type: "string", format: "url" } } },
+    b: { type: "object", properties: { two: { $ref: "#/$defs/limit" } }, "x-notes": { three: "is no more" } },
+  },
+};
+
+Deno.test("createSchemaReader() follows the branch of the value's kind", () => {
+  const { view, root, at } = createSchemaReader(BRANCHES);
+  const names = (value: JsonValue | undefined) => {
+    const parameters = view(root, value).members.get("parameters");
+    return parameters && [...view(parameters, undefined).members.keys()];
+  };
+  assert.deepEqual(names({ kind: "a" }), ["one"]);
+  assert.deepEqual(names({ kind: "b" }), ["two"]);
+  assert.deepEqual(names({ kind: "c" }), []);
+  assert.deepEqual([{}, { kind: 1 }, [], "a", null, undefined].map(names), [[], [], [], [], [], []]);
+  assert.deepEqual(view(root, { kind: "b" }).required, ["kind", "parameters"]);
+  assert.equal(at({ kind: "b" }, ["parameters"])?.notes?.["three"], "is no more");
+});
+
+Deno.test("createSchemaReader() lets the more special keyword win", () => {
+  const { at } = createSchemaReader(BRANCHES);
+  const summary = (
+    view: SchemaView | undefined,
+  ) => [view?.description, view?.default, view?.minimum, view?.maximum];
+  assert.deepEqual(summary(at({ kind: "a" }, ["limit"])), ["a limit", 7, 1, 9]);
+  assert.deepEqual(summary(at({ kind: "b" }, ["limit"])), ["a limit", undefined, 1, 9]);
+  assert.deepEqual(summary(at({ kind: "b" }, ["parameters", "two"])), ["any limit", undefined, 1, 9]);
+});
+
+Deno.test("createSchemaReader() finds the schema of free names and of elements", () => {
+  const { at } = createSchemaReader(BRANCHES);
+  assert.equal(at({}, ["free", "any name"])?.format, "path");
+  assert.equal(at({}, ["free", "__proto__"])?.format, "path");
+  assert.equal(at({}, ["list", 3])?.maximum, 9);
+  assert.deepEqual([at({}, ["none"]), at({}, ["list", "x"]), at({}, ["kind", "x"]), at({}, [0])], [
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
+Deno.test("createSchemaReader() keeps the views of a document with many checks", () => {
+  const { view, root } = createSchemaReader(BRANCHES);
+  assert.equal(view(root, { kind: "a" }), view(root, { kind: "a", parameters: {} }));
+  const limit = BRANCHES.$defs?.["limit"] ?? {};
+  assert.equal(view(limit, 1), view(limit, { kind: "a" }));
+});
+
+Deno.test("createSchemaReader() refuses a reference to nowhere", () => {
+  const reader = createSchemaReader({ properties: { a: { $ref: "#/$defs/missing" } } });
+  assert.throws(() => reader.at({}, ["a"]), /The schema has no "#\/\$defs\/missing"/);
+});
+
+Deno.test("valueAt() and childOf() find values, and nothing where there is none", () => {
+  const document = { a: [{ b: null }, "text"], "0": 1 };
+  assert.equal(valueAt(document, []), document);
+  assert.equal(valueAt(document, ["a", 0, "b"]), null);
+  assert.equal(valueAt(document, ["a", 1]), "text");
+  const missing = [["x"], ["a", 2], ["a", 0, "b", "c"], ["a", 1, "length"], ["a", 1, 0]];
+  assert.deepEqual(missing.map((path) => valueAt(document, path)), [
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  assert.deepEqual([childOf(undefined, "a"), childOf(null, 0), childOf("text", 0)], [
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
+Deno.test("isObject() tells an object from a list and from null", () => {
+  assert.deepEqual([{}, [], null, "x", 1, undefined].map(isObject), [
+    true,
+    false,
+    false,
+    false,
+    false,
+    false,
+  ]);
+});
+
+/** Every schema within a schema. */
+function* partsOf(part: Schema, path = "#"): Generator<{ readonly path: string; readonly part: Schema }> {
+  yield { path, part };
+  const named = { ...part.properties, ...part.$defs };
+  for (const [name, child] of Object.entries(named)) yield* partsOf(child, `${path}/${name}`);
+  const { additionalProperties: free } = part;
+  const single = [part.items, part.propertyNames, part.if, part.then, ...(part.allOf ?? [])];
+  for (const child of [...single, typeof free === "object" ? free : undefined]) {
+    if (child !== undefined) yield* partsOf(child, `${path}/?`);
+  }
+}
+
+interface MemberView {
+  readonly path: string;
+  readonly view: SchemaView & { readonly examples: readonly JsonValue[] };
+}
+
+/** Every member that a document can have, as a reader sees it; `*` stands for a free name or any element. */
+function membersOf(root: Schema): readonly MemberView[] {
+  const reader = createSchemaReader(root);
+  const found: MemberView[] = [];
+  const walk = (schema: Schema, path: string): void => {
+    const kinds = reader.view(schema, undefined).members.get("kind");
+    const values = kinds === undefined ? [undefined] : reader.view(kinds, undefined).enum ?? [];
+    for (const kind of values) {
+      const view = reader.view(schema, kind === undefined ? undefined : { kind });
+      for (const [name, member] of view.members) visit(member, path === "" ? name : `${path}.${name}`);
+      if (view.otherMembers !== undefined) walkFree(view.otherMembers, `${path}.*`);
+      if (view.items !== undefined) walkFree(view.items, `${path}.*`);
+    }
+  };
+  const visit = (schema: Schema, path: string): void => {
+    const examples = (schema.examples ?? []).filter((value) => value !== undefined);
+    found.push({ path, view: { ...reader.view(schema, undefined), examples } });
+    walk(schema, path);
+  };
+  // What stands under a free name or in a list is described by its owner.
+  const walkFree = (schema: Schema, path: string): void => {
+    const view = reader.view(schema, undefined);
+    const description = view.description ?? "Described by its owner.";
+    found.push({ path, view: { ...view, description, examples: schema.examples ?? [] } });
+    walk(schema, path);
+  };
+  walk(root, "");
+  return found;
+}
+
+function typeOf(value: JsonValue): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  return typeof value === "number" && Number.isInteger(value) ? "integer" : typeof value;
+}

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { load } from "./config_system.ts";
+
+/** Settings of one check of each kind and of a channel, with a placeholder at one place. */
+async function secretsOf(parts: { readonly check?: unknown; readonly channel?: unknown }, value: string) {
+  const { secrets } = await load({
+    defaults: parts.channel === undefined ? {} : { notifications: [parts.channel] },
+    checks: parts.check === undefined ? {} : { web: parts.check },
+  }, { environment: { X: value, Y: "other", PATH: "/bin" }, files: { "/bin/check_disk": { mode: 0o755 } } });
+  return secrets;
+}
+
+const mail = (access: object, others: object = {}) => ({
+  channel: {
+    kind: "email",
+    parameters: {
+      access: { host: "h", port: 25, username: "", password: "", ...access },
+      sender: "a@b.example",
+      receivers: ["a@b.example"],
+      ...others,
+    },
+  },
+});
+const request = (target: string, response: object = {}) => ({
+  check: { kind: "http_request", parameters: { request: { target }, response } },
+});
+const script = (parameters: object) => ({
+  check: { kind: "script", parameters: { path: "/bin/true", ...parameters } },
+});
+
+Deno.test("secretValues() holds what stands where a secret can be", async (t) => {
+  const rows: Readonly<Record<string, readonly [parts: object, value: string, secrets: readonly string[]]>> =
+    {
+      "a password": [mail({ password: "${env:X}" }), "swordfish", ["swordfish"]],
+      "a login name": [mail({ username: "${env:X}" }), "operator", ["operator"]],
+      "an address": [mail({}, { sender: "${env:X}" }), "ops@b.example", ["ops@b.example"]],
+      "a tag": [mail({}, { tags: ["${env:X}"] }), "a tag", ["a tag"]],
+      "an argument": [script({ arguments: ["-p", "${env:X}"] }), "swordfish", ["swordfish"]],
+      "a variable": [script({ environment: { TOKEN: "Bearer ${env:X}" } }), "swordfish", ["swordfish"]],
+      "a title": [{ check: { kind: "test", title: "${env:X}", parameters: {} } }, "a title", ["a title"]],
+      "an output": [{ check: { kind: "test", parameters: { output: "${env:X}" } } }, "an output", [
+        "an output",
+      ]],
+      "a header": [request("http://h/", { headers: { "X-Token": "${env:X}" } }), "swordfish", ["swordfish"]],
+      "a text of a body": [request("http://h/", { body_part: "${env:X}" }), "swordfish", ["swordfish"]],
+      "several placeholders": [mail({ password: "${env:X}${env:Y}", username: "${env:X}" }), "one", [
+        "one",
+        "other",
+      ]],
+      "no value": [mail({ password: "${env:X}" }), "", []],
+      "an escape": [mail({ password: "$${env:X}" }), "swordfish", []],
+    };
+  for (const [name, [parts, value, secrets]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      assert.deepEqual(await secretsOf(parts, value), secrets);
+    });
+  }
+});
+
+Deno.test("secretValues() leaves out hosts, ports, paths, programs, and what can only be a few words", async (t) => {
+  const rows: Readonly<Record<string, readonly [parts: object, value: string]>> = {
+    "the host of a mail server": [mail({ host: "${env:X}" }), "mail.example.org"],
+    "a path": [{ check: { kind: "file_timestamp", parameters: { path: "${env:X}" } } }, "/var/backups"],
+    "a file to touch": [
+      { channel: { kind: "file_touch", parameters: { path: "/run/${env:X}" } } },
+      "problem",
+    ],
+    "a program": [script({ path: "${env:X}" }), "check_disk"],
+    "an interval": [{ check: { kind: "test", timeout: "${env:X}", parameters: {} } }, "5 seconds"],
+    "a condition": [{ check: { kind: "test", parameters: { condition: "${env:X}" } } }, "critical"],
+    "a kind": [{ check: { kind: "${env:X}", parameters: {} } }, "test"],
+    "the host of an address": [request("http://${env:X}/"), "www.example.org"],
+    "a part of the host": [request("http://www.${env:X}:80/"), "example.org"],
+    "the port": [request("http://www.example.org:${env:X}/"), "8080"],
+    "host and port": [request("http://${env:X}"), "www.example.org:8080"],
+    "the host behind a login": [request("http://user@${env:X}/?query"), "www.example.org"],
+  };
+  for (const [name, [parts, value]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      assert.deepEqual(await secretsOf(parts, value), []);
+    });
+  }
+});
+
+Deno.test("secretValues() holds what stands in an address outside its host", async (t) => {
+  const rows: Readonly<Record<string, readonly [target: string, value: string, secrets: readonly string[]]>> =
+    {
+      "a path": ["https://h.example/${env:X}", "T0/B1/swordfish", ["T0/B1/swordfish"]],
+      "a query": ["https://h.example/?token=${env:X}", "swordfish", ["swordfish"]],
+      "a fragment": ["https://h.example/#${env:X}", "swordfish", ["swordfish"]],
+      "a login": ["https://user:${env:X}@h.example/", "swordfish", ["swordfish"]],
+      "a login name": ["https://${env:X}:y@h.example/", "operator", ["operator"]],
+      "a host-like word in a query": ["https://h.example/?to=${env:X}", "h.example", ["h.example"]],
+      "a whole address": ["${env:X}", "https://H.example/T0/swordfish", [
+        "https://H.example/T0/swordfish",
+        "T0/swordfish",
+      ]],
+      "host and path": ["https://${env:X}", "h.example/T0/swordfish", [
+        "h.example/T0/swordfish",
+        "T0/swordfish",
+      ]],
+      "host and query": ["https://${env:X}", "h.example?token=swordfish", [
+        "h.example?token=swordfish",
+        "token=swordfish",
+      ]],
+      "login and host": ["https://${env:X}/", "user:swordfish@h.example", ["user:swordfish@h.example"]],
+      "an address without a path": ["${env:X}", "https://h.example/", ["https://h.example/"]],
+    };
+  for (const [name, [target, value, secrets]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      assert.deepEqual(await secretsOf(request(target), value), secrets);
+    });
+  }
+});

@@ -1,0 +1,210 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { Check } from "../../src/domain/check.ts";
+import { generatedDocuments } from "./documents.ts";
+import { load, problemsOf, withCheck } from "./config_system.ts";
+
+for (const shape of ["a", "b"] as const) {
+  const name = `Shape ${shape.toUpperCase()}`;
+
+  Deno.test(`loadDocument() takes every document of ${name} for what the specification says`, async () => {
+    await fc.assert(
+      fc.asyncProperty(generatedDocuments(shape), async ({ document, checks }) => {
+        assert.deepEqual(plain((await load(document)).checks), plain(checks));
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  Deno.test(`loadDocument() means the same by ${name} whether a document is held to it or not`, async () => {
+    await fc.assert(
+      fc.asyncProperty(generatedDocuments(shape), async ({ document }) => {
+        const [held, free] = [await load(document, { shape }), await load(document)];
+        assert.deepEqual(plain(held.checks), plain(free.checks));
+        assert.deepEqual(held.warnings, free.warnings);
+      }),
+      { numRuns: 400 },
+    );
+  });
+}
+
+Deno.test("loadDocument() takes every document of Shape B in Shape A", async () => {
+  await fc.assert(
+    fc.asyncProperty(generatedDocuments("b"), async ({ document, checks }) => {
+      assert.deepEqual(plain((await load(document, { shape: "a" })).checks), plain(checks));
+    }),
+    { numRuns: 200 },
+  );
+});
+
+/** Checks as values: objects with free names have no prototype, which is no part of what they mean. */
+function plain(checks: readonly Check[]): unknown {
+  return structuredClone(checks);
+}
+
+const DEFAULT_HAS_IT = "(the default schema has it)";
+const B_DEFAULTS = "expected one of active, schedule, notifications";
+const A_DEFAULTS = "expected one of active, threshold, annoy, schedule, notifications";
+const B_CHECK = "expected one of title, active, schedule, notifications, kind, parameters";
+const A_CHECK = "expected one of title, active, threshold, annoy, schedule, notifications, kind, parameters";
+const mail = {
+  access: { host: "h", port: 25, username: "", password: "" },
+  sender: "a@b",
+  receivers: ["a@b"],
+};
+const file = { kind: "file_timestamp", parameters: { path: "/x" } };
+const script = (parameters: object) =>
+  withCheck({ kind: "script", parameters: { path: "/x", ...parameters } });
+const channel = (kind: string, parameters: object = {}) => ({
+  defaults: { notifications: [{ kind, parameters }] },
+});
+
+/** What the default schema accepts, and what each shape says of it: `null` where it accepts it too. */
+const BEYOND: Readonly<Record<string, readonly [document: unknown, a: string | null, b: string | null]>> = {
+  "$schema": [
+    { $schema: "./monitor.schema.json", defaults: {} },
+    `$schema: is not in Shape A, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
+    `$schema: is not in Shape B, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
+  ],
+  "state": [
+    { defaults: {}, state: "state.sqlite" },
+    `state: is not in Shape A, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
+    `state: is not in Shape B, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
+  ],
+  "threshold in defaults": [
+    { defaults: { threshold: 2 } },
+    null,
+    `defaults.threshold: is not in Shape B, ${B_DEFAULTS} ${DEFAULT_HAS_IT}`,
+  ],
+  "annoy in defaults": [
+    { defaults: { annoy: true } },
+    null,
+    `defaults.annoy: is not in Shape B, ${B_DEFAULTS} ${DEFAULT_HAS_IT}`,
+  ],
+  "recovery_threshold in defaults": [
+    { defaults: { recovery_threshold: 2 } },
+    `defaults.recovery_threshold: is not in Shape A, ${A_DEFAULTS} ${DEFAULT_HAS_IT}`,
+    `defaults.recovery_threshold: is not in Shape B, ${B_DEFAULTS} ${DEFAULT_HAS_IT}`,
+  ],
+  "threshold": [
+    withCheck({ kind: "test", threshold: 2, parameters: {} }),
+    null,
+    `checks.web.threshold: is not in Shape B, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+  ],
+  "annoy": [
+    withCheck({ kind: "test", annoy: true, parameters: {} }),
+    null,
+    `checks.web.annoy: is not in Shape B, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+  ],
+  "recovery_threshold": [
+    withCheck({ kind: "test", recovery_threshold: 2, parameters: {} }),
+    `checks.web.recovery_threshold: is not in Shape A, ${A_CHECK} ${DEFAULT_HAS_IT}`,
+    `checks.web.recovery_threshold: is not in Shape B, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+  ],
+  "timeout": [
+    withCheck({ kind: "test", timeout: 5, parameters: {} }),
+    `checks.web.timeout: is not in Shape A, ${A_CHECK} ${DEFAULT_HAS_IT}`,
+    `checks.web.timeout: is not in Shape B, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+  ],
+  "annoy with an interval": [
+    withCheck({ kind: "test", annoy: "6 hours", parameters: {} }),
+    'checks.web.annoy: is the string "6 hours", expected true or false ' +
+    "(a string is not in Shape A here; the default schema has it)",
+    `checks.web.annoy: is not in Shape B, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+  ],
+  "annoy with seconds": [
+    withCheck({ kind: "test", annoy: 3600, parameters: {} }),
+    "checks.web.annoy: is 3600, expected true or false (this is not in Shape A here; the default schema has it)",
+    `checks.web.annoy: is not in Shape B, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+  ],
+  "an interval as text": [
+    { defaults: { schedule: { regular_interval: "minute" } } },
+    null,
+    'defaults.schedule.regular_interval: is the string "minute", expected a whole number ' +
+    "(a string is not in Shape B here; the default schema has it)",
+  ],
+  "file_timestamp": [
+    withCheck(file),
+    null,
+    'checks.web.kind: is "file_timestamp", expected one of "test", "script", "http_request" ' +
+    '("file_timestamp" is not in Shape B; the default schema has it)',
+  ],
+  "an age as text": [
+    withCheck({ ...file, parameters: { path: "/x", warning_age: "1 hour" } }),
+    'checks.web.parameters.warning_age: is the string "1 hour", expected a whole number ' +
+    "(a string is not in Shape A here; the default schema has it)",
+    'checks.web.kind: is "file_timestamp", expected one of "test", "script", "http_request" ' +
+    '("file_timestamp" is not in Shape B; the default schema has it)',
+  ],
+  "environment": [
+    script({ environment: { A: "b" } }),
+    `checks.web.parameters.environment: is not in Shape A, expected one of path, arguments ${DEFAULT_HAS_IT}`,
+    `checks.web.parameters.environment: is not in Shape B, expected one of path, arguments ${DEFAULT_HAS_IT}`,
+  ],
+  "condition_on_timeout": [
+    script({ condition_on_timeout: "ok" }),
+    `checks.web.parameters.condition_on_timeout: is not in Shape A, expected one of path, arguments ${DEFAULT_HAS_IT}`,
+    `checks.web.parameters.condition_on_timeout: is not in Shape B, expected one of path, arguments ${DEFAULT_HAS_IT}`,
+  ],
+  "file_touch": [
+    channel("file_touch", { path: "/x" }),
+    null,
+    'defaults.notifications[0].kind: is "file_touch", expected one of "console", "email" ' +
+    '("file_touch" is not in Shape B; the default schema has it)',
+  ],
+  "desktop_notification": [
+    channel("desktop_notification", { icon: "dialog-warning" }),
+    'defaults.notifications[0].kind: is "desktop_notification": Shape A defines this channel but leaves it off its ' +
+    "list of channels; the default schema has it",
+    'defaults.notifications[0].kind: is "desktop_notification", expected one of "console", "email" ' +
+    '("desktop_notification" is not in Shape B; the default schema has it)',
+  ],
+  "email": [channel("email", mail), null, null],
+};
+
+Deno.test("loadDocument() says of what a shape does not have that it is not in the shape", async (t) => {
+  for (const [name, [document, a, b]] of Object.entries(BEYOND)) {
+    await t.step(name, async () => {
+      assert.deepEqual(await problemsOf(document), [], "the default schema has it");
+      assert.deepEqual(await problemsOf(document, { shape: "a" }), a === null ? [] : [a]);
+      assert.deepEqual(await problemsOf(document, { shape: "b" }), b === null ? [] : [b]);
+    });
+  }
+});
+
+Deno.test("loadDocument() holds a shape's intervals to what an interval can be", async () => {
+  const document = { defaults: { schedule: { regular_interval: 1e12 } } };
+  const problem =
+    "defaults.schedule.regular_interval: 1000000000000 is longer than a hundred years, expected at most that";
+  for (const shape of ["monitor", "a", "b"] as const) {
+    assert.deepEqual(await problemsOf(document, { shape }), [problem]);
+  }
+  assert.deepEqual(
+    await problemsOf({ defaults: { schedule: { regular_interval: "soon" } } }, { shape: "b" }),
+    [
+      'defaults.schedule.regular_interval: is the string "soon", expected a whole number ' +
+      "(a string is not in Shape B here; the default schema has it)",
+    ],
+  );
+  assert.deepEqual(await problemsOf({ defaults: { schedule: { regular_interval: 0 } } }, { shape: "b" }), [
+    "defaults.schedule.regular_interval: is 0, expected 1 or more",
+  ]);
+});
+
+Deno.test("loadDocument() says that groups is undefined, whatever the shape", async () => {
+  for (const shape of ["monitor", "a", "b"] as const) {
+    assert.deepEqual(await problemsOf({ defaults: {}, groups: {} }, { shape }), [
+      "groups: is not a member: the specification names it as required without defining it, so it has no meaning here " +
+      "(leave it out)",
+    ]);
+  }
+});
+
+Deno.test("loadDocument() takes misspelt members of a shape for what the shape has", async () => {
+  assert.deepEqual(await problemsOf({ defaults: { treshold: 1 } }, { shape: "a" }), [
+    `defaults.treshold: unknown member "treshold", ${A_DEFAULTS} (did you mean "threshold"?)`,
+  ]);
+  assert.deepEqual(await problemsOf({ defaults: { treshold: 1 } }, { shape: "b" }), [
+    `defaults.treshold: unknown member "treshold", ${B_DEFAULTS}`,
+  ]);
+});

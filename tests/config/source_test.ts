@@ -1,0 +1,298 @@
+import assert from "node:assert/strict";
+import { absolutePath, readSource } from "../../src/config/source.ts";
+import { createFiles } from "../../src/system/files.ts";
+import { createMemorySystem } from "../support/memory_system.ts";
+import { type ConfigSystemOptions, createConfigSystem, errorOf } from "./config_system.ts";
+
+const PATH = "/etc/monitor/monitor.jsonc";
+
+function read(
+  options: ConfigSystemOptions,
+  { path = PATH, named = true } = {},
+): ReturnType<typeof readSource> {
+  return readSource({ path, named }, createConfigSystem(options));
+}
+
+Deno.test("readSource() reads a file, and tells how it was named and where it is", async (t) => {
+  const rows: Readonly<Record<string, readonly [path: string, absolute: string, folder: string]>> = {
+    "an absolute path": [PATH, PATH, "/etc/monitor"],
+    "a relative path": ["monitor.jsonc", "/work/monitor.jsonc", "/work"],
+    "a path from here": ["./monitor.jsonc", "/work/monitor.jsonc", "/work"],
+    "a path below": ["sub/monitor.jsonc", "/work/sub/monitor.jsonc", "/work/sub"],
+    "a path upwards": ["../monitor.jsonc", "/work/../monitor.jsonc", "/work/.."],
+    "a file at the root": ["/monitor.jsonc", "/monitor.jsonc", "/"],
+    "a name with a backslash": ["/a/b\\c.jsonc", "/a/b\\c.jsonc", "/a"],
+    "a name like a drive": ["C:/monitor.jsonc", "/work/C:/monitor.jsonc", "/work/C:"],
+    "a file called -": ["./-", "/work/-", "/work"],
+  };
+  for (const [name, [path, absolute, folder]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const source = await read({ files: { [absolute]: "{}" }, workingFolder: "/work" }, { path });
+      assert.deepEqual(source, { label: path, path: absolute, folder, text: "{}", mode: 0o644 });
+    });
+  }
+});
+
+Deno.test("readSource() knows the paths of Windows on Windows", async (t) => {
+  const rows: readonly (readonly [path: string, absolute: string, folder: string])[] = [
+    ["monitor.jsonc", "C:\\work/monitor.jsonc", "C:\\work"],
+    ["D:\\a\\monitor.jsonc", "D:\\a\\monitor.jsonc", "D:\\a"],
+    ["D:\\monitor.jsonc", "D:\\monitor.jsonc", "D:\\"],
+    ["D:/monitor.jsonc", "D:/monitor.jsonc", "D:/"],
+    ["\\\\host\\share\\monitor.jsonc", "\\\\host\\share\\monitor.jsonc", "\\\\host\\share"],
+  ];
+  for (const [path, absolute, folder] of rows) {
+    await t.step(path, async () => {
+      const source = await read({ files: { [absolute]: "{}" }, workingFolder: "C:\\work" }, { path });
+      assert.deepEqual([source.path, source.folder], [absolute, folder]);
+    });
+  }
+});
+
+Deno.test("absolutePath() starts relative paths from a folder", async (t) => {
+  const rows: readonly (readonly [path: string, folder: string, absolute: string])[] = [
+    ["a", "/", "/a"],
+    ["a/b", "/etc", "/etc/a/b"],
+    ["./a", "/etc", "/etc/a"],
+    ["../a", "/etc", "/etc/../a"],
+    ["/a", "/etc", "/a"],
+    ["~/a", "/etc", "/etc/~/a"],
+    ["a\\b", "/etc", "/etc/a\\b"],
+    ["C:\\a", "D:\\etc", "C:\\a"],
+    ["\\a", "D:\\etc", "\\a"],
+    ["a", "D:\\", "D:\\a"],
+  ];
+  for (const [path, folder, absolute] of rows) {
+    await t.step(`${path} in ${folder}`, () => {
+      assert.equal(absolutePath(path, folder), absolute);
+    });
+  }
+});
+
+Deno.test("readSource() reads standard input for -, from whose working folder paths start", async () => {
+  assert.deepEqual(await read({ stdin: "{}", workingFolder: "/work" }, { path: "-" }), {
+    label: "<stdin>",
+    path: null,
+    folder: "/work",
+    text: "{}",
+    mode: null,
+  });
+});
+
+Deno.test("readSource() takes a byte-order mark off", async () => {
+  const bytes = new Uint8Array([0xef, 0xbb, 0xbf, 0x7b, 0x7d]);
+  assert.equal((await read({ files: { [PATH]: bytes } })).text, "{}");
+  assert.equal((await read({ stdin: bytes }, { path: "-" })).text, "{}");
+});
+
+Deno.test("readSource() reads the empty and the very short", async () => {
+  assert.equal((await read({ files: { [PATH]: "" } })).text, "");
+  assert.equal((await read({ files: { [PATH]: "{" } })).text, "{");
+  assert.equal((await read({ files: { [PATH]: new Uint8Array([0xef, 0xbb, 0xbf]) } })).text, "");
+});
+
+Deno.test("readSource() says why a file cannot be read", async (t) => {
+  const rows: Readonly<
+    Record<string, readonly [file: Error | object | undefined, reason: string, hint?: string]>
+  > = {
+    "it is missing": [undefined, "file does not exist", "make one with: monitor init"],
+    "it is a folder": [{ kind: "folder" }, "it is a folder, not a file"],
+    "nobody may read it": [
+      new Deno.errors.PermissionDenied("Permission denied (os error 13)"),
+      "permission denied",
+    ],
+    "a folder on the way is a file": [
+      new Deno.errors.NotADirectory("Not a directory (os error 20)"),
+      "a folder on the way to it is a file",
+    ],
+    "symbolic links lead in a circle": [
+      new Deno.errors.FilesystemLoop("Too many levels of symbolic links (os error 40)"),
+      "its symbolic links lead in a circle",
+    ],
+    "the disk is broken": [new Error("Input/output error (os error 5)"), "Input/output error (os error 5)"],
+  };
+  for (const [name, [file, reason, hint]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const error = await errorOf(read({ files: file === undefined ? {} : { [PATH]: file } }));
+      assert.equal(error.message, `Cannot read config "${PATH}": ${reason}`);
+      assert.deepEqual([error.hint, error.problems, error.source], [hint ?? null, [], null]);
+      if (file instanceof Error) assert.equal(error.cause, file);
+    });
+  }
+});
+
+Deno.test("readSource() says the same of real files", async (t) => {
+  const folder = await Deno.makeTempDir({ prefix: "monitor_source_" });
+  try {
+    const system = { ...createMemorySystem({ workingFolder: folder }), files: createFiles() };
+    await Deno.writeTextFile(`${folder}/file`, "{}");
+    await Deno.symlink("loop", `${folder}/loop`);
+    await Deno.symlink("file", `${folder}/link`);
+    const rows: Readonly<Record<string, string>> = {
+      "missing": "file does not exist",
+      "missing/file": "file does not exist",
+      ".": "it is a folder, not a file",
+      "": "it is a folder, not a file",
+      "file/deeper": "a folder on the way to it is a file",
+      "loop": "its symbolic links lead in a circle",
+    };
+    for (const [path, reason] of Object.entries(rows)) {
+      await t.step(JSON.stringify(path), async () => {
+        const error = await errorOf(readSource({ path, named: true }, system));
+        assert.equal(error.message, `Cannot read config "${path}": ${reason}`);
+      });
+    }
+    await t.step("a symbolic link is followed", async () => {
+      assert.equal((await readSource({ path: "link", named: true }, system)).text, "{}");
+    });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+/** The start of a command line that takes from root the right to read whatever it likes; empty for other users. */
+const WITHOUT_RIGHTS = Deno.uid() === 0
+  ? ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all", "--"]
+  : [];
+const CAN_DROP_RIGHTS = await canRun([...WITHOUT_RIGHTS, "true"]);
+
+Deno.test({
+  name: "readSource() says that a real file may not be read",
+  ignore: Deno.build.os === "windows" || !CAN_DROP_RIGHTS,
+  fn: async () => {
+    const folder = await Deno.makeTempDir({ prefix: "monitor_source_" });
+    try {
+      await Deno.writeTextFile(`${folder}/closed`, "{}", { mode: 0o000 });
+      await Deno.mkdir(`${folder}/closed_folder`);
+      await Deno.writeTextFile(`${folder}/closed_folder/file`, "{}");
+      await Deno.chmod(`${folder}/closed_folder`, 0o000);
+      const program = new URL("read_source.ts", import.meta.url).pathname;
+      const paths = [`${folder}/closed`, `${folder}/closed_folder/file`];
+      const run = [
+        Deno.execPath(),
+        "run",
+        "--quiet",
+        "--no-check",
+        "--no-lock",
+        "--allow-read",
+        program,
+        ...paths,
+      ];
+      const [command = "", ...args] = [...WITHOUT_RIGHTS, ...run];
+      const { stdout, stderr } = await new Deno.Command(command, { args, stdin: "null" }).output();
+      assert.deepEqual(
+        new TextDecoder().decode(stdout).split("\n"),
+        [...paths.map((path) => `Cannot read config "${path}": permission denied`), ""],
+        new TextDecoder().decode(stderr),
+      );
+    } finally {
+      await Deno.chmod(`${folder}/closed_folder`, 0o700);
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});
+
+async function canRun([command = "", ...args]: readonly string[]): Promise<boolean> {
+  try {
+    return (await new Deno.Command(command, { args, stdout: "null", stderr: "null" }).output()).success;
+  } catch {
+    return false;
+  }
+}
+
+Deno.test("readSource() passes on that a file may not be read by the runtime's rules", async () => {
+  const denied = new Deno.errors.NotCapable("Requires read access");
+  await assert.rejects(read({ files: { [PATH]: denied } }), denied);
+});
+
+Deno.test("readSource() refuses a document that was found and belongs to somebody else", async (t) => {
+  const rows: Readonly<
+    Record<string, readonly [ownerId: number | null, userId: number | null, accepted: boolean]>
+  > = {
+    "the user's own": [1000, 1000, true],
+    "root's": [0, 1000, true],
+    "another user's": [1001, 1000, false],
+    "another user's, for root": [1001, 0, false],
+    "on a system without owners": [null, null, true],
+  };
+  for (const [name, [ownerId, userId, accepted]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const options = { files: { [PATH]: { ownerId } }, userId };
+      assert.ok(await read(options), "a named one is read whoever owns it");
+      if (accepted) return assert.ok(await read(options, { named: false }));
+      const error = await errorOf(read(options, { named: false }));
+      assert.equal(
+        error.message,
+        `Cannot use config "${PATH}": it was found, not named, and belongs to another user (id 1001)`,
+      );
+      assert.equal(error.hint, `name it if you trust it: --config ${PATH}`);
+    });
+  }
+  await t.step("when the user's own id may not be asked", async () => {
+    await assert.rejects(read({ files: { [PATH]: { ownerId: 1001 } }, userId: null }, { named: false }), {
+      name: "NotCapable",
+      message:
+        `Requires sys access to "uid" to tell whose config "${PATH}" is, run again with the --allow-sys=uid flag`,
+    });
+  });
+});
+
+Deno.test("readSource() refuses UTF-16 and says how to convert it", async (t) => {
+  const littleEndian = new Uint8Array([0x7b, 0, 0x7d, 0]);
+  const bigEndian = new Uint8Array([0, 0x7b, 0, 0x7d]);
+  const rows: Readonly<Record<string, readonly [bytes: Uint8Array, encoding: string]>> = {
+    "little endian with a mark": [new Uint8Array([0xff, 0xfe, ...littleEndian]), "UTF-16"],
+    "big endian with a mark": [new Uint8Array([0xfe, 0xff, ...bigEndian]), "UTF-16"],
+    "little endian without a mark": [littleEndian, "UTF-16LE"],
+    "big endian without a mark": [bigEndian, "UTF-16BE"],
+    "an empty one with a mark": [new Uint8Array([0xff, 0xfe]), "UTF-16"],
+  };
+  for (const [name, [bytes, encoding]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const error = await errorOf(read({ files: { [PATH]: bytes } }));
+      assert.equal(error.message, `Cannot read config "${PATH}": it is UTF-16, expected UTF-8`);
+      assert.equal(error.hint, `convert it: iconv -f ${encoding} -t UTF-8 ${PATH}`);
+      const piped = await errorOf(read({ stdin: bytes }, { path: "-" }));
+      assert.equal(piped.message, 'Cannot read config "<stdin>": it is UTF-16, expected UTF-8');
+      assert.equal(piped.hint, `convert it: iconv -f ${encoding} -t UTF-8`);
+    });
+  }
+});
+
+Deno.test("readSource() names the place of the first byte that is not UTF-8", async (t) => {
+  const text = (start: string, ...bytes: number[]) =>
+    new Uint8Array([...new TextEncoder().encode(start), ...bytes]);
+  const mark = [0xef, 0xbb, 0xbf];
+  const long = "ä€\u{1f600}\n".repeat(10_000);
+  const rows: Readonly<Record<string, readonly [bytes: Uint8Array, byte: string, place: string]>> = {
+    "the first byte": [text("", 0xff, 0x7d), "ff", "1:1"],
+    "the only byte": [text("", 0x80), "80", "1:1"],
+    "Latin 1": [text('{\n "caf', 0xe9, 0x22), "e9", "2:6"],
+    "behind characters of several bytes": [text("ä€\u{1f600}", 0xff), "ff", "1:5"],
+    "behind CRLF": [text("{\r\n\r\n", 0xc0), "c0", "3:1"],
+    "behind CR": [text("{\r", 0xc0), "c0", "2:1"],
+    "behind a byte-order mark": [new Uint8Array([...mark, 0x7b, 0xff]), "ff", "1:2"],
+    "a character that breaks off": [text("{", 0xe2, 0x82), "e2", "1:2"],
+    "a character that breaks off before another": [text("{", 0xe2, 0x82, 0x7d), "e2", "1:2"],
+    "a continuation without a start": [text("{", 0x82, 0x7d), "82", "1:2"],
+    "a surrogate": [text("{", 0xed, 0xa0, 0x80), "ed", "1:2"],
+    "an overlong form": [text("{", 0xc0, 0xaf), "c0", "1:2"],
+    "beyond Unicode": [text("{", 0xf4, 0x90, 0x80, 0x80), "f4", "1:2"],
+    "far behind": [text(long, 0x20, 0xfe), "fe", "10001:2"],
+  };
+  for (const [name, [bytes, byte, place]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const error = await errorOf(read({ files: { [PATH]: bytes } }));
+      assert.equal(error.message, `Cannot use config "${PATH}": it is not UTF-8`);
+      assert.equal(error.hint, "save it as UTF-8");
+      const [problem] = error.problems;
+      assert.deepEqual(
+        [problem?.message, `${problem?.line}:${problem?.column}`],
+        [`byte 0x${byte} is not valid UTF-8, expected a document in UTF-8`, place],
+      );
+      const lines = error.source?.text.split(/\r\n|\n|\r/) ?? [];
+      assert.equal(lines[(problem?.line ?? 0) - 1]?.charAt((problem?.column ?? 0) - 1), "\ufffd");
+      assert.equal(error.source?.text.charAt(problem?.offset ?? -1), "\ufffd");
+    });
+  }
+});

@@ -1,0 +1,206 @@
+import assert from "node:assert/strict";
+import { load, warningsOf, withCheck } from "./config_system.ts";
+
+const CHECK = { kind: "test", parameters: {} };
+const mail = (password: string) => ({
+  kind: "email",
+  parameters: {
+    access: { host: "h", port: 25, username: "", password },
+    sender: "a@b",
+    receivers: ["a@b"],
+  },
+});
+
+Deno.test("loadDocument() warns of nothing in a document that is right", async () => {
+  const document = {
+    defaults: { notifications: [mail("${env:X}")] },
+    checks: {
+      web: { ...CHECK, schedule: { regular_interval: 60, attentive_interval: 60 }, timeout: 60 },
+      off: { ...CHECK, active: false },
+      script: {
+        kind: "script",
+        parameters: { path: "/x", arguments: ["-v"], environment: { T: "${env:X}" } },
+      },
+    },
+  };
+  assert.deepEqual(await warningsOf(document, { mode: 0o640, environment: { X: "swordfish" } }), []);
+});
+
+Deno.test("loadDocument() warns that nothing is watched", async (t) => {
+  const none = "checks: there are no checks, so nothing is watched";
+  const inactive = "checks: every check is inactive, so nothing is watched";
+  const rows: Readonly<Record<string, readonly [document: unknown, warnings: readonly string[]]>> = {
+    "no checks member": [{ defaults: {} }, [none]],
+    "no checks": [{ defaults: {}, checks: {} }, [none]],
+    "every check is inactive": [{ defaults: {}, checks: { a: { ...CHECK, active: false } } }, [inactive]],
+    "every check is inactive by default": [{ defaults: { active: false }, checks: { a: CHECK } }, [inactive]],
+    "some are inactive": [{ defaults: {}, checks: { a: { ...CHECK, active: false }, b: CHECK } }, []],
+    "one is active against the defaults": [
+      { defaults: { active: false }, checks: { a: CHECK, b: { ...CHECK, active: true } } },
+      [],
+    ],
+  };
+  for (const [name, [document, warnings]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      assert.deepEqual(await warningsOf(document), warnings);
+    });
+  }
+});
+
+Deno.test("loadDocument() warns of an attentive interval longer than the regular one, where it stands", async (t) => {
+  const why = "so a problem is looked at less often than health";
+  const schedule = { regular_interval: 60, attentive_interval: "90 seconds" };
+  await t.step("in a check", async () => {
+    assert.deepEqual(await warningsOf(withCheck({ ...CHECK, schedule })), [
+      `checks.web.schedule.attentive_interval: is longer than the regular interval (1 min 30 s, not 1 min), ${why}`,
+    ]);
+  });
+  await t.step("in the defaults, once for all checks that take it", async () => {
+    const own = { ...CHECK, schedule: { regular_interval: 60 } };
+    assert.deepEqual(await warningsOf({ defaults: { schedule }, checks: { a: CHECK, b: CHECK, c: own } }), [
+      `defaults.schedule.attentive_interval: is longer than the regular interval (1 min 30 s, not 1 min), ${why}`,
+    ]);
+  });
+  await t.step("not in defaults that no check takes", async () => {
+    const own = { ...CHECK, schedule: { regular_interval: 60 } };
+    assert.deepEqual(await warningsOf({ defaults: { schedule }, checks: { a: own } }), []);
+  });
+});
+
+Deno.test("loadDocument() warns of a timeout longer than the interval, when the check gives it", async (t) => {
+  const why = "so a slow run makes the check miss its next ones";
+  await t.step("its own interval", async () => {
+    const check = { ...CHECK, timeout: 61, schedule: { regular_interval: 60 } };
+    assert.deepEqual(await warningsOf(withCheck(check)), [
+      `checks.web.timeout: is longer than the regular interval (1 min 1 s, not 1 min), ${why}`,
+    ]);
+  });
+  await t.step("the interval of the defaults, each check by itself", async () => {
+    const defaults = { schedule: { regular_interval: 5 } };
+    const slow = { ...CHECK, timeout: 6 };
+    assert.deepEqual(await warningsOf({ defaults, checks: { a: slow, b: CHECK, c: slow } }), [
+      `checks.a.timeout: is longer than the regular interval (6 s, not 5 s), ${why}`,
+      `checks.c.timeout: is longer than the regular interval (6 s, not 5 s), ${why}`,
+    ]);
+  });
+  await t.step("the built-in interval", async () => {
+    assert.deepEqual(await warningsOf(withCheck({ ...CHECK, timeout: "2 minutes" })), [
+      `checks.web.timeout: is longer than the regular interval (2 min, not 1 min), ${why}`,
+    ]);
+  });
+  await t.step("not when they are equal", async () => {
+    assert.deepEqual(await warningsOf(withCheck({ ...CHECK, timeout: 60 })), []);
+  });
+});
+
+Deno.test("loadDocument() warns of a check without any channel, where that is said", async () => {
+  const why = "is empty, so no report reaches anybody";
+  const document = {
+    defaults: { notifications: [] },
+    checks: {
+      a: CHECK,
+      b: CHECK,
+      c: { ...CHECK, notifications: [] },
+      d: { ...CHECK, notifications: [{ kind: "console", parameters: {} }] },
+    },
+  };
+  assert.deepEqual(await warningsOf(document), [
+    `defaults.notifications: ${why}`,
+    `checks.c.notifications: ${why}`,
+  ]);
+});
+
+Deno.test("loadDocument() warns of a secret in arguments", async (t) => {
+  const script = (...given: string[]) =>
+    withCheck({ kind: "script", parameters: { path: "/x", arguments: given } });
+  const options = { environment: { TOKEN: "swordfish" }, files: { "/token": "swordfish" } };
+  const warning = (index: number, shown: string) =>
+    `checks.web.parameters.arguments[${index}]: "${shown}" puts a secret into the program's arguments, which every ` +
+    'user can see with ps (hand it over in "environment")';
+  await t.step("from a variable, and from a file", async () => {
+    assert.deepEqual(await warningsOf(script("-v", "${env:TOKEN}", "--token=${file:/token}"), options), [
+      warning(1, "${env:TOKEN}"),
+      warning(2, "--token=${file:/token}"),
+    ]);
+  });
+  await t.step("without its value too", async () => {
+    assert.deepEqual(await warningsOf(script("${env:TOKEN}"), { withoutSecrets: true }), [
+      warning(0, "${env:TOKEN}"),
+    ]);
+  });
+  await t.step("not of what only looks like one", async () => {
+    assert.deepEqual(await warningsOf(script("$${env:TOKEN}", "${TOKEN}", "$TOKEN"), options), []);
+  });
+});
+
+Deno.test("loadDocument() warns of a password in a document that others can read", async (t) => {
+  const document = (password: string) => ({
+    defaults: { notifications: [mail(password)] },
+    checks: { a: CHECK },
+  });
+  const options = { environment: { X: "swordfish" } };
+  const warning =
+    "defaults.notifications[0].parameters.access.password: a password stands in a document that every " +
+    "user of this machine can read (mode 644) (write ${env:NAME} or ${file:/path}, or chmod o-r " +
+    "/etc/monitor/monitor.jsonc)";
+  const rows: Readonly<
+    Record<string, readonly [password: string, mode: number, warnings: readonly string[]]>
+  > = {
+    "a literal one": ["swordfish", 0o644, [warning]],
+    "an escaped one": ["$${swordfish", 0o644, [warning]],
+    "what looks like a placeholder": ["${HOME}", 0o644, [warning]],
+    "a placeholder": ["${env:X}", 0o644, []],
+    "a placeholder among other text": ["a${env:X}", 0o644, []],
+    "none": ["", 0o644, []],
+    "read by a group": ["swordfish", 0o640, []],
+    "read by the owner": ["swordfish", 0o600, []],
+  };
+  for (const [name, [password, mode, warnings]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      assert.deepEqual(await warningsOf(document(password), { ...options, mode }), warnings);
+    });
+  }
+  await t.step("in each place, without its secrets too", async () => {
+    const both = {
+      ...document("one"),
+      checks: { a: { ...CHECK, notifications: [mail("two"), mail("${env:X}")] } },
+    };
+    const warnings = await warningsOf(both, { mode: 0o604, withoutSecrets: true });
+    assert.deepEqual(warnings.map((line) => line.split(":")[0]), [
+      "defaults.notifications[0].parameters.access.password",
+      "checks.a.notifications[0].parameters.access.password",
+    ]);
+    assert.ok(!warnings.join().includes("one,") && !warnings.join().includes("two"));
+  });
+});
+
+Deno.test("loadDocument() warns of a document that others can write", async (t) => {
+  const warning = (mode: string) =>
+    `: every user of this machine can write this document (mode ${mode}) (chmod o-w /etc/monitor/monitor.jsonc)`;
+  const rows: Readonly<Record<string, readonly [mode: number, warnings: readonly string[]]>> = {
+    "666": [0o666, [warning("666")]],
+    "602": [0o602, [warning("602")]],
+    "777 with the file's type": [0o100777, [warning("777")]],
+    "660": [0o660, []],
+    "644": [0o644, []],
+  };
+  for (const [name, [mode, warnings]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      assert.deepEqual(await warningsOf(withCheck(CHECK), { mode }), warnings);
+    });
+  }
+});
+
+Deno.test("loadDocument() places each warning at the value that it is about", async () => {
+  const text = `{
+  "defaults": { "notifications": [] },
+  "checks": {
+    "web": { "kind": "test", "timeout": "1 hour", "parameters": {},
+      "schedule": { "regular_interval": 60, "attentive_interval": 61 } },
+    "disk": { "kind": "script", "parameters": { "path": "/x", "arguments": ["\${env:X}"] } }
+  }
+}`;
+  const { warnings, place } = await load(text, { environment: { X: "x" }, mode: 0o606 });
+  const places = warnings.map(place).map(({ line, column }) => `${line}:${column}`);
+  assert.deepEqual(places.toSorted(), ["1:1", "2:34", "4:41", "5:67", "6:77"]);
+});

@@ -1,0 +1,33 @@
+/** How long anything may take that happens by itself; only a fault waits for it. */
+export const DEADLINE_MS = 30_000;
+
+const LOOK_EVERY_MS = 20;
+
+/**
+ * What a promise answers.
+ *
+ * @throws {Error} If it does not within the deadline.
+ */
+export async function inTime<T>(what: string, promise: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`${what}: not in time`)), DEADLINE_MS);
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Looks until something is there, and answers it.
+ *
+ * @throws {Error} If it is not within the deadline.
+ */
+export async function until<T>(what: string, look: () => T | null | undefined | false): Promise<T> {
+  for (const end = performance.now() + DEADLINE_MS; performance.now() < end;) {
+    const found = look();
+    if (found !== null && found !== undefined && found !== false) return found;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  throw new Error(`${what}: not in time`);
+}

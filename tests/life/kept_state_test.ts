@@ -1,0 +1,159 @@
+/** Where the state is kept, and what becomes of the program when it cannot be. */
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { withStage } from "./program.ts";
+
+const BAD = { kind: "test", parameters: { condition: "critical" } };
+
+/** In its `.local` nobody can make a folder, root neither. */
+function spoilHome(folder: string): void {
+  Deno.writeTextFileSync(`${folder}/.local`, "");
+}
+
+Deno.test("monitor check: an unusable default folder is a warning, and the state lives in memory", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ bad: { ...BAD, threshold: 2 } });
+    spoilHome(stage.folder);
+    const program = stage.start(["check"]);
+    await program.stderr.next(/ warning: Cannot lock ".*\/\.local\/.*; counts are lost when this ends/);
+    await program.stdout.next("watches 1 check of ./monitor.json, nothing is kept");
+    await program.stdout.next(/ CRITICAL: bad: .*seen 2 times/);
+    program.signal("SIGTERM");
+    assert.equal((await program.end()).code, 0);
+  }));
+
+Deno.test("monitor check: without any folder for it the state lives in memory", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ bad: BAD });
+    const program = stage.start(["check"], { environment: { HOME: "", XDG_STATE_HOME: "relative" } });
+    await program.stderr.next(
+      / warning: Cannot keep the state: none of STATE_DIRECTORY, XDG_STATE_HOME and HOME /,
+    );
+    await program.stdout.next("nothing is kept");
+    await program.stdout.next("CRITICAL: bad");
+  }));
+
+const UNUSABLE: Readonly<
+  Record<string, {
+    readonly args: readonly string[];
+    readonly others?: Readonly<Record<string, unknown>>;
+    readonly environment?: Readonly<Record<string, string>>;
+    readonly message: RegExp;
+  }>
+> = {
+  "named by --state": {
+    args: ["check", "--state", ".local/state.sqlite"],
+    message: /^monitor: error: Cannot lock ".*\/\.local\/state\.sqlite\.lock": /m,
+  },
+  "named by the document": {
+    args: ["check", "--once"],
+    others: { state: ".local/state.sqlite" },
+    message: /^monitor: error: Cannot lock ".*\/\.local\/state\.sqlite\.lock": /m,
+  },
+  "the default one, with --due": {
+    args: ["check", "--once", "--due"],
+    message: /^monitor: error: Cannot lock ".*\/\.local\/state\/monitor\/.*\.lock": /m,
+  },
+  "no folder for it, with --due": {
+    args: ["check", "--once", "--due"],
+    environment: { HOME: "" },
+    message: /^monitor: error: Cannot keep the state: none of .*; name a file with --state PATH$/m,
+  },
+};
+
+for (const [name, { args, others, environment, message }] of Object.entries(UNUSABLE)) {
+  Deno.test(`monitor check: an unusable state is error 74: ${name}`, () =>
+    withStage(async (stage) => {
+      stage.writeDocument({ bad: BAD }, others);
+      spoilHome(stage.folder);
+      const { code, stdout, stderr } = await stage.run(args, environment && { environment });
+      assert.equal(code, 74);
+      assert.match(stderr, message);
+      assert.equal(stdout, "", "nothing ran");
+    }));
+}
+
+Deno.test("monitor check --once --due: a document from stdin has no state, and says how to give it one", () =>
+  withStage(async (stage) => {
+    const stdin = JSON.stringify({ defaults: {}, checks: { bad: BAD } });
+    const args = ["check", "--once", "--due", "--config", "-"];
+    const { code, stderr } = await stage.run(args, { stdin });
+    assert.equal(code, 74);
+    assert.match(
+      stderr,
+      /the document comes from stdin, so there is no name for it; name a file with --state PATH/,
+    );
+    assert.equal((await stage.run([...args, "--state", "state.sqlite"], { stdin })).code, 2);
+  }));
+
+Deno.test("monitor check: a damaged state is said, set aside under a new name, and monitoring goes on", async (t) => {
+  const damages: Readonly<Record<string, (path: string) => void>> = {
+    "no database at all": (path) => Deno.writeTextFileSync(path, "this is no database\n".repeat(100)),
+    "a page overwritten": (path) => {
+      using file = Deno.openSync(path, { write: true });
+      file.seekSync(4096, Deno.SeekMode.Start);
+      file.writeSync(new Uint8Array(4096).fill(0xa5));
+    },
+  };
+  for (const [name, damage] of Object.entries(damages)) {
+    await t.step(name, () =>
+      withStage(async (stage) => {
+        stage.writeDocument({ bad: BAD }, { state: "state/kept.sqlite" });
+        assert.equal((await stage.run(["check", "--once"])).code, 2);
+        damage(`${stage.folder}/state/kept.sqlite`);
+        const program = stage.start(["check"]);
+        const line = await program.stderr.next(/it was set aside as ".*" and a fresh one begun$/);
+        const aside = /set aside as "(.*)" and/.exec(line)?.[1] ?? "";
+        assert.match(aside, /\/state\/kept\.sqlite\.damaged-\d{8}T\d{6}Z$/);
+        assert.ok(Deno.statSync(aside).size > 0);
+        await program.stdout.next("CRITICAL: bad");
+        assert.equal((await stage.run(["status"])).code, 2);
+      }));
+  }
+});
+
+Deno.test("monitor check: a state that is damaged under a running monitor is set aside, and nothing known is lost", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ bad: BAD, worse: { ...BAD, threshold: 2 } }, { state: "kept.sqlite" });
+    const program = stage.start(["check", "--format", "ndjson"]);
+    await program.stdout.event("report", ({ report }) => (report as { name: string }).name === "worse");
+    program.signal("SIGSTOP");
+    overwriteTables(`${stage.folder}/kept.sqlite`);
+    program.signal("SIGCONT");
+    await program.stderr.next(/it was set aside as ".*kept\.sqlite\.damaged-.*" and a fresh one begun$/);
+    await program.stderr.next("the state can be written again");
+    await program.stdout.event("result");
+    program.signal("SIGTERM");
+    assert.equal((await program.end()).code, 0);
+    const status = JSON.parse((await stage.run(["status", "--format", "json"])).stdout);
+    assert.deepEqual(status.checks.map(({ settled }: { settled: string }) => settled), [
+      "critical",
+      "critical",
+    ]);
+  }));
+
+/** Another process's write makes the monitor read the tables again, which are then no more what they were. */
+function overwriteTables(path: string): void {
+  const database = new DatabaseSync(path);
+  database.exec("UPDATE checks SET seen_at_ms = seen_at_ms");
+  database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  using file = Deno.openSync(path, { write: true });
+  file.seekSync(4096, Deno.SeekMode.Start);
+  file.writeSync(new Uint8Array(file.statSync().size - 4096).fill(0xa5));
+  database.close();
+}
+
+Deno.test("monitor check --state none: nothing is kept", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ bad: BAD });
+    const before = [...Deno.readDirSync(stage.folder)].length;
+    const program = stage.start(["check", "--state", "none"]);
+    await program.stdout.next("nothing is kept");
+    await program.stdout.next("CRITICAL: bad");
+    program.signal("SIGTERM");
+    const { code, stderr } = await program.end();
+    assert.equal(code, 0);
+    assert.doesNotMatch(stderr, /warning/);
+    assert.equal([...Deno.readDirSync(stage.folder)].length, before);
+    assert.equal((await stage.run(["status", "--state", "none"])).code, 64);
+  }));

@@ -1,0 +1,181 @@
+/** The program is killed with SIGKILL at moments that nobody chose, in the middle of a busy run. */
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import type { Event } from "./lines.ts";
+import { type Program, type Stage, withStage } from "./program.ts";
+
+/** How often it is killed; in the soak 200: `KILL_ROUNDS=200 deno test -A tests/life/kill_test.ts`. */
+const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? 10);
+
+const CHECK_COUNT = 40;
+
+/** A kill comes at most so long after the first result. */
+const KILL_WITHIN_MS = 1_200;
+
+/** In some rounds it comes while the program starts: so long it takes at most. */
+const START_MS = 400;
+
+/** While it runs, every check turns each time that so many more results were printed. */
+const TURN_AFTER_RESULTS = 30;
+
+Deno.test("monitor check: no change that was told is lost and none is kept twice, whenever it is killed", () =>
+  withStage(async (stage) => {
+    stage.writeDocument(flappingChecks(), { state: "kept.sqlite" });
+    const told: Told[] = [];
+    let turns = 0;
+    const turn = (): void => touchOrRemove(stage, turns++ % 2 === 0);
+    for (let round = 0; round < ROUNDS; round++) {
+      turn();
+      const program = stage.start(["check", "--format", "ndjson"]);
+      const said = await runAndKill(program, { turn, atStart: round % 4 === 3 });
+      told.push(...said.reports);
+      const { integrity, changes, settled } = readState(`${stage.folder}/kept.sqlite`);
+      const what =
+        `round ${round}: ${said.results} results and ${said.reports.length} reports before the kill`;
+      assert.equal(integrity, "ok", what);
+      assertOneChain(changes, settled, what);
+      assertAllKept(told, changes, what);
+    }
+    const names = new Set(told.map(({ name }) => name));
+    assert.ok(told.length >= ROUNDS * 5, `only ${told.length} changes were told`);
+    assert.equal(names.size, CHECK_COUNT);
+    // What was kept is what the next run goes on from.
+    assert.notEqual((await stage.run(["status"])).code, 74);
+    assert.notEqual((await stage.run(["check", "--once"])).code, 74);
+  }));
+
+/** A change of a settled condition, as a report tells it or the state keeps it. */
+interface Told {
+  readonly name: string;
+  readonly atMs: number;
+  readonly from: string;
+  readonly to: string;
+}
+
+function flappingChecks(): Readonly<Record<string, unknown>> {
+  const names = Array.from({ length: CHECK_COUNT }, (_, index) => `file ${index}`);
+  return Object.fromEntries(names.map((name) => [name, {
+    kind: "file_timestamp",
+    parameters: { path: "./turned", condition_on_missing: "critical" },
+  }]));
+}
+
+function touchOrRemove({ folder }: Stage, isThere: boolean): void {
+  if (isThere) Deno.writeTextFileSync(`${folder}/turned`, "");
+  else Deno.removeSync(`${folder}/turned`);
+}
+
+async function runAndKill(
+  program: Program,
+  { turn, atStart }: { readonly turn: () => void; readonly atStart: boolean },
+): Promise<{ readonly results: number; readonly reports: readonly Told[] }> {
+  let timer: number | null = null;
+  const killWithin = (ms: number): void => {
+    timer ??= setTimeout(() => program.signal("SIGKILL"), Math.random() * ms);
+  };
+  if (atStart) killWithin(START_MS);
+  for (let results = 1; await isThereAnother(program); results++) {
+    killWithin(KILL_WITHIN_MS);
+    if (results % TURN_AFTER_RESULTS === 0) turn();
+  }
+  const { stdout, code, stderr } = await program.end();
+  assert.equal(code, 137, stderr);
+  // What came after the last line feed was cut off.
+  const lines = stdout.slice(0, stdout.lastIndexOf("\n") + 1).split("\n").filter((line) => line !== "");
+  const events = lines.map((line) => JSON.parse(line) as Event);
+  return {
+    results: events.filter(({ event }) => event === "result").length,
+    reports: events.flatMap(({ event, report }) => event === "report" ? [toldBy(report as Event)] : []),
+  };
+}
+
+/** Whether another result comes; after the last one comes the kill. */
+async function isThereAnother({ stdout }: Program): Promise<boolean> {
+  try {
+    await stdout.event("result");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function toldBy(report: Event): Told {
+  return {
+    name: String(report["name"]),
+    atMs: Date.parse(String(report["decided_at"])),
+    from: String(report["previous"]),
+    to: String(report["condition"]),
+  };
+}
+
+interface Kept {
+  readonly integrity: unknown;
+  /** By check, in the order in which they were kept. */
+  readonly changes: ReadonlyMap<string, readonly Told[]>;
+  readonly settled: ReadonlyMap<string, string>;
+}
+
+/** Opened for writing, so that what the kill has left in the journal is dealt with as the program would. */
+function readState(path: string): Kept {
+  const database = new DatabaseSync(path);
+  try {
+    const changes = new Map<string, Told[]>();
+    const rows = database.prepare(
+      "SELECT name, at_ms, from_condition, to_condition FROM changes JOIN checks ON checks.id = check_id " +
+        "ORDER BY changes.id",
+    ).all();
+    for (const row of rows) {
+      const name = String(row["name"]);
+      const change = {
+        name,
+        atMs: Math.floor(Number(row["at_ms"])),
+        from: String(row["from_condition"]),
+        to: String(row["to_condition"]),
+      };
+      changes.set(name, [...changes.get(name) ?? [], change]);
+    }
+    const records = database.prepare("SELECT name, condition FROM checks").all();
+    return {
+      integrity: database.prepare("PRAGMA integrity_check").get()?.["integrity_check"],
+      changes,
+      settled: new Map(records.map(({ name, condition }) => [
+        String(name),
+        String(JSON.parse(String(condition)).settled),
+      ])),
+    };
+  } finally {
+    database.close();
+  }
+}
+
+/** Each change begins where the one before ended, and the last one ends where the check is. */
+function assertOneChain(
+  changes: ReadonlyMap<string, readonly Told[]>,
+  settled: ReadonlyMap<string, string>,
+  what: string,
+): void {
+  for (const [name, condition] of settled) {
+    let now = "ok";
+    for (const { from, to } of changes.get(name) ?? []) {
+      assert.equal(from, now, `${what}: a change of "${name}" is lost or kept twice`);
+      now = to;
+    }
+    assert.equal(condition, now, `${what}: "${name}" is settled as no change says`);
+  }
+}
+
+function assertAllKept(
+  told: readonly Told[],
+  changes: ReadonlyMap<string, readonly Told[]>,
+  what: string,
+): void {
+  const counts = new Map<string, number>();
+  for (const change of [...changes.values()].flat()) {
+    const text = JSON.stringify(change);
+    counts.set(text, (counts.get(text) ?? 0) + 1);
+  }
+  for (const change of told) {
+    const text = JSON.stringify(change);
+    assert.equal(counts.get(text), 1, `${what}: ${text} was told`);
+  }
+}

@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import type { Event } from "./lines.ts";
+import { withStage } from "./program.ts";
+
+const OK = { kind: "test", parameters: { condition: "ok", output: "all is well" } };
+const BAD = {
+  title: "The bad one",
+  kind: "test",
+  parameters: { condition: "critical", output: "it is gone" },
+};
+
+Deno.test("monitor check: pretty prints a line at the start and one for each report, and the log goes to stderr", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ fine: OK, bad: BAD, off: { ...OK, active: false } });
+    const program = stage.start(["check", "--log-level", "debug"]);
+    await program.stdout.next(/ CRITICAL: The bad one \(bad\): it is gone \(was ok, seen once since .*\)$/);
+    await program.stderr.next(/Z debug: fine: ok: all is well settled=ok duration_ms=\d+ late_ms=\d+$/);
+    program.signal("SIGTERM");
+    const { code, stdout, stderr } = await program.end();
+    assert.equal(code, 0);
+    const [first, ...rest] = stdout.trimEnd().split("\n");
+    assert.match(
+      first ?? "",
+      /^monitor \d+\.\d+\.\d+ watches 2 checks \(1 inactive\) of \.\/monitor\.json, state in \/.*\.sqlite$/,
+    );
+    assert.equal(rest.length, 1, stdout);
+    for (const line of stderr.trimEnd().split("\n")) {
+      assert.match(line, /^\d{4}-\d\d-\d\dT[\d:.]+Z (debug|info): /);
+    }
+  }));
+
+Deno.test("monitor check --format ndjson: every line of stdout is an event, and console reports go to stderr", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ bad: BAD });
+    const program = stage.start(["check", "--format", "ndjson"]);
+    await program.stdout.event("report");
+    await program.stderr.next("CRITICAL: The bad one (bad): it is gone");
+    program.signal("SIGINT");
+    const { code, stdout } = await program.end();
+    assert.equal(code, 0);
+    const events = stdout.trimEnd().split("\n").map((line) => JSON.parse(line) as Event);
+    const first = (name: string): Event => events.find(({ event }) => event === name) ?? {};
+    assert.equal(events[0]?.["event"], "start");
+    assert.equal(events.at(-1)?.["event"], "stop");
+    assert.deepEqual(Object.keys(first("start")), [
+      "event",
+      "at",
+      "version",
+      "document",
+      "checks",
+      "inactive",
+      "state",
+    ]);
+    assert.deepEqual(Object.keys(first("result")), [
+      "event",
+      "name",
+      "title",
+      "kind",
+      "condition",
+      "output",
+      "detail",
+      "started_at",
+      "duration_ms",
+      "metrics",
+      "performance_data",
+      "occurrences",
+      "threshold",
+      "settled",
+      "late_ms",
+    ]);
+    const report = first("report")["report"] as Event;
+    assert.deepEqual({ ...report, problem_began_at: "", decided_at: "", next_run_at: "" }, {
+      name: "bad",
+      title: "The bad one",
+      event: "problem",
+      condition: "critical",
+      previous: "ok",
+      output: "it is gone",
+      detail: "",
+      problem_began_at: "",
+      decided_at: "",
+      occurrences: 1,
+      next_run_at: "",
+    });
+    for (const member of ["problem_began_at", "decided_at", "next_run_at"]) {
+      assert.match(String(report[member]), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, member);
+    }
+  }));
+
+Deno.test("monitor check --log-format json: every line of stderr is an object, reports and warnings too", () =>
+  withStage(async (stage) => {
+    // The time limit deserves a warning.
+    stage.writeDocument({ bad: { ...BAD, timeout: 60 } });
+    const program = stage.start([
+      "check",
+      "--format",
+      "ndjson",
+      "--log-format",
+      "json",
+      "--log-level",
+      "debug",
+    ]);
+    await program.stdout.event("report");
+    Deno.writeTextFileSync(`${stage.folder}/monitor.json`, "{");
+    program.signal("SIGHUP");
+    await program.stdout.event("reload");
+    program.signal("SIGTERM");
+    const { stderr } = await program.end();
+    const lines = stderr.trimEnd().split("\n").map((line) => JSON.parse(line) as Event);
+    for (const { time, level, message } of lines) {
+      assert.match(String(time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      assert.equal(typeof message, "string");
+      assert.ok(["error", "warning", "info", "debug", "report"].includes(String(level)), String(level));
+    }
+    const levels = new Set(lines.map(({ level }) => level));
+    assert.deepEqual([...levels].sort(), ["debug", "error", "info", "report", "warning"]);
+    const result = lines.find(({ level }) => level === "debug");
+    assert.equal(typeof result?.["duration_ms"], "number");
+  }));
+
+Deno.test("monitor check --log-level: quieter levels leave out more, and never a report", async (t) => {
+  const rows = [
+    { level: "error", expected: ["error"] },
+    { level: "warning", expected: ["error", "warning"] },
+    { level: "info", expected: ["error", "info", "warning"] },
+  ];
+  for (const { level, expected } of rows) {
+    await t.step(level, () =>
+      withStage(async (stage) => {
+        stage.writeDocument({ bad: { ...BAD, timeout: 60 } });
+        const program = stage.start(["check", "--log-level", level]);
+        await program.stdout.next("CRITICAL");
+        Deno.writeTextFileSync(`${stage.folder}/monitor.json`, "{");
+        program.signal("SIGHUP");
+        await program.stderr.next("the old one stays in force");
+        program.signal("SIGTERM");
+        const { stderr } = await program.end();
+        const seen = stderr.trimEnd().split("\n").map((line) => /Z (\w+): /.exec(line)?.[1] ?? line);
+        assert.deepEqual([...new Set(seen)].sort(), expected);
+      }));
+  }
+});
+
+Deno.test("monitor check: a reader that goes away ends nothing, and is told once", async (t) => {
+  for (const format of ["pretty", "ndjson"]) {
+    await t.step(format, () =>
+      withStage(async (stage) => {
+        // Each observation is a reminder, so that there is always something to print.
+        stage.writeDocument({ bad: { ...BAD, annoy: true } });
+        const program = stage.start(["check", "--format", format, "--log-level", "debug"]);
+        await program.stdout.next(format === "pretty" ? "CRITICAL" : '"report"');
+        await program.stdout.close();
+        await program.stderr.next(
+          / warning: Cannot write to stdout: its reader has gone; monitoring goes on/,
+        );
+        const before = processorTicks(program.pid);
+        for (let runs = 0; runs < 2; runs++) await program.stderr.next("debug: bad: critical");
+        const spent = processorTicks(program.pid) - before;
+        assert.ok(spent < 100, `${spent} ticks of processor time in about two seconds`);
+        program.signal("SIGTERM");
+        const { code, stderr } = await program.end();
+        assert.equal(code, 0);
+        assert.equal(stderr.split("its reader has gone").length, 2);
+      }));
+  }
+});
+
+/** User and system time so far, in ticks of a hundredth of a second. */
+function processorTicks(pid: number): number {
+  const fields = Deno.readTextFileSync(`/proc/${pid}/stat`).split(") ").at(-1)?.split(" ") ?? [];
+  return Number(fields[11]) + Number(fields[12]);
+}
+
+Deno.test("monitor check: output that cannot be written ends nothing, and is told once", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ bad: { ...BAD, annoy: true } });
+    const program = stage.start(["check", "--format", "ndjson", "--log-level", "debug"], {
+      shell: 'exec "$@" >/dev/full',
+    });
+    await program.stderr.next(/ warning: Cannot write to stdout: .*No space left.*; monitoring goes on/);
+    for (let runs = 0; runs < 3; runs++) await program.stderr.next("debug: bad: critical");
+    program.signal("SIGTERM");
+    const { code, stderr } = await program.end();
+    assert.equal(code, 0);
+    assert.equal(stderr.split("Cannot write to stdout").length, 2);
+  }));
+
+Deno.test("monitor check: a log that cannot be written ends nothing", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ bad: { ...BAD, annoy: true } });
+    const program = stage.start(["check", "--log-level", "debug"], { shell: 'exec "$@" 2>/dev/full' });
+    for (let reports = 0; reports < 2; reports++) await program.stdout.next("CRITICAL");
+    program.signal("SIGTERM");
+    assert.equal((await program.end()).code, 0);
+  }));

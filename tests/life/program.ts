@@ -1,0 +1,172 @@
+/**
+ * The real program, run as its users run it: from the source, or the executable that `MONITOR_PROGRAM` names. What
+ * a test starts here ends with the test, whatever becomes of it.
+ */
+import { killMarked } from "../support/processes.ts";
+import { DEADLINE_MS } from "./in_time.ts";
+import { collectLines, type Lines } from "./lines.ts";
+
+/** How a program ended, and all it printed. */
+export interface End {
+  /** The exit code; 128 and more where a signal ended it. */
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A program that runs. */
+export interface Program {
+  readonly pid: number;
+  readonly stdout: Lines;
+  readonly stderr: Lines;
+  signal(name: Deno.Signal): void;
+  /** Waits for its end. */
+  end(): Promise<End>;
+}
+
+/** How a program is started. */
+export interface StartOptions {
+  /** Beside `PATH` and `HOME`, which is the folder of the test. */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+  /** A command of the shell that runs the program as `"$@"`. @default "exec" */
+  readonly shell?: string;
+}
+
+/** A folder of its own for one test, and what runs in it. */
+export interface Stage {
+  /** Absolute. The programs run in it, and it is their `HOME`. */
+  readonly folder: string;
+  /** A check name that no other test has; what its scripts leave behind is found by it, and killed in the end. */
+  readonly mark: string;
+  /** Writes `monitor.json`, with checks every second and thresholds of 1 unless it says otherwise. */
+  writeDocument(checks: Readonly<Record<string, unknown>>, others?: Readonly<Record<string, unknown>>): void;
+  /** Writes a program that the shell runs. */
+  writeScript(name: string, text: string): void;
+  /** Starts `monitor` with some arguments. */
+  start(args: readonly string[], options?: StartOptions): Program;
+  /** Runs `monitor` to its end. */
+  run(args: readonly string[], options?: StartOptions): Promise<End>;
+}
+
+/** Runs a test on a stage of its own. */
+export async function withStage(use: (stage: Stage) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "monitor_life_" });
+  const mark = `check ${crypto.randomUUID()}`;
+  const children: Deno.ChildProcess[] = [];
+  const start: Stage["start"] = (args, options = {}) => {
+    const child = spawn(args, { ...options, folder });
+    children.push(child);
+    return followProgram(child);
+  };
+  try {
+    await use({
+      folder,
+      mark,
+      writeDocument: (checks, others = {}) =>
+        Deno.writeTextFileSync(
+          `${folder}/monitor.json`,
+          JSON.stringify({
+            defaults: { threshold: 1, schedule: { regular_interval: 1 } },
+            checks,
+            ...others,
+          }),
+        ),
+      writeScript: (name, text) =>
+        Deno.writeTextFileSync(`${folder}/${name}`, `#!/bin/sh\n${text}\n`, { mode: 0o755 }),
+      start,
+      run: (args, options) => start(args, options).end(),
+    });
+  } finally {
+    await Promise.all(children.map(endChild));
+    killMarked(mark);
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const MAIN = new URL("../../main.ts", import.meta.url).pathname;
+const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
+
+function spawn(
+  args: readonly string[],
+  options: StartOptions & { readonly folder: string },
+): Deno.ChildProcess {
+  const { folder, environment, stdin, shell } = options;
+  const executable = Deno.env.get("MONITOR_PROGRAM");
+  const program = executable === undefined
+    ? [
+      Deno.execPath(),
+      "run",
+      "--quiet",
+      "--no-prompt",
+      "--no-check",
+      "--allow-all",
+      "--config",
+      CONFIG,
+      MAIN,
+    ]
+    : [executable];
+  const [path = "", ...rest] = shell === undefined ? program : ["/bin/sh", "-c", shell, "sh", ...program];
+  const child = new Deno.Command(path, {
+    args: [...rest, ...args],
+    cwd: folder,
+    clearEnv: true,
+    env: {
+      PATH: "/usr/local/bin:/usr/bin:/bin",
+      HOME: folder,
+      ...(executable === undefined && sourceEnvironment()),
+      ...environment,
+    },
+    stdin: stdin === undefined ? "null" : "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  if (stdin !== undefined) void feed(child.stdin, stdin);
+  return child;
+}
+
+/** Where the packages are that only the source needs, and how they were fetched. */
+function sourceEnvironment(): Readonly<Record<string, string>> {
+  const home = Deno.env.get("HOME") ?? "/";
+  const cache = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("XDG_CACHE_HOME") ?? `${home}/.cache`}/deno`;
+  const store = Deno.env.get("DENO_TLS_CA_STORE");
+  return { DENO_DIR: cache, ...(store !== undefined && { DENO_TLS_CA_STORE: store }) };
+}
+
+async function feed(stdin: WritableStream<Uint8Array>, text: string): Promise<void> {
+  const writer = stdin.getWriter();
+  try {
+    await writer.write(new TextEncoder().encode(text));
+    await writer.close();
+  } catch {
+    // It ended without reading.
+  }
+}
+
+function followProgram(child: Deno.ChildProcess): Program {
+  const stdout = collectLines(child.stdout, () => describe());
+  const stderr = collectLines(child.stderr, () => describe());
+  const describe = (): string => `stdout:\n${stdout.recent()}\nstderr:\n${stderr.recent()}`;
+  return {
+    pid: child.pid,
+    stdout,
+    stderr,
+    signal: (name) => child.kill(name),
+    end: async () => {
+      const timer = setTimeout(() => child.kill("SIGKILL"), DEADLINE_MS);
+      const { code } = await child.status;
+      clearTimeout(timer);
+      await Promise.all([stdout.ended, stderr.ended]);
+      return { code, stdout: stdout.text(), stderr: stderr.text() };
+    },
+  };
+}
+
+async function endChild(child: Deno.ChildProcess): Promise<void> {
+  try {
+    child.kill("SIGKILL");
+  } catch {
+    // It has ended.
+  }
+  await child.status;
+}

@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { withStage } from "./program.ts";
+import { withTarget } from "./target.ts";
+
+const OK = { kind: "test", parameters: { condition: "ok" } };
+const CRITICAL = { kind: "test", parameters: { condition: "critical" } };
+
+Deno.test("monitor check: SIGHUP adopts a valid document, and unchanged checks keep their counts", () =>
+  withTarget((target) =>
+    withStage(async (stage) => {
+      const web = { kind: "http_request", threshold: 1000, parameters: target.parameters };
+      target.status = 500;
+      stage.writeDocument({ web, gone: OK, turned: OK });
+      const program = stage.start(["check", "--format", "ndjson"]);
+      await program.stdout.event("result", ({ name }) => name === "gone");
+      const before = await program.stdout.event(
+        "result",
+        ({ name, occurrences }) => name === "web" && Number(occurrences) >= 2,
+      );
+      const plannedMs = Date.parse(String(before["started_at"])) - Number(before["late_ms"]);
+
+      stage.writeDocument({ web, turned: CRITICAL, added: OK, off: { ...OK, active: false } });
+      program.signal("SIGHUP");
+      const reload = await program.stdout.event("reload");
+      assert.deepEqual({ ...reload, at: "" }, {
+        event: "reload",
+        at: "",
+        adopted: true,
+        document: "./monitor.json",
+        checks: 3,
+        inactive: 1,
+        added: ["added"],
+        changed: ["turned"],
+        removed: ["gone"],
+      });
+      await program.stderr.next("the document was read again: 3 checks, 1 added, 1 changed, 1 removed");
+
+      const seen = new Set<unknown>();
+      while (!["web", "turned", "added"].every((name) => seen.has(name))) {
+        const { name, occurrences, condition, ...result } = await program.stdout.event("result");
+        seen.add(name);
+        assert.notEqual(name, "gone");
+        if (name === "turned") assert.equal(condition, "critical");
+        if (name !== "web") continue;
+        assert.ok(Number(occurrences) > Number(before["occurrences"]), `counted ${occurrences}`);
+        const nextMs = Date.parse(String(result["started_at"])) - Number(result["late_ms"]);
+        const shiftMs = (nextMs - plannedMs) % 1000;
+        assert.ok(Math.min(shiftMs, 1000 - shiftMs) <= 50, `the phase moved by ${shiftMs} ms`);
+      }
+    })
+  ));
+
+Deno.test("monitor check: SIGHUP with an invalid document logs every mistake, and the old one stays in force", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ fine: OK });
+    const program = stage.start(["check", "--format", "ndjson"]);
+    await program.stdout.event("result");
+    Deno.writeTextFileSync(
+      `${stage.folder}/monitor.json`,
+      '{\n  "defaults": { "threshold": 0 },\n  "checks": { "fine": { "kind": "tset", "parameters": {} } }\n}\n',
+    );
+    program.signal("SIGHUP");
+    await program.stderr.next(/ error: .\/monitor\.json:2:30: defaults\.threshold: is 0/);
+    await program.stderr.next(/ error: .\/monitor\.json:3:33: checks\.fine\.kind: is "tset"/);
+    await program.stderr.next(
+      / error: the document was not read again, the old one stays in force: Cannot use/,
+    );
+    const { adopted, error } = await program.stdout.event("reload");
+    assert.equal(adopted, false);
+    assert.equal(error, 'Cannot use config "./monitor.json": it has 2 mistakes');
+    await program.stdout.event("result", ({ name }) => name === "fine");
+
+    // It is mended, and then it is gone.
+    stage.writeDocument({ fine: OK, added: OK });
+    program.signal("SIGHUP");
+    assert.equal((await program.stdout.event("reload"))["adopted"], true);
+    await program.stdout.event("result", ({ name }) => name === "added");
+    Deno.removeSync(`${stage.folder}/monitor.json`);
+    program.signal("SIGHUP");
+    const last = await program.stdout.event("reload");
+    assert.match(String(last["error"]), /^Cannot find a config/);
+    await program.stdout.event("result", ({ name }) => name === "added");
+    program.signal("SIGTERM");
+    assert.equal((await program.end()).code, 0);
+  }));
+
+Deno.test("monitor check: SIGHUP while it starts and in quick succession ends nothing", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ fine: OK });
+    const program = stage.start(["check", "--format", "ndjson"]);
+    await program.stdout.event("start");
+    for (let count = 0; count < 20; count++) program.signal("SIGHUP");
+    await program.stdout.event("reload");
+    await program.stdout.event("result");
+    program.signal("SIGTERM");
+    assert.equal((await program.end()).code, 0);
+  }));
+
+Deno.test("monitor check: SIGHUP cannot read a document from stdin again, and says so", () =>
+  withStage(async (stage) => {
+    const stdin = JSON.stringify({
+      defaults: { schedule: { regular_interval: 1 } },
+      checks: { fine: OK },
+    });
+    const program = stage.start(["check", "--config", "-", "--format", "ndjson"], { stdin });
+    const start = await program.stdout.event("start");
+    assert.equal(start["state"], null);
+    await program.stdout.event("result");
+    program.signal("SIGHUP");
+    await program.stderr.next("the document came from stdin and cannot be read again");
+    await program.stdout.event("result");
+  }));
+
+Deno.test("monitor check: a reload says that another state waits for a restart, and that another document was found", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ fine: OK });
+    const program = stage.start(["check"]);
+    await program.stdout.next("watches 1 check of ./monitor.json, state in ");
+    stage.writeDocument({ fine: OK }, { state: "other.sqlite" });
+    program.signal("SIGHUP");
+    await program.stderr.next(
+      `the state would be kept in "${stage.folder}/other.sqlite" now; restart to use it`,
+    );
+    Deno.renameSync(`${stage.folder}/monitor.json`, `${stage.folder}/monitor.jsonc`);
+    program.signal("SIGHUP");
+    await program.stderr.next(
+      'another document, "./monitor.jsonc", is found now instead of "./monitor.json"',
+    );
+  }));

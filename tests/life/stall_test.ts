@@ -1,0 +1,57 @@
+/** The program is stopped for a while, as by SIGSTOP, a debugger or a frozen container, in the middle of its runs. */
+import assert from "node:assert/strict";
+import { livingProcesses, untilGone } from "../support/processes.ts";
+import { until } from "./in_time.ts";
+import type { Event } from "./lines.ts";
+import { withStage } from "./program.ts";
+import { withTarget } from "./target.ts";
+
+/** So long it stands still: longer than the time limits below, and than what counts as a standstill. */
+const STOPPED_MS = 4_500;
+
+Deno.test("monitor check: while it stands still no time-out is invented, and one that is real is told later", () =>
+  withTarget((answering) =>
+    withTarget((hanging) =>
+      withStage(async (stage) => {
+        const script = stage.mark;
+        stage.writeScript("wait.sh", "while [ ! -e go ]; do sleep 0.02; done\necho in time");
+        stage.writeDocument({
+          [script]: { kind: "script", timeout: 2, parameters: { path: "./wait.sh" } },
+          answering: { kind: "http_request", timeout: 2, parameters: answering.parameters },
+          hanging: { kind: "http_request", timeout: 2, parameters: hanging.parameters },
+        });
+        answering.status = null;
+        hanging.status = null;
+        const program = stage.start(["check", "--format", "ndjson"]);
+        await hanging.held();
+        const held = await answering.held();
+        await until("the script", () => livingProcesses(script).length > 0);
+
+        program.signal("SIGSTOP");
+        answering.status = 200;
+        held.answer(200);
+        Deno.writeTextFileSync(`${stage.folder}/go`, "");
+        await untilGone(script);
+        // Not to wait for anything: the time itself is what is tested.
+        await new Promise((resolve) => setTimeout(resolve, STOPPED_MS));
+        program.signal("SIGCONT");
+
+        const message = (name: string): string =>
+          `monitor itself stood still: the result of "${name}" is not used, it is run again`;
+        await program.stderr.next(message("hanging"));
+        const { report } = await program.stdout.event("report");
+        assert.deepEqual([(report as Event)["name"], (report as Event)["condition"]], [
+          "hanging",
+          "critical",
+        ]);
+        assert.equal(hanging.requests, 2, "a time-out counts once, whatever comes between");
+        program.signal("SIGTERM");
+        hanging.status = 200;
+        const { stdout } = await program.end();
+        const results = stdout.trimEnd().split("\n").map((line) => JSON.parse(line) as Event)
+          .filter(({ event, name }) => event === "result" && name !== "hanging");
+        assert.deepEqual([...new Set(results.map(({ name }) => name))].sort(), ["answering", script]);
+        for (const { name, condition } of results) assert.equal(condition, "ok", `${name}`);
+      })
+    )
+  ));

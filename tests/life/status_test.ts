@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { type Stage, withStage } from "./program.ts";
+
+const OK = { kind: "test", parameters: { condition: "ok", output: "all is well" } };
+const WARNING = { kind: "test", parameters: { condition: "warning", output: "rather warm" } };
+
+interface Status {
+  readonly condition: string;
+  readonly checks: readonly Readonly<Record<string, unknown>>[];
+}
+
+async function statusOf(
+  stage: Stage,
+  names: readonly string[] = [],
+): Promise<Status & { readonly code: number }> {
+  const { code, stdout } = await stage.run(["status", "--format", "json", ...names]);
+  return { code, ...JSON.parse(stdout) as Status };
+}
+
+Deno.test("monitor status, history: they read the state beside a running monitor", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ fine: OK, warm: { ...WARNING, threshold: 2 } });
+    const program = stage.start(["check", "--format", "ndjson"]);
+    await program.stdout.event("start");
+    assert.equal((await statusOf(stage)).checks.length, 2, "perhaps before any result");
+    await program.stdout.event("report");
+    for (let look = 0; look < 3; look++) {
+      const { code, condition, checks } = await statusOf(stage);
+      assert.equal(code, 1);
+      assert.equal(condition, "warning");
+      assert.deepEqual(
+        checks.map(({ name, state, settled, reported }) => ({ name, state, settled, reported })),
+        [
+          { name: "fine", state: "current", settled: "ok", reported: "ok" },
+          { name: "warm", state: "current", settled: "warning", reported: "warning" },
+        ],
+      );
+      const history = await stage.run(["history", "warm"]);
+      assert.equal(history.code, 0);
+      assert.match(history.stdout, /^warm\n\nlast 24 hours/);
+      assert.match(history.stdout, /Z {2}ok to warning: rather warm\n$/);
+    }
+    const pretty = await stage.run(["status"]);
+    assert.match(
+      pretty.stdout,
+      /^OK +fine +\d+ s +all is well\nWARNING +warm +\d+ s +rather warm\n\n2 checks:/,
+    );
+    assert.match(
+      (await stage.run(["status", "warm"])).stdout,
+      /^WARNING .*\n {4}settled warning since .*Z\n {4}last run \d s ago, took \d+ ms: warning\n {4}next run .*\n/,
+    );
+    program.signal("SIGTERM");
+    assert.equal((await program.end()).code, 0);
+  }));
+
+Deno.test("monitor status: a check that never ran counts as unknown", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ fine: OK, warm: WARNING });
+    assert.equal((await statusOf(stage)).code, 3, "there is no state yet");
+    await stage.run(["check", "--once", "fine"]);
+    const { code, checks } = await statusOf(stage);
+    assert.equal(code, 3);
+    assert.deepEqual(
+      checks.map(({ name, state, condition, settled }) => ({ name, state, condition, settled })),
+      [
+        { name: "fine", state: "current", condition: "ok", settled: "ok" },
+        { name: "warm", state: "never_ran", condition: "unknown", settled: null },
+      ],
+    );
+    assert.equal((await statusOf(stage, ["fine"])).code, 0);
+    assert.equal((await statusOf(stage, ["nobody"]).catch(() => ({ code: 64 }))).code, 64);
+    assert.match((await stage.run(["history", "warm"])).stderr, /the check "warm" never ran/);
+  }));
+
+Deno.test("monitor status: a check whose next run is overdue by two intervals counts as unknown", async (t) => {
+  const rows = [
+    { name: "planned an interval ago", overdueMs: 60_000, state: "current", code: 1 },
+    { name: "planned almost two intervals ago", overdueMs: 100_000, state: "current", code: 1 },
+    { name: "planned three intervals ago", overdueMs: 180_000, state: "overdue", code: 3 },
+  ];
+  await withStage(async (stage) => {
+    stage.writeDocument(
+      { warm: WARNING },
+      { state: "kept.sqlite", defaults: { threshold: 1, schedule: { regular_interval: 60 } } },
+    );
+    assert.equal((await stage.run(["check", "--once"])).code, 1);
+    for (const { name, overdueMs, state, code } of rows) {
+      await t.step(name, async () => {
+        const database = new DatabaseSync(`${stage.folder}/kept.sqlite`);
+        database.prepare("UPDATE checks SET next_run_at_ms = ?").run(Date.now() - overdueMs);
+        database.close();
+        const status = await statusOf(stage);
+        assert.equal(status.checks[0]?.["state"], state);
+        assert.equal(status.checks[0]?.["settled"], "warning");
+        assert.equal(status.code, code);
+      });
+    }
+    assert.match(
+      (await stage.run(["status"])).stdout,
+      /^UNKNOWN +warm +not run for \d+ s, was warning: rather warm/,
+    );
+  });
+});
+
+Deno.test("monitor status: a report that is held back is told as such", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ warm: WARNING });
+    await stage.run(["check", "--once", "--no-notify"]);
+    assert.equal((await statusOf(stage)).checks[0]?.["reported"], "ok");
+    assert.match((await stage.run(["status"])).stdout, /rather warm \[not reported\]\n/);
+    const { stdout } = await stage.run(["check", "--once", "--due", "--no-notify", "warm"]);
+    assert.equal(stdout, "");
+  }));
+
+Deno.test("monitor status, history: texts of targets cannot act on a terminal", () =>
+  withStage(async (stage) => {
+    const output = "\u001b[2Jgone\u202e\u0085";
+    stage.writeDocument({ warm: { kind: "test", parameters: { condition: "warning", output } } });
+    await stage.run(["check", "--once", "--no-notify"]);
+    for (const args of [["status"], ["status", "--format", "json"], ["history", "warm"]]) {
+      const { stdout } = await stage.run(args);
+      assert.doesNotMatch(stdout, /[\u001b\u0085\u202e]/, args.join(" "));
+    }
+    const { stdout } = await stage.run(["history", "--format", "json", "warm"]);
+    assert.equal(JSON.parse(stdout).changes[0].output, output);
+    assert.doesNotMatch(stdout, /[\u001b\u0085\u202e]/);
+  }));

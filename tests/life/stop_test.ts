@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { livingProcesses, untilGone } from "../support/processes.ts";
+import { until } from "./in_time.ts";
+import { withStage } from "./program.ts";
+import { withTarget } from "./target.ts";
+
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  Deno.test(`monitor check: ${signal} lets a running check finish, keeps its result and exits 0`, () =>
+    withTarget((target) =>
+      withStage(async (stage) => {
+        stage.writeDocument({
+          web: { kind: "http_request", parameters: target.parameters },
+          other: { kind: "test", parameters: { condition: "ok" } },
+        });
+        target.status = null;
+        const program = stage.start(["check", "--format", "ndjson"]);
+        const held = await target.held();
+        program.signal(signal);
+        await program.stderr.next(`stopping, after ${signal}; waiting for "web"`);
+        held.answer(500);
+        const { code, stdout } = await program.end();
+        assert.equal(code, 0);
+        assert.equal(target.requests, 1, "nothing begins any more");
+        const events = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+        assert.deepEqual(
+          events.filter(({ name, event, report }) => name === "web" || report || event === "stop")
+            .map(({ event }) => event),
+          ["result", "report", "stop"],
+        );
+        assert.deepEqual({ ...events.at(-1), at: "" }, { event: "stop", at: "", signal, unfinished: [] });
+
+        const status = JSON.parse((await stage.run(["status", "--format", "json", "web"])).stdout);
+        assert.equal(status.checks[0].settled, "critical");
+        assert.equal(status.checks[0].reported, "critical");
+      })
+    ));
+}
+
+for (
+  const { first, second, code } of [
+    { first: "SIGTERM", second: "SIGTERM", code: 143 },
+    { first: "SIGTERM", second: "SIGINT", code: 130 },
+  ] as const
+) {
+  Deno.test(`monitor check: ${second} after ${first} exits ${code} at once and leaves no child`, () =>
+    withStage(async (stage) => {
+      // Neither the program nor its child minds a SIGTERM.
+      stage.writeScript("stubborn.sh", "trap '' TERM\nsleep 600 &\nwhile :; do sleep 600; done");
+      stage.writeDocument({
+        quick: { kind: "test", parameters: { condition: "warning" } },
+        [stage.mark]: { kind: "script", timeout: 600, parameters: { path: "./stubborn.sh" } },
+      });
+      const program = stage.start(["check", "--format", "ndjson"]);
+      await program.stdout.event("result", ({ name }) => name === "quick");
+      await until("the script's children", () => livingProcesses(stage.mark).length >= 3);
+      program.signal(first);
+      await program.stderr.next("stopping");
+      program.signal(second);
+      const { code: ended, stdout } = await program.end();
+      assert.equal(ended, code);
+      const last = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "");
+      assert.deepEqual({ ...last, at: "" }, {
+        event: "stop",
+        at: "",
+        signal: second,
+        unfinished: [stage.mark],
+      });
+      await untilGone(stage.mark);
+      assert.equal((await stage.run(["status", "quick"])).code, 1, "what was known by then is kept");
+    }));
+}
+
+Deno.test("monitor check: what only waits for its turn does not begin while it stops", () =>
+  withStage(async (stage) => {
+    stage.writeScript("touch.sh", 'touch "$MONITOR_CHECK"\nwhile [ ! -e go ]; do sleep 0.02; done');
+    const script = { kind: "script", timeout: 60, parameters: { path: "./touch.sh" } };
+    stage.writeDocument({ one: script, two: script });
+    const program = stage.start(["check", "--concurrency", "1"]);
+    const exists = (name: string): boolean => {
+      try {
+        return Deno.statSync(`${stage.folder}/${name}`).isFile;
+      } catch {
+        return false;
+      }
+    };
+    const begun = await until("a script", () => ["one", "two"].find(exists));
+    program.signal("SIGTERM");
+    await program.stderr.next(`waiting for "${begun}"`);
+    Deno.writeTextFileSync(`${stage.folder}/go`, "");
+    assert.equal((await program.end()).code, 0);
+    assert.ok(!exists(begun === "one" ? "two" : "one"));
+  }));
+
+for (const { signal, code } of [{ signal: "SIGINT", code: 130 }, { signal: "SIGTERM", code: 143 }] as const) {
+  Deno.test(`monitor check --once: ${signal} exits ${code}, names what has no result and leaves no child`, () =>
+    withStage(async (stage) => {
+      stage.writeScript("forever.sh", "sleep 600 &\nsleep 600");
+      stage.writeDocument({
+        quick: { kind: "test", parameters: { condition: "critical", output: "seen" } },
+        [stage.mark]: { kind: "script", timeout: 600, parameters: { path: "./forever.sh" } },
+      });
+      const program = stage.start(["check", "--once", "--format", "ndjson"]);
+      await program.stdout.event("result");
+      await until("the script's children", () => livingProcesses(stage.mark).length >= 3);
+      program.signal(signal);
+      const end = await program.end();
+      assert.equal(end.code, code);
+      assert.match(end.stderr, new RegExp(`^monitor: stopped: no result of ${stage.mark}$`, "m"));
+      const summary = JSON.parse(end.stdout.trimEnd().split("\n").at(-1) ?? "");
+      assert.deepEqual(summary.unfinished, [stage.mark]);
+      await untilGone(stage.mark);
+      assert.equal((await stage.run(["status", "quick"])).code, 2, "what was seen is kept");
+    }));
+}

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { generate } from "../../scripts/generate.ts";
+
+const PROJECT = new URL("../../", import.meta.url);
+
+Deno.test("generate() makes the files that are kept", async (t) => {
+  const files = await generate();
+  for (const [path, text] of files) {
+    await t.step(path, async () => {
+      const kept = await Deno.readTextFile(new URL(path, PROJECT));
+      assert.ok(kept === text, `${path} is out of date: run "deno task generate"`);
+    });
+  }
+  await t.step("and nothing is kept there that it does not make", () => {
+    const folders = ["schemas/", "src/config/generated/"];
+    const kept = folders.flatMap((folder) =>
+      [...Deno.readDirSync(new URL(folder, PROJECT))].map(({ name }) => folder + name)
+    );
+    const made = [...files.keys()].filter((path) => folders.some((folder) => path.startsWith(folder)));
+    assert.deepEqual(kept.filter((path) => path !== "schemas/source.json").toSorted(), made.toSorted());
+  });
+});
+
+Deno.test("generate() makes validators that ask for no module", async () => {
+  for (const [path, text] of await generate()) {
+    if (!path.endsWith(".js")) continue;
+    assert.doesNotMatch(text, /\brequire\(|^import\b/m, path);
+  }
+});
+
+Deno.test("generate() leaves no mark of the source's own keywords in the published schemas", async () => {
+  for (const [path, text] of await generate()) {
+    if (path.endsWith(".schema.json")) assert.doesNotMatch(text, /x-shape-/, path);
+  }
+});

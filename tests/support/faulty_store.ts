@@ -1,0 +1,61 @@
+import { type CheckUpdate, type Store, StoreError, type StoreFailure } from "../../src/domain/store.ts";
+import { createMemoryStore } from "../../src/storage/memory_store.ts";
+
+/** A store in memory that fails when a test wants it to, and tells what was asked of it. */
+export interface FaultyStore extends Store {
+  /** What every method but `close` fails with from now on; `null`: nothing. */
+  failure: StoreFailure | null;
+  /** How many calls of `prune` it takes to finish. */
+  pruneCalls: number;
+  /** Every transaction that was kept. */
+  readonly saved: (readonly CheckUpdate[])[];
+  /** How many updates each call of `save` brought, also those that failed. */
+  readonly attempts: readonly number[];
+  /** How often `prune` was called. */
+  readonly pruned: number;
+  /** Makes `save` wait from now on, until the answer is called. */
+  hold(): () => void;
+}
+
+/** Makes one on top of a store, a new one in memory where none is given. */
+export function createFaultyStore(inner: Store = createMemoryStore()): FaultyStore {
+  let held: Promise<void> = Promise.resolve();
+  const attempts: number[] = [];
+  let pruned = 0;
+  const failOrGoOn = (): void => {
+    if (store.failure !== null) throw new StoreError(`Cannot use the state: ${store.failure}`, store.failure);
+  };
+  const store: FaultyStore = {
+    ...inner,
+    failure: null,
+    pruneCalls: 1,
+    saved: [],
+    attempts,
+    get pruned() {
+      return pruned;
+    },
+    hold: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      return resolve;
+    },
+    records: async () => {
+      failOrGoOn();
+      return await inner.records();
+    },
+    save: async (updates) => {
+      await held;
+      attempts.push(updates.length);
+      failOrGoOn();
+      await inner.save(updates);
+      store.saved.push([...updates]);
+    },
+    prune: async (nowMs) => {
+      pruned++;
+      failOrGoOn();
+      await inner.prune(nowMs);
+      return { finished: pruned % store.pruneCalls === 0 };
+    },
+  };
+  return store;
+}

@@ -1,0 +1,56 @@
+import type { ScriptCheck } from "../../src/domain/check.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import type { ProcessEnd, System } from "../../src/domain/system.ts";
+import { type CheckOptions, testCheck } from "./checks.ts";
+import type { FakeClock } from "./fake_clock.ts";
+import { createMemorySystem } from "./memory_system.ts";
+
+/** What a played program does in one run. */
+export interface PlayedRun {
+  /** What its exit code says. */
+  readonly condition: Condition;
+  /** On the fake clock. */
+  readonly afterMs: number;
+}
+
+const EXIT_CODES: readonly Condition[] = ["ok", "warning", "critical", "unknown"];
+
+/** A system on a fake clock whose programs a test plays by the name of the check; all four conditions can be had. */
+export function createProgramSystem(
+  clock: FakeClock,
+  play: (name: string, nowMs: number) => PlayedRun,
+): System {
+  const nothing = { text: "", truncated: false };
+  return {
+    ...createMemorySystem(),
+    clock,
+    processes: {
+      run: ({ environment }, signal) => {
+        const { promise, resolve, reject } = Promise.withResolvers<ProcessEnd>();
+        const { condition, afterMs } = play(environment["MONITOR_CHECK"] ?? "", clock.wallMs());
+        const cancel = clock.after(afterMs, () => {
+          signal.removeEventListener("abort", stop);
+          const code = EXIT_CODES.indexOf(condition);
+          resolve({ ended: "exited", code, stdout: nothing, stderr: nothing, leftovers: false });
+        });
+        const stop = (): void => {
+          cancel();
+          reject(signal.reason);
+        };
+        signal.addEventListener("abort", stop, { once: true });
+        return promise;
+      },
+    },
+  };
+}
+
+/** A check whose program a test plays. */
+export function programCheck(options: CheckOptions = {}): ScriptCheck {
+  const parameters = {
+    path: "/played",
+    arguments: [],
+    environment: {},
+    conditionOnTimeout: "unknown",
+  } as const;
+  return { ...testCheck("ok", options), kind: "script", parameters };
+}

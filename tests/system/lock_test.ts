@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { StoreError, type StoreFailure } from "../../src/domain/store.ts";
+import { acquireLock, lockHolder } from "../../src/system/lock.ts";
+
+Deno.test("acquireLock() lets one in at a time", () =>
+  withLockPath((path) => {
+    const lock = acquireLock(path);
+    assert.ok(lock !== null);
+    assert.equal(acquireLock(path), null);
+    assert.equal(acquireLock(path), null);
+    lock.release();
+    lock.release();
+    const next = acquireLock(path);
+    assert.ok(next !== null);
+    assert.equal(acquireLock(path), null);
+    next.release();
+  }));
+
+Deno.test("acquireLock() makes a file for its owner alone and says who holds it", () =>
+  withLockPath((path) => {
+    const deep = `${path}.d/deep/state.lock`;
+    const lock = acquireLock(deep);
+    assert.equal((Deno.statSync(deep).mode ?? 0) & 0o777, 0o600);
+    assert.equal((Deno.statSync(`${path}.d/deep`).mode ?? 0) & 0o777, 0o700);
+    assert.equal(lockHolder(deep), Deno.pid);
+    lock?.release();
+  }));
+
+Deno.test("acquireLock() writes over a longer id of before", () =>
+  withLockPath((path) => {
+    Deno.writeTextFileSync(path, "999999999999\nand more");
+    const lock = acquireLock(path);
+    assert.equal(lockHolder(path), Deno.pid);
+    lock?.release();
+  }));
+
+Deno.test("lockHolder() knows nothing of a file that does not say it", async (t) => {
+  const table: readonly { name: string; text: string | null }[] = [
+    { name: "no file", text: null },
+    { name: "an empty one", text: "" },
+    { name: "text", text: "me" },
+    { name: "a zero", text: "0" },
+    { name: "too much", text: "12345678901" },
+  ];
+  for (const { name, text } of table) {
+    await t.step(name, () =>
+      withLockPath((path) => {
+        if (text !== null) Deno.writeTextFileSync(path, text);
+        assert.equal(lockHolder(path), null);
+      }));
+  }
+});
+
+Deno.test("acquireLock() is refused while another process holds it, and free when that was killed", () =>
+  withLockPath(async (path) => {
+    const other = await startHolder(path);
+    try {
+      assert.equal(acquireLock(path), null);
+      assert.equal(lockHolder(path), other.processId);
+    } finally {
+      await other.kill();
+    }
+    // The program that it had started lives on; a lock that it had inherited would too.
+    Deno.kill(other.childId, "SIGCONT");
+    const lock = acquireLock(path);
+    assert.ok(lock !== null);
+    assert.equal(lockHolder(path), Deno.pid);
+    lock.release();
+    Deno.kill(other.childId, "SIGKILL");
+  }));
+
+Deno.test("acquireLock() locks the file that is there, not one that was removed", () =>
+  withLockPath((path) => {
+    const lock = acquireLock(path);
+    Deno.removeSync(path);
+    const next = acquireLock(path);
+    assert.ok(next !== null);
+    assert.equal(acquireLock(path), null);
+    lock?.release();
+    assert.equal(acquireLock(path), null);
+    next.release();
+  }));
+
+Deno.test("acquireLock() refuses what is no file, and writes nothing to where it leads", async (t) => {
+  const table: readonly {
+    name: string;
+    make: (path: string) => void;
+    failure: StoreFailure;
+    reason: RegExp;
+  }[] = [
+    {
+      name: "a symlink",
+      make: (path) => {
+        Deno.writeTextFileSync(`${path}.target`, "precious");
+        Deno.symlinkSync(`${path}.target`, path);
+      },
+      failure: "denied",
+      reason: /: it is a symlink, not a file$/,
+    },
+    {
+      name: "a symlink to nothing",
+      make: (path) => Deno.symlinkSync(`${path}.missing`, path),
+      failure: "denied",
+      reason: /: it is a symlink, not a file$/,
+    },
+    {
+      name: "a folder",
+      make: (path) => Deno.mkdirSync(path),
+      failure: "denied",
+      reason: /: it is a folder, not a file$/,
+    },
+    {
+      name: "a pipe",
+      make: (path) => void new Deno.Command("mkfifo", { args: [path] }).outputSync(),
+      failure: "denied",
+      reason: /: it is a device or a pipe, not a file$/,
+    },
+  ];
+  for (const { name, make, failure, reason } of table) {
+    await t.step(name, () =>
+      withLockPath((path) => {
+        make(path);
+        assert.throws(() => acquireLock(path), failing(failure, reason));
+        if (name === "a symlink") assert.equal(Deno.readTextFileSync(`${path}.target`), "precious");
+        assert.throws(() => Deno.lstatSync(`${path}.missing`), Deno.errors.NotFound);
+      }));
+  }
+  await t.step("a path below a file", () =>
+    withLockPath((path) => {
+      Deno.writeTextFileSync(path, "");
+      assert.throws(() => acquireLock(`${path}/state.lock`), failing("other", /Not a directory/));
+    }));
+});
+
+Deno.test({
+  name: "acquireLock() names the permission of the runtime that is missing",
+  permissions: { read: false, write: false },
+  fn: () => {
+    assert.throws(
+      () => acquireLock("/nowhere/state.lock"),
+      failing("denied", /: a permission is missing: Requires read access to .*--allow-read/),
+    );
+  },
+});
+
+interface Holder {
+  readonly processId: number;
+  /** A program that the holder has started and that outlives it. */
+  readonly childId: number;
+  kill(): Promise<void>;
+}
+
+async function startHolder(path: string): Promise<Holder> {
+  const lockModule = new URL("../../src/system/lock.ts", import.meta.url).href;
+  const program = `
+    import { acquireLock } from ${JSON.stringify(lockModule)};
+    const lock = acquireLock(Deno.args[0]);
+    const child = new Deno.Command("sleep", { args: ["600"], stdin: "null", stdout: "null", stderr: "null" }).spawn();
+    console.log(lock === null ? "refused" : [Deno.pid, child.pid].join(" "));
+    setInterval(() => {}, 1000);`;
+  const holder = new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--no-lock", program, path],
+    stdout: "piped",
+  }).spawn();
+  const reader = holder.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const { value = "" } = await reader.read();
+  const [processId = 0, childId = 0] = value.trim().split(" ").map(Number);
+  return {
+    processId,
+    childId,
+    kill: async () => {
+      holder.kill("SIGKILL");
+      await holder.status;
+      await reader.cancel();
+    },
+  };
+}
+
+function failing(failure: StoreFailure, reason: RegExp): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof StoreError, String(error));
+    assert.match(error.message, /^Cannot lock "/);
+    assert.match(error.message, reason);
+    assert.equal(error.failure, failure);
+    return true;
+  };
+}
+
+async function withLockPath(use: (path: string) => void | Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "monitor-lock-" });
+  try {
+    await use(`${folder}/state.lock`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}

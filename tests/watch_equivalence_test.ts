@@ -1,0 +1,256 @@
+/**
+ * Driven by cron, which calls `check --once --due` every minute, a document gives the same reports as driven by the
+ * continuous loop. Both sides are the program's own code on a fake clock; cron's makes its ledger anew each minute
+ * from what the last call has kept, as processes do.
+ */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { Check } from "../src/domain/check.ts";
+import { type Condition, CONDITIONS } from "../src/domain/condition.ts";
+import type { Report } from "../src/domain/report.ts";
+import type { Store } from "../src/domain/store.ts";
+import { openLedger } from "../src/ledger.ts";
+import { DEFAULT_LIMITS, runPass } from "../src/monitor.ts";
+import { enterAsked, isCheckDue } from "../src/next_run.ts";
+import { phaseOf } from "../src/schedule/plan.ts";
+import { createMemoryStore } from "../src/storage/memory_store.ts";
+import { startWatch } from "../src/watch.ts";
+import { createFakeClock, type FakeClock } from "./support/fake_clock.ts";
+import { createProgramSystem, programCheck } from "./support/played_programs.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+
+/** On a minute, an hour and a day. */
+const START = Date.UTC(2026, 0, 31);
+const MINUTES = 90;
+/** The timer that the project ships fires within a second (`AccuracySec=1s`). */
+const JITTER_MAX = 900;
+const RUN_MS = 5;
+
+/** What a check's target is in each minute from the start on. */
+type Weather = readonly Condition[];
+
+interface Subject {
+  readonly check: Check;
+  readonly weather: Weather;
+}
+
+/** What a subject's target is when a run looks at it; `plannedMs` is for when that was planned. */
+type See = (subject: Subject, times: { readonly nowMs: number; readonly plannedMs: number }) => Condition;
+
+interface Scene {
+  readonly subjects: readonly Subject[];
+  /** How late cron is in each minute. */
+  readonly jitters: readonly number[];
+  readonly see: See;
+}
+
+const startOf = ({ jitters }: Scene): number => START + (jitters[0] ?? 0);
+
+async function driveByLoop(scene: Scene): Promise<readonly Report[]> {
+  const clock = createFakeClock(startOf(scene));
+  const reports: Report[] = [];
+  const checks = scene.subjects.map(({ check }) => check);
+  const watch = startWatch({ checks, folder: "/", redact: (text) => text }, {
+    // The loop is never late here: what runs now was planned for now.
+    system: createProgramSystem(clock, (name, nowMs) => played(scene, name, { nowMs, plannedMs: nowMs })),
+    ledger: await open(createMemoryStore()),
+    limits: DEFAULT_LIMITS,
+    notifies: true,
+    onEvent: (event) => {
+      if (event.event === "result") assert.ok(event.lateMs < 1, `${event.lateMs} ms late`);
+      if (event.event === "report") reports.push(event.report);
+    },
+    onBug: (error) => {
+      throw error;
+    },
+  });
+  await clock.advance((MINUTES + 1) * MINUTE);
+  await watch.stop(0);
+  return reports;
+}
+
+async function driveByCron(scene: Scene): Promise<readonly Report[]> {
+  const clock = createFakeClock(startOf(scene));
+  const store = createMemoryStore();
+  const reports: Report[] = [];
+  for (const [minute, jitter] of scene.jitters.entries()) {
+    await clock.advance(START + minute * MINUTE + jitter - clock.wallMs());
+    reports.push(...await callOnce(scene, clock, store));
+  }
+  return reports;
+}
+
+/** One call of `check --once --due`. */
+async function callOnce(scene: Scene, clock: FakeClock, store: Store): Promise<readonly Report[]> {
+  const nowMs = clock.wallMs();
+  const checks = scene.subjects.map(({ check }) => check);
+  const ledger = await open(store);
+  const planned = new Map(
+    checks.map(({ name }) => [name, ledger.recordOf(name, nowMs).nextRunAtMs ?? firstPlan(name, scene)]),
+  );
+  const reports: Report[] = [];
+  const pass = runPass(
+    checks.filter((check) => isCheckDue(check, ledger.recordOf(check.name, nowMs), nowMs)),
+    {
+      system: createProgramSystem(
+        clock,
+        (name, atMs) => played(scene, name, { nowMs: atMs, plannedMs: planned.get(name) ?? atMs }),
+      ),
+      folder: "/",
+      limits: DEFAULT_LIMITS,
+      signal: new AbortController().signal,
+      redact: (text) => text,
+      onResult: (result) => {
+        const { report } = enterAsked(ledger, result, { nowMs: clock.wallMs(), held: null });
+        if (report !== null) reports.push(report);
+      },
+    },
+  );
+  await clock.advance(RUN_MS);
+  await pass;
+  await ledger.finish(checks, clock.wallMs());
+  return reports;
+}
+
+function open(store: Store): ReturnType<typeof openLedger> {
+  return openLedger({
+    store,
+    onTrouble: (error) => {
+      throw error;
+    },
+    reopen: (error) => Promise.reject(error),
+  });
+}
+
+function played(scene: Scene, name: string, times: Parameters<See>[1]): ReturnType<
+  Parameters<typeof createProgramSystem>[1]
+> {
+  const subject = scene.subjects.find(({ check }) => check.name === name);
+  assert.ok(subject !== undefined);
+  return { condition: scene.see(subject, times), afterMs: RUN_MS };
+}
+
+/** The loop's first run, within a tenth of the interval. */
+function firstPlan(name: string, scene: Scene): number {
+  const check = scene.subjects.find((subject) => subject.check.name === name)?.check;
+  const withinMs = Math.min((check?.schedule.regularIntervalMs ?? 0) / 10, 10 * SECOND);
+  return startOf(scene) + Math.round(phaseOf(name) * withinMs);
+}
+
+function inMinute({ weather }: Subject, sinceStartMs: number): Condition {
+  return weather[Math.max(0, Math.floor(sinceStartMs / MINUTE))] ?? "ok";
+}
+
+/** The condition at the planned time, whenever the run really is: what the two sides have to share is the plan. */
+const seeAtPlan: See = (subject, { plannedMs }) => inMinute(subject, plannedMs - START);
+
+/** The condition by the clock. It turns where no run and no call is, so that both sides meet the same. */
+const seeAtOnce: See = (subject, { nowMs }) =>
+  inMinute(subject, nowMs - START - (comesEarly(subject.check) ? 0 : 2 * SECOND));
+
+/** Where in its minute a check's regular runs are. */
+function secondOf({ name, schedule }: Check): number {
+  return Math.round(phaseOf(name) * schedule.regularIntervalMs) % MINUTE;
+}
+
+/** How far ahead of a plan cron may run the check: the smallest and the greatest of its intervals. */
+function tolerancesOf({ schedule }: Check): readonly [number, number] {
+  const tolerances = [schedule.regularIntervalMs, schedule.attentiveIntervalMs].map((intervalMs) =>
+    Math.min(intervalMs / 10, 30 * SECOND)
+  );
+  return [Math.min(...tolerances), Math.max(...tolerances)];
+}
+
+/** Whether every call comes before the run that it stands for, in the same minute. */
+function comesEarly(check: Check): boolean {
+  return secondOf(check) <= tolerancesOf(check)[0];
+}
+
+/** Whether every call comes after it, in the next minute. */
+function comesLate(check: Check): boolean {
+  return secondOf(check) > tolerancesOf(check)[1] + SECOND;
+}
+
+const LEVEL = fc.constantFrom<Condition>(...CONDITIONS, "ok", "critical");
+
+/** Minutes in runs of a few, so that thresholds are reached. */
+const WEATHER: fc.Arbitrary<Weather> = fc.array(fc.tuple(LEVEL, fc.integer({ min: 1, max: 8 })), {
+  minLength: 10,
+  maxLength: 40,
+}).map((spells) => spells.flatMap(([condition, minutes]) => Array<Condition>(minutes).fill(condition)));
+
+const ANNOY = fc.oneof(fc.boolean(), fc.integer({ min: 1, max: 9 }).map((minutes) => minutes * MINUTE));
+
+const CHECK: fc.Arbitrary<Check> = fc.record({
+  name: fc.stringMatching(/^[a-z]{1,6}$/),
+  threshold: fc.integer({ min: 1, max: 4 }),
+  recoveryThreshold: fc.integer({ min: 1, max: 4 }),
+  annoy: ANNOY,
+  regularIntervalMs: fc.integer({ min: 1, max: 9 }).map((minutes) => minutes * MINUTE),
+  attentiveIntervalMs: fc.integer({ min: 1, max: 9 }).map((minutes) => minutes * MINUTE),
+}).map((options) => programCheck(options));
+
+function sceneOf(subject: fc.Arbitrary<Subject>, see: See): fc.Arbitrary<Scene> {
+  return fc.record({
+    subjects: fc.uniqueArray(subject, { minLength: 1, maxLength: 3, selector: ({ check }) => check.name }),
+    jitters: fc.array(fc.integer({ min: 0, max: JITTER_MAX }), {
+      minLength: MINUTES + 1,
+      maxLength: MINUTES + 1,
+    }),
+    see: fc.constant(see),
+  });
+}
+
+/** Asserts that both sides tell the same of each check, in the same order; at the end one may be a run ahead. */
+async function assertSame(scene: Scene, withinMs: number): Promise<number> {
+  const [byLoop, byCron] = [await driveByLoop(scene), await driveByCron(scene)];
+  for (const { check: { name } } of scene.subjects) {
+    const loop = byLoop.filter(({ check }) => check === name);
+    const cron = byCron.filter(({ check }) => check === name);
+    const shared = Math.min(loop.length, cron.length);
+    assert.ok(Math.max(loop.length, cron.length) - shared <= 1, `${name}: ${loop.length} and ${cron.length}`);
+    assert.deepStrictEqual(cron.slice(0, shared).map(timeless), loop.slice(0, shared).map(timeless));
+    for (let index = 0; index < shared; index++) {
+      const apartMs = Math.abs((loop[index]?.decidedAtMs ?? 0) - (cron[index]?.decidedAtMs ?? 0));
+      assert.ok(apartMs <= withinMs, `${name}: report ${index} is ${apartMs} ms apart`);
+    }
+  }
+  return byLoop.length;
+}
+
+/** A report without what differs by the minute; the plan of the next run does not. */
+function timeless({ decidedAtMs: _decided, problemBeganAtMs: _began, ...rest }: Report): unknown {
+  return rest;
+}
+
+Deno.test("enterAsked() and the loop plan the same runs and give the same reports", async () => {
+  let told = 0;
+  const subject = fc.record({ check: CHECK, weather: WEATHER })
+    // A reminder by an interval goes by the clock, not by the plan.
+    .map(({ check, weather }) => ({ check: { ...check, annoy: check.annoy !== false }, weather }));
+  await fc.assert(
+    fc.asyncProperty(sceneOf(subject, seeAtPlan), async (scene) => {
+      told += await assertSame(scene, MINUTE + SECOND);
+    }),
+    { numRuns: 60 },
+  );
+  assert.ok(told > 60, `only ${told} reports were compared`);
+});
+
+Deno.test("enterAsked() and the loop give the same reports of what they see by the clock", async () => {
+  let told = 0;
+  const subject = fc.record({ check: CHECK, weather: WEATHER })
+    // Where one interval lets cron come early and the other makes it late, they see different minutes.
+    .filter(({ check }) => comesEarly(check) || comesLate(check))
+    // The very first run is not on the grid: with a problem at once, attentive runs would keep to its second.
+    .map(({ check, weather }) => ({ check, weather: ["ok" as const, ...weather] }));
+  await fc.assert(
+    fc.asyncProperty(sceneOf(subject, seeAtOnce), async (scene) => {
+      told += await assertSame(scene, MINUTE + SECOND);
+    }),
+    { numRuns: 60 },
+  );
+  assert.ok(told > 60, `only ${told} reports were compared`);
+});
