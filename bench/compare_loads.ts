@@ -7,7 +7,9 @@ import type { Row } from "./row.ts";
 export interface Comparison extends LoadOptions {
   /** Such as `200 requests`. */
   readonly name: string;
+  /** The monitor's load. */
   readonly monitor: LoadName;
+  /** What it is held against, each by itself. */
   readonly bare: readonly BareLoad[];
   /** How often each is run. */
   readonly rounds: number;
@@ -15,6 +17,7 @@ export interface Comparison extends LoadOptions {
 
 /** A load that the monitor is held against. */
 export interface BareLoad {
+  /** Which load it is. */
   readonly load: LoadName;
   /** Such as `a bare fetch loop`. */
   readonly name: string;

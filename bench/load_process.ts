@@ -24,8 +24,19 @@ export interface LoadSample {
   readonly cpuMs: number;
 }
 
+/** The name of a load. */
+export type LoadName =
+  | "monitor_requests"
+  | "monitor_requests_for_body"
+  | "bare_requests"
+  | "bare_requests_for_body"
+  | "bare_requests_with_time_limit"
+  | "monitor_scripts"
+  | "bare_scripts"
+  | "bare_scripts_in_groups";
+
 /** The loads by name. */
-const LOADS = {
+const LOADS: Readonly<Record<LoadName, Load>> = {
   monitor_requests: monitorRequests(),
   monitor_requests_for_body: monitorRequests(BODY_PART),
   bare_requests: bareRequests,
@@ -34,10 +45,7 @@ const LOADS = {
   monitor_scripts: monitorScripts,
   bare_scripts: bareScripts,
   bare_scripts_in_groups: bareScriptsInGroups,
-} as const satisfies Readonly<Record<string, Load>>;
-
-/** The name of a load. */
-export type LoadName = keyof typeof LOADS;
+};
 
 /** Runs a load in a process of its own and answers what it cost there. */
 export async function measureLoad(name: LoadName, { count, target }: LoadOptions): Promise<LoadSample> {

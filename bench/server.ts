@@ -5,6 +5,7 @@ export const BODY_PART = "all is well";
 
 /** A server that runs. */
 export interface BenchServer extends AsyncDisposable {
+  /** Where it answers, such as `http://127.0.0.1:40123/`. */
   readonly address: string;
 }
 

@@ -9,13 +9,15 @@ import type { Check } from "../src/domain/check.ts";
 import { type Condition, CONDITIONS } from "../src/domain/condition.ts";
 import type { Report } from "../src/domain/report.ts";
 import type { Store } from "../src/domain/store.ts";
-import { openLedger } from "../src/ledger.ts";
+import { type Ledger, openLedger } from "../src/ledger.ts";
 import { DEFAULT_LIMITS, runPass } from "../src/monitor.ts";
 import { enterAsked, isCheckDue } from "../src/next_run.ts";
+import { run } from "../src/cli/run.ts";
 import { phaseOf } from "../src/schedule/plan.ts";
 import { createMemoryStore } from "../src/storage/memory_store.ts";
 import { startWatch } from "../src/watch.ts";
 import { createFakeClock, type FakeClock } from "./support/fake_clock.ts";
+import type { MemorySystem } from "./support/memory_system.ts";
 import { createProgramSystem, programCheck } from "./support/played_programs.ts";
 
 const SECOND = 1000;
@@ -67,37 +69,47 @@ async function driveByLoop(scene: Scene): Promise<readonly Report[]> {
     },
   });
   await clock.advance((MINUTES + 1) * MINUTE);
-  await watch.stop(0);
+  const stopped = watch.stop(0);
+  await clock.advance(1);
+  await stopped;
   return reports;
 }
 
 async function driveByCron(scene: Scene): Promise<readonly Report[]> {
   const clock = createFakeClock(startOf(scene));
   const store = createMemoryStore();
+  const plans = new Map<string, number>();
+  const system = createProgramSystem(
+    clock,
+    (name, nowMs) => played(scene, name, { nowMs, plannedMs: plans.get(name) ?? nowMs }),
+  );
   const reports: Report[] = [];
   for (const [minute, jitter] of scene.jitters.entries()) {
     await clock.advance(START + minute * MINUTE + jitter - clock.wallMs());
-    reports.push(...await callOnce(scene, clock, store));
+    const ledger = await open(store);
+    for (const { check: { name } } of scene.subjects) {
+      plans.set(name, ledger.recordOf(name, clock.wallMs()).nextRunAtMs ?? firstPlan(name, scene));
+    }
+    reports.push(...await callOnce(scene, { clock, system, ledger }));
   }
   return reports;
 }
 
+interface CallOptions {
+  readonly clock: FakeClock;
+  readonly system: MemorySystem;
+  readonly ledger: Ledger;
+}
+
 /** One call of `check --once --due`. */
-async function callOnce(scene: Scene, clock: FakeClock, store: Store): Promise<readonly Report[]> {
+async function callOnce(scene: Scene, { clock, system, ledger }: CallOptions): Promise<readonly Report[]> {
   const nowMs = clock.wallMs();
   const checks = scene.subjects.map(({ check }) => check);
-  const ledger = await open(store);
-  const planned = new Map(
-    checks.map(({ name }) => [name, ledger.recordOf(name, nowMs).nextRunAtMs ?? firstPlan(name, scene)]),
-  );
   const reports: Report[] = [];
   const pass = runPass(
     checks.filter((check) => isCheckDue(check, ledger.recordOf(check.name, nowMs), nowMs)),
     {
-      system: createProgramSystem(
-        clock,
-        (name, atMs) => played(scene, name, { nowMs: atMs, plannedMs: planned.get(name) ?? atMs }),
-      ),
+      system,
       folder: "/",
       limits: DEFAULT_LIMITS,
       signal: new AbortController().signal,
@@ -114,7 +126,7 @@ async function callOnce(scene: Scene, clock: FakeClock, store: Store): Promise<r
   return reports;
 }
 
-function open(store: Store): ReturnType<typeof openLedger> {
+function open(store: Store): Promise<Ledger> {
   return openLedger({
     store,
     onTrouble: (error) => {
@@ -239,18 +251,103 @@ Deno.test("enterAsked() and the loop plan the same runs and give the same report
   assert.ok(told > 60, `only ${told} reports were compared`);
 });
 
+const SUBJECT_BY_THE_CLOCK: fc.Arbitrary<Subject> = fc.record({ check: CHECK, weather: WEATHER })
+  // Where one interval lets cron come early and the other makes it late, they see different minutes.
+  .filter(({ check }) => comesEarly(check) || comesLate(check))
+  // The very first run is not on the grid: with a problem at once, attentive runs would keep to its second.
+  .map(({ check, weather }) => ({ check, weather: ["ok" as const, ...weather] }));
+
 Deno.test("enterAsked() and the loop give the same reports of what they see by the clock", async () => {
   let told = 0;
-  const subject = fc.record({ check: CHECK, weather: WEATHER })
-    // Where one interval lets cron come early and the other makes it late, they see different minutes.
-    .filter(({ check }) => comesEarly(check) || comesLate(check))
-    // The very first run is not on the grid: with a problem at once, attentive runs would keep to its second.
-    .map(({ check, weather }) => ({ check, weather: ["ok" as const, ...weather] }));
   await fc.assert(
-    fc.asyncProperty(sceneOf(subject, seeAtOnce), async (scene) => {
+    fc.asyncProperty(sceneOf(SUBJECT_BY_THE_CLOCK, seeAtOnce), async (scene) => {
       told += await assertSame(scene, MINUTE + SECOND);
     }),
     { numRuns: 60 },
   );
   assert.ok(told > 60, `only ${told} reports were compared`);
 });
+
+Deno.test("monitor check prints the same reports as monitor check --once --due every minute", async () => {
+  const [scene] = fc.sample(sceneOf(SUBJECT_BY_THE_CLOCK, seeAtOnce), { seed: 3, numRuns: 1 });
+  assert.ok(scene !== undefined);
+  const folder = await Deno.makeTempDir({ prefix: "monitor_equivalence_" });
+  try {
+    await Deno.writeTextFile(`${folder}/monitor.json`, JSON.stringify(documentOf(scene)));
+    const byLoop = await printedByLoop(scene, folder);
+    const byCron = await printedByCron(scene, folder);
+    for (const { check: { name } } of scene.subjects) {
+      const isOfCheck = (line: string): boolean => line.includes(`: ${name}: `);
+      const [loop, cron] = [byLoop.filter(isOfCheck), byCron.filter(isOfCheck)];
+      const shared = Math.min(loop.length, cron.length);
+      assert.ok(
+        Math.max(loop.length, cron.length) - shared <= 1 && shared > 1,
+        `${name}: ${loop.join("\n")}`,
+      );
+      assert.deepStrictEqual(cron.slice(0, shared), loop.slice(0, shared));
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+function documentOf({ subjects }: Scene): unknown {
+  const seconds = (ms: number): number => ms / SECOND;
+  const checks = subjects.map(({ check }) => [check.name, {
+    kind: "script",
+    parameters: { path: "/bin/sh" },
+    threshold: check.threshold,
+    recovery_threshold: check.recoveryThreshold,
+    annoy: typeof check.annoy === "number" ? seconds(check.annoy) : check.annoy,
+    schedule: {
+      regular_interval: seconds(check.schedule.regularIntervalMs),
+      attentive_interval: seconds(check.schedule.attentiveIntervalMs),
+    },
+  }]);
+  return { defaults: {}, checks: Object.fromEntries(checks) };
+}
+
+async function printedByLoop(scene: Scene, folder: string): Promise<readonly string[]> {
+  const clock = createFakeClock(startOf(scene));
+  const system = systemOf(scene, clock);
+  const ended = run(["check", "-c", `${folder}/monitor.json`, "--state", `${folder}/loop.sqlite`], system);
+  // Reading the document takes real time.
+  while (!system.stdout.text().includes(" watches ")) await clock.advance(0);
+  await clock.advance((MINUTES + 1) * MINUTE);
+  system.stop("SIGTERM");
+  await clock.advance(RUN_MS);
+  assert.strictEqual(await ended, 0, system.stderr.text());
+  return reportLines(system);
+}
+
+async function printedByCron(scene: Scene, folder: string): Promise<readonly string[]> {
+  const clock = createFakeClock(startOf(scene));
+  const lines: string[] = [];
+  for (const [minute, jitter] of scene.jitters.entries()) {
+    await clock.advance(START + minute * MINUTE + jitter - clock.wallMs());
+    const system = systemOf(scene, clock);
+    const args = ["--once", "--due", "-c", `${folder}/monitor.json`, "--state", `${folder}/cron.sqlite`];
+    let hasEnded = false;
+    const code = run(["check", ...args], system).finally(() => hasEnded = true);
+    // Reading document and state takes real time, and none on this clock.
+    while (!hasEnded) await clock.advance(clock.timers > 0 ? 1 : 0);
+    assert.ok(await code <= 3, system.stderr.text());
+    lines.push(...reportLines(system));
+  }
+  return lines;
+}
+
+function systemOf(scene: Scene, clock: FakeClock): MemorySystem {
+  return createProgramSystem(
+    clock,
+    (name, nowMs) => played(scene, name, { nowMs, plannedMs: nowMs }),
+  );
+}
+
+/** The printed reports without the times in them. */
+function reportLines(system: MemorySystem): readonly string[] {
+  const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
+  return system.stdout.text().split("\n").filter((line) => /^\d{4}-/.test(line)).map((line) =>
+    line.replaceAll(TIME, "TIME")
+  );
+}

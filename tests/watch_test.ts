@@ -1,128 +1,153 @@
 import assert from "node:assert/strict";
 import type { Check } from "../src/domain/check.ts";
-import { type Store, StoreError } from "../src/domain/store.ts";
-import { openLedger } from "../src/ledger.ts";
-import { startWatch, type Watch, type WatchEvent } from "../src/watch.ts";
-import { createMemoryStore } from "../src/storage/memory_store.ts";
 import { requestCheck, testCheck } from "./support/checks.ts";
-import { createFakeClock, type FakeClock } from "./support/fake_clock.ts";
-import { createPlayedSystem, type PlayedAnswer } from "./support/played_targets.ts";
-
-interface Stage {
-  readonly clock: FakeClock;
-  readonly events: WatchEvent[];
-  readonly troubles: (StoreError | null)[];
-  readonly watch: Watch;
-  /** How often a check had a result. */
-  runs(name: string): number;
-  watched(checks: readonly Check[]): Parameters<Watch["reload"]>[0];
-}
-
-interface StageOptions {
-  readonly play?: (target: string, nowMs: number) => PlayedAnswer | "hang";
-  readonly store?: Store;
-  readonly notifies?: boolean;
-}
-
-async function stage(checks: readonly Check[], options: StageOptions = {}): Promise<Stage> {
-  const clock = createFakeClock();
-  const events: WatchEvent[] = [];
-  const troubles: (StoreError | null)[] = [];
-  const store = options.store ?? createMemoryStore();
-  const ledger = await openLedger({
-    store,
-    onTrouble: (error) => void troubles.push(error),
-    reopen: () => Promise.resolve(createMemoryStore()),
-  });
-  const watched = (some: readonly Check[]): Parameters<Watch["reload"]>[0] => ({
-    checks: some,
-    folder: "/",
-    redact: (text) => text,
-  });
-  const watch = startWatch(watched(checks), {
-    system: createPlayedSystem(clock, options.play ?? (() => ({ status: 200, afterMs: 20 }))),
-    ledger,
-    limits: { process: 4, network: 60 },
-    notifies: options.notifies ?? true,
-    onEvent: (event) => void events.push(event),
-    onBug: (error) => {
-      throw error;
-    },
-  });
-  const runs = (name: string): number =>
-    events.filter((event) => event.event === "result" && event.result.check.name === name).length;
-  return { clock, events, troubles, watch, runs, watched };
-}
-
-async function end(clock: FakeClock, watch: Watch): Promise<void> {
-  const stopped = watch.stop(0);
-  await clock.advance(1);
-  await stopped;
-  assert.strictEqual(clock.timers, 0);
-}
+import { createFaultyStore } from "./support/faulty_store.ts";
+import { programCheck } from "./support/played_programs.ts";
+import { assertRate, assertSpread } from "./support/rates.ts";
+import { startStage, type WatchStage } from "./support/watch_stage.ts";
 
 const SECOND = 1000;
-const MINUTE = 60_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+function many(count: number, make: (index: number) => Check): readonly Check[] {
+  return Array.from({ length: count }, (_, index) => make(index));
+}
 
 Deno.test("startWatch() runs each of 1,000 checks once a second for a minute, never late", async () => {
-  const checks = Array.from(
-    { length: 1000 },
-    (_, index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: SECOND }),
+  const checks = many(
+    1000,
+    (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: SECOND }),
   );
-  const { clock, events, watch } = await stage(checks);
+  const { clock, runs, end } = await startStage(checks);
   await clock.advance(MINUTE);
-  const counts = new Map<string, number>();
-  for (const event of events) {
-    if (event.event !== "result") continue;
-    counts.set(event.result.check.name, (counts.get(event.result.check.name) ?? 0) + 1);
-    assert.ok(event.lateMs < 2, `${event.result.check.name} was ${event.lateMs} ms late`);
-  }
+  const counts = Map.groupBy(runs(), ({ name }) => name);
   assert.strictEqual(counts.size, 1000);
-  for (const [name, count] of counts) assert.ok(count >= 59 && count <= 61, `${name} ran ${count} times`);
-  await end(clock, watch);
+  for (const [name, { length }] of counts) {
+    assert.ok(length >= 59 && length <= 61, `${name} ran ${length} times`);
+  }
+  for (const { name, lateMs } of runs()) assert.ok(lateMs < 2, `${name} was ${lateMs} ms late`);
+  await end();
 });
 
 Deno.test("startWatch() never runs a check beside itself, and counts the beats it skips", async () => {
   const slow = requestCheck("http://slow/", { name: "slow", regularIntervalMs: SECOND });
-  let running = 0;
+  let begun = 0;
   let most = 0;
-  const clocked = await stage([slow], {
+  const { clock, runs, end } = await startStage([slow], {
     play: () => {
-      running++;
-      most = Math.max(most, running);
+      begun++;
+      most = Math.max(most, begun - runs().length);
       return { status: 200, afterMs: 3_300 };
     },
   });
-  const { clock, events, watch } = clocked;
-  // Each answer ends a run.
-  const ended = (): number => clocked.runs("slow");
   await clock.advance(MINUTE);
-  assert.ok(running - ended() <= 1);
-  assert.ok(most - ended() <= 1);
-  assert.ok(ended() >= 14 && ended() <= 16, `ran ${ended()} times`);
-  const last = events.findLast((event) => event.event === "result");
-  assert.ok(last?.event === "result" && last.entry.record.missedRuns >= 3 * (ended() - 1));
-  await end(clock, watch);
+  assert.strictEqual(most, 1);
+  assert.ok(runs().length >= 14 && runs().length <= 16, `ran ${runs().length} times`);
+  assert.strictEqual(runs().at(-1)?.entry.record.missedRuns, 3 * runs().length);
+  await end();
+});
+
+Deno.test("startWatch() skips the beats of a run that takes an hour", async () => {
+  const long = requestCheck("http://long/", { regularIntervalMs: MINUTE, timeoutMs: 2 * HOUR });
+  const { clock, runs, starts, end } = await startStage([long], {
+    play: (_target, nowMs) => ({ status: 200, afterMs: nowMs < 10 * MINUTE ? HOUR : 20 }),
+  });
+  await clock.advance(2 * HOUR);
+  const [first, second, ...rest] = runs();
+  assert.ok(first !== undefined && second !== undefined);
+  const gap = second.startedAtMs - first.startedAtMs;
+  assert.ok(gap > HOUR && gap <= HOUR + 1.5 * MINUTE, `${gap} ms`);
+  assert.ok(Math.abs(first.entry.record.missedRuns - 60) <= 1, `${first.entry.record.missedRuns} missed`);
+  assert.ok(rest.length >= 57, `${rest.length} more runs`);
+  assertRate(starts(long.name).slice(1), MINUTE);
+  await end();
 });
 
 Deno.test("startWatch() keeps other checks on time while 50 targets hang", async () => {
-  const hanging = Array.from(
-    { length: 50 },
-    (_, index) => requestCheck("http://hang/", { name: `hanging ${index}`, regularIntervalMs: SECOND }),
+  const hanging = many(
+    50,
+    (index) => requestCheck("http://hang/", { name: `hanging ${index}`, regularIntervalMs: SECOND }),
   );
-  const quick = Array.from(
-    { length: 20 },
-    (_, index) => requestCheck("http://quick/", { name: `quick ${index}`, regularIntervalMs: 5 * SECOND }),
+  const quick = many(
+    20,
+    (index) => requestCheck("http://quick/", { name: `quick ${index}`, regularIntervalMs: 5 * SECOND }),
   );
-  const { clock, events, watch, runs } = await stage([...hanging, ...quick], {
+  const { clock, runs, end } = await startStage([...hanging, ...quick], {
     play: (target) => target === "http://hang/" ? "hang" : { status: 200, afterMs: 5 },
   });
   await clock.advance(2 * MINUTE);
-  for (const check of quick) assert.ok(runs(check.name) >= 23, `${check.name} ran ${runs(check.name)} times`);
-  for (const event of events) {
-    if (event.event === "result" && event.result.check.name.startsWith("quick")) assert.ok(event.lateMs < 50);
+  for (const { name } of quick) {
+    assert.ok(runs(name).length >= 23, `${name} ran ${runs(name).length} times`);
+    for (const { lateMs } of runs(name)) assert.ok(lateMs < 50, `${name} was ${lateMs} ms late`);
   }
-  await end(clock, watch);
+  await end();
+});
+
+Deno.test("startWatch() limits programs and requests apart, and both limits hold", async (t) => {
+  const limits = { process: 3, network: 5 };
+  const requests = (target: string, count: number): readonly Check[] =>
+    many(
+      count,
+      (index) => requestCheck(target, { name: `request ${index}`, regularIntervalMs: 10 * SECOND }),
+    );
+  const programs = (count: number): readonly Check[] =>
+    many(count, (index) => programCheck({ name: `program ${index}`, regularIntervalMs: 10 * SECOND }));
+  await t.step("requests that hang hold up no program", async () => {
+    let running = 0;
+    let most = 0;
+    const { clock, runs, end } = await startStage([...requests("http://hang/", 50), ...programs(2)], {
+      limits,
+      play: () => {
+        running++;
+        most = Math.max(most, running);
+        return "hang";
+      },
+    });
+    await clock.advance(9 * SECOND);
+    assert.strictEqual(most, 5);
+    await clock.advance(51 * SECOND);
+    for (const { lateMs } of [...runs("program 0"), ...runs("program 1")]) assert.ok(lateMs < 2);
+    assert.ok(runs("program 0").length >= 5);
+    await end();
+  });
+  await t.step("programs that take long hold up no request", async () => {
+    const { clock, runs, end } = await startStage([...programs(50), ...requests("http://web/", 2)], {
+      limits,
+      playProgram: () => ({ condition: "ok", afterMs: 9 * SECOND }),
+    });
+    await clock.advance(9 * SECOND);
+    assert.ok(runs().every(({ name }) => name.startsWith("request")), "no program has ended");
+    await clock.advance(51 * SECOND);
+    for (const { lateMs } of [...runs("request 0"), ...runs("request 1")]) assert.ok(lateMs < 2);
+    assert.ok(runs("request 0").length >= 5);
+    const programRuns = runs().filter(({ name }) => name.startsWith("program")).length;
+    assert.ok(programRuns >= 15 && programRuns <= 18, `${programRuns} programs ran, three at a time`);
+    await end();
+  });
+});
+
+Deno.test("startWatch() tells of lateness at once, and then once a minute with everything since", async () => {
+  const checks = many(
+    10,
+    (index) => programCheck({ name: `program ${index}`, regularIntervalMs: 10 * SECOND }),
+  );
+  const { clock, events, runs, end } = await startStage(checks, {
+    limits: { process: 1, network: 1 },
+    playProgram: () => ({ condition: "ok", afterMs: 3 * SECOND }),
+  });
+  await clock.advance(5 * MINUTE);
+  const late = events.flatMap((event) => event.event === "late" ? [event] : []);
+  assert.ok(late.length >= 4 && late.length <= 6, `told ${late.length} times`);
+  assert.strictEqual(late[0]?.count, 1);
+  for (const { count, worstMs, name } of late.slice(1)) {
+    assert.ok(count >= 18 && count <= 21, `${count} late runs in a minute`);
+    assert.ok(worstMs > 10 * SECOND);
+    assert.ok(name.startsWith("program"));
+  }
+  const worst = Math.max(...runs().map(({ lateMs }) => lateMs));
+  assert.ok(worst >= Math.max(...late.map(({ worstMs }) => worstMs)));
+  await end();
 });
 
 Deno.test("startWatch() looks at a problem in the attentive interval, and again regularly when it is over", async () => {
@@ -131,156 +156,288 @@ Deno.test("startWatch() looks at a problem in the attentive interval, and again 
     attentiveIntervalMs: 10 * SECOND,
     threshold: 3,
   });
-  const { clock, events, watch } = await stage([check], {
+  const { clock, reports, starts, end } = await startStage([check], {
     play: (_target, nowMs) => ({
       status: nowMs > 20 * MINUTE && nowMs < 30 * MINUTE ? 500 : 200,
       afterMs: 1,
     }),
   });
+  const startMs = clock.wallMs();
   await clock.advance(60 * MINUTE);
   const at = (from: number, to: number): number =>
-    events.filter((event) =>
-      event.event === "result" && event.result.startedAtMs - 1_800_000_000_000 >= from &&
-      event.result.startedAtMs - 1_800_000_000_000 < to
-    ).length;
+    starts(check.name).filter((ms) => ms - startMs >= from && ms - startMs < to).length;
   assert.ok(at(0, 20 * MINUTE) <= 6, `${at(0, 20 * MINUTE)} runs before`);
   assert.ok(at(25 * MINUTE, 30 * MINUTE) >= 29, `${at(25 * MINUTE, 30 * MINUTE)} runs during`);
   assert.ok(at(31 * MINUTE, 60 * MINUTE) <= 7, `${at(31 * MINUTE, 60 * MINUTE)} runs after`);
-  const told = events.flatMap((event) => event.event === "report" ? [event.report.event] : []);
-  assert.deepStrictEqual(told, ["problem", "recovery"]);
-  await end(clock, watch);
+  assert.deepStrictEqual(reports().map(({ event }) => event), ["problem", "recovery"]);
+  await end();
 });
 
-Deno.test("startWatch() discards a run that was under way while the machine slept", async () => {
-  const check = requestCheck("http://web/", { regularIntervalMs: MINUTE, timeoutMs: 10_000 });
-  let hangs = true;
-  const { clock, events, watch, runs } = await stage([check], {
-    play: () => hangs ? "hang" : { status: 200, afterMs: 1 },
-  });
-  await clock.advance(6_500); // within the first tenth of the interval the check has begun, and it hangs
-  clock.stepWall(60 * MINUTE);
-  hangs = false;
-  await clock.advance(30 * SECOND);
-  assert.deepStrictEqual(
-    events.flatMap((event) => event.event === "slept" ? [event.discarded] : []),
-    [1],
+Deno.test("startWatch() spreads 10,000 checks that never ran over a tenth of their interval", async () => {
+  const checks = many(
+    10_000,
+    (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: MINUTE }),
   );
-  assert.ok(runs("web") >= 1);
-  assert.ok(events.every((event) => event.event !== "result" || event.result.condition === "ok"));
-  await end(clock, watch);
-});
-
-Deno.test("startWatch() keeps the rhythm when the wall clock is set back", async () => {
-  const check = testCheck("ok", { regularIntervalMs: 10 * SECOND });
-  const { clock, watch, runs } = await stage([check]);
-  await clock.advance(MINUTE);
-  const before = runs("web");
-  clock.stepWall(-60 * MINUTE);
-  await clock.advance(MINUTE);
-  assert.ok(Math.abs(runs("web") - before - 6) <= 1, `ran ${runs("web") - before} times`);
-  await end(clock, watch);
+  const { clock, runs, end } = await startStage(checks);
+  const startMs = clock.wallMs();
+  await clock.advance(6 * SECOND);
+  assert.strictEqual(runs().length, 10_000);
+  assertSpread(runs().map(({ startedAtMs }) => startedAtMs - startMs), {
+    withinMs: 6 * SECOND,
+    count: 10_000,
+  });
+  await clock.advance(2 * MINUTE);
+  const settledDown = runs().map(({ startedAtMs }) => startedAtMs - startMs).filter((ms) =>
+    ms >= MINUTE && ms < 2 * MINUTE
+  );
+  assertSpread(settledDown.map((ms) => ms - MINUTE), { withinMs: MINUTE, count: 10_000 });
+  await end();
 });
 
 Deno.test("reload() keeps what is unchanged, starts what is new and stops what is gone", async () => {
   const kept = testCheck("ok", { name: "kept", regularIntervalMs: 10 * SECOND });
   const gone = testCheck("ok", { name: "gone", regularIntervalMs: 10 * SECOND });
   const added = testCheck("critical", { name: "added", regularIntervalMs: 10 * SECOND });
-  const stages = await stage([kept, gone]);
-  const { clock, events, watch, runs, watched } = stages;
+  const { clock, runs, starts, reload, end } = await startStage([kept, gone]);
   await clock.advance(MINUTE);
-  const starts = (name: string): number[] =>
-    events.flatMap((event) =>
-      event.event === "result" && event.result.check.name === name ? [event.result.startedAtMs] : []
-    );
-  const phase = (starts("kept").at(-1) ?? 0) % (10 * SECOND);
-  const goneRuns = runs("gone");
-  watch.reload(watched([{ ...kept }, added]));
+  const goneRuns = runs("gone").length;
+  reload([{ ...kept }, added]);
   await clock.advance(MINUTE);
-  assert.strictEqual((starts("kept").at(-1) ?? 0) % (10 * SECOND), phase);
-  assert.ok(Math.abs(runs("kept") - 12) <= 1, `ran ${runs("kept")} times`);
-  assert.strictEqual(runs("gone"), goneRuns);
-  assert.ok(runs("added") >= 6);
-  await end(clock, watch);
+  assertRate(starts("kept").slice(1), 10 * SECOND);
+  assert.ok(Math.abs(runs("kept").length - 12) <= 1, `ran ${runs("kept").length} times`);
+  assert.strictEqual(runs("gone").length, goneRuns);
+  assert.ok(runs("added").length >= 6);
+  await end();
 });
 
 Deno.test("reload() lets a changed check keep its counts", async () => {
   const check = testCheck("critical", { threshold: 5, regularIntervalMs: 10 * SECOND });
-  const { clock, events, watch, watched } = await stage([check]);
+  const { clock, reports, reload, end } = await startStage([check]);
   await clock.advance(35 * SECOND);
-  const reports = (): number => events.filter((event) => event.event === "report").length;
-  assert.strictEqual(reports(), 0);
-  watch.reload(watched([{ ...check, threshold: 4, recoveryThreshold: 4 }]));
+  assert.strictEqual(reports().length, 0);
+  reload([{ ...check, threshold: 4, recoveryThreshold: 4 }]);
   await clock.advance(10 * SECOND);
-  assert.strictEqual(reports(), 1);
-  await end(clock, watch);
+  assert.strictEqual(reports().length, 1);
+  await end();
 });
 
-Deno.test("startWatch() commits a settled change before its report, and goes on while the store is full", async () => {
-  const memory = createMemoryStore();
-  let isFull = false;
-  const saved: string[] = [];
-  const store: Store = {
-    ...memory,
-    save: async (updates) => {
-      if (isFull) throw new StoreError("Cannot keep: the disk is full", "full");
-      await memory.save(updates);
-      for (const { change } of updates) if (change !== null) saved.push(`${change.name} ${change.to}`);
-    },
+Deno.test("reload() lets a run count that is under way, unless it looks at what the check was before", async (t) => {
+  /** A check whose run is under way: it began at some time of the first second and takes five. */
+  const begin = async (): Promise<{ stage: WatchStage; check: Check; asked: string[] }> => {
+    const asked: string[] = [];
+    const check = requestCheck("http://old/", { regularIntervalMs: 10 * SECOND, threshold: 2 });
+    const stage = await startStage([check], {
+      play: (target) => {
+        asked.push(target);
+        return { status: 500, afterMs: 5 * SECOND };
+      },
+    });
+    await stage.clock.advance(SECOND);
+    assert.deepStrictEqual([asked, stage.watch.running, stage.runs().length], [["http://old/"], ["web"], 0]);
+    return { stage, check, asked };
   };
+
+  await t.step("an unchanged check's run counts", async () => {
+    const { stage: { clock, reload, runs, end }, check, asked } = await begin();
+    reload([{ ...check }]);
+    await clock.advance(5 * SECOND);
+    assert.deepStrictEqual([asked.length, runs().length], [1, 1]);
+    await end();
+  });
+  await t.step("a new threshold applies to the run's result", async () => {
+    const { stage: { clock, reload, reports, end }, check } = await begin();
+    reload([{ ...check, threshold: 1 }]);
+    await clock.advance(5 * SECOND);
+    assert.strictEqual(reports().length, 1);
+    await end();
+  });
+  await t.step("a new target is asked soon, and what the old one answers does not count", async () => {
+    const { stage: { clock, reload, runs, end }, asked } = await begin();
+    reload([requestCheck("http://new/", { regularIntervalMs: 10 * SECOND })]);
+    await clock.advance(1);
+    assert.strictEqual(runs().length, 0);
+    await clock.advance(4 * SECOND);
+    assert.deepStrictEqual(asked, ["http://old/", "http://new/"]);
+    await clock.advance(5 * SECOND);
+    assert.strictEqual(runs().length, 1);
+    await end();
+  });
+  await t.step("a new schedule applies after the run", async () => {
+    const { stage: { clock, reload, starts, end }, check } = await begin();
+    reload([{ ...check, schedule: { regularIntervalMs: 20 * SECOND, attentiveIntervalMs: 20 * SECOND } }]);
+    await clock.advance(2 * MINUTE);
+    assertRate(starts(check.name).slice(1), 20 * SECOND);
+    await end();
+  });
+  await t.step("a check that left is ended and tells nothing", async () => {
+    const { stage: { clock, watch, reload, runs, end }, asked } = await begin();
+    reload([]);
+    await clock.advance(1);
+    assert.deepStrictEqual(watch.running, []);
+    await clock.advance(MINUTE);
+    assert.deepStrictEqual([asked.length, runs().length], [1, 0]);
+    await end();
+  });
+  await t.step("a check that left and came back runs anew, never beside itself", async () => {
+    const { stage: { clock, reload, runs, starts, end }, check } = await begin();
+    reload([]);
+    reload([check]);
+    await clock.advance(1);
+    assert.strictEqual(runs().length, 0);
+    await clock.advance(2 * MINUTE);
+    assertRate(starts(check.name).slice(1), 10 * SECOND);
+    await end();
+  });
+});
+
+Deno.test("reload() applies a new attentive interval to a check that is being watched", async (t) => {
+  const rows = [
+    { name: "a shorter one", from: 10 * MINUTE, to: MINUTE },
+    { name: "a longer one", from: MINUTE, to: 10 * MINUTE },
+  ];
+  for (const { name, from, to } of rows) {
+    await t.step(name, async () => {
+      const make = (attentiveIntervalMs: number): Check =>
+        testCheck("critical", { regularIntervalMs: HOUR, attentiveIntervalMs });
+      const { clock, reload, starts, end } = await startStage([make(from)]);
+      await clock.advance(HOUR);
+      const before = starts("web").length;
+      reload([make(to)]);
+      await clock.advance(HOUR);
+      const after = starts("web").slice(before);
+      assert.ok(Math.abs(after.length - HOUR / to) <= 1, `ran ${after.length} times`);
+      assertRate(after, to);
+      await end();
+    });
+  }
+});
+
+Deno.test("startWatch() keeps a settled change before its report, and goes on while the store is full", async () => {
+  const store = createFaultyStore();
   const check = requestCheck("http://web/", { regularIntervalMs: 10 * SECOND, threshold: 2 });
   let status = 200;
-  const { clock, events, troubles, watch } = await stage([check], {
+  const { clock, troubles, reports, end } = await startStage([check], {
     store,
     play: () => ({ status, afterMs: 1 }),
   });
+  const saved = (): readonly string[] =>
+    store.saved.flat().flatMap(({ change }) => change === null ? [] : [`${change.name} ${change.to}`]);
   await clock.advance(MINUTE);
   status = 500;
-  isFull = true;
+  await clock.advance(MINUTE);
+  assert.deepStrictEqual([saved(), reports().length], [["web critical"], 1]);
+  store.failure = "full";
+  status = 200;
   await clock.advance(MINUTE);
   assert.strictEqual(troubles.length, 1, "the full disk is said once");
-  assert.deepStrictEqual(saved, []);
-  assert.ok(events.some((event) => event.event === "report" && event.report.event === "problem"));
-  isFull = false;
+  assert.deepStrictEqual([saved(), reports().length], [["web critical"], 2]);
+  store.failure = null;
   await clock.advance(MINUTE);
-  assert.deepStrictEqual(saved, ["web critical"]);
+  assert.deepStrictEqual(saved(), ["web critical", "web ok"]);
   assert.strictEqual(troubles.at(-1), null);
-  const [record] = await memory.records();
-  assert.strictEqual(record?.condition.settled, "critical");
-  await end(clock, watch);
+  const [record] = await store.records();
+  assert.strictEqual(record?.condition.settled, "ok");
+  await end();
+});
+
+Deno.test("startWatch() writes what is not urgent about once a second, many results at a time", async () => {
+  const store = createFaultyStore();
+  const checks = many(
+    1000,
+    (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: SECOND }),
+  );
+  const { clock, end } = await startStage(checks, { store });
+  await clock.advance(MINUTE);
+  assert.ok(store.attempts.length >= 59 && store.attempts.length <= 180, `${store.attempts.length} writes`);
+  await end();
+});
+
+Deno.test("startWatch() asks a store that takes nothing ever more seldom, whatever happens", async () => {
+  const store = createFaultyStore();
+  const checks = many(
+    100,
+    (index) => requestCheck("http://flaps/", { name: `check ${index}`, regularIntervalMs: SECOND }),
+  );
+  const { clock, troubles, reports, end } = await startStage(checks, {
+    store,
+    play: (_target, nowMs) => ({ status: Math.floor(nowMs / SECOND) % 2 === 0 ? 200 : 500, afterMs: 10 }),
+  });
+  await clock.advance(10 * SECOND);
+  store.failure = "full";
+  const before = store.attempts.length;
+  await clock.advance(5 * MINUTE);
+  const attempts = store.attempts.length - before;
+  assert.ok(attempts >= 15 && attempts <= 30, `${attempts} attempts`);
+  store.failure = null;
+  await clock.advance(16 * SECOND);
+  assert.strictEqual(troubles.at(-1), null);
+  const changes = store.saved.flat().filter(({ change }) => change !== null).length;
+  assert.ok(changes >= reports().length - 100 && changes <= reports().length, `${changes} changes`);
+  await end();
+  assert.strictEqual(
+    store.saved.flat().filter(({ change }) => change !== null).length,
+    reports().length,
+  );
+});
+
+Deno.test("startWatch() forgets what is too old step by step, and goes on with the checks in between", async () => {
+  const store = createFaultyStore();
+  store.pruneCalls = 5;
+  const { clock, runs, end } = await startStage([testCheck("ok", { regularIntervalMs: SECOND })], { store });
+  await clock.advance(30 * SECOND);
+  assert.strictEqual(store.pruned, 5);
+  assert.ok(runs().length >= 29);
+  await clock.advance(HOUR);
+  assert.strictEqual(store.pruned, 10);
+  await end();
 });
 
 Deno.test("stop() waits for running checks, ends those that take too long, and keeps what came out", async () => {
-  const store = createMemoryStore();
   const quick = requestCheck("http://quick/", { name: "quick", regularIntervalMs: 10 * SECOND });
   const hanging = requestCheck("http://hang/", {
     name: "hanging",
     regularIntervalMs: 10 * SECOND,
-    timeoutMs: 100_000,
+    timeoutMs: 100 * SECOND,
   });
-  const { clock, watch, runs } = await stage([quick, hanging], {
-    store,
-    play: (target) => target === "http://hang/" ? "hang" : { status: 200, afterMs: 2000 },
+  const { clock, store, watch, runs } = await startStage([quick, hanging], {
+    play: (target) => target === "http://hang/" ? "hang" : { status: 500, afterMs: 2000 },
   });
   await clock.advance(1500);
   let isStopped = false;
-  const stopped = watch.stop(10 * SECOND).then(() => isStopped = true);
+  const stopped = watch.stop(10 * SECOND).finally(() => isStopped = true);
   await clock.advance(9 * SECOND);
   assert.strictEqual(isStopped, false);
-  assert.strictEqual(runs("quick"), 1);
+  assert.strictEqual(runs("quick").length, 1);
   await clock.advance(2 * SECOND);
-  await stopped;
-  assert.strictEqual(runs("hanging"), 0);
+  assert.deepStrictEqual(await stopped, ["hanging"]);
+  assert.strictEqual(runs("hanging").length, 0);
   assert.deepStrictEqual((await store.records()).map((record) => record.name), ["quick"]);
+  assert.strictEqual((await store.changes("quick", { sinceMs: 0, limit: 9 })).length, 1);
   assert.strictEqual(clock.timers, 0);
 });
 
-Deno.test("startWatch() holds reports back with --no-notify, and still settles", async () => {
-  const { clock, events, watch } = await stage([testCheck("critical", { regularIntervalMs: 10 * SECOND })], {
-    notifies: false,
+Deno.test("stop() has told every report before it resolves", async () => {
+  const store = createFaultyStore();
+  const { clock, watch, reports } = await startStage([testCheck("critical", { regularIntervalMs: SECOND })], {
+    store,
   });
+  const release = store.hold();
+  await clock.advance(2 * SECOND);
+  assert.strictEqual(reports().length, 0, "it is not told before it is kept");
+  const stopped = watch.stop(0);
+  await clock.advance(1);
+  release();
+  await stopped;
+  assert.strictEqual(reports().length, 1);
+});
+
+Deno.test("startWatch() holds reports back with --no-notify, and still settles", async () => {
+  const { clock, runs, reports, end } = await startStage(
+    [testCheck("critical", { regularIntervalMs: 10 * SECOND })],
+    { notifies: false },
+  );
   await clock.advance(MINUTE);
-  assert.ok(events.every((event) => event.event !== "report"));
-  const last = events.findLast((event) => event.event === "result");
-  assert.ok(last?.event === "result" && last.entry.record.condition.settled === "critical");
-  await end(clock, watch);
+  assert.deepStrictEqual(reports(), []);
+  assert.strictEqual(runs().at(-1)?.entry.record.condition.settled, "critical");
+  await end();
 });

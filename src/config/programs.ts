@@ -24,27 +24,24 @@ export async function findPrograms(
   system: ProgramSystem,
 ): Promise<FoundPrograms> {
   const programs = new Map<string, string>();
-  const missing = new Map<string, { readonly hint?: string }>();
+  const missing = new Map<string, { readonly isBeside: boolean }>();
   const problems: Problem[] = [];
-  for (const { path, value } of values) {
+  for (const { path, value, written } of values) {
     const name = String(value);
     if (!isLookedUp(name, system.platform) || programs.has(name)) continue;
-    if (!missing.has(name)) {
-      const found = await lookUp(name, system);
-      if (found !== undefined) {
-        programs.set(name, found);
+    let found = missing.get(name);
+    if (found === undefined) {
+      const program = await lookUp(name, system);
+      if (program !== undefined) {
+        programs.set(name, program);
         continue;
       }
-      const isBeside = await isProgram(`${folder}/${name}`, system.files);
-      missing.set(
-        name,
-        isBeside ? { hint: `write ${quote(`./${name}`)} for the one beside the document` } : {},
-      );
+      missing.set(name, found = { isBeside: await isProgram(`${folder}/${name}`, system.files) });
     }
     problems.push({
       path,
-      message: `the program ${quote(name)} is not in PATH, expected one that is, or a path with a slash`,
-      ...missing.get(name),
+      message: `the program ${quote(written)} is not in PATH, expected one that is, or a path with a slash`,
+      ...(found.isBeside && { hint: `write ${quote(`./${written}`)} for the one beside the document` }),
     });
   }
   return { programs, problems };

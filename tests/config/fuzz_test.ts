@@ -74,11 +74,9 @@ Deno.test("loadDocument() never says what a placeholder stands for", async () =>
       values,
       fc.constantFrom("monitor", "a", "b"),
       async ({ document }, places, value, shape) => {
+        const isText = (found: Json) => typeof found === "string";
         const whole = places.reduce(
-          (before, [index, text]) =>
-            replaceNth(before, index, text, (found, name) =>
-              // The name of a program is no secret, and it has to be told which one is missing.
-              typeof found === "string" && name !== "path"),
+          (before, [index, text]) => replaceNth(before, index, text, isText),
           document as Json,
         );
         const options = { environment: { X: value }, files: { "/x": value }, mode: 0o666, shape } as const;
@@ -199,7 +197,7 @@ function replaceNth(
   document: Json,
   index: number,
   value: Json,
-  accepts: (found: Json, name: string) => boolean = () => true,
+  accepts: (found: Json) => boolean = () => true,
 ): Json {
   return changeNth(document, index, (owner, name) => void (owner[name] = value), accepts);
 }
@@ -220,13 +218,13 @@ function changeNth(
   document: Json,
   index: number,
   change: (owner: Record<string, Json>, name: string) => void,
-  accepts: (found: Json, name: string) => boolean = () => true,
+  accepts: (found: Json) => boolean = () => true,
 ): Json {
   const whole: Record<string, Json> = { document: structuredClone(document) };
   const places: [owner: Record<string, Json>, name: string][] = [];
   const walk = (owner: Record<string, Json>, isTop: boolean): void => {
     for (const [name, value] of Object.entries(owner)) {
-      if (!isTop && accepts(value, name)) places.push([owner, name]);
+      if (!isTop && accepts(value)) places.push([owner, name]);
       if (typeof value === "object" && value !== null) walk(value as Record<string, Json>, false);
     }
   };

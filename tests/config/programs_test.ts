@@ -90,6 +90,15 @@ Deno.test("findPrograms() says to write ./name for a program beside the document
   assert.deepEqual(await problemsOf(document, data), [message]);
 });
 
+Deno.test("findPrograms() shows the placeholder that a missing name comes from", async () => {
+  const document = withCheck({ kind: "script", parameters: { path: "${env:CHECK}" } });
+  const environment = { PATH: "/bin", CHECK: "check.sh" };
+  assert.deepEqual(await problemsOf(document, { environment, files: { "/etc/monitor/check.sh": program } }), [
+    'checks.web.parameters.path: the program "${env:CHECK}" is not in PATH, expected one that is, or a path with a ' +
+    'slash (write "./${env:CHECK}" for the one beside the document)',
+  ]);
+});
+
 Deno.test("findPrograms() looks up nothing that has a slash", async (t) => {
   const environment = { PATH: "/bin" };
   const files = { "/bin/check": program, "/bin/a\\b": program };

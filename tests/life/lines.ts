@@ -23,7 +23,7 @@ export interface Lines {
 /** A line of `ndjson`. */
 export type Event = Readonly<Record<string, unknown>>;
 
-const RECENT_COUNT = 30;
+const RECENT_COUNT = 15;
 
 /** Reads a pipe to its end; `describe` completes the message of an error. */
 export function collectLines(pipe: ReadableStream<Uint8Array>, describe: () => string): Lines {

@@ -29,7 +29,7 @@ export interface StartOptions {
   /** Beside `PATH` and `HOME`, which is the folder of the test. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly stdin?: string;
-  /** A command of the shell that runs the program as `"$@"`. @default "exec" */
+  /** A command of the shell that runs the program as `"$@"`. @default exec "$@" */
   readonly shell?: string;
 }
 
@@ -87,13 +87,10 @@ export async function withStage(use: (stage: Stage) => Promise<void>): Promise<v
 const MAIN = new URL("../../main.ts", import.meta.url).pathname;
 const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
 
-function spawn(
-  args: readonly string[],
-  options: StartOptions & { readonly folder: string },
-): Deno.ChildProcess {
-  const { folder, environment, stdin, shell } = options;
+/** What runs `monitor`, without its arguments. */
+export function programCommand(): readonly string[] {
   const executable = Deno.env.get("MONITOR_PROGRAM");
-  const program = executable === undefined
+  return executable === undefined
     ? [
       Deno.execPath(),
       "run",
@@ -106,6 +103,14 @@ function spawn(
       MAIN,
     ]
     : [executable];
+}
+
+function spawn(
+  args: readonly string[],
+  options: StartOptions & { readonly folder: string },
+): Deno.ChildProcess {
+  const { folder, environment, stdin, shell } = options;
+  const program = programCommand();
   const [path = "", ...rest] = shell === undefined ? program : ["/bin/sh", "-c", shell, "sh", ...program];
   const child = new Deno.Command(path, {
     args: [...rest, ...args],
@@ -114,7 +119,7 @@ function spawn(
     env: {
       PATH: "/usr/local/bin:/usr/bin:/bin",
       HOME: folder,
-      ...(executable === undefined && sourceEnvironment()),
+      ...(program.length > 1 && sourceEnvironment()),
       ...environment,
     },
     stdin: stdin === undefined ? "null" : "piped",

@@ -1,9 +1,9 @@
 import type { ScriptCheck } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
-import type { ProcessEnd, System } from "../../src/domain/system.ts";
+import type { ProcessEnd } from "../../src/domain/system.ts";
 import { type CheckOptions, testCheck } from "./checks.ts";
 import type { FakeClock } from "./fake_clock.ts";
-import { createMemorySystem } from "./memory_system.ts";
+import { createMemorySystem, type MemorySystem } from "./memory_system.ts";
 
 /** What a played program does in one run. */
 export interface PlayedRun {
@@ -19,7 +19,7 @@ const EXIT_CODES: readonly Condition[] = ["ok", "warning", "critical", "unknown"
 export function createProgramSystem(
   clock: FakeClock,
   play: (name: string, nowMs: number) => PlayedRun,
-): System {
+): MemorySystem {
   const nothing = { text: "", truncated: false };
   return {
     ...createMemorySystem(),

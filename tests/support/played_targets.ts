@@ -10,10 +10,14 @@ export interface PlayedAnswer {
   readonly afterMs: number;
 }
 
-/** A system on a fake clock whose HTTP targets a test plays; everything else is the real machine. */
+/**
+ * A system on a fake clock whose HTTP targets a test plays, and which tells when a request has been answered or
+ * ended; everything else is the real machine.
+ */
 export function createPlayedSystem(
   clock: FakeClock,
   play: (target: string, nowMs: number) => PlayedAnswer | "hang",
+  ended: (target: string) => void = () => {},
 ): System {
   const requests: Requests = {
     send: ({ target }, signal) => {
@@ -31,6 +35,7 @@ export function createPlayedSystem(
         cancel();
         reject(signal.reason);
       });
+      promise.catch(() => {}).finally(() => ended(target));
       return promise;
     },
     explain: explainRequestError,

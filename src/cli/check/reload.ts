@@ -1,31 +1,114 @@
 import { ConfigError, type PlacedProblem } from "../../config/problem.ts";
+import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
 import { createRedactor } from "../../redact.ts";
-import type { Watched } from "../../watch.ts";
+import type { Watch, Watched } from "../../watch.ts";
 import { type Invocation, UsageError } from "../command.ts";
 import { type OpenDocument, openDocument, selectChecks } from "../document.ts";
 import { describeFailure } from "../failure.ts";
 import type { Log } from "../log.ts";
+import { locateState } from "../state.ts";
+import { undeliveredKinds } from "./deliver.ts";
+import { countChecks, type WatchFacts, type WatchOutput } from "./watch_output.ts";
 
-/** What is needed to read a document again. */
-export interface RereadOptions {
-  /** Names the document and the checks. */
+/** What a reload replaces, and who is told. */
+export interface ReloadOptions {
+  /** Names the document, the checks and the state. */
   readonly invocation: Invocation;
-  /** The machine that it is read from. */
+  /** The machine that the document is read from. */
   readonly system: System;
-  /** The document that is in force. */
+  /** The document in force at first. */
   readonly document: OpenDocument;
-  /** Told of every mistake. */
+  /** What is watched at first. */
+  readonly watched: Watched;
+  /** Goes on with what was read. */
+  readonly watch: Watch;
+  /** Where the state is kept, whatever a document says later. */
+  readonly statePath: string | null;
+  /** Told of every mistake, and of what follows. */
   readonly log: Log;
+  /** Prints what became of it. */
+  readonly output: WatchOutput;
 }
 
+/** Makes what reloads, one time after another: each reads what the document is by then. */
+export function createReload(options: ReloadOptions): () => Promise<void> {
+  const { invocation, system, watch, statePath, log, output } = options;
+  let { document, watched } = options;
+  let isRequested = false;
+  let isReloading = false;
+
+  const reloadOnce = async (): Promise<void> => {
+    const reread = await readAgain({ invocation, system, document, log });
+    if ("error" in reread) return output.reloaded({ adopted: false, error: reread.error });
+    const { added, changed, removed } = compare(watched.checks, reread.watched.checks);
+    ({ document, watched } = reread);
+    watch.reload(watched);
+    logDoubts(document, watched, log);
+    const place = await locateState(invocation, document, system);
+    if (place.path !== null && place.path !== statePath) {
+      log.warning(`the state would be kept in "${place.path}" now; restart to use it`);
+    }
+    const facts = factsOf(document, watched);
+    const difference = `${added.length} added, ${changed.length} changed, ${removed.length} removed`;
+    log.info(`the document was read again: ${countChecks(facts.checks)}, ${difference}`);
+    output.reloaded({ adopted: true, ...facts, added, changed, removed });
+  };
+  return async () => {
+    isRequested = true;
+    if (isReloading) return;
+    isReloading = true;
+    try {
+      while (isRequested) {
+        isRequested = false;
+        await reloadOnce();
+      }
+    } finally {
+      isReloading = false;
+    }
+  };
+}
+
+/**
+ * What of a document runs: its active checks, or those of them that are named.
+ *
+ * @throws {UsageError} If a name is not in the document.
+ */
+export function toWatched(document: OpenDocument, names: readonly string[]): Watched {
+  return {
+    checks: selectChecks(document.checks, names).filter((check) => check.active),
+    documentChecks: document.checks,
+    folder: document.source.folder,
+    redact: createRedactor(document.secrets),
+  };
+}
+
+/** What is watched of a document, in numbers. */
+export function factsOf(document: OpenDocument, watched: Watched): WatchFacts {
+  return {
+    document: document.source.label,
+    checks: watched.checks.length,
+    inactive: document.checks.filter((check) => !check.active).length,
+  };
+}
+
+/** Logs what is valid in a document and yet doubtful. */
+export function logDoubts({ source, placedWarnings }: OpenDocument, { checks }: Watched, log: Log): void {
+  for (const warning of placedWarnings) log.warning(describePlace(source.label, warning));
+  for (const kind of undeliveredKinds(checks)) {
+    log.warning(`reports are not delivered to channels of kind "${kind}" by this version`);
+  }
+}
+
+type RereadOptions = Pick<ReloadOptions, "invocation" | "system" | "document" | "log">;
+
 /** A document that was read again and what to watch by it, or why the old one stays in force. */
-export type Reread =
+type Reread =
   | { readonly document: OpenDocument; readonly watched: Watched }
   | { readonly error: string };
 
 /** Reads the document again. What is wrong with it is logged, every mistake at its place. */
-export async function readAgain({ invocation, system, document, log }: RereadOptions): Promise<Reread> {
+async function readAgain({ invocation, system, document, log }: RereadOptions): Promise<Reread> {
   const { source } = document;
   try {
     if (source.path === null) throw new UsageError("the document came from stdin and cannot be read again");
@@ -46,22 +129,8 @@ export async function readAgain({ invocation, system, document, log }: RereadOpt
   }
 }
 
-/**
- * What of a document runs: its active checks, or those of them that are named.
- *
- * @throws {UsageError} If a name is not in the document.
- */
-export function toWatched(document: OpenDocument, names: readonly string[]): Watched {
-  return {
-    checks: selectChecks(document.checks, names).filter((check) => check.active),
-    documentChecks: document.checks,
-    folder: document.source.folder,
-    redact: createRedactor(document.secrets),
-  };
-}
-
 /** A mistake or a doubt of a document on one line. */
-export function describePlace(label: string, problem: PlacedProblem): string {
+function describePlace(label: string, problem: PlacedProblem): string {
   const { line, column, path, message, hint } = problem;
   const place = `${label}:${line}:${column}: ${path === "" ? "" : `${path}: `}`;
   return `${place}${message}${hint === null ? "" : ` (${hint})`}`;
@@ -72,4 +141,20 @@ const ERROR_PREFIX = "monitor: error: ";
 function reasonOf(error: unknown): string {
   const lines = describeFailure(error, { colour: false }).text.split("\n");
   return lines.find((line) => line.startsWith(ERROR_PREFIX))?.slice(ERROR_PREFIX.length) ?? String(error);
+}
+
+function compare(before: readonly Check[], after: readonly Check[]): {
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+} {
+  const texts = (checks: readonly Check[]): ReadonlyMap<string, string> =>
+    new Map(checks.map((check) => [check.name, JSON.stringify(check)]));
+  const old = texts(before);
+  const present = texts(after);
+  return {
+    added: [...present.keys()].filter((name) => !old.has(name)),
+    changed: [...present].flatMap(([name, text]) => old.has(name) && old.get(name) !== text ? [name] : []),
+    removed: [...old.keys()].filter((name) => !present.has(name)),
+  };
 }

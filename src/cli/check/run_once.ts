@@ -53,12 +53,12 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     const isChosen = (check: Check): boolean =>
       !settings.due || isCheckDue(check, ledger.recordOf(check.name, nowMs), nowMs);
     const due = checks.filter(isChosen);
+    // What was seen is kept, also where it cannot be printed.
     const code = await runChosen(due, {
       ...options,
       ledger,
       notifies: settings.notifies && state.path !== null,
-    });
-    await ledger.finish(document.checks, system.clock.wallMs());
+    }).finally(() => ledger.finish(document.checks, system.clock.wallMs()));
     if (trouble === null) return code;
     system.stderr.write(`monitor: error: ${printable((trouble as StoreError).message)}\n`);
     return EXIT.input_output;

@@ -1,28 +1,18 @@
-import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
-import { type Ledger, openLedger } from "../../ledger.ts";
+import { openLedger } from "../../ledger.ts";
 import { DEFAULT_LIMITS } from "../../monitor.ts";
-import { startWatch, type Watch, type Watched } from "../../watch.ts";
+import { startWatch, type Watched } from "../../watch.ts";
 import type { Invocation } from "../command.ts";
 import type { OpenDocument } from "../document.ts";
-import { EXIT } from "../exit_code.ts";
 import { createLog, type Log } from "../log.ts";
 import { locateState, type OwnedState, ownState } from "../state.ts";
-import { deliver, undeliveredKinds } from "./deliver.ts";
-import { describePlace, readAgain, toWatched } from "./reload.ts";
+import { deliver } from "./deliver.ts";
+import { createReload, factsOf, logDoubts, toWatched } from "./reload.ts";
 import type { CheckSettings } from "./settings.ts";
 import { createSteadySink } from "./steady_sink.ts";
+import { createStop } from "./stop.ts";
 import { logWatchEvent } from "./watch_log.ts";
-import {
-  countChecks,
-  createEventOutput,
-  createPrettyOutput,
-  type WatchFacts,
-  type WatchOutput,
-} from "./watch_output.ts";
-
-/** How long running checks may take to finish once somebody asked to stop. */
-const STOP_GRACE_MS = 10_000;
+import { createEventOutput, createPrettyOutput, type WatchOutput } from "./watch_output.ts";
 
 /** What `monitor check` without `--once` is about. */
 export interface WatchCommandOptions {
@@ -43,14 +33,15 @@ export async function runWatch(options: WatchCommandOptions): Promise<number> {
   const output = settings.format === "ndjson" ? createEventOutput(system, log) : createPrettyOutput(system);
   // From here on a hangup means a reload, not the end; one that comes too early waits.
   const reloads = listenForReloads(system);
-  logWarnings(document, log);
+  const first = toWatched(document, invocation.operands);
+  logDoubts(document, first, log);
   const state = await ownState(await locateState(invocation, document, system), {
     system,
     required: false,
     warn: (message) => log.warning(message),
   });
   try {
-    return await watchUntilStopped({ ...options, system, log, output, state, reloads });
+    return await watchUntilStopped({ ...options, system, first, log, output, state, reloads });
   } finally {
     reloads.end();
     await state.close();
@@ -98,6 +89,7 @@ function listenForReloads(system: System): Reloads {
 }
 
 interface UntilStoppedOptions extends WatchCommandOptions {
+  readonly first: Watched;
   readonly log: Log;
   readonly output: WatchOutput;
   readonly state: OwnedState;
@@ -105,7 +97,7 @@ interface UntilStoppedOptions extends WatchCommandOptions {
 }
 
 async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> {
-  const { invocation, system, document, settings, log, output, state, reloads } = options;
+  const { invocation, system, document, settings, first, log, output, state, reloads } = options;
   const ledger = await openLedger({
     store: state.store,
     onTrouble: (error) =>
@@ -114,9 +106,6 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
         : log.error(`${error.message}; monitoring goes on and it is tried again`),
     reopen: state.reopen,
   });
-  const first = toWatched(document, invocation.operands);
-  output.started(factsOf(document, first), state.path);
-  warnOfUndelivered(first.checks, log);
   const stopped = Promise.withResolvers<number>();
   const watch = startWatch(first, {
     system,
@@ -132,145 +121,16 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
   });
   const stop = createStop({ watch, ledger, log, output, stopped });
   const stopSignals = system.onStopSignal(stop.ask);
-  const reload = createReload(first, { ...options, watch });
+  const places = { document, watched: first, statePath: state.path };
+  const reload = createReload({ invocation, system, watch, log, output, ...places });
   reloads.handle(() => {
     if (!stop.wasAsked) reload().catch(stopped.reject);
   });
+  // Whoever waits for this line may send signals from now on.
+  output.started(factsOf(document, first), state.path);
   try {
     return await stopped.promise;
   } finally {
     stopSignals();
   }
-}
-
-interface StopOptions {
-  readonly watch: Watch;
-  readonly ledger: Ledger;
-  readonly log: Log;
-  readonly output: WatchOutput;
-  readonly stopped: PromiseWithResolvers<number>;
-}
-
-/**
- * The first signal lets running checks finish. A second one ends everything at once; programs that still run are
- * killed with this process.
- */
-function createStop({ watch, ledger, log, output, stopped }: StopOptions): {
-  ask(signal: "SIGINT" | "SIGTERM"): void;
-  readonly wasAsked: boolean;
-} {
-  let wasAsked = false;
-  const stop = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
-    const { running } = watch;
-    log.info(`stopping, after ${signal}${running.length === 0 ? "" : `; waiting for ${list(running)}`}`);
-    const unfinished = await watch.stop(STOP_GRACE_MS);
-    if (unfinished.length > 0) log.warning(`no result of ${list(unfinished)}: ended after 10 s`);
-    output.stopped({ signal, unfinished });
-    return EXIT.ok;
-  };
-  const stopAtOnce = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
-    const unfinished = watch.running;
-    log.warning(`stopping at once, after another ${signal}`);
-    await ledger.flush();
-    output.stopped({ signal, unfinished });
-    return signal === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
-  };
-  return {
-    ask: (signal) => {
-      (wasAsked ? stopAtOnce(signal) : stop(signal)).then(stopped.resolve, stopped.reject);
-      wasAsked = true;
-    },
-    get wasAsked() {
-      return wasAsked;
-    },
-  };
-}
-
-/** Reloads, one after another: each reads what the document is by then. */
-function createReload(
-  first: Watched,
-  options: UntilStoppedOptions & { readonly watch: Watch },
-): () => Promise<void> {
-  const { invocation, system, log, output, state, watch } = options;
-  let { document } = options;
-  let watched = first;
-  let isRequested = false;
-  let isReloading = false;
-
-  const reloadOnce = async (): Promise<void> => {
-    const reread = await readAgain({ invocation, system, document, log });
-    if ("error" in reread) return output.reloaded({ adopted: false, error: reread.error });
-    const { added, changed, removed } = compare(watched.checks, reread.watched.checks);
-    ({ document, watched } = reread);
-    watch.reload(watched);
-    logWarnings(document, log);
-    warnOfUndelivered(watched.checks, log);
-    const place = await locateState(invocation, document, system);
-    if (place.path !== null && place.path !== state.path) {
-      log.warning(`the state would be kept in "${place.path}" now; restart to use it`);
-    }
-    const facts = factsOf(document, watched);
-    log.info(
-      `the document was read again: ${
-        countChecks(facts.checks)
-      }, ${added.length} added, ${changed.length} changed, ` +
-        `${removed.length} removed`,
-    );
-    output.reloaded({ adopted: true, ...facts, added, changed, removed });
-  };
-  return async () => {
-    isRequested = true;
-    if (isReloading) return;
-    isReloading = true;
-    try {
-      while (isRequested) {
-        isRequested = false;
-        await reloadOnce();
-      }
-    } finally {
-      isReloading = false;
-    }
-  };
-}
-
-function compare(before: readonly Check[], after: readonly Check[]): {
-  readonly added: readonly string[];
-  readonly changed: readonly string[];
-  readonly removed: readonly string[];
-} {
-  const texts = (checks: readonly Check[]): ReadonlyMap<string, string> =>
-    new Map(checks.map((check) => [check.name, JSON.stringify(check)]));
-  const old = texts(before);
-  const present = texts(after);
-  return {
-    added: [...present.keys()].filter((name) => !old.has(name)),
-    changed: [...present].flatMap(([name, text]) => old.has(name) && old.get(name) !== text ? [name] : []),
-    removed: [...old.keys()].filter((name) => !present.has(name)),
-  };
-}
-
-function factsOf(document: OpenDocument, watched: Watched): WatchFacts {
-  return {
-    document: document.source.label,
-    checks: watched.checks.length,
-    inactive: document.checks.filter((check) => !check.active).length,
-  };
-}
-
-function logWarnings({ source, placedWarnings }: OpenDocument, log: Log): void {
-  for (const warning of placedWarnings) log.warning(describePlace(source.label, warning));
-}
-
-function warnOfUndelivered(checks: readonly Check[], log: Log): void {
-  for (const kind of undeliveredKinds(checks)) {
-    log.warning(`reports are not delivered to channels of kind "${kind}" by this version`);
-  }
-}
-
-const LISTED_MAX = 5;
-
-function list(names: readonly string[]): string {
-  const rest = names.length - LISTED_MAX;
-  return names.slice(0, LISTED_MAX).map((name) => `"${name}"`).join(", ") +
-    (rest > 0 ? ` and ${rest} more` : "");
 }

@@ -1,10 +1,12 @@
 import type { ConditionChange, Rollup } from "../../domain/store.ts";
 import { CONDITIONS } from "../../domain/condition.ts";
+import type { ConditionCounts } from "../../domain/condition_state.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { System } from "../../domain/system.ts";
 import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
 import { openDocument } from "../document.ts";
 import { EXIT } from "../exit_code.ts";
+import { isoTime, roundedMs } from "../formats/check_members.ts";
 import { jsonText } from "../formats/json_text.ts";
 import { printable } from "../printable.ts";
 import { locateState, readState, STATE_OPTION } from "../state.ts";
@@ -27,7 +29,10 @@ export const historyCommand: Command = {
     "Shows the changes of a check's settled condition, and over the last 24 hours, 7 and 30 days its " +
     "availability (the share of the watched time in which ok was settled) and how long its runs took.",
   options: [CONFIG_OPTION, STATE_OPTION, { name: "format", value: "FORMAT", description: "pretty or json" }],
-  examples: [["monitor history web", "one check"]],
+  examples: [
+    ["monitor history web", "one check"],
+    ["monitor history --format json web", "every change that is kept, for programs"],
+  ],
   run: runHistory,
 };
 
@@ -50,7 +55,7 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
       "list the checks with: monitor status",
     );
   }
-  const changes = await store?.changes(name, { sinceMs: 0, limit: CHANGES_SHOWN }) ?? [];
+  const changes = await store?.changes(name, { sinceMs: 0, limit: Infinity }) ?? [];
   const rollups = await store?.rollups(name, nowMs - 30 * DAY_MS) ?? [];
   await store?.close();
   const spans = SPANS.map((span) => ({ ...span, ...summarise(rollups, nowMs - span.ms) }));
@@ -62,6 +67,10 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
 
 interface SpanSummary {
   readonly runs: number;
+  /** How many runs observed each condition. */
+  readonly observed: ConditionCounts;
+  /** How long each condition was the settled one. */
+  readonly lastedMs: ConditionCounts;
   /** 0 to 1; `null` when nobody looked. */
   readonly availability: number | null;
   readonly durationMeanMs: number | null;
@@ -74,16 +83,22 @@ type Span = typeof SPANS[number] & SpanSummary;
 function summarise(rollups: readonly Rollup[], sinceMs: number): SpanSummary {
   const chosen = rollups.filter((rollup) => rollup.startMs + rollup.spanMs > sinceMs);
   const sum = (pick: (rollup: Rollup) => number): number =>
-    chosen.reduce((total, rollup) => total + pick(rollup), 0);
-  const runs = sum((rollup) =>
-    CONDITIONS.reduce((total, condition) => total + rollup.observed[condition], 0)
-  );
-  const watchedMs = sum((rollup) =>
-    CONDITIONS.reduce((total, condition) => total + rollup.lastedMs[condition], 0)
-  );
+    chosen.reduce((subtotal, rollup) => subtotal + pick(rollup), 0);
+  const perCondition = (pick: (rollup: Rollup) => ConditionCounts): ConditionCounts => ({
+    ok: sum((rollup) => pick(rollup).ok),
+    unknown: sum((rollup) => pick(rollup).unknown),
+    warning: sum((rollup) => pick(rollup).warning),
+    critical: sum((rollup) => pick(rollup).critical),
+  });
+  const observed = perCondition((rollup) => rollup.observed);
+  const lastedMs = perCondition((rollup) => rollup.lastedMs);
+  const runs = total(observed);
+  const watchedMs = total(lastedMs);
   return {
     runs,
-    availability: watchedMs === 0 ? null : sum((rollup) => rollup.lastedMs.ok) / watchedMs,
+    observed,
+    lastedMs,
+    availability: watchedMs === 0 ? null : lastedMs.ok / watchedMs,
     durationMeanMs: runs === 0 ? null : sum((rollup) => rollup.durationTotalMs) / runs,
     durationMaxMs: runs === 0
       ? null
@@ -91,11 +106,15 @@ function summarise(rollups: readonly Rollup[], sinceMs: number): SpanSummary {
   };
 }
 
+function total(counts: ConditionCounts): number {
+  return CONDITIONS.reduce((subtotal, condition) => subtotal + counts[condition], 0);
+}
+
 function renderJson(name: string, changes: readonly ConditionChange[], spans: readonly Span[]): string {
   const value = {
     name,
     changes: changes.map(({ atMs, from, to, output }) => ({
-      at: new Date(atMs).toISOString(),
+      at: isoTime(atMs),
       from,
       to,
       output,
@@ -103,11 +122,18 @@ function renderJson(name: string, changes: readonly ConditionChange[], spans: re
     spans: Object.fromEntries(spans.map((span) => [span.member, {
       runs: span.runs,
       availability: span.availability,
-      duration_mean_ms: span.durationMeanMs,
-      duration_max_ms: span.durationMaxMs,
+      duration_mean_ms: span.durationMeanMs === null ? null : roundedMs(span.durationMeanMs),
+      duration_max_ms: span.durationMaxMs === null ? null : roundedMs(span.durationMaxMs),
+      observed: span.observed,
+      lasted_ms: mapCounts(span.lastedMs, Math.round),
     }])),
   };
   return `${jsonText(value, { indent: 2 })}\n`;
+}
+
+function mapCounts(counts: ConditionCounts, map: (value: number) => number): ConditionCounts {
+  const { ok, unknown, warning, critical } = counts;
+  return { ok: map(ok), unknown: map(unknown), warning: map(warning), critical: map(critical) };
 }
 
 function renderPretty(name: string, changes: readonly ConditionChange[], spans: readonly Span[]): string {
@@ -122,11 +148,13 @@ function renderPretty(name: string, changes: readonly ConditionChange[], spans: 
     lines.push(`last ${span.name.padEnd(8)}  ${availability}${durations}`);
   }
   lines.push("", changes.length === 0 ? "no changes" : "changes, the newest first:");
-  for (const { atMs, from, to, output } of changes) {
+  for (const { atMs, from, to, output } of changes.slice(0, CHANGES_SHOWN)) {
     lines.push(
       `  ${new Date(atMs).toISOString().replace(/\.\d+Z$/, "Z")}  ${from} to ${to}: ${printable(output)}`,
     );
   }
+  const older = changes.length - CHANGES_SHOWN;
+  if (older > 0) lines.push(`  and ${older} before them, which --format json lists`);
   return `${lines.join("\n")}\n`;
 }
 

@@ -8,6 +8,7 @@ import { createColours } from "../colour.ts";
 import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
 import { openDocument, selectChecks } from "../document.ts";
 import { exitCodeOf, failRule } from "../exit_code.ts";
+import { isoTime, roundedMs } from "../formats/check_members.ts";
 import { jsonText } from "../formats/json_text.ts";
 import { renderTable, type TableOptions, type TableRow } from "../formats/table.ts";
 import { printable } from "../printable.ts";
@@ -81,7 +82,7 @@ function statusOf(check: Check, record: CheckRecord | null, nowMs: number): Chec
 
 function renderJson(statuses: readonly CheckStatus[]): string {
   const time = (ms: number | null | undefined): string | null =>
-    ms === null || ms === undefined ? null : new Date(ms).toISOString();
+    ms === null || ms === undefined ? null : isoTime(ms);
   const value = {
     condition: worst(statuses.map((status) => status.condition)),
     checks: statuses.map(({ check, record, condition, state }) => ({
@@ -99,7 +100,7 @@ function renderJson(statuses: readonly CheckStatus[]): string {
         detail: record.last.detail,
         performance_data: record.last.performanceData,
         started_at: time(record.last.startedAtMs),
-        duration_ms: Math.round(record.last.durationMs * 10) / 10,
+        duration_ms: roundedMs(record.last.durationMs),
       },
       next_run_at: time(record?.nextRunAtMs),
       missed_runs: record?.missedRuns ?? 0,

@@ -1,0 +1,76 @@
+import type { Ledger } from "../../ledger.ts";
+import type { Watch } from "../../watch.ts";
+import { EXIT } from "../exit_code.ts";
+import type { Log } from "../log.ts";
+import type { WatchOutput } from "./watch_output.ts";
+
+/** How long running checks may take to finish once somebody asked to stop. */
+const STOP_GRACE_MS = 10_000;
+
+/** What is stopped, and who is told. */
+export interface StopOptions {
+  /** Gives its checks some time. */
+  readonly watch: Watch;
+  /** What waits in it is written. */
+  readonly ledger: Ledger;
+  /** Says what is waited for. */
+  readonly log: Log;
+  /** Prints the last event. */
+  readonly output: WatchOutput;
+  /** Gets the exit code. */
+  readonly stopped: PromiseWithResolvers<number>;
+}
+
+/** What stop signals do. */
+export interface Stop {
+  /** Called at each signal. */
+  ask(signal: "SIGINT" | "SIGTERM"): void;
+  /** Whether a signal came. */
+  readonly wasAsked: boolean;
+}
+
+/**
+ * The first signal lets running checks finish. A second one ends everything at once; programs that still run are
+ * killed with this process.
+ */
+export function createStop({ watch, ledger, log, output, stopped }: StopOptions): Stop {
+  let wasAsked = false;
+  let isAtOnce = false;
+  const stop = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
+    const { running } = watch;
+    log.info(`stopping, after ${signal}${running.length === 0 ? "" : `; waiting for ${list(running)}`}`);
+    const unfinished = await watch.stop(STOP_GRACE_MS);
+    if (unfinished.length > 0) {
+      log.warning(`no result of ${list(unfinished)}: ended after ${STOP_GRACE_MS / 1000} s`);
+    }
+    if (!isAtOnce) output.stopped({ signal, unfinished });
+    if (ledger.waiting === 0) return EXIT.ok;
+    log.error("what came last could not be kept: the state cannot be written");
+    return EXIT.input_output;
+  };
+  const stopAtOnce = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
+    isAtOnce = true;
+    const unfinished = watch.running;
+    log.warning(`stopping at once, after another ${signal}`);
+    await ledger.flush();
+    output.stopped({ signal, unfinished });
+    return signal === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
+  };
+  return {
+    ask: (signal) => {
+      (wasAsked ? stopAtOnce(signal) : stop(signal)).then(stopped.resolve, stopped.reject);
+      wasAsked = true;
+    },
+    get wasAsked() {
+      return wasAsked;
+    },
+  };
+}
+
+const LISTED_MAX = 5;
+
+function list(names: readonly string[]): string {
+  const rest = names.length - LISTED_MAX;
+  return names.slice(0, LISTED_MAX).map((name) => `"${name}"`).join(", ") +
+    (rest > 0 ? ` and ${rest} more` : "");
+}

@@ -1,0 +1,80 @@
+/** `docs/formats.md` is held to what the program really prints: the same members in the same order. */
+import assert from "node:assert/strict";
+import type { Event } from "./lines.ts";
+import { withStage } from "./program.ts";
+
+const PAGE = Deno.readTextFileSync(new URL("../../docs/formats.md", import.meta.url));
+
+/** The first columns of the tables below each heading of the page. */
+function tablesOf(page: string): ReadonlyMap<string, readonly (readonly string[])[]> {
+  const tables = new Map<string, string[][]>();
+  let heading = "";
+  for (const block of page.split("\n\n")) {
+    const [, title] = /^#+ (.*)$/.exec(block) ?? [];
+    if (title !== undefined) heading = title;
+    if (!/^\| member/.test(block)) continue;
+    const members = block.split("\n").slice(2).map((row) => /^\| `(\w+)`/.exec(row)?.[1] ?? row);
+    tables.set(heading, [...tables.get(heading) ?? [], members]);
+  }
+  return tables;
+}
+
+Deno.test("docs/formats.md names every member that is printed, in its order, and no other", () =>
+  withStage(async (stage) => {
+    const bad = { kind: "test", parameters: { condition: "critical", output: "it is gone" } };
+    stage.writeDocument({ bad }, { state: "kept.sqlite" });
+    const objects: [heading: string, value: unknown][] = [];
+
+    const once = JSON.parse(
+      (await stage.run(["check", "--once", "--state", "none", "--format", "json"])).stdout,
+    );
+    objects.push(["`check --once --format json`", once], ["A finished check", once.checks[0]]);
+    const lines = (await stage.run(["check", "--once", "--state", "none", "--format", "ndjson"])).stdout;
+    const [result = {}, summary] = lines.trimEnd().split("\n").map((line) => JSON.parse(line) as Event);
+    objects.push(["A finished check", without(result, "event")], ["The event `summary`", summary]);
+
+    const program = stage.start(["check", "--format", "ndjson", "--log-format", "json"]);
+    objects.push(["The event `start`", await program.stdout.event("start")]);
+    const { late_ms: lateMs, ...running } = await program.stdout.event("result");
+    assert.equal(typeof lateMs, "number");
+    objects.push(["A finished check", without(running, "event")]);
+    const report = await program.stdout.event("report");
+    objects.push(["The event `report`", report], ["A report", report["report"]]);
+    program.signal("SIGHUP");
+    objects.push(["The event `reload`", await program.stdout.event("reload")]);
+    Deno.writeTextFileSync(`${stage.folder}/monitor.json`, "{");
+    program.signal("SIGHUP");
+    objects.push(["The event `reload`", await program.stdout.event("reload")]);
+    program.signal("SIGTERM");
+    objects.push(["The event `stop`", await program.stdout.event("stop")]);
+    const { stderr } = await program.end();
+    for (const line of stderr.trimEnd().split("\n")) {
+      // What comes after them are the facts of that line.
+      objects.push(["The log", Object.fromEntries(Object.entries(JSON.parse(line)).slice(0, 3))]);
+    }
+
+    stage.writeDocument({ bad }, { state: "kept.sqlite" });
+    const status = JSON.parse((await stage.run(["status", "--format", "json"])).stdout);
+    objects.push(["`status --format json`", status], ["A check of `status`", status.checks[0]]);
+    objects.push(["The last run", status.checks[0].last]);
+    const history = JSON.parse((await stage.run(["history", "--format", "json", "bad"])).stdout);
+    objects.push(["`history --format json`", history], ["A change", history.changes[0]]);
+    assert.deepEqual(Object.keys(history.spans), ["day", "week", "month"]);
+    objects.push(["A span", history.spans.day]);
+
+    const tables = tablesOf(PAGE);
+    for (const [heading, value] of objects) {
+      const printed = Object.keys(value as object).join(" ");
+      const described = tables.get(heading)?.map((members) => members.join(" ")) ?? [];
+      assert.ok(described.includes(printed), `${heading}: printed is ${printed}, described ${described}`);
+    }
+    // Each table was met by something that was printed.
+    assert.deepEqual(
+      [...tables.keys()].filter((heading) => !objects.some(([met]) => met === heading)),
+      [],
+    );
+  }));
+
+function without(event: Event, member: string): Event {
+  return Object.fromEntries(Object.entries(event).filter(([name]) => name !== member));
+}

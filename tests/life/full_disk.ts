@@ -1,0 +1,85 @@
+/**
+ * What a running monitor does while the disk of its state and of its output is full: run by full_disk.sh, with a
+ * folder on a small disk of its own. Ends with an error when anything is not as it should be.
+ */
+import assert from "node:assert/strict";
+import { withStage } from "./program.ts";
+import { withTarget } from "./target.ts";
+
+const disk = Deno.args[0] ?? "";
+const ballast = `${disk}/ballast`;
+
+await withTarget((target) =>
+  withStage(async (stage) => {
+    stage.writeDocument(
+      {
+        web: { kind: "http_request", parameters: target.parameters },
+        other: { kind: "test", parameters: { condition: "ok" } },
+      },
+      { state: `${disk}/kept.sqlite` },
+    );
+    const program = stage.start(["check", "--format", "ndjson", "--log-level", "debug"], {
+      shell: `exec "$@" >"${disk}/events"`,
+    });
+    // By the third result the first one is kept.
+    for (let runs = 0; runs < 3; runs++) await program.stderr.next("debug: web: ok");
+
+    fillUp();
+    target.status = 500;
+    await program.stderr.next(
+      / error: Cannot write state ".*": the disk is full; free some space on it; monitoring /,
+    );
+    await program.stderr.next("CRITICAL: web: status is 500");
+    await program.stderr.next(" warning: Cannot write to stdout: No space left on device");
+    for (let runs = 0; runs < 2; runs++) await program.stderr.next("debug: web: critical");
+    const status = JSON.parse((await stage.run(["status", "--format", "json", "web"])).stdout);
+    assert.equal(status.checks[0].settled, "ok", "the change is not kept yet");
+    assert.equal((await stage.run(["check", "--once"])).code, 75);
+    console.log("full: monitoring goes on, and reports");
+
+    Deno.removeSync(ballast);
+    await program.stderr.next(
+      / info: the state can be written again; nothing that was decided meanwhile is lost$/,
+    );
+    assert.equal((await stage.run(["status", "web"])).code, 2);
+    const history = JSON.parse((await stage.run(["history", "--format", "json", "web"])).stdout);
+    assert.deepEqual(history.changes.map(({ from, to }: Record<string, string>) => [from, to]), [[
+      "ok",
+      "critical",
+    ]]);
+    console.log("room again: what was decided meanwhile is kept");
+
+    fillUp();
+    target.status = 200;
+    await program.stderr.next(/ error: Cannot write state /);
+    await program.stderr.next("OK, recovered: web");
+    program.signal("SIGTERM");
+    const { code, stderr } = await program.end();
+    assert.equal(code, 74);
+    assert.match(stderr, / error: what came last could not be kept: the state cannot be written\n$/);
+    // Once for each time that the disk was full, whatever was tried in between.
+    assert.equal(stderr.split("error: Cannot write state").length - 1, 2, stderr);
+    assert.ok(stderr.split("Cannot write to stdout").length - 1 <= 2, stderr);
+    console.log("stopped while full: that is said, and each trouble was said once");
+
+    const due = await stage.run(["check", "--once", "--due", "--state", `${disk}/new.sqlite`]);
+    assert.equal(due.code, 74, due.stderr);
+    assert.match(due.stderr, /^monitor: error: Cannot .*: the disk is full/m);
+    Deno.removeSync(ballast);
+    assert.equal((await stage.run(["check", "--once"])).code, 0);
+    console.log("a call on a full disk: 74, and it works when there is room");
+  })
+);
+
+/** Takes what is left of the disk, to the last byte. */
+function fillUp(): void {
+  using file = Deno.openSync(ballast, { create: true, write: true });
+  for (let size = 65536; size >= 1; size = Math.floor(size / 2)) {
+    const block = new Uint8Array(size);
+    try {
+      for (;;) file.writeSync(block);
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "ENOSPC")) throw error;
+    }
+  }
+}

@@ -1,0 +1,187 @@
+/** The files in `examples/` that set the program up: each is held to the tool it is for, and its calls are made. */
+import assert from "node:assert/strict";
+import { programCommand, type Stage, withStage } from "./program.ts";
+
+const EXAMPLES = new URL("../../examples/", import.meta.url);
+const PROGRAM_PATH = "/usr/local/bin/monitor";
+const DOCUMENT_PATH = "/etc/monitor/monitor.jsonc";
+
+function readExample(path: string): string {
+  return Deno.readTextFileSync(new URL(path, EXAMPLES));
+}
+
+/** The values of a unit's settings; a setting may come several times. */
+function settingsOf(unit: string): ReadonlyMap<string, readonly string[]> {
+  const settings = new Map<string, string[]>();
+  for (const line of unit.split("\n")) {
+    const [, name, value] = /^(\w+)=(.*)$/.exec(line) ?? [];
+    if (name !== undefined && value !== undefined) settings.set(name, [...settings.get(name) ?? [], value]);
+  }
+  return settings;
+}
+
+/** A command of an example as it is run here: with this program, and the document of the stage. */
+function commandHere(command: string, { folder }: Stage): string {
+  const program = programCommand().map((part) => `'${part}'`).join(" ");
+  return command.replaceAll(PROGRAM_PATH, program).replaceAll(DOCUMENT_PATH, `${folder}/monitor.json`);
+}
+
+const BAD = { kind: "test", parameters: { condition: "warning", output: "rather warm" } };
+
+/** Where systemd runs the system its tools are expected; elsewhere they are used if they are there. */
+const hasSystemdTools = isThere("/usr/bin/systemd-analyze") || isThere("/run/systemd/system");
+
+function isThere(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function analyze(args: readonly string[]): Promise<{ readonly code: number; readonly text: string }> {
+  const { code, stdout, stderr } = await new Deno.Command("systemd-analyze", {
+    args: [...args],
+    env: { SYSTEMD_PAGER: "", SYSTEMD_COLORS: "0" },
+  }).output();
+  const decoder = new TextDecoder();
+  return { code, text: decoder.decode(stdout) + decoder.decode(stderr) };
+}
+
+Deno.test({
+  name: "examples/systemd: systemd-analyze finds nothing wrong with the units",
+  ignore: !hasSystemdTools,
+  fn: () =>
+    withStage(async ({ folder }) => {
+      const names = ["monitor.service", "monitor-due.service", "monitor-due.timer"];
+      // It looks for the programs too, and what is not installed here is no mistake of a unit.
+      for (const name of names) {
+        const unit = readExample(`systemd/${name}`).replaceAll(PROGRAM_PATH, "/bin/true");
+        Deno.writeTextFileSync(`${folder}/${name}`, unit);
+      }
+      const { code, text } = await analyze([
+        "verify",
+        "--man=no",
+        ...names.map((name) => `${folder}/${name}`),
+      ]);
+      assert.equal(text, "");
+      assert.equal(code, 0);
+    }),
+});
+
+Deno.test({
+  name: "examples/systemd: the sandbox of the services is as tight as it was",
+  ignore: !hasSystemdTools,
+  fn: async () => {
+    for (const name of ["monitor.service", "monitor-due.service"]) {
+      const path = new URL(`systemd/${name}`, EXAMPLES).pathname;
+      // In tenths: an exposure of 2.5 of 10 at most.
+      const { code, text } = await analyze(["security", "--offline=true", "--threshold=25", path]);
+      assert.equal(code, 0, text.trimEnd().split("\n").at(-1));
+    }
+  },
+});
+
+Deno.test("examples/systemd: both services have the same sandbox", () => {
+  const sandbox = (name: string): string => {
+    const unit = readExample(`systemd/${name}`);
+    return unit.slice(unit.indexOf("# The sandbox.")).split("\n\n[")[0]?.trimEnd() ?? "";
+  };
+  assert.ok(sandbox("monitor.service").length > 500);
+  assert.equal(sandbox("monitor-due.service"), sandbox("monitor.service"));
+});
+
+Deno.test("examples/systemd/monitor.service: its commands start, reload and stop the program", () =>
+  withStage(async (stage) => {
+    const settings = settingsOf(readExample("systemd/monitor.service"));
+    const [start = ""] = settings.get("ExecStart") ?? [];
+    stage.writeDocument({ bad: BAD });
+    const program = stage.start([], {
+      shell: `exec ${commandHere(start, stage)}`,
+      environment: { STATE_DIRECTORY: `${stage.folder}/state` },
+    });
+    await program.stdout.next(`state in ${stage.folder}/state/`);
+    await program.stdout.next("WARNING: bad: rather warm");
+
+    const reload = async (): Promise<readonly number[]> => {
+      const codes: number[] = [];
+      for (const command of settings.get("ExecReload") ?? []) {
+        const shell = commandHere(command, stage).replace("$MAINPID", String(program.pid));
+        codes.push((await stage.start([], { shell }).end()).code);
+        // systemd goes no further than the first command that fails.
+        if (codes.at(-1) !== 0) break;
+      }
+      return codes;
+    };
+    stage.writeDocument({ bad: BAD, other: BAD });
+    assert.deepEqual(await reload(), [0, 0]);
+    await program.stderr.next("the document was read again: 2 checks, 1 added");
+    stage.writeDocument({ bad: { kind: "tset" } });
+    assert.deepEqual(await reload(), [78]);
+    program.signal("SIGTERM");
+    const { code, stderr } = await program.end();
+    assert.equal(code, 0);
+    assert.doesNotMatch(stderr, /error/, "the mistake did not reach the running program");
+    // Longer than running checks may take to finish and to be ended.
+    assert.ok(Number(settings.get("TimeoutStopSec")?.[0]) >= 15);
+  }));
+
+Deno.test("examples/systemd/monitor-due.service: what a call sees is no failure of the unit", () =>
+  withStage(async (stage) => {
+    const settings = settingsOf(readExample("systemd/monitor-due.service"));
+    stage.writeDocument({ bad: BAD });
+    const [start = ""] = settings.get("ExecStart") ?? [];
+    const { code, stdout, stderr } = await stage.start([], {
+      shell: `exec ${commandHere(start, stage)}`,
+      environment: { STATE_DIRECTORY: `${stage.folder}/state` },
+    }).end();
+    assert.equal(code, 1);
+    assert.deepEqual(settings.get("SuccessExitStatus"), ["1 2 3"]);
+    assert.match(stdout, /WARNING: bad: rather warm/);
+    assert.equal(stderr, "");
+  }));
+
+Deno.test("examples/cron/monitor: its line has the form of /etc/cron.d, and sh runs its command", () =>
+  withStage(async (stage) => {
+    const lines = readExample("cron/monitor").split("\n").filter((line) => !/^#|^$|^\w+=/.test(line));
+    assert.equal(lines.length, 1);
+    const [, schedule, user, command = ""] = /^((?:\S+ ){5})(\S+) (.+)$/.exec(lines[0] ?? "") ?? [];
+    assert.equal(schedule, "* * * * * ");
+    assert.equal(user, "monitor");
+    // cron takes an unescaped per cent sign for the end of the command.
+    assert.doesNotMatch(command, /%/);
+    stage.writeDocument({ bad: BAD }, { defaults: { threshold: 1, schedule: { regular_interval: 3600 } } });
+    const call = {
+      shell: commandHere(command, stage),
+      environment: { PATH: "/usr/bin:/bin", SHELL: "/bin/sh" },
+    };
+    const first = await stage.start([], call).end();
+    assert.equal(first.code, 1);
+    assert.match(first.stdout, /WARNING: bad: rather warm/);
+    assert.equal(first.stderr, "");
+    const second = await stage.start([], call).end();
+    assert.deepEqual(second, { code: 0, stdout: "", stderr: "" }, "nothing to do, nothing to mail");
+  }));
+
+Deno.test("examples/container/Containerfile: its command is one that the program takes", () =>
+  withStage(async (stage) => {
+    const text = readExample("container/Containerfile").replaceAll("\\\n", " ");
+    const command = JSON.parse(/^CMD (\[.*\])$/m.exec(text)?.[1] ?? "[]") as string[];
+    const environment = Object.fromEntries(
+      [...text.matchAll(/^ENV (.*)$/gm)].flatMap(([, pairs = ""]) => pairs.split(" "))
+        .map((pair) => pair.split("=", 2) as [string, string]),
+    );
+    assert.equal(command[0], PROGRAM_PATH);
+    assert.equal(environment["MONITOR_CONFIG"], DOCUMENT_PATH);
+    stage.writeDocument({ bad: BAD });
+    const here = {
+      MONITOR_CONFIG: `${stage.folder}/monitor.json`,
+      STATE_DIRECTORY: `${stage.folder}${environment["STATE_DIRECTORY"]}`,
+    };
+    const program = stage.start(command.slice(1), { environment: here });
+    await program.stdout.next(`state in ${here.STATE_DIRECTORY}/`);
+    await program.stdout.next("WARNING: bad");
+    // As `podman exec monitor monitor status` does.
+    assert.equal((await stage.run(["status"], { environment: here })).code, 1);
+  }));

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import type { Check } from "../../src/domain/check.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import type { Report } from "../../src/domain/report.ts";
+import type { Store, StoreError } from "../../src/domain/store.ts";
+import type { Entry } from "../../src/ledger.ts";
+import { openLedger } from "../../src/ledger.ts";
+import type { Limits } from "../../src/monitor.ts";
+import { createMemoryStore } from "../../src/storage/memory_store.ts";
+import { startWatch, type Watch, type Watched, type WatchEvent } from "../../src/watch.ts";
+import { createFakeClock, type FakeClock } from "./fake_clock.ts";
+import { createPlayedSystem, type PlayedAnswer } from "./played_targets.ts";
+import { createProgramSystem, type PlayedRun } from "./played_programs.ts";
+
+/** One result as tests look at it. */
+export interface SeenRun {
+  readonly name: string;
+  readonly condition: Condition;
+  /** Wall time. */
+  readonly startedAtMs: number;
+  readonly lateMs: number;
+  readonly entry: Entry;
+}
+
+/** A watch on a fake clock, and what it has told. */
+export interface WatchStage {
+  readonly clock: FakeClock;
+  readonly store: Store;
+  readonly watch: Watch;
+  readonly events: readonly WatchEvent[];
+  /** What the ledger said of its store. */
+  readonly troubles: readonly (StoreError | null)[];
+  /** The results so far, of one check where a name is given. */
+  runs(name?: string): readonly SeenRun[];
+  /** The reports so far. */
+  reports(): readonly Report[];
+  /** When the check's runs began. */
+  starts(name: string): readonly number[];
+  /** Reloads with other checks. */
+  reload(checks: readonly Check[]): void;
+  /** Stops the watch, which then waits for nothing any more. */
+  end(): Promise<void>;
+}
+
+/** What a test may set. */
+export interface WatchStageOptions {
+  /** A clock that runs already: a restart goes on with that of the stage before. */
+  readonly clock?: FakeClock;
+  readonly store?: Store;
+  readonly limits?: Limits;
+  readonly notifies?: boolean;
+  /** What HTTP targets do; they answer 200 after 20 ms unless it says otherwise. */
+  play?(target: string, nowMs: number): PlayedAnswer | "hang";
+  /** Called when a request has been answered or ended. */
+  ended?(target: string): void;
+  /** What programs do, by the name of the check; they are ok after 20 ms unless it says otherwise. */
+  playProgram?(name: string, nowMs: number): PlayedRun;
+  /** Opens a store in the place of a damaged one. */
+  reopen?(error: StoreError): Promise<Store>;
+}
+
+/** Starts watching. */
+export async function startStage(
+  checks: readonly Check[],
+  options: WatchStageOptions = {},
+): Promise<WatchStage> {
+  const clock = options.clock ?? createFakeClock();
+  const store = options.store ?? createMemoryStore();
+  const events: WatchEvent[] = [];
+  const troubles: (StoreError | null)[] = [];
+  const ledger = await openLedger({
+    store,
+    onTrouble: (error) => void troubles.push(error),
+    reopen: options.reopen ?? (() => Promise.resolve(createMemoryStore())),
+  });
+  const watched = (some: readonly Check[]): Watched => ({
+    checks: some,
+    folder: "/",
+    redact: (text) => text,
+  });
+  const play = options.play ?? (() => ({ status: 200, afterMs: 20 }));
+  const { requests } = createPlayedSystem(clock, play, (target) => options.ended?.(target));
+  const playProgram = options.playProgram ?? (() => ({ condition: "ok", afterMs: 20 }) as const);
+  const watch = startWatch(watched(checks), {
+    system: { ...createProgramSystem(clock, playProgram), requests },
+    ledger,
+    limits: options.limits ?? { process: 4, network: 60 },
+    notifies: options.notifies ?? true,
+    onEvent: (event) => void events.push(event),
+    onBug: (error) => {
+      throw error;
+    },
+  });
+  const runs = (name?: string): readonly SeenRun[] =>
+    events.flatMap((event) => {
+      if (event.event !== "result" || (name !== undefined && event.result.check.name !== name)) return [];
+      const { result: { check, condition, startedAtMs }, lateMs, entry } = event;
+      return [{ name: check.name, condition, startedAtMs, lateMs, entry }];
+    });
+  return {
+    clock,
+    store,
+    watch,
+    events,
+    troubles,
+    runs,
+    reports: () => events.flatMap((event) => event.event === "report" ? [event.report] : []),
+    starts: (name) => runs(name).map(({ startedAtMs }) => startedAtMs),
+    reload: (some) => watch.reload(watched(some)),
+    end: async () => {
+      const stopped = watch.stop(0);
+      await clock.advance(1);
+      await stopped;
+      assert.strictEqual(clock.timers, 0, "no timer is left");
+      assert.deepStrictEqual(watch.running, []);
+    },
+  };
+}
