@@ -54,6 +54,7 @@ function settings(name: string, timeoutMs: number): CheckSettings {
     annoy: false,
     schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
     notifications: [],
+    dependsOn: [],
     timeoutMs,
   };
 }

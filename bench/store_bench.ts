@@ -180,6 +180,7 @@ function updatesOf(checks: number, atMs: number): CheckUpdate[] {
       },
       rollup: { atMs, condition, durationMs: 12.5, lastedMs: 60_000, lasted: condition },
       change: null,
+      rows: [],
     };
   });
 }

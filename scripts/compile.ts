@@ -19,20 +19,25 @@ const PERMISSIONS = [
   "--no-prompt",
 ];
 
-/** Bundles the program into one minified module and answers its path. */
+/**
+ * Bundles the program into minified modules and answers the path of the first. What the program imports only when
+ * it needs it is a module of its own, so that a run that does without it does not read it.
+ */
 export async function bundle(): Promise<string> {
-  await Deno.mkdir(new URL("dist/", PROJECT), { recursive: true });
+  // The names change with the contents, so what was made before would stay beside it.
+  await removeFolder(new URL("dist/bundle/", PROJECT));
   await deno([
     "bundle",
     "--quiet",
     "--minify",
     "--platform",
     "deno",
-    "--output",
-    "dist/monitor.js",
+    "--code-splitting",
+    "--outdir",
+    "dist/bundle",
     "main.ts",
   ]);
-  return "dist/monitor.js";
+  return "dist/bundle/main.js";
 }
 
 /** Makes an executable of a module. The code cache is left out: it would be read from a folder all may write. */
@@ -49,6 +54,14 @@ export async function compileModule(module: string, output: string): Promise<voi
     output,
     module,
   ]);
+}
+
+async function removeFolder(folder: URL): Promise<void> {
+  try {
+    await Deno.remove(folder, { recursive: true });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
 }
 
 async function deno(args: readonly string[]): Promise<void> {

@@ -82,7 +82,19 @@ function dropUnusedDefinitions(schema: JsonObject): JsonObject {
   }
 }
 
-const FORMATS = ["address", "argument", "host", "interval", "path", "program", "secret", "url", "variable"];
+const FORMATS = [
+  "address",
+  "argument",
+  "host",
+  "interval",
+  "path",
+  "program",
+  "secret",
+  "template",
+  "url",
+  "username",
+  "variable",
+];
 
 /** The validator as a module without imports. */
 function makeValidator(schema: JsonObject): string {

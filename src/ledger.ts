@@ -8,6 +8,7 @@
 import { initialState, transition } from "./condition/transition.ts";
 import type { Check } from "./domain/check.ts";
 import type { Hold } from "./domain/condition_state.ts";
+import type { OutboxChange, OutboxRow } from "./domain/outbox.ts";
 import type { Report } from "./domain/report.ts";
 import type { Result } from "./domain/result.ts";
 import {
@@ -26,6 +27,10 @@ export interface LedgerOptions {
   onTrouble(error: StoreError | null): void;
   /** Opens the store anew after it turned out damaged; the old file is set aside. */
   reopen(error: StoreError): Promise<Store>;
+  /** A new report's id; unique. */
+  newId(): string;
+  /** The machine that reports are decided on. */
+  readonly hostName: string;
 }
 
 /** What is the case when a result is entered. */
@@ -34,6 +39,8 @@ export interface EntryOptions {
   readonly nowMs: number;
   /** What holds the check's reports back; `null`: nothing does. */
   readonly held: Hold | null;
+  /** The outbox rows of a report that is due. */
+  rowsOf(report: Report): readonly OutboxRow[];
   /** When the check runs next, given the condition state after this result. */
   plan(record: CheckRecord): { readonly atMs: number; readonly intervalMs: number; readonly missed: number };
 }
@@ -46,10 +53,14 @@ export interface Entry {
   readonly occurrences: number;
   /** What is to be told, if anything. */
   readonly report: Report | null;
+  /** The report's way to each channel; to be sent once they are kept, or the store cannot keep them. */
+  readonly rows: readonly OutboxRow[];
 }
 
 /** See the top of the file. */
 export interface Ledger {
+  /** The store in use; another one after a damaged one was replaced. */
+  readonly store: Store;
   /** What is known of a check; a fresh record when it was never observed. */
   recordOf(name: string, nowMs: number): CheckRecord;
   /** Enters a result. What it changes waits for `flush`, which is urgent when {@linkcode Ledger.isUrgent} says so. */
@@ -62,6 +73,8 @@ export interface Ledger {
   readonly isUrgent: boolean;
   /** Whether the store did not take what it was given last. */
   readonly isInTrouble: boolean;
+  /** Tells what became of rows that perhaps are not kept yet, so that they are not kept as they were. */
+  amend(change: Pick<OutboxChange, "changed" | "removed">): void;
   /** How many updates wait to be written. */
   readonly waiting: number;
   /** Writes what waits. A store that cannot take it is told of, and tried again at the next call. */
@@ -99,6 +112,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const records = new Map(kept.map((record) => [record.name, record]));
   const lastObservedAtMs = kept.reduce((ms, { condition }) => Math.max(ms, condition.observedAtMs ?? 0), 0);
   let waiting: CheckUpdate[] = [];
+  /** What became of rows since they were entered; `null`: they are done. */
+  const amended = new Map<string, OutboxRow | null>();
   let hasNews = false;
   let isInTrouble = false;
   let damage: StoreError | null = null;
@@ -117,9 +132,11 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     };
 
   const write = async (isSecondTry = false): Promise<void> => {
-    if (waiting.length === 0) return;
-    let batch = waiting;
-    const hadNews = hasNews;
+    if (waiting.length === 0) {
+      amended.clear();
+      return;
+    }
+    let batch = waiting.map((update) => amendRows(update, amended));
     waiting = [];
     hasNews = false;
     try {
@@ -130,12 +147,12 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
         batch = [...[...records.values()].map(bareUpdate), ...batch];
       }
       await store.save(batch);
+      amended.clear();
       if (isInTrouble) onTrouble(null);
       isInTrouble = false;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       waiting = mergeUpdates([...batch, ...waiting]);
-      hasNews ||= hadNews;
       if (!isInTrouble) onTrouble(error);
       isInTrouble = true;
       if (error.failure !== "damaged") return;
@@ -182,9 +199,17 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   };
 
   return {
+    get store() {
+      return store;
+    },
     recordOf,
+    amend: ({ changed, removed }) => {
+      for (const row of changed) amended.set(row.id, row);
+      for (const id of removed) amended.set(id, null);
+    },
     enter: (result, entryOptions) => {
-      const entry = enterResult(recordOf(result.check.name, entryOptions.nowMs), result, entryOptions);
+      const before = recordOf(result.check.name, entryOptions.nowMs);
+      const entry = enterResult(before, result, { ...entryOptions, ...options });
       records.set(entry.record.name, entry.record);
       waiting.push(entry.update);
       if (entry.update.change !== null || entry.report !== null) hasNews = true;
@@ -231,7 +256,11 @@ interface EnteredResult extends Entry {
   readonly update: CheckUpdate;
 }
 
-function enterResult(before: CheckRecord, result: Result, options: EntryOptions): EnteredResult {
+function enterResult(
+  before: CheckRecord,
+  result: Result,
+  options: EntryOptions & Pick<LedgerOptions, "newId" | "hostName">,
+): EnteredResult {
   const { nowMs, held } = options;
   const { check, condition, output, detail, performanceData, startedAtMs, durationMs } = result;
   const { state, occurrences, change, verdict } = transition(check, before.condition, {
@@ -260,6 +289,7 @@ function enterResult(before: CheckRecord, result: Result, options: EntryOptions)
     lasted: before.condition.settled,
   };
   const report: Report | null = verdict.kind !== "report" ? null : {
+    id: options.newId(),
     check: check.name,
     title: check.title ?? null,
     event: verdict.event,
@@ -271,11 +301,13 @@ function enterResult(before: CheckRecord, result: Result, options: EntryOptions)
     decidedAtMs: nowMs,
     occurrences,
     nextRunAtMs: plan.atMs,
+    hostName: options.hostName,
   };
+  const rows = report === null ? [] : options.rowsOf(report);
   const moved = change === null
     ? null
     : { name: check.name, atMs: nowMs, from: change.from, to: change.to, output };
-  return { record, occurrences, report, update: { record, rollup, change: moved } };
+  return { record, occurrences, report, rows, update: { record, rollup, change: moved, rows } };
 }
 
 /** How long the condition settled before has lasted; at most two intervals, since beyond that nobody looked. */
@@ -284,9 +316,18 @@ function lastedMs(before: CheckRecord, nowMs: number): number {
   return Math.max(0, Math.min(nowMs - before.condition.observedAtMs, 2 * before.intervalMs));
 }
 
+function amendRows(update: CheckUpdate, amended: ReadonlyMap<string, OutboxRow | null>): CheckUpdate {
+  if (!update.rows.some((row) => amended.has(row.id))) return update;
+  const rows = update.rows.flatMap((row) => {
+    const now = amended.get(row.id);
+    return now === undefined ? [row] : now === null ? [] : [now];
+  });
+  return { ...update, rows };
+}
+
 /** An update that brings nothing but the record. */
 function bareUpdate(record: CheckRecord): CheckUpdate {
-  return { record, rollup: null, change: null };
+  return { record, rollup: null, change: null, rows: [] };
 }
 
 /**
@@ -297,9 +338,15 @@ function mergeUpdates(updates: readonly CheckUpdate[]): CheckUpdate[] {
   const last = new Map(updates.map(({ record }) => [record.name, record]));
   const lastOf = (record: CheckRecord): CheckRecord => last.get(record.name) ?? record;
   const isFew = updates.length <= WAITING_MAX;
-  const kept = updates.filter(({ rollup, change }) => change !== null || (isFew && rollup !== null))
+  const kept = updates
+    .filter(({ rollup, change, rows }) => change !== null || rows.length > 0 || (isFew && rollup !== null))
     .slice(-CHANGES_MAX)
-    .map(({ record, rollup, change }) => ({ record: lastOf(record), rollup: isFew ? rollup : null, change }));
+    .map(({ record, rollup, change, rows }) => ({
+      record: lastOf(record),
+      rollup: isFew ? rollup : null,
+      change,
+      rows,
+    }));
   for (const { record } of kept) last.delete(record.name);
   return [...kept, ...[...last.values()].map(bareUpdate)];
 }

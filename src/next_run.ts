@@ -7,7 +7,7 @@ import type { Check } from "./domain/check.ts";
 import type { ConditionState, Hold } from "./domain/condition_state.ts";
 import type { Result } from "./domain/result.ts";
 import type { CheckRecord } from "./domain/store.ts";
-import type { Entry, Ledger } from "./ledger.ts";
+import type { Entry, EntryOptions, Ledger } from "./ledger.ts";
 import { isDue, isTooFarAhead, phaseOf, planFirst, planNext } from "./schedule/plan.ts";
 
 /** A planned run. */
@@ -58,7 +58,7 @@ export function isCheckDue(check: Check, record: CheckRecord, nowMs: number): bo
 }
 
 /** What is the case when the result of a run that somebody asked for is entered. */
-export interface AskedEntryOptions {
+export interface AskedEntryOptions extends Pick<EntryOptions, "rowsOf"> {
   /** When the run ended, wall time. */
   readonly nowMs: number;
   /** What holds the check's reports back; `null`: nothing does. */
@@ -66,12 +66,17 @@ export interface AskedEntryOptions {
 }
 
 /** Enters the result of a run that somebody asked for, and plans the next one. */
-export function enterAsked(ledger: Ledger, result: Result, { nowMs, held }: AskedEntryOptions): Entry {
+export function enterAsked(
+  ledger: Ledger,
+  result: Result,
+  { nowMs, held, rowsOf }: AskedEntryOptions,
+): Entry {
   const { check, startedAtMs } = result;
   const before = ledger.recordOf(check.name, nowMs);
   return ledger.enter(result, {
     nowMs,
     held,
+    rowsOf,
     plan: ({ condition: state }) => nextRunAfterAsked(check, { before, state, startedAtMs, nowMs }),
   });
 }

@@ -20,6 +20,7 @@ import { type Limits, runCheck } from "./monitor.ts";
 import { intervalOf, nextRunAfter } from "./next_run.ts";
 import { createDriver } from "./schedule/driver.ts";
 import { createLimiter, type Limiter } from "./schedule/limiter.ts";
+import type { Reporting } from "./reporting.ts";
 import { phaseOf, planFirst } from "./schedule/plan.ts";
 import { createScheduleTime } from "./schedule_time.ts";
 import type { TimerHandle } from "./schedule/timer_table.ts";
@@ -41,14 +42,14 @@ export interface Watched {
  * Something that happened, for whoever prints it.
  *
  * - `result`: a run that counts; it began `lateMs` after its planned time.
- * - `report`: what a result led to, for the channels of `check`.
+ * - `report`: what a result led to; its rows are on their way.
  * - `slept`: the clocks parted by `forMs` (negative: the wall clock was set back); `discarded` results do not count.
  * - `stalled`: this process stood still for `forMs` during a run of `name`, whose result does not count.
  * - `late`: since this was told last, `count` runs began a second or more late, that of `name` the latest.
  */
 export type WatchEvent =
   | { readonly event: "result"; readonly result: Result; readonly entry: Entry; readonly lateMs: number }
-  | { readonly event: "report"; readonly report: Report; readonly check: Check }
+  | { readonly event: "report"; readonly report: Report }
   | { readonly event: "slept"; readonly forMs: number; readonly discarded: number }
   | { readonly event: "stalled"; readonly forMs: number; readonly name: string }
   | ({ readonly event: "late" } & Lateness);
@@ -61,8 +62,8 @@ export interface WatchOptions {
   readonly ledger: Ledger;
   /** How many checks run at a time; the others wait, and are told as late. */
   readonly limits: Limits;
-  /** Whether reports are made; if not, they are held back and stay due. */
-  readonly notifies: boolean;
+  /** What holds reports back, and where they go. */
+  readonly reporting: Pick<Reporting, "refresh" | "heldBy" | "rowsOf" | "send">;
   /** Called at once for each event; for a report only after the ledger has tried to keep it. */
   onEvent(event: WatchEvent): void;
   /** Told of what must not happen; the watch ends. */
@@ -71,6 +72,8 @@ export interface WatchOptions {
 
 /** A running watch. */
 export interface Watch {
+  /** Whether no run is overdue: the loop does its work. */
+  readonly isAdvancing: boolean;
   /** Goes on with other checks: unchanged ones keep their phase and their plan, all keep their state by name. */
   reload(watched: Watched): void;
   /** The checks that run just now, in no order. */
@@ -121,7 +124,7 @@ type Timer = { readonly beat: Beat } | { readonly run: () => void };
 
 /** Starts watching. */
 export function startWatch(first: Watched, options: WatchOptions): Watch {
-  const { system, ledger, limits, onEvent, onBug } = options;
+  const { system, ledger, limits, reporting, onEvent, onBug } = options;
   const { clock } = system;
   const time = createScheduleTime(clock);
   const limiters: Readonly<Record<"process" | "network", Limiter>> = {
@@ -258,6 +261,10 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
     } catch (error) {
       if (!abort.signal.aborted) throw error;
     }
+    // Another process may have silenced the check meanwhile.
+    if (result !== null && (result.condition !== "ok" || recordOf(beat).condition.settled !== "ok")) {
+      await reporting.refresh();
+    }
     noticeJump();
     noticeStandstill();
     beat.running = null;
@@ -267,7 +274,7 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
       beats.delete(check.name);
     } else if (result === null || beat.againAfterMs !== null) {
       planAgain(beat, beat.againAfterMs ?? 0);
-    } else if (beat.stalledMs > 0 && result.condition !== "ok" && !beat.isRepeated) {
+    } else if (!isStopping && beat.stalledMs > 0 && result.condition !== "ok" && !beat.isRepeated) {
       beat.isRepeated = true;
       onEvent({ event: "stalled", forMs: beat.stalledMs, name: check.name });
       planAgain(beat, AFTER_STALL_MS);
@@ -283,7 +290,8 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
     const nowMs = time.nowMs();
     const entry = ledger.enter(result, {
       nowMs,
-      held: options.notifies ? null : "no_notify",
+      held: reporting.heldBy(check, nowMs),
+      rowsOf: (report) => reporting.rowsOf(report, check),
       plan: ({ condition: state }) => {
         const next = nextRunAfter(check, { state, plannedMs, nowMs });
         return { ...next, missed: next.missed + beat.missed };
@@ -293,12 +301,13 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
     plan(beat, entry.record.nextRunAtMs ?? nowMs);
     onEvent({ event: "result", result, entry, lateMs });
     const kept = keeping.entered();
-    const { report } = entry;
+    const { report, rows } = entry;
     if (report === null) kept.catch(onBug);
     else {
-      telling = Promise.all([telling, kept]).then(() => onEvent({ event: "report", report, check })).catch(
-        onBug,
-      );
+      telling = Promise.all([telling, kept]).then(() => {
+        onEvent({ event: "report", report });
+        reporting.send(rows);
+      }).catch(onBug);
     }
   };
 
@@ -354,6 +363,12 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
   });
   return {
     reload: adopt,
+    get isAdvancing() {
+      const nowMs = time.nowMs();
+      return [...beats.values()].every((beat) =>
+        beat.running !== null || beat.plannedMs > nowMs - STANDSTILL_MS
+      );
+    },
     get running() {
       return [...beats.values()].filter((beat) => beat.hasStarted).map((beat) => beat.check.name);
     },

@@ -52,12 +52,15 @@ async function openDesk(options: DeskOptions = {}): Promise<Desk> {
       fresh.push(next);
       return next;
     },
+    newId: () => "report",
+    hostName: "test-host",
   });
   const enter = (check: Check, condition: Condition, entered: EnterOptions = {}): Entry => {
     const { nowMs = NOW, output = condition, held = null, missed = 0 } = entered;
     return ledger.enter(resultOf(check, condition, { output, endedAtMs: nowMs }), {
       nowMs,
       held,
+      rowsOf: () => [],
       plan: () => ({ atMs: nowMs + MINUTE, intervalMs: MINUTE, missed }),
     });
   };
@@ -147,6 +150,7 @@ Deno.test("enter() answers record and report, and keeps nothing by itself", asyn
   });
   assert.strictEqual(occurrences, 1);
   assert.deepStrictEqual(report, {
+    id: "report",
     check: "mail",
     title: null,
     event: "problem",
@@ -158,6 +162,7 @@ Deno.test("enter() answers record and report, and keeps nothing by itself", asyn
     decidedAtMs: NOW + MINUTE,
     occurrences: 1,
     nextRunAtMs: NOW + 2 * MINUTE,
+    hostName: "test-host",
   });
   assert.deepStrictEqual([record.nextRunAtMs, record.intervalMs], [NOW + 2 * MINUTE, MINUTE]);
   assert.deepStrictEqual([ledger.waiting, store.attempts], [2, []]);

@@ -16,6 +16,7 @@ import { run } from "../src/cli/run.ts";
 import { phaseOf } from "../src/schedule/plan.ts";
 import { createMemoryStore } from "../src/storage/memory_store.ts";
 import { startWatch } from "../src/watch.ts";
+import { createSilentReporting } from "./support/silent_reporting.ts";
 import { createFakeClock, type FakeClock } from "./support/fake_clock.ts";
 import type { MemorySystem } from "./support/memory_system.ts";
 import { createProgramSystem, programCheck } from "./support/played_programs.ts";
@@ -59,7 +60,7 @@ async function driveByLoop(scene: Scene): Promise<readonly Report[]> {
     system: createProgramSystem(clock, (name, nowMs) => played(scene, name, { nowMs, plannedMs: nowMs })),
     ledger: await open(createMemoryStore()),
     limits: DEFAULT_LIMITS,
-    notifies: true,
+    reporting: createSilentReporting(),
     onEvent: (event) => {
       if (event.event === "result") assert.ok(event.lateMs < 1, `${event.lateMs} ms late`);
       if (event.event === "report") reports.push(event.report);
@@ -115,7 +116,11 @@ async function callOnce(scene: Scene, { clock, system, ledger }: CallOptions): P
       signal: new AbortController().signal,
       redact: (text) => text,
       onResult: (result) => {
-        const { report } = enterAsked(ledger, result, { nowMs: clock.wallMs(), held: null });
+        const { report } = enterAsked(ledger, result, {
+          nowMs: clock.wallMs(),
+          held: null,
+          rowsOf: () => [],
+        });
         if (report !== null) reports.push(report);
       },
     },
@@ -133,6 +138,9 @@ function open(store: Store): Promise<Ledger> {
       throw error;
     },
     reopen: (error) => Promise.reject(error),
+    // What is compared has no ids.
+    newId: () => "report",
+    hostName: "test-host",
   });
 }
 

@@ -15,6 +15,9 @@ import type { PlayedAnswer } from "./support/played_targets.ts";
 import { assertRate } from "./support/rates.ts";
 import { startStage, type WatchStage } from "./support/watch_stage.ts";
 
+/** How many random walks are taken; more in a soak: `WALK_ROUNDS=2000 deno test -A tests/watch_random_test.ts`. */
+const ROUNDS = Number(Deno.env.get("WALK_ROUNDS") ?? 100);
+
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const START = Date.UTC(2026, 0, 31, 10);
@@ -271,7 +274,7 @@ Deno.test("startWatch() holds its promises whatever happens", async () => {
     fc.asyncProperty(CHECKS, fc.array(STEP, { maxLength: 120, size: "max" }), async (checks, steps) => {
       moves += await assertInvariants(checks, steps);
     }),
-    { numRuns: 100 },
+    { numRuns: ROUNDS },
   );
   assert.ok(moves > 100, `only ${moves} changes were looked at`);
 });

@@ -300,7 +300,7 @@ Deno.test("reload() applies a new attentive interval to a check that is being wa
       const make = (attentiveIntervalMs: number): Check =>
         testCheck("critical", { regularIntervalMs: HOUR, attentiveIntervalMs });
       const { clock, reload, starts, end } = await startStage([make(from)]);
-      await clock.advance(HOUR);
+      await clock.advance(HOUR + 3 * MINUTE);
       const before = starts("web").length;
       reload([make(to)]);
       await clock.advance(HOUR);
@@ -414,6 +414,20 @@ Deno.test("stop() waits for running checks, ends those that take too long, and k
   assert.deepStrictEqual((await store.records()).map((record) => record.name), ["quick"]);
   assert.strictEqual((await store.changes("quick", { sinceMs: 0, limit: 9 })).length, 1);
   assert.strictEqual(clock.timers, 0);
+});
+
+Deno.test("stop() starts nothing that waits for its turn", async () => {
+  const checks = many(3, (index) => programCheck({ name: `program ${index}`, regularIntervalMs: SECOND }));
+  const { clock, watch, runs } = await startStage(checks, {
+    limits: { process: 1, network: 1 },
+    playProgram: () => ({ condition: "ok", afterMs: 5 * SECOND }),
+  });
+  await clock.advance(SECOND);
+  const [running] = watch.running;
+  const stopped = watch.stop(30 * SECOND);
+  await clock.advance(30 * SECOND);
+  assert.deepStrictEqual(await stopped, [], "what never began is not without a result");
+  assert.deepStrictEqual(runs().map(({ name }) => name), [running]);
 });
 
 Deno.test("stop() has told every report before it resolves", async () => {

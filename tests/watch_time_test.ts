@@ -35,7 +35,7 @@ Deno.test("startWatch() goes on with every plan after a restart", async (t) => {
       const clock = createFakeClock(NOW);
       const store = createMemoryStore();
       const first = await startStage(checks, { clock, store });
-      await clock.advance(10 * MINUTE);
+      await clock.advance(10 * MINUTE + 8 * SECOND);
       await first.end();
       const planned = new Map((await store.records()).map((record) => [record.name, record.nextRunAtMs]));
       // So short a pause that nothing is overdue for most.
@@ -212,19 +212,63 @@ Deno.test("startWatch() discards a run that was under way while the machine slep
   await end();
 });
 
+Deno.test("startWatch() discards an answer that is the first thing to happen after a sleep", async () => {
+  const clock = createFakeClock(NOW);
+  let status = 500;
+  const { runs, watch, events, end } = await startStage([
+    requestCheck("http://web/", { regularIntervalMs: HOUR }),
+  ], {
+    clock,
+    play: () => ({ status, afterMs: 300 }),
+  });
+  while (watch.running.length === 0) await clock.advance(100);
+  clock.stepWall(HOUR);
+  await clock.advance(5 * SECOND);
+  status = 200;
+  assert.deepStrictEqual(events.flatMap((event) => event.event === "slept" ? [event.discarded] : []), [1]);
+  assert.deepStrictEqual(runs(), []);
+  await clock.advance(20 * SECOND);
+  assert.deepStrictEqual(runs().map(({ condition }) => condition), ["ok"]);
+  await end();
+});
+
+Deno.test("startWatch() repeats after 10 s what ran while the clock was set back, however far", async (t) => {
+  for (const stepMs of [-10 * SECOND, -30 * MINUTE, -24 * HOUR]) {
+    await t.step(`by ${stepMs} ms`, async () => {
+      const clock = createFakeClock(NOW);
+      let hangs = true;
+      const { starts, end } = await startStage(
+        [requestCheck("http://web/", { regularIntervalMs: HOUR, timeoutMs: MINUTE })],
+        { clock, play: () => hangs ? "hang" : { status: 200, afterMs: 1 } },
+      );
+      await clock.advance(15 * SECOND);
+      clock.stepWall(stepMs);
+      hangs = false;
+      const steppedMs = clock.wallMs();
+      await clock.advance(50 * SECOND);
+      const afterMs = (starts("web")[0] ?? NaN) - steppedMs;
+      assert.ok(afterMs >= 10 * SECOND && afterMs <= 44 * SECOND, `repeated after ${afterMs} ms`);
+      await end();
+    });
+  }
+});
+
 Deno.test("startWatch() notices a sleep soon after it, and repeats once what it left out", async () => {
   const checks = many(100, (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: HOUR }));
   const clock = createFakeClock(NOW);
-  const { runs, starts, end } = await startStage(checks, { clock });
+  const { events, runs, starts, end } = await startStage(checks, { clock });
   await clock.advance(10 * SECOND + HOUR + 1);
   const before = runs().length;
   const wokenMs = clock.wallMs() + 8 * HOUR;
   clock.stepWall(8 * HOUR);
-  await clock.advance(45 * SECOND);
+  while (!events.some(({ event }) => event === "slept")) await clock.advance(100);
+  const noticedMs = clock.wallMs();
+  assert.ok(noticedMs <= wokenMs + 30 * SECOND, `noticed after ${noticedMs - wokenMs} ms`);
+  await clock.advance(15 * SECOND);
   const again = runs().slice(before);
   assert.strictEqual(again.length, 100, "each once, an hour ahead of its timer");
   for (const { startedAtMs, entry } of again) {
-    assert.ok(startedAtMs >= wokenMs + 10 * SECOND && startedAtMs <= wokenMs + 43 * SECOND);
+    assert.ok(startedAtMs >= noticedMs + 9.9 * SECOND && startedAtMs <= noticedMs + 13 * SECOND);
     assert.ok(
       entry.record.missedRuns >= 7 && entry.record.missedRuns <= 8,
       `${entry.record.missedRuns} missed`,

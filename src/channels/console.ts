@@ -1,9 +1,26 @@
+import type { ChannelKindEntry } from "../domain/deliver.ts";
+import type { MessageItem } from "../domain/delivery.ts";
 import type { Report } from "../domain/report.ts";
+import { DELIVERED, notDelivered } from "./failures.ts";
+import { shorten } from "./shorten.ts";
 
 /** The console channel: a line for each report. */
-export const consoleKind = {
-  deliver: (report: Report, context: { writeLine(line: string): void }): void =>
-    context.writeLine(describeReport(report)),
+export const consoleKind: ChannelKindEntry<"console"> = {
+  deliver: (message, _channel, context) => {
+    try {
+      for (const item of message.items) {
+        context.writeLine(`${message.isTest ? "TEST " : ""}${describeItem(item)}`);
+      }
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      return Promise.resolve(notDelivered(reason, { retryable: true }));
+    }
+    context.onStep("written");
+    return Promise.resolve(DELIVERED);
+  },
+  gathers: () => true,
+  describe: () => "console",
+  staleAfterMs: null,
 };
 
 const EVENT_WORDS: Readonly<Record<Report["event"], string>> = {
@@ -13,21 +30,35 @@ const EVENT_WORDS: Readonly<Record<Report["event"], string>> = {
   reminder: ", still",
 };
 
-/** A report as one line of text, for people; control characters of the check's output are the writer's business. */
-export function describeReport(report: Report): string {
-  const { check, title, event, condition, previous, output, occurrences, problemBeganAtMs, decidedAtMs } =
-    report;
-  const name = title === null || title === check ? check : `${title} (${check})`;
+const NAME_LENGTH_MAX = 200;
+const OUTPUT_LENGTH_MAX = 500;
+
+/**
+ * An item as one line of text, for people, of less than 1000 characters. Control characters of outputs, line
+ * breaks among them, are the writer's business.
+ */
+export function describeItem(item: MessageItem): string {
+  const { check, title, event, condition, decidedAtMs } = item.report;
+  const name = shorten(title === null || title === check ? check : `${title} (${check})`, NAME_LENGTH_MAX);
+  const what = `${condition.toUpperCase()}${EVENT_WORDS[event]}: ${name}`;
+  return `${isoSeconds(decidedAtMs)} ${what}: ${describeOutput(item)} (${describeHistory(item)})`;
+}
+
+/** What the check said, shortened. */
+export function describeOutput({ report: { output } }: MessageItem): string {
+  return output === "" ? "no output" : shorten(output, OUTPUT_LENGTH_MAX);
+}
+
+/** What was before, and since when; as in `was ok, seen 3 times since 2026-01-31T10:00:00Z`. */
+export function describeHistory({ report, missedProblem }: MessageItem): string {
+  const { event, previous, occurrences, problemBeganAtMs, decidedAtMs } = report;
   const began = isoSeconds(problemBeganAtMs);
-  const history = event === "recovery"
-    ? `was ${previous} since ${began}`
-    : event === "reminder"
-    ? `since ${began}`
-    : `was ${previous}, seen ${occurrences === 1 ? "once" : `${occurrences} times`} since ${began}`;
-  const told = output === "" ? "no output" : output;
-  return `${isoSeconds(decidedAtMs)} ${condition.toUpperCase()}${
-    EVENT_WORDS[event]
-  }: ${name}: ${told} (${history})`;
+  if (missedProblem !== null) {
+    return `was ${missedProblem.condition} from ${began} to ${isoSeconds(decidedAtMs)}`;
+  }
+  if (event === "recovery") return `was ${previous} since ${began}`;
+  if (event === "reminder") return `since ${began}`;
+  return `was ${previous}, seen ${occurrences === 1 ? "once" : `${occurrences} times`} since ${began}`;
 }
 
 /** UTC to the second, as in `2026-01-31T10:00:00Z`. */

@@ -1,20 +1,18 @@
 import type { ChannelKind } from "../domain/channel.ts";
-import type { Report } from "../domain/report.ts";
+import type { ChannelKindEntry } from "../domain/deliver.ts";
+import { commandKind } from "./command.ts";
 import { consoleKind } from "./console.ts";
+import { desktopNotificationKind } from "./desktop_notification.ts";
+import { emailKind } from "./email.ts";
+import { fileTouchKind } from "./file_touch.ts";
+import { webhookKind } from "./webhook.ts";
 
-/** What a channel may use to deliver. */
-export interface DeliveryContext {
-  /** Writes one line where the console channel's lines go. */
-  writeLine(line: string): void;
-}
-
-/** Everything that varies by channel kind. */
-export interface ChannelKindEntry {
-  /** Delivers one report. */
-  deliver(report: Report, context: DeliveryContext): void;
-}
-
-/** The channel kinds that reports are delivered to, each in its own file; the others are validated only. */
-export const CHANNEL_KINDS: { readonly [K in ChannelKind]?: ChannelKindEntry } = {
+/** Every channel kind, each in its own file. A kind that is missing here does not compile. */
+export const CHANNEL_KINDS: { readonly [K in ChannelKind]: ChannelKindEntry<K> } = {
   console: consoleKind,
+  file_touch: fileTouchKind,
+  email: emailKind,
+  desktop_notification: desktopNotificationKind,
+  webhook: webhookKind,
+  command: commandKind,
 };

@@ -1,5 +1,6 @@
 import type { HttpRequestCheck } from "../domain/check.ts";
 import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
+import { onAbort } from "../domain/on_abort.ts";
 import type { Observation } from "../domain/result.ts";
 import type { IncomingResponse, RequestFailure, Requests } from "../domain/system.ts";
 import { type Asked, askFollowing, REDIRECT_STATUSES } from "./redirects.ts";
@@ -27,8 +28,7 @@ export async function observeHttpRequest(
 ): Promise<Observation> {
   signal.throwIfAborted();
   const end = new AbortController();
-  const stop = () => end.abort(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
+  const stopListening = onAbort(signal, () => end.abort(signal.reason));
   const cancelLimit = clock.after(check.timeoutMs, () => end.abort());
   try {
     const findings = await examine(check, { requests, signal: end.signal });
@@ -37,7 +37,7 @@ export async function observeHttpRequest(
     return observation(check, findings);
   } finally {
     cancelLimit();
-    signal.removeEventListener("abort", stop);
+    stopListening();
   }
 }
 

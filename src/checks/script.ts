@@ -1,3 +1,4 @@
+import { chosenEnvironment } from "../domain/chosen_environment.ts";
 import type { ScriptCheck } from "../domain/check.ts";
 import type { Condition } from "../domain/condition.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
@@ -22,7 +23,10 @@ export async function observeScript(check: ScriptCheck, context: ObserveContext)
   const end = await context.system.processes.run({
     path: check.parameters.path,
     arguments: check.parameters.arguments,
-    environment: chosenEnvironment(check, context),
+    environment: chosenEnvironment(context.system.environment, {
+      ...check.parameters.environment,
+      MONITOR_CHECK: check.name,
+    }),
     folder: context.folder,
     timeoutMs: check.timeoutMs,
     outputBytesMax: OUTPUT_BYTES_MAX,
@@ -44,18 +48,6 @@ const OUTPUT_BYTES_MAX = 64 * 1024;
 
 /** The exit codes that are conditions (Monitoring Plugins guidelines, "Plugin Return Codes"). */
 const CONDITIONS_BY_EXIT_CODE: readonly Condition[] = ["ok", "warning", "critical", "unknown"];
-
-/** The variables every script gets, where they are set; nothing else of our environment reaches it. */
-const PASSED_VARIABLES = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"] as const;
-
-function chosenEnvironment(check: ScriptCheck, { system }: ObserveContext): Readonly<Record<string, string>> {
-  const passed: Record<string, string> = {};
-  for (const name of PASSED_VARIABLES) {
-    const value = system.environment(name);
-    if (value !== undefined) passed[name] = value;
-  }
-  return { ...passed, ...check.parameters.environment, MONITOR_CHECK: check.name };
-}
 
 type StartedEnd = Exclude<ProcessEnd, { readonly ended: "not_started" }>;
 

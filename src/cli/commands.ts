@@ -3,7 +3,9 @@ import { checkCommand } from "./commands/check.ts";
 import { explainCommand } from "./commands/explain.ts";
 import { historyCommand } from "./commands/history.ts";
 import { initCommand } from "./commands/init.ts";
+import { notifyCommand } from "./commands/notify.ts";
 import { schemaCommand } from "./commands/schema.ts";
+import { silenceCommand } from "./commands/silence.ts";
 import { statusCommand } from "./commands/status.ts";
 import { validateCommand } from "./commands/validate.ts";
 
@@ -14,6 +16,8 @@ export const COMMANDS: readonly Command[] = [
   explainCommand,
   statusCommand,
   historyCommand,
+  notifyCommand,
+  silenceCommand,
   schemaCommand,
   initCommand,
 ];

@@ -15,6 +15,21 @@ export interface DiagnosticOptions {
 /** More than this many in one document help nobody; the rest is counted. */
 const SHOWN_MAX = 100;
 const EXCERPT_WIDTH = 100;
+/** Around a problem, so much text is searched for secrets. */
+const MASKED_WIDTH = 8 * 1024;
+
+/** A member whose name says that its value is a secret, and the value. */
+const SECRET_MEMBER =
+  /("[\w-]*(?:password|passwd|secret|token|authorization|api[-_]?key)[\w-]*"\s*:\s*")((?:[^"\\\r\n]|\\.)*)/gi;
+
+/** Hides literal secrets of a document, sign by sign so that all else stays in its place; placeholders are none. */
+function maskSecrets(text: string): string {
+  return text.replace(
+    SECRET_MEMBER,
+    (_whole, name: string, value: string) =>
+      name + (/^\$\{(env|file):[^}]*\}$/.test(value) ? value : "*".repeat(value.length)),
+  );
+}
 
 /** Mistakes of a document: each with its place, the line it is in, and a caret below it. */
 export function renderProblems(
@@ -51,8 +66,11 @@ function excerpt(
 ): { readonly line: string; readonly caretColumn: number } {
   const start = problem.offset - (problem.column - 1);
   // A document on one line can have megabytes, so only the surroundings are looked at.
-  const ahead = text.slice(problem.offset, problem.offset + EXCERPT_WIDTH).split(/[\r\n]/)[0] ?? "";
-  const behind = text.slice(Math.max(start, problem.offset - EXCERPT_WIDTH), problem.offset);
+  const from = Math.max(start, problem.offset - MASKED_WIDTH);
+  const masked = maskSecrets(text.slice(from, problem.offset + MASKED_WIDTH));
+  const position = problem.offset - from;
+  const ahead = masked.slice(position, position + EXCERPT_WIDTH).split(/[\r\n]/)[0] ?? "";
+  const behind = masked.slice(Math.max(0, position - EXCERPT_WIDTH), position);
   const isWhole = start >= problem.offset - EXCERPT_WIDTH &&
     behind.trimStart().length + ahead.length <= EXCERPT_WIDTH;
   const before = isWhole ? behind.trimStart() : behind.trimStart().slice(-EXCERPT_WIDTH / 2);

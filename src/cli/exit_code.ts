@@ -4,6 +4,7 @@ import { badness, type Condition, worst } from "../domain/condition.ts";
 export const EXIT = {
   ok: 0,
   usage: 64,
+  undelivered: 69,
   bug: 70,
   input_output: 74,
   held: 75,
@@ -15,8 +16,12 @@ export const EXIT = {
 
 /** The exit codes as `--help` lists them. */
 export const EXIT_CODE_HELP: readonly (readonly [code: string, meaning: string])[] = [
-  ["0, 1, 2, 3", "worst condition of check --once: ok, warning, critical, unknown"],
+  [
+    "0, 1, 2, 3",
+    "worst condition of check --once (of status: worst settled one): ok, warning, critical, unknown",
+  ],
   ["64", "wrong usage, or the name of a check that is not there or inactive"],
+  ["69", "a report was not delivered (where the conditions alone would exit 0)"],
   ["70", "a bug in monitor"],
   ["74", "the state could not be read or written, or the output could not be written"],
   ["75", "another monitor holds this state"],

@@ -25,12 +25,25 @@ export function describeFailure(error: unknown, options: { readonly colour: bool
   if (error instanceof Deno.errors.NotCapable) return describeMissingPermission(error);
   const stateCode = stateExitCode(error);
   if (stateCode !== null && error instanceof Error) {
-    return { text: message(error.message, null), exitCode: stateCode };
+    const hint = stateCode === EXIT.held
+      ? "see what it knows with: monitor status; or check beside it with: --state none"
+      : null;
+    return { text: message(error.message, hint), exitCode: stateCode };
   }
   if (error instanceof OutputError) {
     return { text: message(error.message, null), exitCode: EXIT.input_output };
   }
+  if (isFullDevice(error)) {
+    return { text: message(`Cannot write: ${error.message}`, null), exitCode: EXIT.input_output };
+  }
   return describeBug(error);
+}
+
+/** The system's codes for a device that takes no more: full, a quota, a limit, broken. */
+const FULL_DEVICE_CODES: readonly unknown[] = ["ENOSPC", "EDQUOT", "EFBIG", "EIO"];
+
+function isFullDevice(error: unknown): error is Error {
+  return error instanceof Error && "code" in error && FULL_DEVICE_CODES.includes(error.code);
 }
 
 /** Thrown when what a command made cannot be written. */
@@ -40,8 +53,14 @@ export class OutputError extends Error {
 }
 
 function describeMissingPermission(error: Error): Failure {
-  const [need = error.message, flag] = error.message.split(", run again with the ");
-  const hint = flag === undefined ? null : `grant it with ${flag.replace(/ flag$/, "")}`;
+  const [need = error.message, flag] = error.message.split(
+    /, (?:run again with the|specify the required permissions) /,
+  );
+  const hint = flag === undefined
+    ? null
+    : `grant it with ${
+      flag.replace(/^during compilation using `?deno compile /, "").replace(/`? flag$|`$/, "")
+    }`;
   return { text: message(`a permission is missing: ${need}`, hint), exitCode: EXIT.permission };
 }
 

@@ -203,6 +203,26 @@ export async function readState(place: StatePlace, system: System): Promise<Stor
   }
 }
 
+/**
+ * Opens a state to silence checks in it, beside the monitor that may own it.
+ *
+ * @throws {StoreError} If it cannot be read or written.
+ * @throws {UsageError} If there is no place for it.
+ */
+export async function besideState(place: StatePlace, system: System): Promise<Store> {
+  if (place.path === null) {
+    throw new UsageError("there is no kept state to silence checks in", "name it with --state PATH");
+  }
+  const { openSqliteStore } = await import("../storage/sqlite_store.ts");
+  const { store } = await openSqliteStore(place.path, {
+    files: system.state.files,
+    userId: system.userId,
+    nowMs: system.clock.wallMs(),
+    access: "beside",
+  });
+  return store;
+}
+
 /** The exit code of an error of the state; `null` for other errors. */
 export function stateExitCode(error: unknown): number | null {
   if (error instanceof StateHeldError) return EXIT.held;

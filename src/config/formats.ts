@@ -1,4 +1,6 @@
+import { TEMPLATE_FIELDS, unknownFields } from "../domain/template.ts";
 import { INTERVAL_FORMS, parseInterval } from "./interval.ts";
+import { nearest } from "./nearest.ts";
 import { type DocumentPath, type Problem, quote } from "./problem.ts";
 import { childOf, isObject, type Schema, type SchemaReader } from "./schema_view.ts";
 import type { JsonValue } from "./syntax.ts";
@@ -87,6 +89,7 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   program: checkText,
   argument: checkText,
   variable: checkText,
+  template: checkTemplate,
 };
 
 function checkInterval({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
@@ -144,4 +147,19 @@ function checkHost({ value, written }: FormattedValue): Pick<Problem, "message" 
 function checkText({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
   if (!String(value).includes("\0")) return null;
   return { message: `${quote(written)} holds a NUL character, which no path, argument or variable can` };
+}
+
+function checkTemplate({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
+  const [unknown] = unknownFields(String(value));
+  if (unknown === undefined) return null;
+  const expected = `expected one of ${TEMPLATE_FIELDS.join(", ")}`;
+  // What comes from a file or a variable is not for showing.
+  if (value !== written) {
+    return { message: `the template names a field that a report does not have, ${expected}` };
+  }
+  const meant = nearest(unknown, TEMPLATE_FIELDS);
+  return {
+    message: `a report has no field ${quote(`{{${unknown}}}`)}, ${expected}`,
+    ...(meant !== undefined && { hint: `did you mean ${quote(`{{${meant}}}`)}?` }),
+  };
 }

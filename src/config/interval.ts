@@ -49,10 +49,24 @@ function bounded(seconds: number): { readonly ms: number } | { readonly problem:
   return { ms };
 }
 
+/** What people write besides; it is not taken, so that a document reads the same everywhere. */
+const ABBREVIATIONS: Readonly<Record<string, string>> = {
+  sec: "seconds",
+  secs: "seconds",
+  min: "minutes",
+  mins: "minutes",
+  hr: "hours",
+  hrs: "hours",
+  month: "30 days",
+  months: "days",
+};
+
 function explainTerm(rest: string): string {
   if (/^[+-]/.test(rest)) return "has a sign";
   if (/^\d*[.,]\d/.test(rest)) return "has a fraction";
   if (/^\d+\s*$/.test(rest)) return "has a count without a unit";
   const unit = /^\d*\s*([a-z]+)/i.exec(rest)?.[1];
-  return unit === undefined ? "is not an interval" : `has the unknown unit ${quote(unit)}`;
+  if (unit === undefined) return "is not an interval";
+  const meant = ABBREVIATIONS[unit.toLowerCase()];
+  return `has the unknown unit ${quote(unit)}${meant === undefined ? "" : ` (did you mean "${meant}"?)`}`;
 }

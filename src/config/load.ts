@@ -1,4 +1,5 @@
 import type { Check } from "../domain/check.ts";
+import type { Heartbeat } from "../domain/heartbeat.ts";
 import type { System } from "../domain/system.ts";
 import monitorSchema from "../../schemas/monitor.schema.json" with { type: "json" };
 import validateMonitor from "./generated/validate_monitor.js";
@@ -7,7 +8,8 @@ import { substitute, type Substitution } from "./placeholders.ts";
 import { createPlacer } from "./positions.ts";
 import { ConfigError, type DocumentPath, joinProblems, type PlacedProblem, type Problem } from "./problem.ts";
 import { findPrograms, type FoundPrograms } from "./programs.ts";
-import { resolveChecks } from "./resolve.ts";
+import { findDependencyProblems } from "./dependencies.ts";
+import { resolveChecks, resolveMember } from "./resolve.ts";
 import { createSchemaReader, isObject, type Schema, type SchemaReader } from "./schema_view.ts";
 import { secretValues } from "./secrets.ts";
 import { absolutePath, type DocumentLocation, readSource, type Source } from "./source.ts";
@@ -37,6 +39,8 @@ export interface LoadedDocument {
   readonly checks: readonly Check[];
   /** Absolute path of the file that keeps the state, where the document names one. */
   readonly statePath: string | null;
+  /** The sign of life that the document asks for; `null`: none. */
+  readonly heartbeat: Heartbeat | null;
   /** What is valid and yet doubtful, in no order. */
   readonly warnings: readonly Problem[];
   /** The document's value as it is written: no placeholder is resolved. */
@@ -101,7 +105,10 @@ export async function loadDocument(
   ]);
   if (problems.length > 0 || !isObject(value) || !isObject(written)) return fail(problems);
 
-  const resolved = resolveChecks(value, { reader, folder, programs: found.programs });
+  const resolveOptions = { reader, written, folder, programs: found.programs };
+  const resolved = resolveChecks(value, resolveOptions);
+  const dependencyProblems = findDependencyProblems(resolved).filter(({ path }) => !isUnresolved(path));
+  if (dependencyProblems.length > 0) return fail(dependencyProblems);
   const kindPath = ({ name }: Check): DocumentPath => ["checks", name, "kind"];
   const checks = inDocumentOrder(resolved.filter((check) => !isUnresolved(kindPath(check))), place);
   const unknownKinds = resolved.filter((check) => isUnresolved(kindPath(check)));
@@ -109,6 +116,7 @@ export async function loadDocument(
     source,
     checks,
     statePath: typeof value["state"] === "string" ? absolutePath(value["state"], folder) : null,
+    heartbeat: (resolveMember(value, "heartbeat", resolveOptions) ?? null) as Heartbeat | null,
     warnings: [
       ...warnOfFile(source),
       ...findWarnings(written, resolved),

@@ -1,6 +1,8 @@
+import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
+import { channelKey } from "./channel_key.ts";
 import { parseInterval } from "./interval.ts";
-import { isObject, type Schema, type SchemaReader, type SchemaView } from "./schema_view.ts";
+import { isObject, type Schema, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
 import { absolutePath } from "./source.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
@@ -8,11 +10,15 @@ import type { JsonObject, JsonValue } from "./syntax.ts";
 export interface ResolveOptions {
   /** Of the default schema: it alone tells what a document means. */
   readonly reader: SchemaReader;
+  /** The document with its placeholders unresolved. */
+  readonly written: JsonObject;
   /** The document's folder, absolute. */
   readonly folder: string;
   /** Where each program that is named without a slash was found; absolute paths. */
   readonly programs: ReadonlyMap<string, string>;
 }
+
+const NOTIFICATIONS = "notifications";
 
 /** Where a setting of a check comes from. */
 export type Origin = "check" | "defaults" | "built-in";
@@ -36,6 +42,14 @@ export function resolveChecks(document: JsonObject, options: ResolveOptions): re
   });
 }
 
+/** A part of the document that is no check, such as `heartbeat`, resolved; `undefined` when it is not given. */
+export function resolveMember(document: JsonObject, name: string, options: ResolveOptions): unknown {
+  const schema = options.reader.view(options.reader.root, document).members.get(name);
+  const value = document[name];
+  if (schema === undefined || value === undefined) return undefined;
+  return new Resolver(Object.create(null) as JsonObject, options).resolveValue(schema, value);
+}
+
 /** The value of a check's own member, from the check, else from `defaults`, else the built-in one. */
 export function pickSetting(
   name: string,
@@ -48,6 +62,7 @@ export function pickSetting(
 }
 
 interface ResolvedSettings extends Record<string, unknown> {
+  notifications: readonly Channel[];
   threshold: number;
   recoveryThreshold?: number;
   schedule: { regularIntervalMs: number; attentiveIntervalMs?: number };
@@ -73,6 +88,9 @@ class Resolver {
   /** By the member's schema; a kind's own default has a schema of its own. */
   readonly #shared = { defaults: new Map<Schema, unknown>(), "built-in": new Map<Schema, unknown>() };
 
+  /** Channels with their keys, by the list as it is written. */
+  readonly #keyed = new WeakMap<readonly JsonValue[], readonly Channel[]>();
+
   constructor(defaults: JsonObject, options: ResolveOptions) {
     this.#defaults = defaults;
     this.#options = options;
@@ -87,11 +105,37 @@ class Resolver {
       });
       if (value !== undefined) settings[member.target] = this.#resolve(member.schema, value, origin);
     }
-    const { threshold, recoveryThreshold, schedule } = settings as ResolvedSettings;
+    const { threshold, recoveryThreshold, schedule, notifications } = settings as ResolvedSettings;
+    settings["notifications"] = this.#withKeys(name, notifications, view);
     settings["recoveryThreshold"] = recoveryThreshold ?? threshold;
     settings["schedule"] = { attentiveIntervalMs: schedule.regularIntervalMs, ...schedule };
     // The schema and the hand-written types of `domain` say the same; tests/config/resolve_test.ts holds them together.
     return settings as unknown as Check;
+  }
+
+  /** Gives each channel the key that its reports find it by; checks that share their channels share the list. */
+  #withKeys(name: string, channels: readonly Channel[], view: SchemaView): readonly Channel[] {
+    const { reader, written } = this.#options;
+    const member = view.members.get(NOTIFICATIONS);
+    const check = valueAt(written, ["checks", name]);
+    const defaults = written["defaults"];
+    if (member === undefined || !isObject(check) || !isObject(defaults)) return channels;
+    const { default: builtIn, items } = reader.view(member, undefined);
+    const { value } = pickSetting(NOTIFICATIONS, check, { defaults, builtIn });
+    if (!Array.isArray(value) || items === undefined) return channels;
+    let keyed = this.#keyed.get(value);
+    if (keyed === undefined) {
+      keyed = channels.map((channel, index): Channel => {
+        const asWritten = value[index];
+        return { ...channel, key: isObject(asWritten) ? channelKey(asWritten, items, reader) : "" };
+      });
+      this.#keyed.set(value, keyed);
+    }
+    return keyed;
+  }
+
+  resolveValue(schema: Schema, value: JsonValue): unknown {
+    return this.#resolve(schema, value, "check");
   }
 
   #resolve(schema: Schema, value: JsonValue, origin: Origin): unknown {

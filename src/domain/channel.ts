@@ -53,8 +53,59 @@ export interface DesktopNotificationChannel {
   readonly parameters: { readonly icon?: string };
 }
 
+/** Posts reports to an address. */
+export interface WebhookChannel {
+  /** Names the kind. */
+  readonly kind: "webhook";
+  /** Where reports go, and in what form. */
+  readonly parameters: {
+    /** An `http:` or `https:` address. */
+    readonly target: string;
+    readonly method: "POST" | "PUT" | "PATCH";
+    readonly headers: Readonly<Record<string, string>>;
+    /** A body template, one request a report; without it the reports go as JSON, all that wait in one request. */
+    readonly body?: string;
+    /** The time limit of one request. */
+    readonly timeoutMs: number;
+  };
+}
+
+/** Runs a program for each report. */
+export interface CommandChannel {
+  /** Names the kind. */
+  readonly kind: "command";
+  /** The program, and how it is run. */
+  readonly parameters: {
+    /** Absolute path of the program. */
+    readonly path: string;
+    readonly arguments: readonly string[];
+    /** Variables added to the chosen environment. */
+    readonly environment: Readonly<Record<string, string>>;
+    /** The time limit of one run. */
+    readonly timeoutMs: number;
+  };
+}
+
+/** What every channel of a resolved document has. */
+export interface ChannelIdentity {
+  /** The same for channels of one kind with the same parameters, whatever their credentials. */
+  readonly key: string;
+}
+
 /** A way out for reports: resolved, validated, with every default filled in. */
-export type Channel = ConsoleChannel | FileTouchChannel | EmailChannel | DesktopNotificationChannel;
+export type Channel =
+  & ChannelIdentity
+  & (
+    | ConsoleChannel
+    | FileTouchChannel
+    | EmailChannel
+    | DesktopNotificationChannel
+    | WebhookChannel
+    | CommandChannel
+  );
 
 /** The name of a channel kind. */
 export type ChannelKind = Channel["kind"];
+
+/** The channel type of one kind. */
+export type ChannelOf<K extends ChannelKind> = Extract<Channel, { readonly kind: K }>;

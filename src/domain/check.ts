@@ -33,6 +33,8 @@ export interface CheckSettings {
   readonly schedule: Schedule;
   /** Where its reports go, in the document's order; empty: nowhere. */
   readonly notifications: readonly Channel[];
+  /** Names of checks without which this one cannot be well; each is in the document, and none leads back here. */
+  readonly dependsOn: readonly string[];
   /** The time limit of one run. */
   readonly timeoutMs: number;
 }

@@ -3,6 +3,8 @@ import type { ReportEvent } from "./condition_state.ts";
 
 /** What the channels are told of a check. Times are wall time, milliseconds since 1970. */
 export interface Report {
+  /** Unique; the same in every channel and at every attempt. Letters, digits and `-`. */
+  readonly id: string;
   /** The check's name in the document. */
   readonly check: string;
   /** The check's title; `null` where the document gives none. */
@@ -25,4 +27,6 @@ export interface Report {
   readonly occurrences: number;
   /** When the check runs next. */
   readonly nextRunAtMs: number;
+  /** The machine it was decided on. */
+  readonly hostName: string;
 }

@@ -1,5 +1,6 @@
 import type { Condition } from "./condition.ts";
 import type { ConditionCounts, ConditionState } from "./condition_state.ts";
+import type { OutboxChange, OutboxRow, Silence, Told } from "./outbox.ts";
 
 /** The last result of a check, as it is kept. */
 export interface KeptResult {
@@ -89,6 +90,8 @@ export interface CheckUpdate {
   readonly rollup: RollupEntry | null;
   /** `null` where the settled condition stays. */
   readonly change: ConditionChange | null;
+  /** The reports that it leads to, one row for each channel; each takes the place of a kept one of the same id. */
+  readonly rows: readonly OutboxRow[];
 }
 
 /** Why the state cannot be read or written; `missing`: it is to be read, and nobody has kept anything yet. */
@@ -106,6 +109,14 @@ export class StoreError extends Error {
     super(message, options);
     this.failure = failure;
   }
+}
+
+/** What is on its way to the channels, and what they know. */
+export interface KeptOutbox {
+  /** By sequence, rows that were given up too. */
+  readonly rows: readonly OutboxRow[];
+  /** In the order in which the channels were first told. */
+  readonly told: readonly Told[];
 }
 
 /** How far forgetting has come. */
@@ -130,9 +141,30 @@ export interface Store {
   ): Promise<readonly ConditionChange[]>;
   /** The roll-ups of one check whose span ends after a time, the oldest first. */
   rollups(name: string, sinceMs: number): Promise<readonly Rollup[]>;
+  /** The rows and the marks of one moment. */
+  outbox(): Promise<KeptOutbox>;
+  /**
+   * Keeps what came of sending, in one transaction. A row that is both changed and removed is removed; a check that
+   * is both untold and told is told, as after a recovery and a new problem in one message. Durable once this resolves.
+   */
+  changeOutbox(change: OutboxChange): Promise<void>;
+  /**
+   * The silences whose end is still to come, begun or not, the one that ends first first. Fast, since a running
+   * monitor asks before each report: another process may have added or ended one.
+   */
+  silences(nowMs: number): Promise<readonly Silence[]>;
+  /** Keeps some silences in one transaction; each takes the place of a kept one of the same id. */
+  addSilences(silences: readonly Silence[]): Promise<void>;
+  /**
+   * Ends the silences of these checks that are not over yet (`null`: those of all checks at once), or all of both,
+   * and answers how many those were. Durable once this resolves.
+   */
+  endSilences(checks: readonly (string | null)[] | "all", nowMs: number): Promise<number>;
   /**
    * Forgets what is too old: checks not seen for 30 days, changes after 400 days and beyond the newest 1,000 of a
-   * check, roll-ups after 100 days; roll-ups of days (in UTC) that ended 8 days ago become daily ones.
+   * check, roll-ups after 100 days; roll-ups of days (in UTC) that ended 8 days ago become daily ones. With a check
+   * goes what the channels were told of it; its rows stay until they are sent. Rows that were given up go 7 days
+   * after they last failed or were to be tried, silences a day after their end.
    *
    * One call does as much as may be done without holding up anything else, and says whether that was all; if it
    * was not, call again when there is time.

@@ -37,11 +37,16 @@ export interface Files {
   read(path: string): Promise<Uint8Array>;
   /** The path with every symbolic link followed. */
   realPath(path: string): Promise<string>;
+  /**
+   * Sets the modification time to now, and creates the file if it is missing. An error has the system's `code`,
+   * such as `ENOENT`, unless it is `NotCapable`.
+   */
+  touch(path: string): Promise<void>;
   /** Writes a new file; fails with `AlreadyExists` unless `overwrite`. */
   write(path: string, text: string, options: { readonly overwrite: boolean }): Promise<void>;
 }
 
-/** A program to run. Its standard input is empty and it leads a process group of its own. */
+/** A program to run. It leads a process group of its own. */
 export interface ProcessCommand {
   /** Absolute path. */
   readonly path: string;
@@ -53,6 +58,8 @@ export interface ProcessCommand {
   readonly folder: string;
   /** How long it may run before its group is ended. */
   readonly timeoutMs: number;
+  /** What it reads on standard input; without it the input is empty. */
+  readonly input?: string;
   /** How much of stdout and of stderr is kept, in bytes each; the rest is read and dropped. */
   readonly outputBytesMax: number;
 }
@@ -67,7 +74,12 @@ export interface CapturedText {
 
 /** How a program ended. Its whole process group was ended when this is told, except where `survives` says so. */
 export type ProcessEnd =
-  | { readonly ended: "not_started"; readonly reason: string }
+  | {
+    readonly ended: "not_started";
+    readonly reason: string;
+    /** The machine was short of something (processes, memory, descriptors), so that another try can help. */
+    readonly isShortage?: true;
+  }
   | {
     readonly ended: "exited";
     readonly code: number;
@@ -110,6 +122,8 @@ export interface OutgoingRequest {
   readonly method: string;
   /** By name, in any case; added to those that the runtime sends by itself, or in their place. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Sent as UTF-8. */
+  readonly body?: string;
 }
 
 /** A response head; the body is read only by whoever wants it. */
@@ -155,6 +169,65 @@ export interface TextSink {
   columns(): number | null;
 }
 
+/** How a mail server is reached and what it is handed. */
+export interface OutgoingMail {
+  /** Name or address of the server. */
+  readonly host: string;
+  /** 465 is TLS from the start, every other port STARTTLS. */
+  readonly port: number;
+  /** The login name; empty for no login. */
+  readonly username: string;
+  /** Never sent in clear text but to a loopback address. */
+  readonly password: string;
+  /** An address. */
+  readonly sender: string;
+  /** Addresses, at least one. */
+  readonly receivers: readonly string[];
+  /** One line. */
+  readonly subject: string;
+  /** Plain text, lines ended by line feeds. */
+  readonly text: string;
+  /** With angle brackets. */
+  readonly messageId: string;
+  /** Message ids with angle brackets, the oldest first. */
+  readonly references: readonly string[];
+  /** Further headers by name. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Wall time, milliseconds since 1970. */
+  readonly dateMs: number;
+}
+
+/** What a mail server made of a mail. */
+export type MailEnd =
+  | {
+    readonly sent: true;
+    readonly refused: readonly { readonly receiver: string; readonly reason: string }[];
+  }
+  | {
+    readonly sent: false;
+    /** How far it came, such as `connecting`, `TLS`, `login`, `sender`, `data`. */
+    readonly phase: string;
+    /** The server's own code, such as 550; `null` where it said none. */
+    readonly code: number | null;
+    readonly retryable: boolean;
+    /** Whether the server may have taken it: the connection broke after the last byte. */
+    readonly mayHaveArrived: boolean;
+    /** One line for people. */
+    readonly reason: string;
+  };
+
+/** Mail. */
+export interface Mail {
+  /**
+   * Hands a mail to its server. Credentials never travel in clear text but to a loopback address. Throws the
+   * signal's reason when it aborts.
+   */
+  send(
+    mail: OutgoingMail,
+    options: { onStep(step: string): void; readonly signal: AbortSignal },
+  ): Promise<MailEnd>;
+}
+
 /** What kept state needs of the machine. */
 export interface StateAccess {
   /** What a store does with files beside the database itself. */
@@ -171,10 +244,12 @@ export interface System {
   readonly clock: Clock;
   /** The document, its secrets, and the files that checks look at. */
   readonly files: Files;
-  /** The programs of `script` checks. */
+  /** The programs of `script` checks and of channels. */
   readonly processes: Processes;
-  /** The requests of `http_request` checks. */
+  /** The requests of `http_request` checks and `webhook` channels. */
   readonly requests: Requests;
+  /** The mails of the `email` channel. */
+  readonly mail: Mail;
   /** The files and the lock of the kept state. */
   readonly state: StateAccess;
   /** The command's own output. */
@@ -183,6 +258,12 @@ export interface System {
   readonly stderr: TextSink;
   /** All of standard input. */
   readStdin(): Promise<Uint8Array>;
+  /** A new id, unique: a version 4 UUID (RFC 9562). */
+  randomId(): string;
+  /** A number of 0 or more, below 1. */
+  random(): number;
+  /** The name of this machine; `localhost` where it may not be asked for. */
+  hostName(): string;
   /** An environment variable, or `undefined` when it is not set or may not be read. */
   environment(name: string): string | undefined;
   /** Whether a variable may be read at all. */

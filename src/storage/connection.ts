@@ -3,8 +3,8 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 
 /** A row as the database gives it, by column. */
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
-/** How long a statement waits for another process's lock; it holds up everything else meanwhile. */
-export const BUSY_TIMEOUT_MS = 200;
+/** How long a statement waits for another process's lock, unless told; it holds up everything else meanwhile. */
+const BUSY_TIMEOUT_MS = 200;
 
 /**
  * An open database. Every statement is prepared once and used again, also those that begin and end a
@@ -45,10 +45,13 @@ export class Connection {
     return this.#statement(sql).get(...values);
   }
 
-  /** Does some work whole or not at all. It is on disk when this returns. */
-  transaction<T>(work: () => T): T {
+  /**
+   * Does some work whole or not at all. It is on disk when this returns. `DEFERRED`: for work that only reads, and is
+   * to see one moment; anybody may do that.
+   */
+  transaction<T>(work: () => T, mode: "IMMEDIATE" | "DEFERRED" = "IMMEDIATE"): T {
     this.#rollBack();
-    this.run("BEGIN IMMEDIATE");
+    this.run(`BEGIN ${mode}`);
     try {
       const answer = work();
       this.run("COMMIT");
@@ -86,10 +89,13 @@ export class Connection {
 /** Opens a database file that is there. The module is loaded only here: a program that keeps nothing is spared it. */
 export async function openConnection(
   path: string,
-  options: { readonly readOnly: boolean },
+  { readOnly, busyTimeoutMs = BUSY_TIMEOUT_MS }: {
+    readonly readOnly: boolean;
+    readonly busyTimeoutMs?: number;
+  },
 ): Promise<Connection> {
   const { DatabaseSync } = await import("node:sqlite");
-  const connection = new Connection(new DatabaseSync(path, { readOnly: options.readOnly }));
-  connection.first(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  const connection = new Connection(new DatabaseSync(path, { readOnly }));
+  connection.first(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   return connection;
 }

@@ -3,6 +3,8 @@
  * nothing that is not declared, such as the check (with its secrets) that hangs on a result.
  */
 import type { ConditionCounts, ConditionState } from "../domain/condition_state.ts";
+import type { OutboxRow, Silence, Told } from "../domain/outbox.ts";
+import type { Report } from "../domain/report.ts";
 import type { CheckRecord, ConditionChange, KeptResult, Rollup } from "../domain/store.ts";
 
 /** A copy of a record. */
@@ -54,6 +56,63 @@ export function copyChange(change: ConditionChange): ConditionChange {
 /** A copy of a roll-up. */
 export function copyRollup(rollup: Rollup): Rollup {
   return { ...rollup, observed: copyCounts(rollup.observed), lastedMs: copyCounts(rollup.lastedMs) };
+}
+
+/** A copy of a row of the outbox. */
+export function copyOutboxRow(row: OutboxRow): OutboxRow {
+  return {
+    id: row.id,
+    report: copyReport(row.report),
+    channelKey: row.channelKey,
+    channelName: row.channelName,
+    sequence: row.sequence,
+    state: row.state,
+    attempts: row.attempts,
+    nextAttemptAtMs: row.nextAttemptAtMs,
+    lastFailure: row.lastFailure,
+    firstFailedAtMs: row.firstFailedAtMs,
+    messageId: row.messageId,
+  };
+}
+
+/** A copy of a report. */
+export function copyReport(report: Report): Report {
+  return {
+    id: report.id,
+    check: report.check,
+    title: report.title,
+    event: report.event,
+    condition: report.condition,
+    previous: report.previous,
+    output: report.output,
+    detail: report.detail,
+    problemBeganAtMs: report.problemBeganAtMs,
+    decidedAtMs: report.decidedAtMs,
+    occurrences: report.occurrences,
+    nextRunAtMs: report.nextRunAtMs,
+    hostName: report.hostName,
+  };
+}
+
+/** A copy of a mark. */
+export function copyTold(told: Told): Told {
+  return {
+    check: told.check,
+    channelKey: told.channelKey,
+    messageId: told.messageId,
+    condition: told.condition,
+  };
+}
+
+/** A copy of a silence. */
+export function copySilence(silence: Silence): Silence {
+  return {
+    id: silence.id,
+    check: silence.check,
+    fromMs: silence.fromMs,
+    untilMs: silence.untilMs,
+    reason: silence.reason,
+  };
 }
 
 function copyCounts(counts: ConditionCounts): ConditionCounts {

@@ -7,10 +7,19 @@ import {
   StoreError,
 } from "../domain/store.ts";
 import type { Connection } from "./connection.ts";
+import {
+  addSilences,
+  changeOutbox,
+  endSilences,
+  keepOutboxRow,
+  readOutbox,
+  readSilences,
+} from "./database_outbox.ts";
 import { explainStoreFailure } from "./failure.ts";
 import { createPruner } from "./prune.ts";
 import { HOUR_MS, startOf } from "./retention.ts";
-import { changeOfRow, encodeText, recordOfRow, rollupOfRow, rowOfRecord } from "./rows.ts";
+import { encodeText } from "./members.ts";
+import { changeOfRow, recordOfRow, rollupOfRow, rowOfRecord } from "./rows.ts";
 import {
   ADD_TO_ROLLUP,
   INSERT_CHANGE,
@@ -57,6 +66,11 @@ export function createDatabaseStore(connection: Connection, path: string): Store
         const rows = connection.all(SELECT_ROLLUPS, encodeText(name), sinceMs);
         return rows.map((row) => rollupOfRow(name, row));
       }),
+    outbox: () => answer("read", () => readOutbox(connection)),
+    changeOutbox: (change) => answer("write", () => changeOutbox(connection, change)),
+    silences: (nowMs) => answer("read", () => readSilences(connection, nowMs)),
+    addSilences: (silences) => answer("write", () => addSilences(connection, silences)),
+    endSilences: (checks, nowMs) => answer("write", () => endSilences(connection, checks, nowMs)),
     prune: (nowMs) => answer("write", () => pruneSome(nowMs)),
     close: () => {
       connection.close();
@@ -65,10 +79,11 @@ export function createDatabaseStore(connection: Connection, path: string): Store
   };
 }
 
-function keep(connection: Connection, { record, rollup, change }: CheckUpdate): void {
+function keep(connection: Connection, { record, rollup, change, rows }: CheckUpdate): void {
   const id = Number(connection.first(UPSERT_RECORD, ...rowOfRecord(record))?.["id"]);
   if (rollup !== null) keepRollup(connection, id, rollup);
   if (change !== null) keepChange(connection, id, change);
+  for (const row of rows) keepOutboxRow(connection, row);
 }
 
 function keepRollup(connection: Connection, id: number, entry: RollupEntry): void {

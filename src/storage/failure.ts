@@ -1,8 +1,7 @@
 import { StoreError, type StoreFailure } from "../domain/store.ts";
-import { BUSY_TIMEOUT_MS } from "./connection.ts";
 import { NewerVersionError } from "./migrations.ts";
 import { DamagedFileError } from "./state_file.ts";
-import { UnreadableRowError } from "./rows.ts";
+import { UnreadableRowError } from "./members.ts";
 
 /** What was being done to which file. */
 export interface Attempt {
@@ -49,10 +48,7 @@ const CANNOT_OPEN: Explanation = {
 /** By SQLite's primary result code (sqlite.org/rescode.html). */
 const BY_RESULT_CODE: ReadonlyMap<number, Explanation> = new Map([
   [3, NO_PERMISSION],
-  [5, {
-    failure: "busy",
-    reason: `another process has been writing to it for more than ${BUSY_TIMEOUT_MS} ms; try again`,
-  }],
+  [5, { failure: "busy", reason: "another process has been writing to it for too long; try again" }],
   [8, READ_ONLY],
   [11, { failure: "damaged", reason: "the file is damaged" }],
   [13, FULL],

@@ -10,11 +10,13 @@ import {
   StoreError,
 } from "../domain/store.ts";
 import { copyChange, copyRecord, copyRollup } from "./copies.ts";
+import { createMemoryOutbox } from "./memory_outbox.ts";
 import { CHANGES_MAX, DAY_MS, HOUR_MS, type Limits, limitsAt, startOf } from "./retention.ts";
 
 /** A store that forgets everything with the process. It does what the other one does, nothing less. */
 export function createMemoryStore(): Store {
   const kept = new Map<string, KeptCheck>();
+  const outbox = createMemoryOutbox();
   let isClosed = false;
 
   const answer = <T>(work: () => T): Promise<T> =>
@@ -25,7 +27,13 @@ export function createMemoryStore(): Store {
 
   return {
     records: () => answer(() => [...kept.values()].map(({ record }) => copyRecord(record))),
-    save: (updates) => answer(() => updates.forEach((update) => keep(kept, update))),
+    save: (updates) =>
+      answer(() =>
+        updates.forEach((update) => {
+          keep(kept, update);
+          update.rows.forEach(outbox.keepRow);
+        })
+      ),
     changes: (name, { sinceMs, limit }) =>
       answer(() => {
         const changes = kept.get(name)?.changes ?? [];
@@ -38,9 +46,15 @@ export function createMemoryStore(): Store {
         const rollups = [...kept.get(name)?.rollups.values() ?? []];
         return rollups.filter((rollup) => endOf(rollup) > sinceMs).sort(inTime).map(copyRollup);
       }),
+    outbox: () => answer(outbox.read),
+    changeOutbox: (change) => answer(() => outbox.change(change)),
+    silences: (nowMs) => answer(() => outbox.silences(nowMs)),
+    addSilences: (silences) => answer(() => outbox.addSilences(silences)),
+    endSilences: (checks, nowMs) => answer(() => outbox.endSilences(checks, nowMs)),
     prune: (nowMs) =>
       answer(() => {
         prune(kept, limitsAt(nowMs));
+        outbox.prune(limitsAt(nowMs), (check) => kept.has(check));
         return { finished: true };
       }),
     close: () => {

@@ -8,7 +8,11 @@ export const APPLICATION_ID = 0x6d6e7472;
  * was released never changes: a new step goes to the end.
  *
  * Conditions are kept as their names, times as wall time in milliseconds since 1970. `condition` and `last` of a
- * check are JSON; other text is as `encodeText` in rows.ts makes it.
+ * check and the `report` of the outbox are JSON; other text is as `encodeText` in members.ts makes it. A `key` is what
+ * everything but the tables calls an id; the ids of the tables keep the order in which things came.
+ *
+ * `told` and `outbox` name their checks rather than refer to them: when a record cannot be kept just now, what its
+ * channels were told is kept nevertheless. `sequence` is not UNIQUE, so that no mistake with it stops a `save`.
  */
 export const MIGRATIONS: readonly Migration[] = [
   [
@@ -47,6 +51,40 @@ export const MIGRATIONS: readonly Migration[] = [
       duration_max_ms REAL NOT NULL,
       PRIMARY KEY (check_id, start_ms, span_ms)
     ) WITHOUT ROWID`,
+  ],
+  [
+    `CREATE TABLE outbox (
+      id INTEGER PRIMARY KEY,
+      key TEXT NOT NULL UNIQUE,
+      sequence INTEGER NOT NULL,
+      channel_key TEXT NOT NULL,
+      channel_name TEXT NOT NULL,
+      state TEXT NOT NULL,
+      attempts INTEGER NOT NULL,
+      next_attempt_at_ms INTEGER NOT NULL,
+      last_failure TEXT,
+      first_failed_at_ms INTEGER,
+      message_id TEXT,
+      report TEXT NOT NULL
+    )`,
+    "CREATE INDEX outbox_given_up ON outbox (next_attempt_at_ms, first_failed_at_ms) WHERE state = 'given_up'",
+    `CREATE TABLE told (
+      id INTEGER PRIMARY KEY,
+      check_name TEXT NOT NULL,
+      channel_key TEXT NOT NULL,
+      message_id TEXT NOT NULL,
+      condition TEXT NOT NULL,
+      UNIQUE (check_name, channel_key)
+    )`,
+    `CREATE TABLE silences (
+      id INTEGER PRIMARY KEY,
+      key TEXT NOT NULL UNIQUE,
+      check_name TEXT,
+      from_ms INTEGER NOT NULL,
+      until_ms INTEGER NOT NULL,
+      reason TEXT NOT NULL
+    )`,
+    "CREATE INDEX silences_by_end ON silences (until_ms)",
   ],
 ];
 

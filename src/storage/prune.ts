@@ -1,6 +1,7 @@
 import type { PruneProgress } from "../domain/store.ts";
 import type { Connection } from "./connection.ts";
 import { CHANGES_MAX, type Limits, limitsAt } from "./retention.ts";
+import { DELETE_GIVEN_UP, DELETE_OLD_SILENCES, DELETE_TOLD_OF_NOTHING } from "./outbox_statements.ts";
 import {
   ADD_HOURS_TO_DAYS,
   DELETE_ADDED_HOURS,
@@ -19,7 +20,10 @@ export function createPruner(connection: Connection): (nowMs: number) => PrunePr
   let lastId = 0;
   return (nowMs) => {
     const limits = limitsAt(nowMs);
-    const end = connection.transaction(() => pruneBehind(connection, lastId, limits));
+    const end = connection.transaction(() => {
+      const rows = pruneOutbox(connection, limits);
+      return rows >= ROWS_MAX ? lastId : pruneBehind(connection, lastId, { limits, rows });
+    });
     lastId = end ?? 0;
     return { finished: end === null };
   };
@@ -31,9 +35,19 @@ const CHECKS_MAX = 200;
 /** After how many changed rows a call ends. */
 const ROWS_MAX = 1000;
 
+/** How many rows went; each statement finds its own by an index, and there are few. */
+function pruneOutbox(connection: Connection, limits: Limits): number {
+  return connection.run(DELETE_GIVEN_UP, limits.givenUpMs, ROWS_MAX) +
+    connection.run(DELETE_OLD_SILENCES, limits.silenceEndMs, ROWS_MAX);
+}
+
 /** The id of the last check that was looked at; `null` when there are no more behind it. */
-function pruneBehind(connection: Connection, id: number, limits: Limits): number | null {
-  let rows = 0;
+function pruneBehind(
+  connection: Connection,
+  id: number,
+  { limits, rows: rowsBefore }: { readonly limits: Limits; readonly rows: number },
+): number | null {
+  let rows = rowsBefore;
   const checks = connection.all(SELECT_CHECKS_BEHIND, id, CHECKS_MAX);
   for (const check of checks) {
     const checkId = Number(check["id"]);
@@ -42,7 +56,9 @@ function pruneBehind(connection: Connection, id: number, limits: Limits): number
       : pruneCheck(connection, checkId, limits);
     if (rows >= ROWS_MAX) return checkId;
   }
-  return checks.length < CHECKS_MAX ? null : Number(checks.at(-1)?.["id"]);
+  if (checks.length === CHECKS_MAX) return Number(checks.at(-1)?.["id"]);
+  connection.run(DELETE_TOLD_OF_NOTHING);
+  return null;
 }
 
 function forget(connection: Connection, id: number): number {

@@ -17,6 +17,10 @@ export interface Limits {
   readonly rollupEndMs: number;
   /** An hourly roll-up that began before this, which is the start of a day, becomes part of a daily one. */
   readonly dailyMs: number;
+  /** A row that was given up and last failed, or was last to be tried, before this is forgotten. */
+  readonly givenUpMs: number;
+  /** A silence that ended before this is forgotten. */
+  readonly silenceEndMs: number;
 }
 
 /** How long things are kept, counted from now. Days are merged whole, so a day is never told in two ways. */
@@ -26,6 +30,8 @@ export function limitsAt(nowMs: number): Limits {
     changeMs: nowMs - 400 * DAY_MS,
     rollupEndMs: nowMs - 100 * DAY_MS,
     dailyMs: startOf(nowMs - 8 * DAY_MS, DAY_MS),
+    givenUpMs: nowMs - 7 * DAY_MS,
+    silenceEndMs: nowMs - DAY_MS,
   };
 }
 

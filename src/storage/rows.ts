@@ -1,18 +1,20 @@
-/** Between rows and what they stand for. */
+/** Between the rows of checks, changes and roll-ups, and what they stand for. */
 import type { SQLInputValue } from "node:sqlite";
-import { type Condition, CONDITIONS } from "../domain/condition.ts";
+import type { Condition } from "../domain/condition.ts";
 import type { ConditionCounts, ConditionState } from "../domain/condition_state.ts";
 import type { CheckRecord, ConditionChange, KeptResult, Rollup } from "../domain/store.ts";
 import { copyConditionState, copyKeptResult } from "./copies.ts";
-
-/** A row that no monitor can have written. */
-export class UnreadableRowError extends Error {
-  /** The name of the class. */
-  override readonly name = "UnreadableRowError";
-}
-
-/** Members by name, of a row or of parsed JSON. */
-export type Members = Readonly<Record<string, unknown>>;
+import {
+  conditionIn,
+  encodedTextIn,
+  encodeText,
+  type Members,
+  membersOf,
+  numberIn,
+  numberOrNullIn,
+  objectOf,
+  textIn,
+} from "./members.ts";
 
 /** The columns `name, condition, last, next_run_at_ms, interval_ms, missed_runs, seen_at_ms` of a record. */
 export function rowOfRecord(record: CheckRecord): readonly SQLInputValue[] {
@@ -35,7 +37,7 @@ export function rowOfRecord(record: CheckRecord): readonly SQLInputValue[] {
 export function recordOfRow(row: Members): CheckRecord {
   const last = row["last"];
   return {
-    name: decodeText(textIn(row, "name")),
+    name: encodedTextIn(row, "name"),
     condition: conditionStateOf(membersOf(textIn(row, "condition"))),
     last: last === null ? null : keptResultOf(membersOf(textIn(row, "last"))),
     nextRunAtMs: numberOrNullIn(row, "next_run_at_ms"),
@@ -56,7 +58,7 @@ export function changeOfRow(name: string, row: Members): ConditionChange {
     atMs: numberIn(row, "at_ms"),
     from: conditionIn(row, "from_condition"),
     to: conditionIn(row, "to_condition"),
-    output: decodeText(textIn(row, "output")),
+    output: encodedTextIn(row, "output"),
   };
 }
 
@@ -75,23 +77,6 @@ export function rollupOfRow(name: string, row: Members): Rollup {
     durationTotalMs: numberIn(row, "duration_total_ms"),
     durationMaxMs: numberIn(row, "duration_max_ms"),
   };
-}
-
-/**
- * Text as it is kept. The database would end it at a U+0000 and make every lone surrogate the same U+FFFD, so
- * that two names become one; text with either is kept as a JSON string. That begins with a quotation mark, and
- * so that nothing else does, text that begins with one is kept as JSON too.
- */
-export function encodeText(text: string): string {
-  return text.isWellFormed() && !text.includes("\0") && !text.startsWith('"') ? text : JSON.stringify(text);
-}
-
-/** The text that `encodeText` kept. */
-function decodeText(kept: string): string {
-  if (!kept.startsWith('"')) return kept;
-  const text = parse(kept);
-  if (typeof text !== "string") throw new UnreadableRowError("text is a string, not another JSON value");
-  return text;
 }
 
 function conditionStateOf(members: Members): ConditionState {
@@ -132,47 +117,4 @@ function countsOf(countFor: (condition: Condition) => number): ConditionCounts {
     warning: countFor("warning"),
     critical: countFor("critical"),
   };
-}
-
-function conditionIn(members: Members, name: string): Condition {
-  const condition = CONDITIONS.find((known) => known === members[name]);
-  if (condition === undefined) throw unreadable(name, "a condition");
-  return condition;
-}
-
-function textIn(members: Members, name: string): string {
-  const value = members[name];
-  if (typeof value !== "string") throw unreadable(name, "text");
-  return value;
-}
-
-function numberIn(members: Members, name: string): number {
-  const value = members[name];
-  if (typeof value !== "number") throw unreadable(name, "a number");
-  return value;
-}
-
-function numberOrNullIn(members: Members, name: string): number | null {
-  return members[name] === null ? null : numberIn(members, name);
-}
-
-function membersOf(json: string): Members {
-  return objectOf(parse(json), "JSON");
-}
-
-function objectOf(value: unknown, name: string): Members {
-  if (typeof value !== "object" || value === null) throw unreadable(name, "an object");
-  return value as Members;
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch (error) {
-    throw new UnreadableRowError("a row holds broken JSON", { cause: error });
-  }
-}
-
-function unreadable(name: string, expected: string): UnreadableRowError {
-  return new UnreadableRowError(`"${name}" of a row is not ${expected}`);
 }

@@ -18,9 +18,11 @@ export interface SqliteStoreOptions {
   readonly nowMs: number;
   /**
    * `own`: to keep something. What is missing is made, an older version is brought up to date, a damaged file is
-   * set aside. Only for who holds the lock of the state. `read`: to look at it beside whoever owns it.
+   * set aside. Only for who holds the lock of the state. `read`: to look at it beside whoever owns it. `beside`: to
+   * change silences beside whoever owns it; what is missing is made and an older version brought up to date, under
+   * the database's own locks, but a damaged file is refused.
    */
-  readonly access: "own" | "read";
+  readonly access: "own" | "read" | "beside";
   /**
    * The message of a {@linkcode StoreError} `damaged` that a store on this file has thrown after it was opened:
    * after closing that one, this sets the file aside unseen and begins a fresh one. Only with `own`.
@@ -49,11 +51,14 @@ export async function openSqliteStore(path: string, options: SqliteStoreOptions)
     const connection = await explaining(path, "open", () => connectToRead(path, options));
     return { store: createDatabaseStore(connection, path), setAside: null };
   }
-  if (options.damage !== undefined) return await openAfresh(path, options.damage, options);
+  if (options.access === "own" && options.damage !== undefined) {
+    return await openAfresh(path, options.damage, options);
+  }
   try {
-    const connection = await explaining(path, "open", () => connectToOwn(path, options));
+    const connection = await explaining(path, "open", () => connectToWrite(path, options));
     return { store: createDatabaseStore(connection, path), setAside: null };
   } catch (error) {
+    if (options.access === "beside") throw error;
     if (!(error instanceof StoreError && error.failure === "damaged")) throw error;
     return await openAfresh(path, error.message, options);
   }
@@ -61,23 +66,51 @@ export async function openSqliteStore(path: string, options: SqliteStoreOptions)
 
 async function openAfresh(path: string, reason: string, options: SqliteStoreOptions): Promise<OpenedStore> {
   const newPath = await explaining(path, "set aside", () => setAside(path, options));
-  const connection = await explaining(path, "open", () => connectToOwn(path, options));
+  const connection = await explaining(path, "open", () => connectToWrite(path, options));
   return { store: createDatabaseStore(connection, path), setAside: { path: newPath, reason } };
 }
 
-async function connectToOwn(path: string, options: SqliteStoreOptions): Promise<Connection> {
-  const file = await inspectPlace(path, options);
-  const sizeBytes = file?.sizeBytes ?? 0;
-  if (file === null) await createStateFile(path, options);
-  else if (sizeBytes > 0) await inspectHeader(path, options.files);
-  else await inspectEmptyFile(path, options.files);
-  return await usingOrClosing(await openConnection(path, { readOnly: false }), (connection) => {
+/** One process owns the state, but others may be making it at the same moment, to keep a silence. */
+async function connectToWrite(path: string, options: SqliteStoreOptions): Promise<Connection> {
+  const sizeBytes = await prepareFile(path, options);
+  const connection = await openConnection(path, {
+    readOnly: false,
+    ...(options.access === "beside" && { busyTimeoutMs: BESIDE_BUSY_TIMEOUT_MS }),
+  });
+  return await usingOrClosing(connection, (connection) => {
     if (sizeBytes > 0) findDamage(connection, sizeBytes);
     connection.first("PRAGMA synchronous = FULL");
     migrate(connection);
     connection.first("PRAGMA journal_mode = WAL");
     connection.first(`PRAGMA journal_size_limit = ${JOURNAL_BYTES_MAX}`);
   });
+}
+
+/** Makes the file if there is none, and looks at it before the database does. Answers its size. */
+async function prepareFile(path: string, options: SqliteStoreOptions): Promise<number> {
+  const file = await inspectPlace(path, options);
+  if (file === null) {
+    if (await createStateFile(path, options)) return 0;
+    // Another process was faster, and what it has made is looked at like any other.
+    const made = await inspectPlace(path, options);
+    if (made === null) {
+      throw new StoreError(
+        `Cannot open state "${path}": the file is made and removed again; try again`,
+        "busy",
+      );
+    }
+    return await inspectContents(path, made.sizeBytes, options);
+  }
+  return await inspectContents(path, file.sizeBytes, options);
+}
+
+async function inspectContents(
+  path: string,
+  sizeBytes: number,
+  { files }: SqliteStoreOptions,
+): Promise<number> {
+  await (sizeBytes > 0 ? inspectHeader(path, files) : inspectEmptyFile(path, files));
+  return sizeBytes;
 }
 
 async function connectToRead(path: string, options: SqliteStoreOptions): Promise<Connection> {
@@ -95,6 +128,9 @@ async function connectToRead(path: string, options: SqliteStoreOptions): Promise
     );
   });
 }
+
+/** Who comes to change a silence has nothing else to do meanwhile, and the monitor may be writing a great deal. */
+const BESIDE_BUSY_TIMEOUT_MS = 5000;
 
 /** What the journal keeps of the disk after a great many writes at once. */
 const JOURNAL_BYTES_MAX = 8 * 1024 * 1024;
@@ -114,13 +150,15 @@ function findDamage(connection: Connection, sizeBytes: number): void {
   throw new DamagedFileError(`the file is damaged (${finding})`);
 }
 
-async function createStateFile(path: string, { files }: SqliteStoreOptions): Promise<void> {
+/** Answers whether it was this process that made it. */
+async function createStateFile(path: string, { files }: SqliteStoreOptions): Promise<boolean> {
   await files.createFolder(dirname(path));
   try {
     await files.createFile(path);
+    return true;
   } catch (error) {
-    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
-    throw new StoreError(`Cannot open state "${path}": another process has just made it; try again`, "busy");
+    if (error instanceof Deno.errors.AlreadyExists) return false;
+    throw error;
   }
 }
 

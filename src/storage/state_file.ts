@@ -70,15 +70,16 @@ export async function inspectHeader(path: string, files: StoreFiles): Promise<vo
 
 /**
  * Looks at what stands beside a file with nothing in it. It may be quite new; but a journal with something in it
- * comes after the file's first page, and the database would delete it.
+ * comes after the file's first page, and the database would delete it. Another process may be filling the file just
+ * now, so the file is looked at once more after the journal.
  *
  * @throws {DamagedFileError} If the file has lost what it had.
  */
 export async function inspectEmptyFile(path: string, files: StoreFiles): Promise<void> {
   const journal = await files.look(`${path}-wal`);
-  if (journal !== null && journal.sizeBytes > 0) {
-    throw new DamagedFileError("the file is empty, its journal is not");
-  }
+  if (journal === null || journal.sizeBytes === 0) return;
+  const file = await files.look(path);
+  if (file?.sizeBytes === 0) throw new DamagedFileError("the file is empty, its journal is not");
 }
 
 const HEADER_BYTES = 100;

@@ -1,5 +1,5 @@
 /**
- * Every statement on the tables of migrations.ts. A name is given as `encodeText` of rows.ts makes it. Wherever
+ * Every statement on the tables of checks, changes and roll-ups. A name is given as `encodeText` makes it. Wherever
  * there are four of something, they are in the order of `CONDITIONS`.
  */
 import { DAY_MS, HOUR_MS } from "./retention.ts";

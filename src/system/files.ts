@@ -1,4 +1,5 @@
 import type { Files } from "../domain/system.ts";
+import { touchFile } from "./touch.ts";
 
 /** The machine's files. */
 export function createFiles(): Files {
@@ -15,6 +16,7 @@ export function createFiles(): Files {
     },
     read: (path) => Deno.readFile(path),
     realPath: (path) => Deno.realPath(path),
+    touch: touchFile,
     write: (path, text, { overwrite }) => Deno.writeTextFile(path, text, { createNew: !overwrite }),
   };
 }

@@ -63,6 +63,8 @@ function createLock(file: Deno.FsFile): Lock {
     release: () => {
       if (!isHeld) return;
       isHeld = false;
+      // Closing alone would not do while a program is just being started: until it runs, it has the file open too.
+      file.unlockSync();
       file.close();
     },
   };

@@ -46,7 +46,8 @@ export function createProcesses(clock: Clock, options: ProcessesOptions = {}): P
     try {
       leader = start(command);
     } catch (error) {
-      return { ended: "not_started", reason: await explainSpawnFailure(error, command) };
+      const reason = await explainSpawnFailure(error, command);
+      return { ended: "not_started", reason, ...(isShortage(error) && { isShortage: true }) };
     }
     running.add(leader);
     try {
@@ -67,10 +68,24 @@ function start(command: ProcessCommand): Deno.ChildProcess {
     env: { ...command.environment },
     cwd: command.folder,
     detached: true,
-    stdin: "null",
+    stdin: command.input === undefined ? "null" : "piped",
     stdout: "piped",
     stderr: "piped",
   }).spawn();
+}
+
+/** What the machine may have again in a moment: EAGAIN, ENOMEM, EMFILE, ENFILE, ETXTBSY. Not all come as a code. */
+const SHORTAGE =
+  /Resource temporarily unavailable|Cannot allocate memory|Too many open files|Text file busy|\(os error (?:11|12|23|24|26)\)/;
+
+function isShortage(error: unknown): boolean {
+  return Deno.build.os !== "windows" && error instanceof Error && SHORTAGE.test(error.message);
+}
+
+/** Writes what the program reads. One that does not read to the end is no mistake, and holds up nothing. */
+function feed(leader: Deno.ChildProcess, input: string): void {
+  const writer = leader.stdin.getWriter();
+  writer.write(new TextEncoder().encode(input)).then(() => writer.close()).catch(() => {});
 }
 
 interface Following {
@@ -87,6 +102,7 @@ async function follow(leader: Deno.ChildProcess, following: Following): Promise<
   const stderr = capturePipe(leader.stderr, { bytesMax: command.outputBytesMax, clock });
   const pipesEnded = Promise.all([stdout.ended, stderr.ended]);
   const departure = departureOf(leader);
+  if (command.input !== undefined) feed(leader, command.input);
 
   const cut = await firstCut(departure, following);
   let hasGone = cut === "exited";

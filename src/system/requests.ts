@@ -23,6 +23,7 @@ export function createRequests(): Requests {
         const response = await fetch(request.target, {
           method: request.method,
           headers: request.headers,
+          ...(request.body !== undefined && { body: request.body }),
           redirect: "manual",
           signal,
           client,
@@ -45,7 +46,7 @@ interface BorrowedClient {
 }
 
 function isPlain(target: string): boolean {
-  return new URL(target).protocol === "http:";
+  return /^http:/i.test(target);
 }
 
 /** `allowHost`: the document may set a `Host` header; the runtime drops it otherwise. */

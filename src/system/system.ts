@@ -2,6 +2,7 @@ import type { System } from "../domain/system.ts";
 import { createClock } from "./clock.ts";
 import { createFiles } from "./files.ts";
 import { acquireLock, lockHolder } from "./lock.ts";
+import { createMail } from "./mail.ts";
 import { createProcesses } from "./processes.ts";
 import { createRequests } from "./requests.ts";
 import { createStoreFiles } from "./store_files.ts";
@@ -15,6 +16,7 @@ export function createSystem(): System {
     files: createFiles(),
     processes: createProcesses(clock),
     requests: createRequests(),
+    mail: createMail(clock),
     state: { files: createStoreFiles(), lock: acquireLock, holder: lockHolder },
     stdout: createTextSink(Deno.stdout),
     stderr: createTextSink(Deno.stderr),
@@ -26,6 +28,9 @@ export function createSystem(): System {
     },
     platform: Deno.build.os === "windows" || Deno.build.os === "darwin" ? Deno.build.os : "linux",
     userId: isGranted({ name: "sys", kind: "uid" }) ? Deno.uid() : null,
+    randomId: () => crypto.randomUUID(),
+    random: () => Math.random(),
+    hostName: () => isGranted({ name: "sys", kind: "hostname" }) ? Deno.hostname() : "localhost",
     onReloadSignal: (callback) => {
       // Windows has no hangup to send.
       if (Deno.build.os === "windows") return () => {};

@@ -373,6 +373,7 @@ function check(parameters: Partial<FileTimestampParameters>): FileTimestampCheck
     annoy: false,
     schedule: { regularIntervalMs: MINUTE, attentiveIntervalMs: MINUTE },
     notifications: [],
+    dependsOn: [],
     timeoutMs: 90 * SECOND,
     kind: "file_timestamp",
     parameters: {

@@ -46,6 +46,7 @@ function check(parameters: TestParameters): TestCheck {
     annoy: false,
     schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
     notifications: [],
+    dependsOn: [],
     timeoutMs: 10_000,
     kind: "test",
     parameters,

@@ -197,6 +197,7 @@ function meaning(name: string, own: RawCheck, defaults: Settings): Check {
         : milliseconds(schedule.attentive_interval),
     },
     notifications: (notifications ?? [{ kind: "console", parameters: {} }]).map(channelMeaning),
+    dependsOn: [],
     timeoutMs: own.kind === "script" ? 30_000 : 10_000,
     kind: own.kind,
     parameters: PARAMETERS[own.kind](own.parameters),

@@ -20,6 +20,7 @@ Deno.test("explainCheck() shows the built-in value of every setting", async (t) 
     "schedule.attentive_interval = as regular_interval (built-in)",
     'notifications[0].kind = "console" (built-in)',
     "notifications[0].parameters = {} (built-in)",
+    "depends_on = [] (built-in)",
   ];
   const rows: Readonly<Record<string, readonly [parameters: object, lines: readonly string[]]>> = {
     test: [{}, [
@@ -89,6 +90,7 @@ Deno.test("explainCheck() says what comes from the check and what from the defau
     "schedule.attentive_interval = as regular_interval (built-in)",
     'notifications[0].kind = "file_touch" (defaults)',
     'notifications[0].parameters.path = "/run/x" (defaults)',
+    "depends_on = [] (built-in)",
     "timeout = 5 (5 s) (check)",
     'kind = "script" (check)',
     'parameters.path = "/x" (check)',

@@ -16,7 +16,7 @@ Deno.test("loadDocument() answers a mutilated document with a document or with p
         await loadAnything(damage(JSON.stringify(document, null, indent)));
       },
     ),
-    { numRuns: 1500 },
+    { numRuns: 1000 },
   );
 });
 
@@ -31,7 +31,7 @@ Deno.test("loadDocument() answers a document of wrong values with placed mistake
         await loadAnything(JSON.stringify(value, null, 1), { shape });
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: 1000 },
   );
 });
 
@@ -85,7 +85,7 @@ Deno.test("loadDocument() never says what a placeholder stands for", async () =>
         }
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: 1000 },
   );
 });
 

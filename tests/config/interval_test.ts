@@ -69,7 +69,7 @@ Deno.test("parseInterval() says what is wrong, and what is accepted", async (t) 
     [".5 hours", "has a fraction"],
     ["90", "has a count without a unit"],
     ["1 hour 30", "has a count without a unit"],
-    ["5 min", 'has the unknown unit "min"'],
+    ["5 min", 'has the unknown unit "min" (did you mean "minutes"?)'],
     ["2 fortnights", 'has the unknown unit "fortnights"'],
     ["5 minutess", 'has the unknown unit "minutess"'],
     ["5 ms", 'has the unknown unit "ms"'],

@@ -3,10 +3,10 @@ const INTERVAL = 'whole seconds from 1 on, or a string such as "5 minutes" or "1
   "(units: second, minute, hour, day, week, or their first letters)";
 const VALUE = "a string in double quotes, a number, true, false, null, { or [";
 const CHECK_KINDS = '"test", "script", "file_timestamp", "http_request"';
-const CHANNEL_KINDS = '"console", "file_touch", "email", "desktop_notification"';
-const TOP_MEMBERS = "$schema, defaults, state, checks";
+const CHANNEL_KINDS = '"console", "file_touch", "email", "desktop_notification", "webhook", "command"';
+const TOP_MEMBERS = "$schema, defaults, state, heartbeat, checks";
 const DEFAULTS_MEMBERS = "active, threshold, recovery_threshold, annoy, schedule, notifications";
-const CHECK_MEMBERS = `title, ${DEFAULTS_MEMBERS}, timeout, kind, parameters`;
+const CHECK_MEMBERS = `title, ${DEFAULTS_MEMBERS}, depends_on, timeout, kind, parameters`;
 const WITHOUT_SECRETS =
   "to look at the document where its secrets are not: monitor validate --without-secrets";
 
@@ -42,7 +42,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   attentive_interval: {
     problems: [[
       "6:67 checks.web.schedule.attentive_interval",
-      `"5 min" has the unknown unit "min", expected ${INTERVAL}`,
+      `"5 min" has the unknown unit "min" (did you mean "minutes"?), expected ${INTERVAL}`,
     ]],
   },
   channel_without_kind: {

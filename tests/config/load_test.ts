@@ -206,9 +206,9 @@ Deno.test("loadDocument() never shows the branches of a schema as a list", async
   });
   assert.deepEqual(problems, [
     'defaults.notifications[0].kind: is "none", expected one of "console", "file_touch", "email", ' +
-    '"desktop_notification"',
+    '"desktop_notification", "webhook", "command"',
     'defaults.notifications[1]: the member "kind" is missing, expected one of "console", "file_touch", "email", ' +
-    '"desktop_notification"',
+    '"desktop_notification", "webhook", "command"',
     'defaults.notifications[1]: the member "parameters" is missing',
     "defaults.notifications[2]: is 1, expected an object",
     'checks.a.kind: is "none", expected one of "test", "script", "file_timestamp", "http_request"',

@@ -11,7 +11,8 @@ const SETTINGS = {
   recoveryThreshold: 3,
   annoy: false,
   schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
-  notifications: [{ kind: "console", parameters: {} }],
+  notifications: [{ kind: "console", key: "7766df2eecffd690", parameters: {} }],
+  dependsOn: [],
 } as const;
 
 /** For each kind the least a document can say and what it means: the hand-written types hold the meanings. */
@@ -82,14 +83,31 @@ const ALL_SETTINGS = {
       },
     },
     { kind: "desktop_notification", parameters: { icon: "dialog-warning" } },
+    {
+      kind: "webhook",
+      parameters: {
+        target: "https://hooks.example.org/x",
+        method: "PUT",
+        headers: { "X-Token": "swordfish" },
+        body: '{"text": {{output}}}',
+        timeout: "5s",
+      },
+    },
+    { kind: "command", parameters: { path: "./tell.sh", arguments: ["-v"], environment: { TO: "ops" } } },
   ],
   timeout: "2 minutes",
 };
+/** The keys are frozen: reports that wait across an update of the program have to find their channel again. */
 const CHANNELS: { readonly [K in Channel["kind"]]: Extract<Channel, { readonly kind: K }> } = {
-  console: { kind: "console", parameters: {} },
-  file_touch: { kind: "file_touch", parameters: { path: "/etc/monitor/run/problem" } },
+  console: { kind: "console", key: "7766df2eecffd690", parameters: {} },
+  file_touch: {
+    kind: "file_touch",
+    key: "df7f452138c37bd7",
+    parameters: { path: "/etc/monitor/run/problem" },
+  },
   email: {
     kind: "email",
+    key: "06dbf8dfb0a6f301",
     parameters: {
       access: { host: "mail.example.org", port: 587, username: "monitor", password: "swordfish" },
       sender: "monitor@example.org",
@@ -97,7 +115,32 @@ const CHANNELS: { readonly [K in Channel["kind"]]: Extract<Channel, { readonly k
       tags: ["production"],
     },
   },
-  desktop_notification: { kind: "desktop_notification", parameters: { icon: "dialog-warning" } },
+  desktop_notification: {
+    kind: "desktop_notification",
+    key: "b27068e36598d96d",
+    parameters: { icon: "dialog-warning" },
+  },
+  webhook: {
+    kind: "webhook",
+    key: "5da60fbe1e6b4564",
+    parameters: {
+      target: "https://hooks.example.org/x",
+      method: "PUT",
+      headers: { "X-Token": "swordfish" },
+      body: '{"text": {{output}}}',
+      timeoutMs: 5000,
+    },
+  },
+  command: {
+    kind: "command",
+    key: "6847b383ecad6b55",
+    parameters: {
+      path: "/etc/monitor/tell.sh",
+      arguments: ["-v"],
+      environment: { TO: "ops" },
+      timeoutMs: 30_000,
+    },
+  },
 };
 const ALL_SETTINGS_MEANT = {
   name: "web",
@@ -107,7 +150,15 @@ const ALL_SETTINGS_MEANT = {
   recoveryThreshold: 2,
   annoy: 21_600_000,
   schedule: { regularIntervalMs: 300_000, attentiveIntervalMs: 30_000 },
-  notifications: [CHANNELS.console, CHANNELS.file_touch, CHANNELS.email, CHANNELS.desktop_notification],
+  notifications: [
+    CHANNELS.console,
+    CHANNELS.file_touch,
+    CHANNELS.email,
+    CHANNELS.desktop_notification,
+    CHANNELS.webhook,
+    CHANNELS.command,
+  ],
+  dependsOn: [],
   timeoutMs: 120_000,
 };
 

@@ -37,7 +37,7 @@ Deno.test("parseText() accepts of mutilated texts exactly those that JSON.parse(
         }
       }
     }),
-    { numRuns: 5000 },
+    { numRuns: 3000 },
   );
 });
 

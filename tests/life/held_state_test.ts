@@ -26,7 +26,7 @@ for (const [holder, holderArgs] of Object.entries(CALLS)) {
               stderr,
               new RegExp(
                 `^monitor: error: Cannot use the state "${stage.folder}/.*\\.sqlite": ` +
-                  `another monitor holds it \\(process ${program.pid}\\)\n$`,
+                  `another monitor holds it \\(process ${program.pid}\\)\nmonitor: hint: .*--state none\n$`,
               ),
             );
           });

@@ -116,7 +116,7 @@ Deno.test("monitor check: a state that is damaged under a running monitor is set
   withStage(async (stage) => {
     stage.writeDocument({ bad: BAD, worse: { ...BAD, threshold: 2 } }, { state: "kept.sqlite" });
     const program = stage.start(["check", "--format", "ndjson"]);
-    await program.stdout.event("report", ({ report }) => (report as { name: string }).name === "worse");
+    await program.stdout.event("report", ({ report }) => (report as { check: string }).check === "worse");
     program.signal("SIGSTOP");
     overwriteTables(`${stage.folder}/kept.sqlite`);
     program.signal("SIGCONT");

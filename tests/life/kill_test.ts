@@ -101,7 +101,7 @@ async function isThereAnother({ stdout }: Program): Promise<boolean> {
 
 function toldBy(report: Event): Told {
   return {
-    name: String(report["name"]),
+    name: String(report["check"]),
     atMs: Date.parse(String(report["decided_at"])),
     from: String(report["previous"]),
     to: String(report["condition"]),

@@ -69,8 +69,9 @@ Deno.test("monitor check --format ndjson: every line of stdout is an event, and 
       "late_ms",
     ]);
     const report = first("report")["report"] as Event;
-    assert.deepEqual({ ...report, problem_began_at: "", decided_at: "", next_run_at: "" }, {
-      name: "bad",
+    assert.deepEqual({ ...report, id: "", problem_began_at: "", decided_at: "", next_run_at: "", host: "" }, {
+      id: "",
+      check: "bad",
       title: "The bad one",
       event: "problem",
       condition: "critical",
@@ -81,6 +82,7 @@ Deno.test("monitor check --format ndjson: every line of stdout is an event, and 
       decided_at: "",
       occurrences: 1,
       next_run_at: "",
+      host: "",
     });
     for (const member of ["problem_began_at", "decided_at", "next_run_at"]) {
       assert.match(String(report[member]), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, member);

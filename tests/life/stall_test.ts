@@ -40,7 +40,7 @@ Deno.test("monitor check: while it stands still no time-out is invented, and one
           `monitor itself stood still: the result of "${name}" is not used, it is run again`;
         await program.stderr.next(message("hanging"));
         const { report } = await program.stdout.event("report");
-        assert.deepEqual([(report as Event)["name"], (report as Event)["condition"]], [
+        assert.deepEqual([(report as Event)["check"], (report as Event)["condition"]], [
           "hanging",
           "critical",
         ]);

@@ -1,6 +1,8 @@
-/** What every store does: the one suite that each of them runs. */
+/** What every store does: the one suite that each of them runs; its part of reports is in conformance_outbox.ts. */
 import assert from "node:assert/strict";
 import { type Rollup, type Store, StoreError } from "../../src/domain/store.ts";
+import { testOutbox } from "./conformance_outbox.ts";
+import { HOSTILE_TEXTS, scribble } from "./hostile.ts";
 import {
   changeOf,
   countsOf,
@@ -8,6 +10,7 @@ import {
   entryOf,
   HOUR_MS,
   NOW_MS,
+  outboxChangeOf,
   recordOf,
   resultOf,
   updateOf,
@@ -16,10 +19,17 @@ import {
 /** Makes a store that keeps nothing yet. It goes when the test ends. */
 export type StoreMaker = (use: (store: Store) => Promise<void>) => Promise<void>;
 
+/** Registers one test of a store. */
+export type StoreTest = (
+  sentence: string,
+  body: (store: Store, t: Deno.TestContext) => Promise<void>,
+) => void;
+
 /** Registers the suite for one store. */
 export function testStore(symbol: string, withStore: StoreMaker): void {
-  const test = (sentence: string, body: (store: Store, t: Deno.TestContext) => Promise<void>): void =>
+  const test: StoreTest = (sentence, body) =>
     Deno.test(`${symbol} ${sentence}`, (t) => withStore((store) => body(store, t)));
+  testOutbox(test);
 
   test("begins empty", async (store) => {
     assert.deepEqual(await store.records(), []);
@@ -53,7 +63,7 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
       last: resultOf({ durationMs: 0.1 + 0.2, startedAtMs: NOW_MS - 0.3 }),
     });
     const records = [recordOf("web"), never, fractions];
-    await store.save(records.map((record) => ({ record, rollup: null, change: null })));
+    await store.save(records.map((record) => ({ record, rollup: null, change: null, rows: [] })));
     assert.deepEqual(await store.records(), records);
   });
 
@@ -367,6 +377,13 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
       () => store.save([]),
       () => store.changes("web", ALL),
       () => store.rollups("web", 0),
+      () => store.outbox(),
+      () => store.changeOutbox(outboxChangeOf({ removed: ["a"] })),
+      () => store.changeOutbox(outboxChangeOf({})),
+      () => store.silences(NOW_MS),
+      () => store.addSilences([]),
+      () => store.endSilences([], NOW_MS),
+      () => store.endSilences("all", NOW_MS),
       () => store.prune(NOW_MS),
     ];
     for (const attempt of attempts) {
@@ -384,43 +401,3 @@ export async function pruneAll(store: Store, nowMs: number): Promise<void> {
 }
 
 const ALL = { sinceMs: -Infinity, limit: Infinity };
-
-/** Texts that a database may end early, take for one another, take for something else, or choke on. */
-const HOSTILE_TEXTS: readonly string[] = [
-  "",
-  " ",
-  "a",
-  "A",
-  "a\0",
-  "a\0b",
-  "\0",
-  "\u00e9",
-  "e\u0301",
-  "\ufffd",
-  "\ud800",
-  "\ud801",
-  "\udc00\ud800",
-  "a\ud800",
-  '"\\ud800"',
-  '"',
-  '"a"',
-  "'; DROP TABLE checks; --",
-  "null",
-  "1",
-  "1.0",
-  "__proto__",
-  "constructor",
-  "line\nbreak\r\n",
-  "\u{1f600}\u{10ffff}",
-  "\ufeffmark",
-  "x".repeat(100_000),
-];
-
-/** Spoils every member of everything below a value. */
-function scribble(value: unknown): void {
-  if (typeof value !== "object" || value === null) return;
-  for (const [key, member] of Object.entries(value)) {
-    scribble(member);
-    if (typeof member !== "object" || member === null) (value as Record<string, unknown>)[key] = "scribble";
-  }
-}

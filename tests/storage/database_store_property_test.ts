@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { CONDITIONS } from "../../src/domain/condition.ts";
+import type { OutboxChange, OutboxRow, Silence } from "../../src/domain/outbox.ts";
 import type { CheckUpdate, Rollup, Store } from "../../src/domain/store.ts";
 import { Connection } from "../../src/storage/connection.ts";
 import { createDatabaseStore } from "../../src/storage/database_store.ts";
 import { createMemoryStore } from "../../src/storage/memory_store.ts";
 import { migrate } from "../../src/storage/migrations.ts";
 import { pruneAll } from "./conformance.ts";
-import { DAY_MS, HOUR_MS, NOW_MS, recordOf } from "./records.ts";
+import { DAY_MS, HOUR_MS, NOW_MS, outboxRowOf, recordOf, reportOf } from "./records.ts";
 
 Deno.test("createDatabaseStore() answers as the store in memory does", async () => {
   const commands = fc.array(steps(), { maxLength: 12 });
@@ -17,8 +18,7 @@ Deno.test("createDatabaseStore() answers as the store in memory does", async () 
       withDatabaseStore(async (store) => {
         const model = createMemoryStore();
         for (const command of commands) {
-          await run(store, command);
-          await run(model, command);
+          assert.equal(await run(store, command), await run(model, command));
           assert.deepEqual(await everythingIn(store), await everythingIn(model));
         }
       })),
@@ -37,7 +37,7 @@ Deno.test("prune() loses no observation and no time while it makes days of hours
         for (const day of days.toSorted((one, other) => one - other)) {
           // All was at most 10 days ago, so until 89 days from now nothing is old enough to be forgotten.
           const seen = NAMES.map((name) => recordOf(name, { seenAtMs: NOW_MS + day * DAY_MS }));
-          await store.save(seen.map((record) => ({ record, rollup: null, change: null })));
+          await store.save(seen.map((record) => ({ record, rollup: null, change: null, rows: [] })));
           await pruneAll(store, NOW_MS + day * DAY_MS);
           assert.deepEqual(await sumsIn(store), before);
         }
@@ -49,9 +49,14 @@ Deno.test("prune() loses no observation and no time while it makes days of hours
 const NAMES = ["a", "b\0", "\ud800"];
 const DAYS_BACK_MAX = 10;
 
-type Step =
-  | { readonly kind: "save"; readonly updates: readonly CheckUpdate[] }
-  | { readonly kind: "prune"; readonly nowMs: number };
+/** What is called, in this order; what is `null` is not. */
+interface Step {
+  readonly save: readonly CheckUpdate[] | null;
+  readonly change: OutboxChange | null;
+  readonly added: readonly Silence[] | null;
+  readonly ended: { readonly checks: readonly (string | null)[] | "all"; readonly nowMs: number } | null;
+  readonly pruneMs: number | null;
+}
 
 /** A database in memory has the same tables; what a disk adds is tested elsewhere. */
 async function withDatabaseStore(use: (store: Store) => Promise<void>): Promise<void> {
@@ -62,9 +67,14 @@ async function withDatabaseStore(use: (store: Store) => Promise<void>): Promise<
   await store.close();
 }
 
-async function run(store: Store, step: Step): Promise<void> {
-  if (step.kind === "save") await store.save(step.updates);
-  else await pruneAll(store, step.nowMs);
+/** Answers how many silences it ended. */
+async function run(store: Store, { save, change, added, ended, pruneMs }: Step): Promise<number> {
+  if (save !== null) await store.save(save);
+  if (change !== null) await store.changeOutbox(change);
+  if (added !== null) await store.addSilences(added);
+  const count = ended === null ? 0 : await store.endSilences(ended.checks, ended.nowMs);
+  if (pruneMs !== null) await pruneAll(store, pruneMs);
+  return count;
 }
 
 async function everythingIn(store: Store): Promise<unknown> {
@@ -74,7 +84,8 @@ async function everythingIn(store: Store): Promise<unknown> {
     await store.rollups(name, -Infinity),
     await store.rollups(name, NOW_MS - 9 * DAY_MS),
   ]);
-  return [await store.records(), ...await Promise.all(perName)];
+  const silences = [await store.silences(-Infinity), await store.silences(NOW_MS - DAY_MS)];
+  return [await store.records(), await store.outbox(), ...silences, ...await Promise.all(perName)];
 }
 
 /** What no merging may change. */
@@ -93,20 +104,61 @@ function sum(numbers: readonly number[]): number {
 }
 
 function steps(): fc.Arbitrary<Step> {
-  return fc.oneof(
-    {
-      weight: 3,
-      arbitrary: fc.array(updates(), { maxLength: 20 }).map((batch): Step => ({
-        kind: "save",
-        updates: batch,
-      })),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.oneof(times(), fc.integer({ min: 0, max: 500 }).map((day) => NOW_MS + day * DAY_MS))
-        .map((nowMs): Step => ({ kind: "prune", nowMs })),
-    },
+  const now = fc.oneof(times(), fc.integer({ min: 0, max: 500 }).map((day) => NOW_MS + day * DAY_MS));
+  const checks = fc.oneof(
+    fc.constant("all" as const),
+    fc.array(fc.option(fc.constantFrom(...NAMES)), { maxLength: 3 }),
   );
+  return fc.record({
+    save: fc.option(fc.array(updates(), { maxLength: 20 })),
+    change: fc.option(outboxChanges()),
+    added: fc.option(fc.array(silences(), { maxLength: 5 }), { freq: 2 }),
+    ended: fc.option(fc.record({ checks, nowMs: times() }), { freq: 1 }),
+    pruneMs: fc.option(now, { freq: 1 }),
+  });
+}
+
+function outboxChanges(): fc.Arbitrary<OutboxChange> {
+  const place = fc.record({ check: fc.constantFrom(...NAMES), channelKey: fc.constantFrom("x", "y\0") });
+  const mark = fc.tuple(place, fc.constantFrom(...CONDITIONS), fc.string({ unit: "binary" }))
+    .map(([{ check, channelKey }, condition, messageId]) => ({ check, channelKey, messageId, condition }));
+  return fc.record({
+    changed: fc.array(rows(), { maxLength: 5 }),
+    removed: fc.array(rowIds(), { maxLength: 3 }),
+    told: fc.array(mark, { maxLength: 3 }),
+    untold: fc.array(place, { maxLength: 3 }),
+  });
+}
+
+function rowIds(): fc.Arbitrary<string> {
+  return fc.constantFrom("1", "1.0", "a\0", "a\0b", "\ud800", "\ufffd", "x", "y");
+}
+
+function rows(): fc.Arbitrary<OutboxRow> {
+  return fc.record({
+    state: fc.constantFrom("waiting" as const, "refused" as const, "given_up" as const),
+    attempts: fc.nat(),
+    nextAttemptAtMs: times(),
+    lastFailure: fc.option(fc.string({ unit: "binary" })),
+    firstFailedAtMs: fc.option(times()),
+    messageId: fc.option(rowIds()),
+    channelName: fc.string({ unit: "binary" }),
+  }).chain((members) =>
+    // Some sequences are equal: a mistake, yet every store makes the same of it.
+    fc.tuple(rowIds(), fc.nat({ max: 9 }), fc.string({ unit: "binary" })).map(([id, sequence, output]) =>
+      outboxRowOf(id, sequence, { ...members, report: reportOf("web", { output }) })
+    )
+  );
+}
+
+function silences(): fc.Arbitrary<Silence> {
+  return fc.record({
+    id: rowIds(),
+    check: fc.option(fc.constantFrom(...NAMES)),
+    fromMs: times(),
+    untilMs: times(),
+    reason: fc.string({ unit: "binary" }),
+  });
 }
 
 function updates(): fc.Arbitrary<CheckUpdate> {
@@ -126,10 +178,12 @@ function updates(): fc.Arbitrary<CheckUpdate> {
     missedRuns: fc.nat(),
     rollup: fc.option(rollup),
     change: fc.option(change),
-  }).map(({ name, seenAtMs, missedRuns, rollup, change }) => ({
+    rows: fc.array(rows(), { maxLength: 2 }),
+  }).map(({ name, seenAtMs, missedRuns, rollup, change, rows }) => ({
     record: recordOf(name, { seenAtMs, missedRuns }),
     rollup,
     change: change === null ? null : { name, ...change },
+    rows,
   }));
 }
 

@@ -14,13 +14,13 @@ Deno.test("explainStoreFailure() says what to do", async (t) => {
       name: "busy",
       error: databaseError("database is locked", 5),
       failure: "busy",
-      reason: "another process has been writing to it for more than 200 ms; try again",
+      reason: "another process has been writing to it for too long; try again",
     },
     {
       name: "busy, with an extended code",
       error: databaseError("database is locked", 517),
       failure: "busy",
-      reason: "another process has been writing to it for more than 200 ms; try again",
+      reason: "another process has been writing to it for too long; try again",
     },
     {
       name: "read-only",

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { type Store, StoreError } from "../../src/domain/store.ts";
-import { changeOf, entryOf, NOW_MS, recordOf } from "./records.ts";
+import { changeOf, entryOf, NOW_MS, outboxRowOf, recordOf } from "./records.ts";
 import { openState } from "./state_folder.ts";
 
 const folder = Deno.args[0] ?? "";
@@ -113,10 +113,11 @@ async function saveBatch(store: Store, batch: number): Promise<void> {
     record: recordOf(name, { missedRuns: batch }),
     rollup: entryOf(NOW_MS),
     change: changeOf(name, NOW_MS + batch, { output: `batch ${batch}` }),
+    rows: [outboxRowOf(`${name} ${batch}`, batch)],
   })));
 }
 
-/** The number of the last batch; it is the same for all three checks, with as many changes and observations. */
+/** The number of the last batch; it is the same for all three checks, with as many changes, rows and observations. */
 async function batchIn(store: Store): Promise<number> {
   const records = await store.records();
   const counts = new Set(records.map(({ missedRuns }) => missedRuns));
@@ -126,6 +127,7 @@ async function batchIn(store: Store): Promise<number> {
     assert.equal((await store.changes(name, { sinceMs: 0, limit: Infinity })).length, count);
     assert.equal((await store.rollups(name, 0))[0]?.observed.ok, count);
   }
+  assert.equal((await store.outbox()).rows.length, count * records.length);
   return count;
 }
 

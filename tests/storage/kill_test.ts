@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import type { Store } from "../../src/domain/store.ts";
-import { NAMES } from "./save_forever.ts";
+import { NAMES, ROWS_KEPT } from "./save_forever.ts";
 import { startSaving } from "./saving_process.ts";
 import { openState, withState, withStatePath } from "./state_folder.ts";
 
@@ -11,7 +11,7 @@ const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? 15);
 /** A round lets at most so many batches pass before the kill. */
 const BATCHES_MAX = 60;
 
-Deno.test("save() has kept what it said it kept, once, when the process is killed", () =>
+Deno.test("save() and changeOutbox() have kept what they said they kept, once, when the process is killed", () =>
   withStatePath(async (path) => {
     let before = 0;
     for (let round = 0; round < ROUNDS; round++) {
@@ -67,7 +67,24 @@ async function keptBatches(store: Store, what: string): Promise<number> {
     const rollups = await store.rollups(name, -Infinity);
     assert.equal(rollups.reduce((sum, { observed }) => sum + observed.ok, 0), count, what);
   }
+  await keptReports(store, count, what);
   return count;
+}
+
+/** The rows of the last batch came with it; then its sending was kept, or it was not, in every part. */
+async function keptReports(store: Store, count: number, what: string): Promise<void> {
+  const { rows, told } = await store.outbox();
+  const idsOf = (batch: number): readonly string[] =>
+    batch < 1 ? [] : NAMES.map((name) => `${name} ${batch}`);
+  const isSent = rows.at(-1)?.attempts === 1;
+  const first = count - ROWS_KEPT + (isSent ? 1 : 0);
+  const batches = [...Array(count - first + 1).keys()].map((index) => first + index);
+  assert.deepEqual(rows.map(({ id }) => id), batches.flatMap(idsOf), what);
+  const attempts = batches.flatMap((batch) => idsOf(batch).map(() => batch < count || isSent ? 1 : 0));
+  assert.deepEqual(rows.map((row) => row.attempts), attempts, what);
+  const last = isSent ? count : count - 1;
+  const marks = last < 1 ? [] : NAMES.map((name) => [name, String(last)]);
+  assert.deepEqual(told.map(({ check, messageId }) => [check, messageId]), marks, what);
 }
 
 function integrityOf(path: string): unknown {

@@ -26,7 +26,14 @@ Deno.test("migrate() takes an empty database to the present version", () => {
   assert.equal(versionOf(connection), MIGRATIONS.length);
   assert.equal(connection.first("PRAGMA application_id")?.["application_id"], APPLICATION_ID);
   const tables = connection.all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name");
-  assert.deepEqual(tables.map(({ name }) => name), ["changes", "checks", "rollups"]);
+  assert.deepEqual(tables.map(({ name }) => name), [
+    "changes",
+    "checks",
+    "outbox",
+    "rollups",
+    "silences",
+    "told",
+  ]);
   assert.deepEqual(connection.all("PRAGMA foreign_key_check"), []);
   assert.equal(connection.first("PRAGMA foreign_keys")?.["foreign_keys"], 1);
 });

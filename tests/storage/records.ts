@@ -1,4 +1,6 @@
 import type { Condition } from "../../src/domain/condition.ts";
+import type { OutboxChange, OutboxRow, Silence, Told } from "../../src/domain/outbox.ts";
+import type { Report } from "../../src/domain/report.ts";
 import type {
   CheckRecord,
   CheckUpdate,
@@ -66,7 +68,67 @@ export function changeOf(
 
 /** An update of a check that was seen lately, with nothing else in it unless given. */
 export function updateOf(name: string, members: Partial<CheckUpdate> = {}): CheckUpdate {
-  return { record: recordOf(name), rollup: null, change: null, ...members };
+  return { record: recordOf(name), rollup: null, change: null, rows: [], ...members };
+}
+
+/** A report with something in every member. */
+export function reportOf(check: string, members: Partial<Report> = {}): Report {
+  return {
+    id: `report-of-${check}`,
+    check,
+    title: "A website",
+    event: "change",
+    condition: "critical",
+    previous: "warning",
+    output: "connection refused",
+    detail: "first line\nsecond line",
+    problemBeganAtMs: NOW_MS - 120_000,
+    decidedAtMs: NOW_MS - 1,
+    occurrences: 3,
+    nextRunAtMs: NOW_MS + 60_000,
+    hostName: "host.example",
+    ...members,
+  };
+}
+
+/** A row with something in every member. */
+export function outboxRowOf(id: string, sequence: number, members: Partial<OutboxRow> = {}): OutboxRow {
+  return {
+    id,
+    report: reportOf("web"),
+    channelKey: "email a1b2",
+    channelName: "mail to operators",
+    sequence,
+    state: "waiting",
+    attempts: 2,
+    nextAttemptAtMs: NOW_MS + 20_000,
+    lastFailure: "connection refused",
+    firstFailedAtMs: NOW_MS - 10_000,
+    messageId: "message-1",
+    ...members,
+  };
+}
+
+/** What a channel was told of a check. */
+export function toldOf(check: string, members: Partial<Told> = {}): Told {
+  return { check, channelKey: "email a1b2", messageId: "message-1", condition: "critical", ...members };
+}
+
+/** A change of the outbox, with nothing in it unless given. */
+export function outboxChangeOf(members: Partial<OutboxChange>): OutboxChange {
+  return { changed: [], removed: [], told: [], untold: [], ...members };
+}
+
+/** A silence of an hour that began a minute ago. */
+export function silenceOf(id: string, members: Partial<Silence> = {}): Silence {
+  return {
+    id,
+    check: "web",
+    fromMs: NOW_MS - 60_000,
+    untilMs: NOW_MS + HOUR_MS - 60_000,
+    reason: "maintenance",
+    ...members,
+  };
 }
 
 /** Counts of one condition. */

@@ -6,11 +6,11 @@ export interface SavingProcess {
   kill(): Promise<number>;
 }
 
-/** Starts it, and waits until it is about to open the state. */
-export async function startSaving(path: string): Promise<SavingProcess> {
+/** Starts it, without a pause unless given, and waits until it is about to open the state. */
+export async function startSaving(path: string, { pauseMs = 0 } = {}): Promise<SavingProcess> {
   const program = new URL("./save_forever.ts", import.meta.url).pathname;
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-lock", "--no-check", "-A", program, path],
+    args: ["run", "--no-lock", "--no-check", "-A", program, path, String(pauseMs)],
     stdout: "piped",
   }).spawn();
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();

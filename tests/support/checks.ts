@@ -10,6 +10,7 @@ export interface CheckOptions {
   readonly regularIntervalMs?: number;
   readonly attentiveIntervalMs?: number;
   readonly timeoutMs?: number;
+  readonly dependsOn?: readonly string[];
 }
 
 function settings(options: CheckOptions): Omit<TestCheck, "kind" | "parameters"> {
@@ -22,7 +23,8 @@ function settings(options: CheckOptions): Omit<TestCheck, "kind" | "parameters">
     recoveryThreshold: options.recoveryThreshold ?? threshold,
     annoy: options.annoy ?? false,
     schedule: { regularIntervalMs, attentiveIntervalMs: options.attentiveIntervalMs ?? regularIntervalMs },
-    notifications: [{ kind: "console", parameters: {} }],
+    notifications: [{ kind: "console", key: "console", parameters: {} }],
+    dependsOn: options.dependsOn ?? [],
     timeoutMs: options.timeoutMs ?? 10_000,
   };
 }

@@ -39,10 +39,7 @@ export function createFaultyStore(inner: Store = createMemoryStore()): FaultySto
       held = promise;
       return resolve;
     },
-    records: async () => {
-      failOrGoOn();
-      return await inner.records();
-    },
+    ...failing(inner, failOrGoOn),
     save: async (updates) => {
       await held;
       attempts.push(updates.length);
@@ -58,4 +55,24 @@ export function createFaultyStore(inner: Store = createMemoryStore()): FaultySto
     },
   };
   return store;
+}
+
+/** The methods that a test changes nothing of, each of which fails when the others do. */
+function failing(inner: Store, failOrGoOn: () => void): Omit<Store, "save" | "prune" | "close"> {
+  const guard =
+    <P extends readonly unknown[], T>(method: (...given: P) => Promise<T>) =>
+    async (...given: P): Promise<T> => {
+      failOrGoOn();
+      return await method(...given);
+    };
+  return {
+    records: guard(inner.records),
+    changes: guard(inner.changes),
+    rollups: guard(inner.rollups),
+    outbox: guard(inner.outbox),
+    changeOutbox: guard(inner.changeOutbox),
+    silences: guard(inner.silences),
+    addSilences: guard(inner.addSilences),
+    endSilences: guard(inner.endSilences),
+  };
 }

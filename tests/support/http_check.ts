@@ -34,6 +34,7 @@ export function httpCheck(target: string, expectations: HttpExpectations = {}): 
     annoy: false,
     schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
     notifications: [],
+    dependsOn: [],
     timeoutMs,
     kind: "http_request",
     parameters: {

@@ -2,6 +2,7 @@ import type { System, TextSink } from "../../src/domain/system.ts";
 import { createClock } from "../../src/system/clock.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { acquireLock, lockHolder } from "../../src/system/lock.ts";
+import { createMail } from "../../src/system/mail.ts";
 import { createProcesses } from "../../src/system/processes.ts";
 import { createRequests } from "../../src/system/requests.ts";
 import { createStoreFiles } from "../../src/system/store_files.ts";
@@ -54,6 +55,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     files: createFiles(),
     processes: createProcesses(clock),
     requests: createRequests(),
+    mail: createMail(clock),
     state: { files: createStoreFiles(), lock: acquireLock, holder: lockHolder },
     stdout: createMemorySink(options.columns ?? null),
     stderr: createMemorySink(options.columns ?? null),
@@ -63,6 +65,9 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     workingFolder: options.workingFolder ?? Deno.cwd(),
     platform: "linux",
     userId: options.userId ?? Deno.uid(),
+    hostName: () => "test-host",
+    randomId: () => crypto.randomUUID(),
+    random: () => Math.random(),
     onReloadSignal: (callback) => {
       reloaders.add(callback);
       return () => reloaders.delete(callback);

@@ -28,6 +28,7 @@ export function observeProgram(path: string, run: ScriptRun = {}): Promise<Obser
     annoy: false,
     schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
     notifications: [],
+    dependsOn: [],
     timeoutMs,
     kind: "script",
     parameters: { path, arguments: [], environment: {}, conditionOnTimeout: "unknown", ...parameters },

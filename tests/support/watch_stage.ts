@@ -1,3 +1,4 @@
+import { createSilentReporting } from "./silent_reporting.ts";
 import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
@@ -72,6 +73,8 @@ export async function startStage(
     store,
     onTrouble: (error) => void troubles.push(error),
     reopen: options.reopen ?? (() => Promise.resolve(createMemoryStore())),
+    newId: () => crypto.randomUUID(),
+    hostName: "test-host",
   });
   const watched = (some: readonly Check[]): Watched => ({
     checks: some,
@@ -85,7 +88,7 @@ export async function startStage(
     system: { ...createProgramSystem(clock, playProgram), requests },
     ledger,
     limits: options.limits ?? { process: 4, network: 60 },
-    notifies: options.notifies ?? true,
+    reporting: createSilentReporting(options.notifies),
     onEvent: (event) => void events.push(event),
     onBug: (error) => {
       throw error;

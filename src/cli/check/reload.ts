@@ -2,13 +2,14 @@ import { ConfigError, type PlacedProblem } from "../../config/problem.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
 import { createRedactor } from "../../redact.ts";
+import type { ReportedDocument, Reporting } from "../../reporting.ts";
 import type { Watch, Watched } from "../../watch.ts";
 import { type Invocation, UsageError } from "../command.ts";
 import { type OpenDocument, openDocument, selectChecks } from "../document.ts";
 import { describeFailure } from "../failure.ts";
 import type { Log } from "../log.ts";
 import { locateState } from "../state.ts";
-import { undeliveredKinds } from "./deliver.ts";
+import type { Pulse } from "./pulse.ts";
 import { countChecks, type WatchFacts, type WatchOutput } from "./watch_output.ts";
 
 /** What a reload replaces, and who is told. */
@@ -23,6 +24,10 @@ export interface ReloadOptions {
   readonly watched: Watched;
   /** Goes on with what was read. */
   readonly watch: Watch;
+  /** Sends on to the channels of what was read. */
+  readonly reporting: Reporting;
+  /** Gives the signs of life that what was read asks for. */
+  readonly pulse: Pulse;
   /** Where the state is kept, whatever a document says later. */
   readonly statePath: string | null;
   /** Told of every mistake, and of what follows. */
@@ -33,7 +38,7 @@ export interface ReloadOptions {
 
 /** Makes what reloads, one time after another: each reads what the document is by then. */
 export function createReload(options: ReloadOptions): () => Promise<void> {
-  const { invocation, system, watch, statePath, log, output } = options;
+  const { invocation, system, watch, reporting, pulse, statePath, log, output } = options;
   let { document, watched } = options;
   let isRequested = false;
   let isReloading = false;
@@ -43,8 +48,10 @@ export function createReload(options: ReloadOptions): () => Promise<void> {
     if ("error" in reread) return output.reloaded({ adopted: false, error: reread.error });
     const { added, changed, removed } = compare(watched.checks, reread.watched.checks);
     ({ document, watched } = reread);
+    reporting.adopt(toReported(document, watched));
     watch.reload(watched);
-    logDoubts(document, watched, log);
+    pulse.adopt(document);
+    logDoubts(document, log);
     const place = await locateState(invocation, document, system);
     if (place.path !== null && place.path !== statePath) {
       log.warning(`the state would be kept in "${place.path}" now; restart to use it`);
@@ -83,6 +90,11 @@ export function toWatched(document: OpenDocument, names: readonly string[]): Wat
   };
 }
 
+/** What of a document reports go by: what waits for a channel of any of its checks can go. */
+export function toReported(document: OpenDocument, { folder, redact }: Watched): ReportedDocument {
+  return { checks: document.checks, folder, redact };
+}
+
 /** What is watched of a document, in numbers. */
 export function factsOf(document: OpenDocument, watched: Watched): WatchFacts {
   return {
@@ -93,11 +105,8 @@ export function factsOf(document: OpenDocument, watched: Watched): WatchFacts {
 }
 
 /** Logs what is valid in a document and yet doubtful. */
-export function logDoubts({ source, placedWarnings }: OpenDocument, { checks }: Watched, log: Log): void {
+export function logDoubts({ source, placedWarnings }: OpenDocument, log: Log): void {
   for (const warning of placedWarnings) log.warning(describePlace(source.label, warning));
-  for (const kind of undeliveredKinds(checks)) {
-    log.warning(`reports are not delivered to channels of kind "${kind}" by this version`);
-  }
 }
 
 type RereadOptions = Pick<ReloadOptions, "invocation" | "system" | "document" | "log">;

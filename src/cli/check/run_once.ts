@@ -1,13 +1,15 @@
 import type { Check } from "../../domain/check.ts";
 import { worst } from "../../domain/condition.ts";
-import type { Report } from "../../domain/report.ts";
+import type { OutboxRow } from "../../domain/outbox.ts";
 import type { Result } from "../../domain/result.ts";
 import type { StoreError } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
+import { beat } from "../../heartbeat.ts";
 import { type Ledger, openLedger } from "../../ledger.ts";
 import { DEFAULT_LIMITS, runPass } from "../../monitor.ts";
 import { enterAsked, isCheckDue } from "../../next_run.ts";
 import { createRedactor } from "../../redact.ts";
+import { type Reporting, startReporting } from "../../reporting.ts";
 import type { Invocation } from "../command.ts";
 import type { OpenDocument } from "../document.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
@@ -15,7 +17,7 @@ import { OutputError } from "../failure.ts";
 import type { FormatOptions, RunRecord } from "../formats/format.ts";
 import { FORMATS } from "../formats/registry.ts";
 import { printable } from "../printable.ts";
-import { deliver } from "./deliver.ts";
+import { describeOutboxEvent } from "./outbox_words.ts";
 import { startProgress } from "../progress.ts";
 import { locateState, ownState } from "../state.ts";
 import { wantsColour } from "../terminal.ts";
@@ -48,17 +50,20 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
       store: state.store,
       onTrouble: (error) => trouble = error,
       reopen: state.reopen,
+      newId: system.randomId,
+      hostName: system.hostName(),
     });
     const nowMs = system.clock.wallMs();
     const isChosen = (check: Check): boolean =>
       !settings.due || isCheckDue(check, ledger.recordOf(check.name, nowMs), nowMs);
     const due = checks.filter(isChosen);
     // What was seen is kept, also where it cannot be printed.
-    const code = await runChosen(due, {
-      ...options,
-      ledger,
-      notifies: settings.notifies && state.path !== null,
-    }).finally(() => ledger.finish(document.checks, system.clock.wallMs()));
+    const code = await runReporting(due, { ...options, ledger, isKept: state.path !== null })
+      .finally(() => ledger.finish(document.checks, system.clock.wallMs()));
+    if (settings.due && document.heartbeat !== null) {
+      const failure = await beat(document.heartbeat, system);
+      if (failure !== null) system.stderr.write(`monitor: warning: ${printable(failure)}\n`);
+    }
     if (trouble === null) return code;
     system.stderr.write(`monitor: error: ${printable((trouble as StoreError).message)}\n`);
     return EXIT.input_output;
@@ -67,14 +72,58 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
   }
 }
 
+interface ReportingRunOptions extends OnceOptions {
+  readonly ledger: Ledger;
+  /** Whether there is a state: without one no channel is called. */
+  readonly isKept: boolean;
+}
+
+/** How long the outbox is worked off at the end of a run; what did not go by then waits for the next one. */
+const DRAIN_MS = 60_000;
+
+/** Runs the checks, then works off the outbox as far as it goes. */
+async function runReporting(checks: readonly Check[], options: ReportingRunOptions): Promise<number> {
+  const { system, document, settings, ledger, isKept } = options;
+  const redact = createRedactor(document.secrets);
+  const say = (text: string): void => system.stderr.write(`monitor: ${printable(redact(text))}\n`);
+  const toStderr = settings.format !== null && settings.format !== "pretty";
+  let bug: unknown = null;
+  const reporting = startReporting({ checks: document.checks, folder: document.source.folder, redact }, {
+    system,
+    ledger,
+    kept: await ledger.store.outbox(),
+    notifies: settings.notifies && isKept,
+    gatherMs: NEVER_MS,
+    writeLine: (line) => {
+      const text = `${printable(line)}\n`;
+      if (toStderr) system.stderr.write(text);
+      else print(text, system);
+    },
+    onEvent: (event) => {
+      const text = describeOutboxEvent(event, "it is tried again at the next run");
+      if (text !== null) say(text.message);
+    },
+    onBug: (error) => bug ??= error,
+  });
+  await reporting.refresh();
+  const code = await runChosen(checks, { ...options, reporting });
+  if (settings.notifies && isKept) await reporting.drain(system.clock.wallMs() + DRAIN_MS);
+  await reporting.stop();
+  if (bug !== null) throw bug;
+  const isWaiting = settings.notifies && reporting.rows.some((row) => row.state !== "given_up");
+  return code === EXIT.ok && isWaiting ? EXIT.undelivered : code;
+}
+
+/** The outbox of a single run sends nothing by itself: it is drained when the pass is over. */
+const NEVER_MS = 365 * 24 * 3_600_000;
+
 interface ChosenOptions extends OnceOptions {
   readonly ledger: Ledger;
-  /** Whether reports are made. */
-  readonly notifies: boolean;
+  readonly reporting: Reporting;
 }
 
 async function runChosen(checks: readonly Check[], options: ChosenOptions): Promise<number> {
-  const { invocation, system, document, settings, ledger, notifies } = options;
+  const { invocation, system, document, settings, ledger, reporting } = options;
   const { clock } = system;
   const fails = failRule(settings.failOn);
   const format = FORMATS[settings.format ?? "pretty"];
@@ -94,15 +143,19 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
   const startedAtMs = clock.wallMs();
   const startedMonotonicMs = clock.monotonicMs();
   const records = new Map<Check, RunRecord>();
-  const reports: { readonly report: Report; readonly check: Check }[] = [];
+  const rows: OutboxRow[] = [];
 
   const onResult = (result: Result): void => {
     const { check } = result;
     const nowMs = clock.wallMs();
-    const entry = enterAsked(ledger, result, { nowMs, held: notifies ? null : "no_notify" });
+    const entry = enterAsked(ledger, result, {
+      nowMs,
+      held: reporting.heldBy(check, nowMs),
+      rowsOf: (report) => reporting.rowsOf(report, check),
+    });
     const record = { result, occurrences: entry.occurrences, settled: entry.record.condition.settled };
     records.set(check, record);
-    if (entry.report !== null) reports.push({ report: entry.report, check });
+    rows.push(...entry.rows);
     // What changes a settled condition is kept at once, whatever becomes of the rest of the pass.
     if (ledger.isUrgent) void ledger.flush();
     progress.finished(check);
@@ -120,11 +173,13 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     stopListening();
   });
   await ledger.flush();
+  reporting.send(rows);
 
   const ordered = checks.map((check) => records.get(check)).filter((record) => record !== undefined);
   const conditions = ordered.map((record) => record.result.condition);
   const summary = {
-    condition: worst(conditions),
+    // Nobody looked at what was not finished.
+    condition: worst([...conditions, ...(unfinished.length > 0 ? ["unknown" as const] : [])]),
     startedAtMs,
     durationMs: clock.monotonicMs() - startedMonotonicMs,
     records: ordered,
@@ -132,25 +187,12 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     inactiveCount: document.checks.filter((check) => !check.active).length,
   };
   if (!isQuiet) print(format.summary(summary, formatOptions), system);
-  printReports(reports, { system, toStderr: settings.format !== null && settings.format !== "pretty" });
   if (unfinished.length > 0 && stopCode !== null) {
     const names = unfinished.map((check) => printable(check.name)).join(", ");
     system.stderr.write(`monitor: stopped: no result of ${names}\n`);
     return stopCode;
   }
   return exitCodeOf(conditions, fails);
-}
-
-function printReports(
-  reports: readonly { readonly report: Report; readonly check: Check }[],
-  { system, toStderr }: { readonly system: System; readonly toStderr: boolean },
-): void {
-  const writeLine = (line: string): void => {
-    const text = `${printable(line)}\n`;
-    if (toStderr) system.stderr.write(text);
-    else print(text, system);
-  };
-  for (const { report, check } of reports) deliver(report, check, writeLine);
 }
 
 function print(text: string, system: System): void {

@@ -1,13 +1,15 @@
 import type { System } from "../../domain/system.ts";
 import { openLedger } from "../../ledger.ts";
 import { DEFAULT_LIMITS } from "../../monitor.ts";
+import { startReporting } from "../../reporting.ts";
 import { startWatch, type Watched } from "../../watch.ts";
 import type { Invocation } from "../command.ts";
 import type { OpenDocument } from "../document.ts";
 import { createLog, type Log } from "../log.ts";
 import { locateState, type OwnedState, ownState } from "../state.ts";
-import { deliver } from "./deliver.ts";
-import { createReload, factsOf, logDoubts, toWatched } from "./reload.ts";
+import { describeOutboxEvent } from "./outbox_words.ts";
+import { startPulse } from "./pulse.ts";
+import { createReload, factsOf, logDoubts, toReported, toWatched } from "./reload.ts";
 import type { CheckSettings } from "./settings.ts";
 import { createSteadySink } from "./steady_sink.ts";
 import { createStop } from "./stop.ts";
@@ -34,7 +36,7 @@ export async function runWatch(options: WatchCommandOptions): Promise<number> {
   // From here on a hangup means a reload, not the end; one that comes too early waits.
   const reloads = listenForReloads(system);
   const first = toWatched(document, invocation.operands);
-  logDoubts(document, first, log);
+  logDoubts(document, log);
   const state = await ownState(await locateState(invocation, document, system), {
     system,
     required: false,
@@ -100,29 +102,47 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
   const { invocation, system, document, settings, first, log, output, state, reloads } = options;
   const ledger = await openLedger({
     store: state.store,
-    onTrouble: (error) =>
-      error === null
-        ? log.info("the state can be written again; nothing that was decided meanwhile is lost")
-        : log.error(`${error.message}; monitoring goes on and it is tried again`),
+    onTrouble: (error) => {
+      if (error !== null) return log.error(`${error.message}; monitoring goes on and it is tried again`);
+      log.info("the state can be written again; nothing that was decided meanwhile is lost");
+      // Not from within the write that has just gone well: what follows waits for it to end.
+      system.clock.after(0, () => void reporting.catchUp());
+    },
     reopen: state.reopen,
+    newId: system.randomId,
+    hostName: system.hostName(),
   });
   const stopped = Promise.withResolvers<number>();
+  const reporting = startReporting(toReported(document, first), {
+    system,
+    ledger,
+    kept: await ledger.store.outbox(),
+    notifies: settings.notifies,
+    gatherMs: GATHER_MS,
+    writeLine: output.writeLine,
+    onEvent: (event) => {
+      const words = describeOutboxEvent(event, "it is tried again");
+      if (words === null) log.debug(`${event.rows.length} delivered to ${event.rows[0]?.channelName ?? ""}`);
+      else log[words.level](first.redact(words.message));
+    },
+    onBug: stopped.reject,
+  });
   const watch = startWatch(first, {
     system,
     ledger,
     limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
-    notifies: settings.notifies,
+    reporting,
     onEvent: (event) => {
       logWatchEvent(event, log);
       output.happened(event);
-      if (event.event === "report") deliver(event.report, event.check, output.writeLine);
     },
     onBug: stopped.reject,
   });
-  const stop = createStop({ watch, ledger, log, output, stopped });
+  const pulse = startPulse({ system, log, watch, document });
+  const stop = createStop({ watch, ledger, reporting, system, log, output, stopped });
   const stopSignals = system.onStopSignal(stop.ask);
   const places = { document, watched: first, statePath: state.path };
-  const reload = createReload({ invocation, system, watch, log, output, ...places });
+  const reload = createReload({ invocation, system, watch, reporting, pulse, log, output, ...places });
   reloads.handle(() => {
     if (!stop.wasAsked) reload().catch(stopped.reject);
   });
@@ -131,6 +151,10 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
   try {
     return await stopped.promise;
   } finally {
+    pulse.end();
     stopSignals();
   }
 }
+
+/** What fails together is told together. */
+const GATHER_MS = 2_000;

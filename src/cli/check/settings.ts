@@ -39,6 +39,9 @@ export interface CheckSettings {
 export function readCheckSettings(invocation: Invocation): CheckSettings {
   const once = invocation.options.has("once");
   const due = invocation.options.has("due");
+  if (due && optionValue(invocation, "state") === "none") {
+    throw new UsageError("--due needs a state: it tells what is due, and the counts are kept in it");
+  }
   if (due && !once) throw new UsageError("--due goes with --once", "monitor check --once --due");
   const format = choice(invocation, "format", once ? FORMAT_NAMES : WATCH_FORMAT_NAMES) ?? null;
   if (!once && optionValue(invocation, "fail-on") !== undefined) {

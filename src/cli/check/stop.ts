@@ -1,4 +1,6 @@
+import type { System } from "../../domain/system.ts";
 import type { Ledger } from "../../ledger.ts";
+import type { Reporting } from "../../reporting.ts";
 import type { Watch } from "../../watch.ts";
 import { EXIT } from "../exit_code.ts";
 import type { Log } from "../log.ts";
@@ -13,6 +15,10 @@ export interface StopOptions {
   readonly watch: Watch;
   /** What waits in it is written. */
   readonly ledger: Ledger;
+  /** Tries once more what waits for a channel. */
+  readonly reporting: Reporting;
+  /** Its clock limits the last try. */
+  readonly system: Pick<System, "clock">;
   /** Says what is waited for. */
   readonly log: Log;
   /** Prints the last event. */
@@ -33,7 +39,7 @@ export interface Stop {
  * The first signal lets running checks finish. A second one ends everything at once; programs that still run are
  * killed with this process.
  */
-export function createStop({ watch, ledger, log, output, stopped }: StopOptions): Stop {
+export function createStop({ watch, ledger, reporting, system, log, output, stopped }: StopOptions): Stop {
   let wasAsked = false;
   let isAtOnce = false;
   const stop = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
@@ -43,6 +49,8 @@ export function createStop({ watch, ledger, log, output, stopped }: StopOptions)
     if (unfinished.length > 0) {
       log.warning(`no result of ${list(unfinished)}: ended after ${STOP_GRACE_MS / 1000} s`);
     }
+    await reporting.drain(system.clock.wallMs() + STOP_GRACE_MS);
+    await reporting.stop();
     if (!isAtOnce) output.stopped({ signal, unfinished });
     if (ledger.waiting === 0) return EXIT.ok;
     log.error("what came last could not be kept: the state cannot be written");
@@ -53,6 +61,7 @@ export function createStop({ watch, ledger, log, output, stopped }: StopOptions)
     const unfinished = watch.running;
     log.warning(`stopping at once, after another ${signal}`);
     await ledger.flush();
+    await reporting.stop();
     output.stopped({ signal, unfinished });
     return signal === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
   };

@@ -5,7 +5,7 @@ import { jsonText } from "../formats/json_text.ts";
 import type { Log } from "../log.ts";
 import { printable } from "../printable.ts";
 import { VERSION } from "../version.ts";
-import { reportMembers } from "./report_members.ts";
+import { reportMembers } from "../../channels/report_members.ts";
 
 /** What is watched, in numbers and names. */
 export interface WatchFacts {

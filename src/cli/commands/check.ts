@@ -34,8 +34,7 @@ export const checkCommand: Command = {
     {
       name: "fail-on",
       value: "CONDITION",
-      description:
-        "the mildest condition that makes the exit code other than 0: unknown, warning or critical " +
+      description: "the mildest condition that makes the exit code other than 0: warning or critical " +
         "(default: warning); unknown always does",
     },
     {

@@ -1,3 +1,4 @@
+import { occurrences } from "../../condition/settle.ts";
 import { isAttentive } from "../../condition/transition.ts";
 import type { Check } from "../../domain/check.ts";
 import { badness, type Condition, CONDITIONS, worst } from "../../domain/condition.ts";
@@ -13,6 +14,7 @@ import { jsonText } from "../formats/json_text.ts";
 import { renderTable, type TableOptions, type TableRow } from "../formats/table.ts";
 import { printable } from "../printable.ts";
 import { locateState, readState, STATE_OPTION } from "../state.ts";
+import { keptReportMembers, type KeptReports, renderKeptReports } from "../status_outbox.ts";
 import { wantsColour } from "../terminal.ts";
 
 /** `monitor status`: what is known of every check, from the kept state. */
@@ -34,6 +36,16 @@ export const statusCommand: Command = {
   run: runStatus,
 };
 
+/** The condition last observed, with how often it was, where more of it would settle: `critical (2 of 3)`. */
+function describeCount(check: Check, { condition }: CheckRecord): string {
+  const { observed, settled } = condition;
+  if (observed === null) return settled;
+  const isWorse = badness(observed) > badness(settled);
+  const counters = { atLeast: condition.atLeast, atMost: condition.atMost };
+  const seen = isWorse ? occurrences(counters, observed) : condition.atMost[observed];
+  return `${observed} (${seen} of ${isWorse ? check.threshold : check.recoveryThreshold})`;
+}
+
 /** What `status` says of one check. */
 interface CheckStatus {
   readonly check: Check;
@@ -54,16 +66,23 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
   const checks = selectChecks(document.checks, invocation.operands).filter((check) => check.active);
   const store = await readState(await locateState(invocation, document, system), system);
   const records = new Map((await store?.records() ?? []).map((record) => [record.name, record]));
-  await store?.close();
   const nowMs = system.clock.wallMs();
+  const chosen = new Set(checks.map((check) => check.name));
+  const isShown = (name: string | null): boolean =>
+    invocation.operands.length === 0 || name === null || chosen.has(name);
+  const kept = {
+    rows: ((await store?.outbox())?.rows ?? []).filter((row) => isShown(row.report.check)),
+    silences: (await store?.silences(nowMs) ?? []).filter((silence) => isShown(silence.check)),
+  };
+  await store?.close();
   const statuses = checks.map((check) => statusOf(check, records.get(check.name) ?? null, nowMs));
   system.stdout.write(
-    format === "json" ? renderJson(statuses) : renderPretty(statuses, {
+    format === "json" ? renderJson(statuses, kept) : renderPretty(statuses, {
       nowMs,
       colours: createColours(wantsColour(invocation, system.stdout, system)),
       columns: system.stdout.columns(),
       detailed: invocation.operands.length > 0,
-    }),
+    }) + renderKeptReports(kept, nowMs),
   );
   return exitCodeOf(statuses.map((status) => status.condition), failRule("warning"));
 }
@@ -80,7 +99,7 @@ function statusOf(check: Check, record: CheckRecord | null, nowMs: number): Chec
     : { check, record, condition: record.condition.settled, state: "current" };
 }
 
-function renderJson(statuses: readonly CheckStatus[]): string {
+function renderJson(statuses: readonly CheckStatus[], kept: KeptReports): string {
   const time = (ms: number | null | undefined): string | null =>
     ms === null || ms === undefined ? null : isoTime(ms);
   const value = {
@@ -105,6 +124,7 @@ function renderJson(statuses: readonly CheckStatus[]): string {
       next_run_at: time(record?.nextRunAtMs),
       missed_runs: record?.missedRuns ?? 0,
     })),
+    ...keptReportMembers(kept),
   };
   return `${jsonText(value, { indent: 2 })}\n`;
 }
@@ -142,7 +162,7 @@ function toRow(status: CheckStatus, { nowMs, colours, detailed }: PrettyOptions)
     state === "overdue"
       ? `not run for ${describeDuration(nowMs - last.startedAtMs)}, was ${record.condition.settled}: `
       : "",
-    last.condition === record.condition.settled ? "" : `last ${last.condition}: `,
+    last.condition === record.condition.settled ? "" : `last ${describeCount(check, record)}: `,
     last.output,
     record.condition.reported === record.condition.settled ? "" : " [not reported]",
   ];

@@ -7,7 +7,7 @@ const LINES_MAX = 10;
 /** With less room than this the output stands below the name instead of beside it. */
 const OUTPUT_COLUMNS_MIN = 28;
 /** Off a terminal names are not cut, but a single long one does not push all outputs away. */
-const NAME_COLUMNS_MAX = 40;
+const NAME_COLUMNS_MAX = 60;
 /** The most of a terminal's width that names take. */
 const NAME_SHARE = 0.35;
 const WORD_COLUMNS = "CRITICAL".length;

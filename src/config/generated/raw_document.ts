@@ -35,6 +35,14 @@ export type Channel =
   | {
       kind: "desktop_notification";
       parameters: DesktopNotificationParameters;
+    }
+  | {
+      kind: "webhook";
+      parameters: WebhookParameters;
+    }
+  | {
+      kind: "command";
+      parameters: CommandParameters;
     };
 /**
  * The channels that reports go to. An empty list: none.
@@ -56,6 +64,10 @@ export type Check =
       schedule?: Schedule;
       notifications?: Notifications;
       /**
+       * Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.
+       */
+      depends_on?: string[];
+      /**
        * Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.
        */
       timeout?: number | string;
@@ -73,6 +85,10 @@ export type Check =
       annoy?: Annoy;
       schedule?: Schedule;
       notifications?: Notifications;
+      /**
+       * Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.
+       */
+      depends_on?: string[];
       /**
        * Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.
        */
@@ -92,6 +108,10 @@ export type Check =
       schedule?: Schedule;
       notifications?: Notifications;
       /**
+       * Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.
+       */
+      depends_on?: string[];
+      /**
        * Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.
        */
       timeout?: number | string;
@@ -109,6 +129,10 @@ export type Check =
       annoy?: Annoy;
       schedule?: Schedule;
       notifications?: Notifications;
+      /**
+       * Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.
+       */
+      depends_on?: string[];
       /**
        * Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.
        */
@@ -130,6 +154,23 @@ export interface MonitorDocument {
    * The file that keeps the state between runs, so that the service and the shell mean the same one; relative to the document's folder. Without it: a file named after the document, in `$STATE_DIRECTORY`, `$XDG_STATE_HOME/monitor` or `~/.local/state/monitor`.
    */
   state?: string;
+  /**
+   * A sign of life for something else that watches the monitor: given each time the loop has really advanced, and after each `--due` call.
+   */
+  heartbeat?: {
+    /**
+     * A file to touch; relative to the document's folder.
+     */
+    path?: string;
+    /**
+     * An address to request.
+     */
+    target?: string;
+    /**
+     * Time from one sign to the next.
+     */
+    interval?: number | string;
+  };
   /**
    * The checks, by name. A name may be any string; it is what the command line, the reports and the kept state call the check.
    */
@@ -191,7 +232,7 @@ export interface EmailParameters {
      */
     port: number;
     /**
-     * The login name.
+     * The login name. Empty: no login.
      */
     username: string;
     /**
@@ -222,6 +263,56 @@ export interface DesktopNotificationParameters {
    * Name or path of an icon.
    */
   icon?: string;
+}
+/**
+ * Posts reports to an address.
+ */
+export interface WebhookParameters {
+  /**
+   * The address, with `http:` or `https:`. Only its host is ever shown.
+   */
+  target: string;
+  /**
+   * The method.
+   */
+  method?: "POST" | "PUT" | "PATCH";
+  /**
+   * Further headers. `Content-Type` is `application/json` unless it is given here.
+   */
+  headers?: {
+    [k: string]: string;
+  };
+  /**
+   * The body of a request, with fields such as `{{condition}}`, `{{title}}` and `{{summary}}`, each escaped as it stands in a JSON string; one request for each report. Without it all reports that wait go as one JSON object.
+   */
+  body?: string;
+  /**
+   * Time limit of one request.
+   */
+  timeout?: number | string;
+}
+/**
+ * Runs a program for each report, with the report in its environment and as JSON on its standard input.
+ */
+export interface CommandParameters {
+  /**
+   * The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.
+   */
+  path: string;
+  /**
+   * Its arguments, each passed as it is; no shell reads them.
+   */
+  arguments?: string[];
+  /**
+   * Variables set for the program, beside the few it always gets and those of the report.
+   */
+  environment?: {
+    [k: string]: string;
+  };
+  /**
+   * Time limit of one run. Then the program ends, with everything it started.
+   */
+  timeout?: number | string;
 }
 /**
  * A check that always reports the same; for trying out thresholds and channels.

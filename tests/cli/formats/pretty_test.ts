@@ -30,14 +30,14 @@ Deno.test("prettyFormat prints a table with the worst at the end", async (t) => 
     [
       "off a terminal nothing is wrapped",
       null,
-      `OK        backup                                       0.3 ms  age is 2 h
-OK        日本語 (全角)                             2 min 5 s  ok 日本
--         mail                                                 no result (interrupted)
+      `OK        backup                                           0.3 ms  age is 2 h
+OK        日本語 (全角)                                 2 min 5 s  ok 日本
+-         mail                                                     no result (interrupted)
 UNKNOWN   a.long.name.that.wants.more.room.example.com      12 ms  may not look
-WARNING   disk                                          12 ms  5 GB free
+WARNING   disk                                              12 ms  5 GB free
     /     5 GB
     /srv    9 GB
-CRITICAL  web (Website)                                 12 ms  status is 500, expected 200; header content-type is "text/plain", expected "text/html"
+CRITICAL  web (Website)                                     12 ms  status is 500, expected 200; header content-type is "text/plain", expected "text/html"
 
 6 checks: 2 ok, 1 unknown, 1 warning, 1 critical, 1 without a result (mail) in 1.2 s, 1 inactive
 `,

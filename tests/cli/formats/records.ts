@@ -47,6 +47,7 @@ export function recordOf(parts: RecordParts): RunRecord {
     annoy: false,
     schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
     notifications: [],
+    dependsOn: [],
     timeoutMs: 10_000,
   };
   return {

@@ -1,0 +1,104 @@
+/**
+ * What takes minutes and is therefore no part of the tests. Each part prints numbers, and fails where one is not
+ * what it should be.
+ *
+ *     deno task soak
+ *     deno task soak rate memory
+ *     deno task soak --seconds 10 --rounds 20 rate kill
+ */
+import { parseArgs } from "node:util";
+import { soakMemory } from "./soak/memory.ts";
+import { soakRate } from "./soak/rate.ts";
+import { soakHandles, soakWheel } from "./soak_wheel.ts";
+
+interface SoakOptions {
+  /** How long the checks of `rate` run. */
+  readonly seconds: number;
+  /** How often `kill` kills, and how many random walks `walk` takes. */
+  readonly rounds: number;
+  /** Steps of the condition machine; the wheel takes 20 times as many. */
+  readonly steps: number;
+  /** Runs of checks on a fake clock. */
+  readonly runs: number;
+}
+
+const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> = {
+  rate: soakRate,
+  memory: soakMemory,
+  wheel: ({ steps }) => {
+    soakWheel(20 * steps, 100);
+    soakHandles();
+    return Promise.resolve();
+  },
+  kill: ({ rounds }) =>
+    runTests(["tests/storage/kill_test.ts", "tests/life/kill_test.ts"], { KILL_ROUNDS: rounds }),
+  walk: ({ rounds }) => runTests(["tests/watch_random_test.ts"], { WALK_ROUNDS: 10 * rounds }),
+};
+
+/** Soaks the named parts, or all; the answer is the exit code. */
+async function soak(names: readonly string[], options: SoakOptions): Promise<number> {
+  const unknown = names.find((name) => PARTS[name] === undefined);
+  if (unknown !== undefined) {
+    console.error(
+      `soak: error: there is no part "${unknown}", expected some of ${Object.keys(PARTS).join(", ")}`,
+    );
+    return 64;
+  }
+  let exitCode = 0;
+  for (const [name, run] of Object.entries(PARTS)) {
+    if (names.length > 0 && !names.includes(name)) continue;
+    console.log(name);
+    const startedMs = performance.now();
+    try {
+      await run(options);
+      console.log(`  done in ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
+    } catch (error) {
+      console.error(`soak: error: ${name}: ${error instanceof Error ? error.message : String(error)}`);
+      exitCode = 1;
+    }
+  }
+  return exitCode;
+}
+
+async function runTests(files: readonly string[], rounds: Readonly<Record<string, number>>): Promise<void> {
+  const env = Object.fromEntries(Object.entries(rounds).map(([name, count]) => [name, String(count)]));
+  const { success } = await new Deno.Command(Deno.execPath(), {
+    args: ["test", "--quiet", "--no-check", "--allow-all", ...files],
+    cwd: new URL("..", import.meta.url).pathname,
+    env,
+    stdin: "null",
+  }).spawn().status;
+  if (!success) throw new Error(`the tests of ${files.join(" and ")} failed`);
+}
+
+function readOptions(
+  args: readonly string[],
+): { readonly names: readonly string[]; readonly options: SoakOptions } {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      seconds: { type: "string", default: "60" },
+      rounds: { type: "string", default: "200" },
+      steps: { type: "string", default: "1000000" },
+      runs: { type: "string", default: "100000" },
+    },
+  });
+  const count = (name: keyof typeof values): number => {
+    const value = Number(values[name]);
+    if (Number.isSafeInteger(value) && value > 0) return value;
+    throw new RangeError(`--${name} is "${values[name]}", expected a whole number of 1 or more`);
+  };
+  const options = {
+    seconds: count("seconds"),
+    rounds: count("rounds"),
+    steps: count("steps"),
+    runs: count("runs"),
+  };
+  return { names: positionals, options };
+}
+
+if (import.meta.main) {
+  const { names, options } = readOptions(Deno.args);
+  Deno.exitCode = await soak(names, options);
+}

@@ -1,0 +1,45 @@
+import type { Check, HttpRequestCheck, TestCheck } from "../../src/domain/check.ts";
+
+/** What a soak says of a check. */
+export interface SoakCheckOptions {
+  /** The name of the check. */
+  readonly name: string;
+  /** Its interval, attentive or not. */
+  readonly intervalMs: number;
+  /** How long a run may take. @default 10 s */
+  readonly timeoutMs?: number;
+}
+
+/** A check that looks at nothing and is well. */
+export function steadyCheck(options: SoakCheckOptions): TestCheck {
+  return { ...settings(options), kind: "test", parameters: { condition: "ok", output: "" } };
+}
+
+/** A check that asks an address, and expects the status 200. */
+export function askingCheck(target: string, options: SoakCheckOptions): HttpRequestCheck {
+  return {
+    ...settings(options),
+    kind: "http_request",
+    parameters: {
+      request: { target, method: "GET" },
+      response: { statusCode: 200, headers: {} },
+      asWarning: false,
+    },
+  };
+}
+
+function settings(
+  { name, intervalMs, timeoutMs = 10_000 }: SoakCheckOptions,
+): Omit<Check, "kind" | "parameters"> {
+  return {
+    name,
+    active: true,
+    threshold: 3,
+    recoveryThreshold: 3,
+    annoy: false,
+    schedule: { regularIntervalMs: intervalMs, attentiveIntervalMs: intervalMs },
+    notifications: [],
+    dependsOn: [],
+    timeoutMs,
+  };
+}

@@ -1,0 +1,125 @@
+import { NO_REPORTING } from "./no_reporting.ts";
+import { initialState, transition } from "../../src/condition/transition.ts";
+import { CONDITIONS } from "../../src/domain/condition.ts";
+import type { ConditionState } from "../../src/domain/condition_state.ts";
+import { openLedger } from "../../src/ledger.ts";
+import { DEFAULT_LIMITS } from "../../src/monitor.ts";
+import { startWatch } from "../../src/watch.ts";
+import { createFakeClock } from "../../tests/support/fake_clock.ts";
+import { createPlayedSystem } from "../../tests/support/played_targets.ts";
+import { askingCheck } from "./checks.ts";
+import { withRealStore } from "./store.ts";
+
+/** How big a memory soak is. */
+export interface MemoryOptions {
+  /** Observations of the condition machine. */
+  readonly steps: number;
+  /** Runs of checks. */
+  readonly runs: number;
+}
+
+const SAMPLES = 10;
+/** What may come and go with the runtime's own housekeeping; a leak of some bytes a run is more. */
+const GROWTH_BYTES_MAX = 4_000_000;
+const CHECKS = 100;
+
+interface Sample {
+  readonly heapBytes: number;
+  readonly residentBytes: number;
+}
+
+/**
+ * Takes very many steps of the condition machine, and then very many runs through the whole loop, on a fake clock,
+ * with a real state and targets that flap; prints the memory on the way.
+ *
+ * @throws {Error} If the memory in use grows after the first fifth.
+ */
+export async function soakMemory({ steps, runs }: MemoryOptions): Promise<void> {
+  await watchMemory(`${steps.toLocaleString("en")} steps of the condition machine`, soakSteps(steps));
+  await withRealStore(async (store) => {
+    const clock = createFakeClock(Date.UTC(2026, 0, 31));
+    let count = 0;
+    const watch = startWatch({ checks: flappingChecks(), folder: "/", redact: (text) => text }, {
+      system: createPlayedSystem(clock, (_target, nowMs) => ({
+        status: Math.floor(nowMs / 10_000) % 2 === 0 ? 200 : 500,
+        afterMs: 20,
+      })),
+      ledger: await openLedger({
+        store,
+        onTrouble: (error) => {
+          if (error !== null) throw error;
+        },
+        reopen: (error) => Promise.reject(error),
+        newId: () => crypto.randomUUID(),
+        hostName: "soak",
+      }),
+      limits: DEFAULT_LIMITS,
+      reporting: NO_REPORTING,
+      onEvent: ({ event }) => void (count += event === "result" ? 1 : 0),
+      onBug: (error) => {
+        throw error;
+      },
+    });
+    const passes = async function* (): AsyncGenerator<void> {
+      for (let sample = 1; sample <= SAMPLES; sample++) {
+        while (count < runs * sample / SAMPLES) await clock.advance(1000);
+        yield;
+      }
+    };
+    await watchMemory(`${runs.toLocaleString("en")} runs of ${CHECKS} checks`, passes());
+    const stopped = watch.stop(0);
+    await clock.advance(1);
+    await stopped;
+  });
+}
+
+async function* soakSteps(steps: number): AsyncGenerator<void> {
+  const policies = [1, 2, 3, 5].map((threshold) => ({
+    threshold,
+    recoveryThreshold: 6 - threshold,
+    annoy: threshold > 2,
+  }));
+  const states: ConditionState[] = Array.from({ length: 1000 }, initialState);
+  let random = 12_345;
+  let step = 0;
+  for (let sample = 1; sample <= SAMPLES; sample++) {
+    for (; step < steps * sample / SAMPLES; step++) {
+      random = (Math.imul(random, 1_664_525) + 1_013_904_223) >>> 0;
+      const index = step % states.length;
+      const policy = policies[index % policies.length];
+      const condition = CONDITIONS[random >>> 30];
+      const state = states[index];
+      if (policy === undefined || condition === undefined || state === undefined) continue;
+      states[index] = transition(policy, state, { condition, held: null, nowMs: step }).state;
+    }
+    yield;
+  }
+}
+
+/** Prints the memory before some work and after each part of it. */
+async function watchMemory(what: string, work: AsyncGenerator<void>): Promise<void> {
+  const samples = [measure()];
+  for await (const _part of work) samples.push(measure());
+  const series = (bytesOf: (sample: Sample) => number): string =>
+    samples.map((sample) => (bytesOf(sample) / 1e6).toFixed(1)).join(" ");
+  console.log(`  ${what}`);
+  console.log(`    in use, MB:   ${series(({ heapBytes }) => heapBytes)}`);
+  console.log(`    resident, MB: ${series(({ residentBytes }) => residentBytes)}`);
+  const warm = samples[Math.ceil(samples.length / 5)]?.heapBytes ?? NaN;
+  const grown = (samples.at(-1)?.heapBytes ?? NaN) - warm;
+  if (!(grown <= GROWTH_BYTES_MAX)) throw new Error(`The memory in use has grown by ${grown} bytes`);
+}
+
+function measure(): Sample {
+  const { gc } = globalThis as { gc?: () => void };
+  gc?.();
+  const { heapUsed, external, rss } = Deno.memoryUsage();
+  return { heapBytes: heapUsed + external, residentBytes: rss };
+}
+
+function flappingChecks(): readonly ReturnType<typeof askingCheck>[] {
+  return Array.from(
+    { length: CHECKS },
+    (_, index) => askingCheck("http://flapping/", { name: `check ${index}`, intervalMs: 1000 }),
+  );
+}

@@ -1,0 +1,145 @@
+import { NO_REPORTING } from "./no_reporting.ts";
+import { startServer } from "../../bench/server.ts";
+import type { Check } from "../../src/domain/check.ts";
+import { openLedger } from "../../src/ledger.ts";
+import { DEFAULT_LIMITS } from "../../src/monitor.ts";
+import { createSystem } from "../../src/system/system.ts";
+import { startWatch } from "../../src/watch.ts";
+import { askingCheck, steadyCheck } from "./checks.ts";
+import { withRealStore } from "./store.ts";
+
+/** How big a rate soak is. */
+export interface RateOptions {
+  /** How long the runs are counted. */
+  readonly seconds: number;
+}
+
+const CHECKS = 1000;
+const HANGING = 50;
+const INTERVAL_MS = 1_000;
+/** The first runs come before the loop has its rhythm. */
+const SETTLE_MS = 3_000;
+const LATER_BY_MS_MAX = 50;
+
+interface Lateness {
+  readonly medianMs: number;
+  readonly p99Ms: number;
+  readonly worstMs: number;
+}
+
+/**
+ * Watches 1,000 checks a second apart on the real clock and a real state, half of them requests to a server on
+ * loopback; then the same beside 50 targets that take a connection and never answer.
+ *
+ * @throws {Error} If a check did not run in every second, or if the targets that hang hold up the others.
+ */
+export async function soakRate({ seconds }: RateOptions): Promise<void> {
+  await using server = await startServer();
+  using silent = listenSilently();
+  const checks = Array.from({ length: CHECKS }, (_, index) => {
+    const options = { name: `check ${index}`, intervalMs: INTERVAL_MS };
+    return index % 2 === 0 ? steadyCheck(options) : askingCheck(server.address, options);
+  });
+  const hanging = Array.from(
+    { length: HANGING },
+    (_, index) => askingCheck(silent.address, { name: `hanging ${index}`, intervalMs: INTERVAL_MS }),
+  );
+  const alone = await watchAndCount(checks, seconds);
+  console.log(`  ${CHECKS} checks: ${latenessText(alone)}`);
+  const beside = await watchAndCount([...checks, ...hanging], seconds);
+  console.log(`  beside ${HANGING} targets that hang: ${latenessText(beside)}`);
+  const laterByMs = beside.p99Ms - alone.p99Ms;
+  console.log(`  p99 later by ${laterByMs.toFixed(1)} ms`);
+  if (laterByMs >= LATER_BY_MS_MAX) {
+    throw new Error(`The targets that hang hold up the others by ${laterByMs.toFixed(1)} ms`);
+  }
+}
+
+/** Watches, and answers how late the runs were that are not of a target that hangs. */
+async function watchAndCount(checks: readonly Check[], seconds: number): Promise<Lateness> {
+  return await withRealStore(async (store) => {
+    const system = createSystem();
+    const latenesses: number[] = [];
+    const counts = new Map<string, number>();
+    const fromMs = Date.now() + SETTLE_MS;
+    const untilMs = fromMs + seconds * 1000;
+    const { promise: broken, reject } = Promise.withResolvers<never>();
+    const ledger = await openLedger({
+      store,
+      onTrouble: (error) => error && reject(error),
+      reopen: Promise.reject,
+      newId: () => crypto.randomUUID(),
+      hostName: "soak",
+    });
+    const watch = startWatch({ checks, folder: "/", redact: (text) => text }, {
+      system,
+      ledger,
+      limits: DEFAULT_LIMITS,
+      reporting: NO_REPORTING,
+      onEvent: (event) => {
+        if (event.event !== "result") return;
+        const { result: { check, condition, output, startedAtMs }, lateMs } = event;
+        if (check.name.startsWith("hanging")) return;
+        if (condition !== "ok") reject(new Error(`${check.name} said "${output}"`));
+        // By the plan: a run that is late still belongs to its second.
+        const plannedMs = startedAtMs - lateMs;
+        if (plannedMs < fromMs || plannedMs >= untilMs) return;
+        latenesses.push(lateMs);
+        counts.set(check.name, (counts.get(check.name) ?? 0) + 1);
+      },
+      onBug: reject,
+    });
+    await Promise.race([broken, new Promise((resolve) => setTimeout(resolve, untilMs - Date.now() + 1000))]);
+    await watch.stop(0);
+    for (const { name } of checks) {
+      if (name.startsWith("hanging")) continue;
+      const count = counts.get(name) ?? 0;
+      if (Math.abs(count - seconds) > 1) throw new Error(`${name} ran ${count} times in ${seconds} s`);
+    }
+    return describeLateness(latenesses);
+  });
+}
+
+function describeLateness(latenesses: readonly number[]): Lateness {
+  const sorted = latenesses.toSorted((one, other) => one - other);
+  const at = (share: number): number =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
+  return { medianMs: at(0.5), p99Ms: at(0.99), worstMs: at(1) };
+}
+
+function latenessText({ medianMs, p99Ms, worstMs }: Lateness): string {
+  const text = (ms: number): string => `${ms.toFixed(1)} ms`;
+  return `each as often as it should; late by ${text(medianMs)} (median), ${text(p99Ms)} (p99), ${
+    text(worstMs)
+  } (worst)`;
+}
+
+/** A port on loopback where connections are taken and never answered. */
+function listenSilently(): Disposable & { readonly address: string } {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const connections = new Set<Deno.Conn>();
+  const accept = async (): Promise<void> => {
+    for await (const connection of listener) {
+      connections.add(connection);
+      void drain(connection).finally(() => connections.delete(connection));
+    }
+  };
+  void accept();
+  return {
+    address: `http://127.0.0.1:${listener.addr.port}/`,
+    [Symbol.dispose]: () => {
+      listener.close();
+      for (const connection of connections) connection.close();
+    },
+  };
+}
+
+async function drain(connection: Deno.Conn): Promise<void> {
+  try {
+    const buffer = new Uint8Array(1024);
+    while (await connection.read(buffer) !== null) { /* it says something, and is not answered */ }
+    connection.close();
+  } catch {
+    // It was closed from here.
+  }
+}

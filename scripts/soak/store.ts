@@ -1,0 +1,23 @@
+import type { Store } from "../../src/domain/store.ts";
+import { openSqliteStore } from "../../src/storage/sqlite_store.ts";
+import { createStoreFiles } from "../../src/system/store_files.ts";
+
+/** Gives some work a real state in a folder of its own, which is gone afterwards. */
+export async function withRealStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
+  const folder = await Deno.makeTempDir({ prefix: "monitor-soak-" });
+  try {
+    const { store } = await openSqliteStore(`${folder}/state.sqlite`, {
+      files: createStoreFiles(),
+      userId: Deno.uid(),
+      nowMs: Date.now(),
+      access: "own",
+    });
+    try {
+      return await work(store);
+    } finally {
+      await store.close();
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * Rules of this file: titles, names and outputs come from documents and from targets, so any of them may hold line
+ * breaks that forge a line, escape sequences, or marks that reorder a line. Receivers get none of these.
+ */
+
+/** Control characters, bidi marks and other invisible formatting, lone surrogates; line feeds apart. */
+const UNSAFE =
+  /(?!\n)[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+
+/** Escape sequences of terminals: colours and the like. */
+const TERMINAL_SEQUENCE = new RegExp("(?:\u001b\\[|\u009b)[0-9;:?]*[@-~]", "g");
+
+/** Any text as one line of at most so many characters, an ellipsis included. */
+export function cleanLine(text: string, lengthMax: number): string {
+  // Cleaning makes nothing longer, so what is far behind the end need not be looked at.
+  const line = clean(text.slice(0, 16 * lengthMax)).replace(/\s+/g, " ").trim();
+  return shorten(line, lengthMax);
+}
+
+/** Any text as lines without trailing space, each of at most so many characters; how many there were is told. */
+export function cleanLines(
+  text: string,
+  { linesMax, charactersMax }: { readonly linesMax: number; readonly charactersMax: number },
+): { readonly lines: readonly string[]; readonly isCut: boolean } {
+  const lines: string[] = [];
+  let left = charactersMax;
+  const all = clean(text.slice(0, 16 * charactersMax)).split("\n").map((line) => line.trimEnd());
+  while (all.at(-1) === "") all.pop();
+  for (const line of all) {
+    if (lines.length === linesMax || left <= 0) break;
+    const shortened = shorten(line, left);
+    lines.push(shortened);
+    left -= shortened.length + 1;
+  }
+  const isCut = lines.length < all.length || text.length > 16 * charactersMax || left < 0;
+  return { lines, isCut };
+}
+
+function clean(text: string): string {
+  return text
+    .replace(TERMINAL_SEQUENCE, "")
+    .replaceAll("\r\n", "\n")
+    .replaceAll("\t", "    ")
+    .replace(UNSAFE, " ");
+}
+
+function shorten(text: string, lengthMax: number): string {
+  if (text.length <= lengthMax) return text;
+  return `${text.slice(0, lengthMax - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+}

@@ -1,0 +1,77 @@
+import type { CommandChannel } from "../domain/channel.ts";
+import { chosenEnvironment } from "../domain/chosen_environment.ts";
+import type { ChannelKindEntry } from "../domain/deliver.ts";
+import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
+import type { ProcessEnd } from "../domain/system.ts";
+import { describeItem } from "./console.ts";
+import { afterColon, DELIVERED, firstLine, notDelivered } from "./failures.ts";
+import { itemMembers } from "./report_members.ts";
+import { shorten } from "./shorten.ts";
+
+/** The channel that runs a program, with the report in its environment and as JSON on its standard input. */
+export const commandKind: ChannelKindEntry<"command"> = {
+  deliver: async (message, channel, context) => {
+    for (const item of message.items) {
+      const members = itemMembers(item, { isTest: message.isTest, itemCount: 1 });
+      const end = await context.system.processes.run({
+        path: channel.parameters.path,
+        arguments: channel.parameters.arguments,
+        environment: chosenEnvironment(context.system.environment, {
+          ...channel.parameters.environment,
+          ...reportVariables(item, message),
+        }),
+        folder: context.folder,
+        timeoutMs: channel.parameters.timeoutMs,
+        input: `${JSON.stringify(members)}\n`,
+        outputBytesMax: OUTPUT_BYTES_MAX,
+      }, context.signal);
+      const delivery = judge(end, channel);
+      if (!delivery.delivered) return delivery;
+      context.onStep("ended with exit code 0");
+    }
+    return DELIVERED;
+  },
+  gathers: () => false,
+  describe: (channel) => `command ${channel.parameters.path}`,
+  staleAfterMs: null,
+};
+
+const OUTPUT_BYTES_MAX = 64 * 1024;
+/** A variable that is too long keeps the program from starting; the whole text is on its standard input. */
+const VARIABLE_LENGTH_MAX = 8 * 1024;
+/**
+ * Exit codes that ask somebody to mend something: of BSD's sysexits EX_USAGE, EX_DATAERR, EX_NOUSER, EX_NOPERM and
+ * EX_CONFIG, and of the shell "cannot execute" and "not found". Programs use most others, 1 above all, for whatever
+ * went wrong, an unreachable network included; so trying again may help.
+ */
+const REFUSING_EXIT_CODES: readonly number[] = [64, 65, 67, 77, 78, 126, 127];
+
+function reportVariables(item: MessageItem, { id, isTest }: Message): Readonly<Record<string, string>> {
+  const { missed_problem: _, ...members } = itemMembers(item, { isTest, itemCount: 1 });
+  const summary = `${isTest ? "TEST " : ""}${describeItem(item)}`;
+  return Object.fromEntries(
+    Object.entries({ ...members, message_id: id, summary }).map(([name, value]) => {
+      // No variable can hold a NUL.
+      const text = String(value ?? "").replaceAll("\0", "\uFFFD");
+      return [`MONITOR_${name.toUpperCase()}`, shorten(text, VARIABLE_LENGTH_MAX)];
+    }),
+  );
+}
+
+function judge(end: ProcessEnd, channel: CommandChannel): Delivery {
+  const program = `"${channel.parameters.path}"`;
+  if (end.ended === "not_started") {
+    return notDelivered(`cannot start ${program}: ${end.reason}`, { retryable: end.isShortage ?? false });
+  }
+  const words = afterColon(firstLine(end.stderr.text) || firstLine(end.stdout.text));
+  if (end.ended === "exited") {
+    if (end.code === 0) return DELIVERED;
+    return notDelivered(`${program} ended with exit code ${end.code}${words}`, {
+      retryable: !REFUSING_EXIT_CODES.includes(end.code),
+    });
+  }
+  const what = end.ended === "signalled"
+    ? `was ended by ${end.signal}`
+    : `was still running after ${channel.parameters.timeoutMs / 1000} s`;
+  return notDelivered(`${program} ${what}${words}`, { retryable: true, mayHaveArrived: true });
+}

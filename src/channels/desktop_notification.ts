@@ -1,0 +1,169 @@
+import type { DesktopNotificationChannel } from "../domain/channel.ts";
+import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
+import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
+import type { ProcessEnd, System } from "../domain/system.ts";
+import { describeHistory, describeOutput } from "./console.ts";
+import { afterColon, DELIVERED, firstLine, notDelivered } from "./failures.ts";
+import { shorten } from "./shorten.ts";
+import { toastArguments } from "./windows_toast.ts";
+
+/** Nobody wants to be shown yesterday's trouble when they open the lid. */
+const STALE_AFTER_MS = 5 * 60_000;
+const TIMEOUT_MS = 10_000;
+const TEXT_LENGTH_MAX = 700;
+
+/** The channel that shows reports on this machine's desktop, by the system's own notifier. */
+export const desktopNotificationKind: ChannelKindEntry<"desktop_notification"> = {
+  deliver: deliverDesktopNotification,
+  gathers: () => false,
+  describe: () => "desktop notification",
+  staleAfterMs: STALE_AFTER_MS,
+};
+
+async function deliverDesktopNotification(
+  message: Message,
+  channel: DesktopNotificationChannel,
+  context: DeliverContext,
+): Promise<Delivery> {
+  const { system } = context;
+  const notifier = NOTIFIERS[system.platform];
+  const found = await findProgram(notifier.program, system);
+  if ("problem" in found) return notDelivered(found.problem, { retryable: false });
+  for (const item of message.items) {
+    const end = await system.processes.run({
+      path: found.path,
+      arguments: notifier.arguments(notificationOf(item, message.isTest), channel.parameters.icon),
+      environment: desktopEnvironment(system),
+      folder: context.folder,
+      timeoutMs: TIMEOUT_MS,
+      outputBytesMax: 4096,
+    }, context.signal);
+    const delivery = judge(end, found.path);
+    if (!delivery.delivered) return delivery;
+    context.onStep("shown");
+  }
+  return DELIVERED;
+}
+
+function judge(end: ProcessEnd, program: string): Delivery {
+  if (end.ended === "not_started") {
+    return notDelivered(`cannot start "${program}": ${end.reason}`, { retryable: end.isShortage ?? false });
+  }
+  if (end.ended === "exited" && end.code === 0) return DELIVERED;
+  if (end.ended === "timed_out") {
+    const reason = `the desktop did not answer within ${TIMEOUT_MS / 1000} s`;
+    return notDelivered(reason, { retryable: true, mayHaveArrived: true });
+  }
+  // Nobody is logged in, perhaps: that passes.
+  const words = afterColon(firstLine(end.stderr.text));
+  return notDelivered(`the desktop took no notification${words}`, { retryable: true });
+}
+
+/** What is shown; each text is one line without control characters. */
+interface Notification {
+  readonly title: string;
+  readonly text: string;
+  readonly isUrgent: boolean;
+}
+
+function notificationOf(item: MessageItem, isTest: boolean): Notification {
+  const { condition, event, title, check } = item.report;
+  const recovered = event === "recovery" ? " again" : "";
+  return {
+    title: plain(`${isTest ? "TEST " : ""}${condition.toUpperCase()}${recovered}: ${title ?? check}`),
+    text: plain(`${describeOutput(item)} (${describeHistory(item)})`),
+    isUrgent: condition === "critical",
+  };
+}
+
+function plain(text: string): string {
+  return shorten(text.replace(/\p{Cc}+/gu, " "), TEXT_LENGTH_MAX);
+}
+
+interface Notifier {
+  /** A name without a slash is looked up in `PATH`. */
+  readonly program: string;
+  arguments(notification: Notification, icon: string | undefined): readonly string[];
+}
+
+const NOTIFIERS: Readonly<Record<System["platform"], Notifier>> = {
+  linux: {
+    program: "notify-send",
+    arguments: ({ title, text, isUrgent }, icon) => [
+      "--app-name=monitor",
+      `--urgency=${isUrgent ? "critical" : "normal"}`,
+      ...(icon === undefined ? [] : [`--icon=${icon}`]),
+      "--",
+      title,
+      escapeBody(text),
+    ],
+  },
+  darwin: {
+    program: "/usr/bin/osascript",
+    arguments: ({ title, text }) => [
+      ...["-e", "on run argv"],
+      ...["-e", "display notification (item 2 of argv) with title (item 1 of argv)"],
+      ...["-e", "end run"],
+      title,
+      text,
+    ],
+  },
+  windows: {
+    program: "C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe",
+    arguments: ({ title, text }) => toastArguments(title, text),
+  },
+};
+
+/** The body is simple markup (Desktop Notifications Specification), and `notify-send` reads `\n` and the like in it. */
+function escapeBody(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll(
+    "\\",
+    "\\\\",
+  );
+}
+
+/** What a notifier needs to reach the user's session, and what Windows programs do not start without. */
+const SESSION_VARIABLES = [
+  "PATH",
+  "HOME",
+  "LANG",
+  "DBUS_SESSION_BUS_ADDRESS",
+  "DISPLAY",
+  "WAYLAND_DISPLAY",
+  "XDG_RUNTIME_DIR",
+  "SystemRoot",
+  "USERPROFILE",
+  "LOCALAPPDATA",
+  "APPDATA",
+  "TEMP",
+] as const;
+
+function desktopEnvironment(system: Pick<System, "environment">): Readonly<Record<string, string>> {
+  return Object.fromEntries(SESSION_VARIABLES.flatMap((name) => {
+    const value = system.environment(name);
+    return value === undefined ? [] : [[name, value]];
+  }));
+}
+
+async function findProgram(
+  program: string,
+  { files, environment }: Pick<System, "files" | "environment">,
+): Promise<{ readonly path: string } | { readonly problem: string }> {
+  // What is named with its folder is started without looking; that tells by itself what is wrong.
+  if (/[\\/]/.test(program)) return { path: program };
+  let denied: string | null = null;
+  for (const folder of (environment("PATH") ?? "/usr/bin:/bin").split(":")) {
+    // An entry that is empty or relative means the working directory, which is no place to take programs from.
+    if (!folder.startsWith("/")) continue;
+    const path = `${folder}/${program}`;
+    try {
+      const { kind, mode } = await files.stat(path);
+      if (kind === "file" && (mode === null || (mode & 0o111) !== 0)) return { path };
+    } catch (error) {
+      if (error instanceof Deno.errors.NotCapable) denied ??= path;
+    }
+  }
+  return denied === null
+    ? { problem: `there is no "${program}" in PATH; the package libnotify-bin or libnotify has it` }
+    : { problem: `cannot look for "${program}": grant --allow-read=${denied}` };
+}

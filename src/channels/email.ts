@@ -1,0 +1,117 @@
+import type { EmailChannel } from "../domain/channel.ts";
+import { CONDITIONS } from "../domain/condition.ts";
+import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
+import type { Delivery, Message } from "../domain/delivery.ts";
+import type { MailEnd } from "../domain/system.ts";
+import { cleanLine } from "./clean_text.ts";
+import { reportBody, reportBrief, reportSubject, reportTitle } from "./report_text.ts";
+
+/** The email channel: one mail for everything that waits, to all receivers. */
+export const emailKind: ChannelKindEntry<"email"> = {
+  deliver: deliverEmail,
+  gathers: () => true,
+  describe: describeEmail,
+  staleAfterMs: null,
+};
+
+async function deliverEmail(
+  message: Message,
+  channel: EmailChannel,
+  context: DeliverContext,
+): Promise<Delivery> {
+  const { access, sender, receivers, tags } = channel.parameters;
+  const domain = domainOf(sender);
+  const end = await context.system.mail.send({
+    ...access,
+    sender,
+    receivers,
+    subject: mailSubject(message, tags),
+    text: mailText(message),
+    messageId: `<${message.id}@${domain}>`,
+    references: threads(message).map((id) => `<${id}@${domain}>`),
+    // Automatic answers would go to nobody who reads them (RFC 3834).
+    headers: { "Auto-Submitted": "auto-generated" },
+    dateMs: message.decidedAtMs,
+  }, { onStep: context.onStep, signal: context.signal });
+  return toDelivery(end);
+}
+
+/** Answers `email to admin@example.org and 2 more`. */
+function describeEmail({ parameters: { receivers } }: EmailChannel): string {
+  const [first, ...others] = receivers;
+  if (first === undefined) return "email to nobody";
+  return `email to ${first}${others.length === 0 ? "" : ` and ${others.length} more`}`;
+}
+
+/** Receivers' programs cut subjects much earlier. */
+const SUBJECT_LENGTH_MAX = 250;
+const TAG_LENGTH_MAX = 40;
+
+/** As in `[tag] CRITICAL: title`, or `[tag] 3 CRITICAL, 1 WARNING: first title and 3 more`. */
+function mailSubject({ items, isTest }: Message, tags: readonly string[]): string {
+  const marks = tags.map((tag) => cleanLine(tag, TAG_LENGTH_MAX)).filter((tag) => tag !== "");
+  const parts = [...marks.map((tag) => `[${tag}]`), ...isTest ? ["TEST:"] : [], itemsSubject(items)];
+  return cleanLine(parts.join(" "), SUBJECT_LENGTH_MAX);
+}
+
+function itemsSubject(items: Message["items"]): string {
+  const [first, ...others] = items;
+  if (first === undefined) return "nothing to report";
+  if (others.length === 0) return reportSubject(first);
+  return `${countConditions(items)}: ${reportTitle(first.report)} and ${others.length} more`;
+}
+
+/** As in `3 CRITICAL, 1 WARNING`, the worst first. */
+function countConditions(items: Message["items"]): string {
+  const counts = CONDITIONS.toReversed().map((condition) => ({
+    condition,
+    count: items.filter(({ report }) => report.condition === condition).length,
+  }));
+  return counts
+    .filter(({ count }) => count > 0)
+    .map(({ condition, count }) => `${count} ${condition.toUpperCase()}`)
+    .join(", ");
+}
+
+const RULE = "-".repeat(40);
+/** More than so many are told in short. */
+const ITEMS_IN_FULL_MAX = 10;
+
+function mailText(message: Message): string {
+  const { items, isTest } = message;
+  const parts: string[] = [];
+  if (isTest) parts.push("This is a test of the way that reports take. Nothing has happened.\n");
+  if (items.length > 1) {
+    parts.push(`${countConditions(items)} in ${items.length} reports, the worst first.\n`);
+  }
+  if (items.length > ITEMS_IN_FULL_MAX) return [...parts, items.map(reportBrief).join("\n")].join("\n");
+  return [...parts, items.map(reportBody).join(`\n${RULE}\n\n`)].join("\n");
+}
+
+const REFERENCES_MAX = 20;
+
+/** The messages that told of the problems, so that a mail program shows them together. */
+function threads({ id, items }: Message): readonly string[] {
+  const ids = items.flatMap(({ threadId }) => threadId === null || threadId === id ? [] : [threadId]);
+  return [...new Set(ids)].slice(0, REFERENCES_MAX);
+}
+
+/**
+ * What stands behind the `@` of a message id (RFC 5322, section 3.6.4): the sender's domain, since it stays the same
+ * whatever the machine is called, and filters like it best.
+ */
+function domainOf(sender: string): string {
+  const domain = sender.slice(sender.lastIndexOf("@") + 1);
+  const name = URL.parse(`http://${domain}`)?.hostname ?? "";
+  return /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/.test(name) ? name : "localhost";
+}
+
+function toDelivery(end: MailEnd): Delivery {
+  if (!end.sent) {
+    const { retryable, mayHaveArrived, phase, reason } = end;
+    return { delivered: false, retryable, mayHaveArrived, reason: `${phase}: ${reason}`, retryAfterMs: null };
+  }
+  if (end.refused.length === 0) return { delivered: true, note: null };
+  const names = end.refused.map(({ receiver, reason }) => `${receiver} (${reason})`);
+  return { delivered: true, note: `refused for ${names.join(", ")}` };
+}

@@ -1,0 +1,38 @@
+import type { Delivery } from "../domain/delivery.ts";
+import { shorten } from "./shorten.ts";
+
+/** What is known of a message that was not delivered, beside its reason. */
+export interface FailureOptions {
+  /** Whether trying again soon can help. */
+  readonly retryable: boolean;
+  /** Whether it may have arrived all the same. @default {false} */
+  readonly mayHaveArrived?: boolean;
+  /** How long the receiver asked to wait, in milliseconds. @default {null} */
+  readonly retryAfterMs?: number | null;
+}
+
+/** A message that was not delivered. */
+export function notDelivered(reason: string, options: FailureOptions): Delivery {
+  const { retryable, mayHaveArrived = false, retryAfterMs = null } = options;
+  return { delivered: false, retryable, mayHaveArrived, reason, retryAfterMs };
+}
+
+/** A message that was delivered and leaves nothing to say. */
+export const DELIVERED: Delivery = { delivered: true, note: null };
+
+const WORDS_LENGTH_MAX = 200;
+
+/** The first line of what a program said, for a reason. */
+export function firstLine(text: string): string {
+  return oneLine(text.trim().split(/[\r\n]/)[0] ?? "");
+}
+
+/** A text without line breaks and control characters, shortened, for a reason. */
+export function oneLine(text: string): string {
+  return shorten(text.replace(/[\s\p{Cc}]+/gu, " ").trim(), WORDS_LENGTH_MAX);
+}
+
+/** Puts `: ` before words, if there are any. */
+export function afterColon(words: string): string {
+  return words === "" ? "" : `: ${words}`;
+}

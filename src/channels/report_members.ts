@@ -1,0 +1,93 @@
+import type { MessageItem } from "../domain/delivery.ts";
+import type { Report } from "../domain/report.ts";
+import { shorten } from "./shorten.ts";
+
+/** A report as a machine reads it: a webhook's JSON, a command's input, an `ndjson` event. Members are only ever added. */
+export interface ReportMembers {
+  /** The same in every channel and at every attempt. */
+  readonly id: string;
+  /** The check's name. */
+  readonly check: string;
+  /** The check's title; `null` without one. */
+  readonly title: string | null;
+  /** What happened. */
+  readonly event: Report["event"];
+  /** The settled condition. */
+  readonly condition: Report["condition"];
+  /** The condition reported before. */
+  readonly previous: Report["condition"];
+  /** What the check said, mostly one line. */
+  readonly output: string;
+  /** Its further lines. */
+  readonly detail: string;
+  /** ISO 8601, UTC, with milliseconds; so are the other times. */
+  readonly problem_began_at: string;
+  /** When the observation that decided the report ended. */
+  readonly decided_at: string;
+  /** Observations in a row at least as bad as the last one; for `ok`: in a row. */
+  readonly occurrences: number;
+  /** When the check runs next. */
+  readonly next_run_at: string;
+  /** The machine it was decided on. */
+  readonly host: string;
+}
+
+/** The members of a report. */
+export function reportMembers(report: Report): ReportMembers {
+  return {
+    id: report.id,
+    check: report.check,
+    title: report.title,
+    event: report.event,
+    condition: report.condition,
+    previous: report.previous,
+    output: report.output,
+    detail: report.detail,
+    problem_began_at: isoTime(report.problemBeganAtMs),
+    decided_at: isoTime(report.decidedAtMs),
+    occurrences: report.occurrences,
+    next_run_at: isoTime(report.nextRunAtMs),
+    host: report.hostName,
+  };
+}
+
+/** An item of a message: its report, whether it is a test, and the problem that was over before it was told. */
+export interface ItemMembers extends ReportMembers {
+  /** Whether it is only a test of the channel. */
+  readonly test: boolean;
+  /** The problem that was over before it was told; then the rest is its recovery. `null` otherwise. */
+  readonly missed_problem: ReportMembers | null;
+}
+
+/** How an item is told. */
+export interface ItemTelling {
+  /** Whether it is only a test of the channel. */
+  readonly isTest: boolean;
+  /** How many items are told together; they share the room there is. */
+  readonly itemCount: number;
+}
+
+/** The most of an output and of a detail that goes to a receiver, in UTF-16 code units. */
+const OUTPUT_LENGTH_MAX = 8 * 1024;
+const DETAIL_LENGTH_MAX = 64 * 1024;
+/** What the outputs and details of all items share, a half each: many servers take no more than a megabyte. */
+const SHARED_LENGTH_MAX = 512 * 1024;
+
+/** The members of an item, with an output and a detail of a size that receivers take. */
+export function itemMembers(item: MessageItem, { isTest, itemCount }: ItemTelling): ItemMembers {
+  const share = Math.floor(SHARED_LENGTH_MAX / 2 / itemCount);
+  const bounded = (report: Report): ReportMembers => ({
+    ...reportMembers(report),
+    output: shorten(report.output, Math.min(OUTPUT_LENGTH_MAX, share)),
+    detail: shorten(report.detail, Math.min(DETAIL_LENGTH_MAX, share)),
+  });
+  return {
+    ...bounded(item.report),
+    test: isTest,
+    missed_problem: item.missedProblem === null ? null : bounded(item.missedProblem),
+  };
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,118 @@
+/**
+ * The words of a report as channels with text share them. Times are UTC, as everywhere else in the program, so that
+ * what two machines tell can be compared.
+ */
+import type { MessageItem } from "../domain/delivery.ts";
+import { describeDuration } from "../domain/duration.ts";
+import type { Report } from "../domain/report.ts";
+import { cleanLine, cleanLines } from "./clean_text.ts";
+
+const TITLE_LENGTH_MAX = 120;
+const OUTPUT_LENGTH_MAX = 500;
+const DETAIL_LIMITS = { linesMax: 20, charactersMax: 4096 };
+
+/** How people call the check: its title, else its name; one line of at most 120 characters. */
+export function reportTitle({ title, check }: Pick<Report, "title" | "check">): string {
+  const line = cleanLine(title ?? "", TITLE_LENGTH_MAX);
+  return line === "" ? cleanLine(check, TITLE_LENGTH_MAX) : line;
+}
+
+/**
+ * An item in one line: `CRITICAL: title`, `still CRITICAL: title` for a reminder, `OK: title` for a recovery, and
+ * `OK: title (was CRITICAL from 12:03 to 12:09 UTC)` where the problem itself could not be told.
+ */
+export function reportSubject({ report, missedProblem }: MessageItem): string {
+  const still = report.event === "reminder" ? "still " : "";
+  const line = `${still}${report.condition.toUpperCase()}: ${reportTitle(report)}`;
+  if (missedProblem === null) return line;
+  return `${line} (was ${report.previous.toUpperCase()} ${span(missedProblem, report)})`;
+}
+
+/** What a check said, in one line; empty when it said nothing. */
+export function reportOutput({ output }: Pick<Report, "output">): string {
+  return cleanLine(output, OUTPUT_LENGTH_MAX);
+}
+
+/**
+ * All that a person needs to act, as lines of text ended by line feeds: what, since when, how often, the output, the
+ * detail (20 lines or 4096 characters of it), the next run, the check and the host.
+ */
+export function reportBody(item: MessageItem): string {
+  const { report } = item;
+  const detail = cleanLines(report.detail, DETAIL_LIMITS);
+  const output = reportOutput(report);
+  const lines = [
+    reportSubject(item),
+    "",
+    output === "" ? "(no output)" : output,
+    "",
+    ...history(item),
+    `Next run: ${time(report.nextRunAtMs)}`,
+    `Check: ${cleanLine(report.check, OUTPUT_LENGTH_MAX)}`,
+    `Host: ${cleanLine(report.hostName, OUTPUT_LENGTH_MAX)}`,
+  ];
+  if (detail.lines.length > 0) {
+    lines.push("", "Detail:", ...detail.lines);
+    if (detail.isCut) lines.push("(cut here: the detail is longer)");
+  }
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+/** An item in three lines at most, for a message of many. */
+export function reportBrief(item: MessageItem): string {
+  const { report } = item;
+  const output = cleanLine(report.output, 160);
+  const began = report.event === "recovery" ? `over at ${time(report.decidedAtMs)}` : since(report);
+  const lines = [reportSubject(item), ...output === "" ? [] : [`  ${output}`], `  ${began}`];
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+function history({ report, missedProblem }: MessageItem): readonly string[] {
+  const { event, previous, problemBeganAtMs, decidedAtMs } = report;
+  if (event === "recovery") {
+    const lines = [
+      `Was ${previous.toUpperCase()}: from ${time(problemBeganAtMs)} to ${time(decidedAtMs)} (${
+        lasted(report)
+      })`,
+    ];
+    if (missedProblem === null) return lines;
+    const said = reportOutput(missedProblem);
+    return [
+      ...lines,
+      "The problem was over before it could be told.",
+      ...said === "" ? [] : [`It said: ${said}`],
+    ];
+  }
+  return [
+    `Since: ${time(problemBeganAtMs)} (${lasted(report)})`,
+    `Seen: ${times(report.occurrences)}`,
+    ...event === "reminder" ? [] : [`Before: ${previous.toUpperCase()}`],
+    `Decided: ${time(decidedAtMs)}`,
+  ];
+}
+
+function since(report: Report): string {
+  return `since ${time(report.problemBeganAtMs)}, seen ${times(report.occurrences)}`;
+}
+
+function times(occurrences: number): string {
+  return occurrences === 1 ? "once" : `${occurrences} times in a row`;
+}
+
+function lasted({ problemBeganAtMs, decidedAtMs }: Report): string {
+  return describeDuration(Math.max(0, decidedAtMs - problemBeganAtMs));
+}
+
+/** `from 12:03 to 12:09 UTC`, with the days where they differ. */
+function span(problem: Report, recovery: Report): string {
+  const began = time(problem.problemBeganAtMs);
+  const ended = time(recovery.decidedAtMs);
+  const isOneDay = began.slice(0, 10) === ended.slice(0, 10);
+  const part = (text: string): string => isOneDay ? text.slice(11, 16) : text.slice(0, 16);
+  return `from ${part(began)} to ${part(ended)} UTC`;
+}
+
+/** As in `2026-01-31 10:00:00 UTC`. */
+function time(ms: number): string {
+  return new Date(ms).toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC");
+}

@@ -1,0 +1,207 @@
+import type { WebhookChannel } from "../domain/channel.ts";
+import type { Condition } from "../domain/condition.ts";
+import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
+import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
+import { onAbort } from "../domain/on_abort.ts";
+import type { IncomingResponse } from "../domain/system.ts";
+import { fillTemplate, type TemplateField } from "../domain/template.ts";
+import { describeItem } from "./console.ts";
+import { afterColon, DELIVERED, notDelivered, oneLine } from "./failures.ts";
+import { itemMembers } from "./report_members.ts";
+
+/** The channel that posts reports to an address. */
+export const webhookKind: ChannelKindEntry<"webhook"> = {
+  deliver: deliverWebhook,
+  gathers: (channel) => channel.parameters.body === undefined,
+  // The path and the query of such addresses often are the secret.
+  describe: (channel) => `webhook ${URL.parse(channel.parameters.target)?.host ?? "of an unknown host"}`,
+  staleAfterMs: null,
+};
+
+async function deliverWebhook(
+  message: Message,
+  channel: WebhookChannel,
+  context: DeliverContext,
+): Promise<Delivery> {
+  const { body } = channel.parameters;
+  const { items, isTest } = message;
+  if (body === undefined) {
+    const reports = items.map((item) => itemMembers(item, { isTest, itemCount: items.length }));
+    return await post(JSON.stringify({ reports }), { id: message.id, channel, context });
+  }
+  // The outbox hands over one item at a time; were it more, each would be a message of its own to the receiver.
+  for (const item of items) {
+    const text = fillTemplate(body, templateFields(item, isTest));
+    const id = items.length === 1 ? message.id : item.report.id;
+    const delivery = await post(text, { id, channel, context });
+    if (!delivery.delivered) return delivery;
+  }
+  return DELIVERED;
+}
+
+interface Posting {
+  readonly id: string;
+  readonly channel: WebhookChannel;
+  readonly context: DeliverContext;
+}
+
+async function post(body: string, { id, channel, context }: Posting): Promise<Delivery> {
+  const { target, method, timeoutMs } = channel.parameters;
+  const { requests, clock } = context.system;
+  const headers = headersOf(channel, id);
+  if ("problem" in headers) return notDelivered(headers.problem, { retryable: false });
+  // Not AbortSignal.any: what it makes can be collected as garbage while somebody still waits for it.
+  const ending = new AbortController();
+  let isTimeUp = false;
+  const cancel = clock.after(timeoutMs, () => {
+    isTimeUp = true;
+    ending.abort();
+  });
+  const stopListening = onAbort(context.signal, () => ending.abort(context.signal.reason));
+  let response: IncomingResponse | null = null;
+  try {
+    response = await requests.send({ target, method, headers: headers.all, body }, ending.signal);
+    return await judge(response, channel, context);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (isTimeUp) {
+      return notDelivered(`no answer within ${timeoutMs / 1000} s`, {
+        retryable: true,
+        mayHaveArrived: true,
+      });
+    }
+    const { phase, reason } = requests.explain(error, target);
+    const isOurs = phase === "permission" || phase === "machine";
+    return notDelivered(isOurs ? reason : `${phase} failed: ${reason}`, {
+      retryable: phase !== "permission",
+      mayHaveArrived: phase === "head" || phase === "body",
+    });
+  } finally {
+    cancel();
+    stopListening();
+    await response?.close();
+  }
+}
+
+type RequestHeaders = { readonly all: Readonly<Record<string, string>> } | { readonly problem: string };
+
+/** Ours, then the document's, whatever case they are written in. */
+function headersOf({ parameters }: WebhookChannel, id: string): RequestHeaders {
+  const all = new Headers({ "Content-Type": "application/json", "Idempotency-Key": id });
+  for (const [name, value] of Object.entries(parameters.headers)) {
+    try {
+      all.set(name, value);
+    } catch {
+      // The runtime's own words quote the value.
+      return { problem: `the header "${name}" has a value that no header can hold, such as a line break` };
+    }
+  }
+  return { all: Object.fromEntries(all) };
+}
+
+/** Bad gateway, and a gateway's time-out (RFC 9110). */
+const GATEWAY_STATUSES: readonly number[] = [502, 504];
+
+/** Statuses below 500 that only ask to come back later (RFC 9110, RFC 8470, RFC 6585). */
+const TRY_AGAIN_STATUSES: readonly number[] = [408, 425, 429];
+
+async function judge(
+  response: IncomingResponse,
+  channel: WebhookChannel,
+  { onStep, system }: DeliverContext,
+): Promise<Delivery> {
+  const { status } = response;
+  if (status >= 200 && status < 300) {
+    onStep(`accepted with status ${status}`);
+    return DELIVERED;
+  }
+  const retryable = status >= 500 || TRY_AGAIN_STATUSES.includes(status);
+  const redirect = status >= 300 && status < 400 ? ", and redirects are not followed" : "";
+  // A page for browsers says nothing in its first words.
+  const isPage = /^text\/html\b/i.test(response.headers.get("Content-Type") ?? "");
+  const said = isPage ? "" : oneLine(withoutSecrets(await readStart(response), channel));
+  return notDelivered(`status is ${status}${redirect}${afterColon(said)}`, {
+    retryable,
+    // A gateway that got no answer may have passed it on.
+    mayHaveArrived: GATEWAY_STATUSES.includes(status),
+    retryAfterMs: retryable ? retryAfterMs(response.headers.get("Retry-After"), system.clock.wallMs()) : null,
+  });
+}
+
+const ANSWER_LENGTH_MAX = 1024;
+
+/** The beginning of what the receiver says of a refusal. */
+async function readStart(response: IncomingResponse): Promise<string> {
+  const reader = response.body?.getReader();
+  if (reader === undefined) return "";
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    while (text.length < ANSWER_LENGTH_MAX) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      text += decoder.decode(value, { stream: true });
+    }
+  } catch {
+    // The status says enough.
+  }
+  await reader.cancel().catch(() => {});
+  return text.slice(0, ANSWER_LENGTH_MAX);
+}
+
+/** Shorter parts of an address or a header are words such as `api` and `Bearer`. */
+const SECRET_LENGTH_MIN = 7;
+
+/** A receiver may say what it was asked: the path, the query and the headers are not for telling. */
+function withoutSecrets(text: string, { parameters: { target, headers } }: WebhookChannel): string {
+  const url = new URL(target);
+  const query = [...url.search.slice(1).split(/[&=]/), ...url.searchParams.values()];
+  const written = [url.pathname + url.search, url.pathname, ...url.pathname.split("/"), ...query];
+  const given = Object.entries(headers).filter(([name]) => !/^content-type$/i.test(name))
+    .flatMap(([, value]) => [value, ...value.split(/\s+/)]);
+  const secrets = [...written, ...written.map(decoded), url.username, decoded(url.password), ...given]
+    .filter((secret) => secret.length >= SECRET_LENGTH_MIN);
+  let told = text;
+  for (const secret of secrets.toSorted((one, other) => other.length - one.length)) {
+    told = told.replaceAll(secret, "…");
+  }
+  return told;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+const RETRY_AFTER_MS_MAX = 3_600_000;
+
+/** `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3); at most an hour. */
+function retryAfterMs(value: string | null, nowMs: number): number | null {
+  if (value === null) return null;
+  const ms = /^\d+$/.test(value.trim()) ? Number(value) * 1000 : Date.parse(value) - nowMs;
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), RETRY_AFTER_MS_MAX);
+}
+
+/** The words of PagerDuty's Events API v2, which other receivers have taken over. */
+const SEVERITIES: Readonly<Record<Condition, string>> = {
+  ok: "info",
+  unknown: "error",
+  warning: "warning",
+  critical: "critical",
+};
+
+function templateFields(item: MessageItem, isTest: boolean): Readonly<Record<TemplateField, string>> {
+  const { missed_problem: _, ...members } = itemMembers(item, { isTest, itemCount: 1 });
+  return {
+    ...members,
+    title: members.title ?? members.check,
+    occurrences: String(members.occurrences),
+    test: String(isTest),
+    summary: `${isTest ? "TEST " : ""}${describeItem(item)}`,
+    action: members.event === "recovery" ? "resolve" : "trigger",
+    severity: SEVERITIES[members.condition],
+  };
+}

@@ -1,0 +1,62 @@
+import type { System } from "../../domain/system.ts";
+import { beat } from "../../heartbeat.ts";
+import type { Watch } from "../../watch.ts";
+import type { OpenDocument } from "../document.ts";
+import type { Log } from "../log.ts";
+
+/** Gives the document's sign of life while the loop advances. */
+export interface Pulse {
+  /** Goes on with another document. */
+  adopt(document: OpenDocument): void;
+  /** Gives no more. */
+  end(): void;
+}
+
+/** What a pulse needs. */
+export interface PulseOptions {
+  /** Its clock, files and requests give the signs. */
+  readonly system: System;
+  /** Told of trouble with the signs. */
+  readonly log: Log;
+  /** The loop whose life is shown. */
+  readonly watch: Watch;
+  /** Says where the signs go, if anywhere. */
+  readonly document: OpenDocument;
+}
+
+/**
+ * Starts the heartbeat. A sign is given only when the loop has really advanced: with nothing planned that is overdue.
+ * Trouble with it is said once, and when it is over.
+ */
+export function startPulse(options: PulseOptions): Pulse {
+  const { system, log, watch } = options;
+  let { heartbeat } = options.document;
+  let cancel = (): void => {};
+  let isInTrouble = false;
+  let isEnded = false;
+
+  const tick = async (): Promise<void> => {
+    if (isEnded || heartbeat === null) return;
+    const { intervalMs } = heartbeat;
+    if (watch.isAdvancing) {
+      const failure = await beat(heartbeat, system);
+      if (failure !== null && !isInTrouble) log.warning(failure);
+      if (failure === null && isInTrouble) log.info("the heartbeat works again");
+      isInTrouble = failure !== null;
+    }
+    cancel();
+    if (!isEnded) cancel = system.clock.after(intervalMs, () => void tick());
+  };
+  void tick();
+  return {
+    adopt: (document) => {
+      cancel();
+      ({ heartbeat } = document);
+      void tick();
+    },
+    end: () => {
+      isEnded = true;
+      cancel();
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import { CHANNEL_KINDS } from "../../channels/registry.ts";
+import type { Channel } from "../../domain/channel.ts";
+import type { Check } from "../../domain/check.ts";
+import type { ChannelKindEntry } from "../../domain/deliver.ts";
+import type { Delivery, Message } from "../../domain/delivery.ts";
+import type { System } from "../../domain/system.ts";
+import { createRedactor } from "../../redact.ts";
+import { type Command, CONFIG_OPTION, type Invocation } from "../command.ts";
+import { type OpenDocument, openDocument, selectChecks } from "../document.ts";
+import { EXIT } from "../exit_code.ts";
+import { printable } from "../printable.ts";
+
+/** `monitor notify`: tries the channels. */
+export const notifyCommand: Command = {
+  name: "notify",
+  summary: "send a test report through the channels",
+  operands: "[NAME…]",
+  operandsMax: Infinity,
+  description:
+    "Sends a report that is clearly marked as a test through each channel of the named checks, or of all active " +
+    "ones, and says for each what happened, step by step. It exits 69 when a channel did not take it.",
+  options: [CONFIG_OPTION],
+  examples: [
+    ["monitor notify", "every channel of the document, once each"],
+    ["monitor notify web", "the channels of one check"],
+  ],
+  run: runNotify,
+};
+
+const ATTEMPT_MS = 30_000;
+
+async function runNotify(invocation: Invocation, system: System): Promise<number> {
+  const document = await openDocument(invocation, system);
+  const checks = selectChecks(document.checks, invocation.operands)
+    .filter((check) => check.active || invocation.operands.length > 0);
+  const channels = new Map<string, { readonly channel: Channel; readonly check: Check }>();
+  for (const check of checks) {
+    for (const channel of check.notifications) {
+      if (!channels.has(channel.key)) channels.set(channel.key, { channel, check });
+    }
+  }
+  let failures = 0;
+  for (const { channel, check } of channels.values()) {
+    const delivered = await tryChannel(channel, check, { system, document });
+    if (!delivered) failures++;
+  }
+  if (channels.size === 0) system.stdout.write("no channel to try\n");
+  return failures === 0 ? EXIT.ok : EXIT.undelivered;
+}
+
+interface TrialContext {
+  readonly system: System;
+  readonly document: OpenDocument;
+}
+
+async function tryChannel(
+  channel: Channel,
+  check: Check,
+  { system, document }: TrialContext,
+): Promise<boolean> {
+  const entry = CHANNEL_KINDS[channel.kind] as ChannelKindEntry<typeof channel.kind>;
+  const redact = createRedactor(document.secrets);
+  const say = (text: string): void => system.stdout.write(`${printable(redact(text))}\n`);
+  say(entry.describe(channel as never));
+  const abort = new AbortController();
+  const cancel = system.clock.after(ATTEMPT_MS, () => abort.abort());
+  let delivery: Delivery;
+  try {
+    delivery = await entry.deliver(testMessage(check, system), channel as never, {
+      system,
+      folder: document.source.folder,
+      writeLine: say,
+      onStep: (step) => say(`  ${step}`),
+      signal: abort.signal,
+    });
+  } catch (error) {
+    if (!abort.signal.aborted) throw error;
+    const reason = `no answer within ${ATTEMPT_MS / 1000} s`;
+    delivery = { delivered: false, retryable: true, mayHaveArrived: true, reason, retryAfterMs: null };
+  } finally {
+    cancel();
+  }
+  if (delivery.delivered) say(delivery.note === null ? "  delivered" : `  delivered, but ${delivery.note}`);
+  else say(`  not delivered: ${delivery.reason}`);
+  return delivery.delivered;
+}
+
+function testMessage(check: Check, system: System): Message {
+  const nowMs = system.clock.wallMs();
+  const id = system.randomId();
+  const report = {
+    id,
+    check: check.name,
+    title: check.title ?? null,
+    event: "problem",
+    condition: "warning",
+    previous: "ok",
+    output: "this is a test of the channel; nothing is wrong",
+    detail: "",
+    problemBeganAtMs: nowMs,
+    decidedAtMs: nowMs,
+    occurrences: 1,
+    nextRunAtMs: nowMs + check.schedule.regularIntervalMs,
+    hostName: system.hostName(),
+  } as const;
+  return { id, items: [{ report, missedProblem: null, threadId: null }], isTest: true, decidedAtMs: nowMs };
+}

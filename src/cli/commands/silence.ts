@@ -1,0 +1,130 @@
+import { parseInterval } from "../../config/interval.ts";
+import type { Silence } from "../../domain/outbox.ts";
+import type { System } from "../../domain/system.ts";
+import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
+import { openDocument, selectChecks } from "../document.ts";
+import { EXIT } from "../exit_code.ts";
+import { printable } from "../printable.ts";
+import { besideState, locateState, STATE_OPTION } from "../state.ts";
+
+/** `monitor silence`: holds reports back for a while. */
+export const silenceCommand: Command = {
+  name: "silence",
+  summary: "hold back reports for a while; end a silence",
+  operands: "[NAME…]",
+  operandsMax: Infinity,
+  description:
+    "Holds back the reports of the named checks, or of all with --all, for an hour unless told otherwise. The " +
+    "checks still run. A running monitor honours it at once. What is still true when the silence is over is reported " +
+    "then, at the check's next run.",
+  options: [
+    CONFIG_OPTION,
+    STATE_OPTION,
+    { name: "all", description: "all checks" },
+    { name: "for", value: "INTERVAL", description: 'how long, such as "2 hours" or 90m (default: 1 hour)' },
+    { name: "until", value: "TIME", description: "until when, such as 18:30 or 2026-12-24T08:00" },
+    { name: "reason", value: "TEXT", description: "why, for those who see it in the list" },
+    { name: "end", description: "end the silences of the named checks, or of all with --all" },
+    { name: "list", description: "list what is silenced" },
+  ],
+  examples: [
+    ["monitor silence web --for 2h --reason deploy", "one check"],
+    ["monitor silence --all --until 18:30", "every check"],
+    ["monitor silence --end web", "let it speak again"],
+    ["monitor silence --list", "what is silenced now"],
+  ],
+  run: runSilence,
+};
+
+const FOR_MS_DEFAULT = 3_600_000;
+
+async function runSilence(invocation: Invocation, system: System): Promise<number> {
+  const { options, operands } = invocation;
+  const isAll = options.has("all");
+  const isList = options.has("list");
+  if (isList && (isAll || operands.length > 0 || options.has("end"))) {
+    throw new UsageError("--list stands alone");
+  }
+  if (!isList && isAll === (operands.length > 0)) {
+    throw new UsageError("silence needs the names of checks, or --all", "monitor silence NAME --for 1h");
+  }
+  const document = await openDocument(invocation, system, { withoutSecrets: true });
+  const names: readonly (string | null)[] = isAll
+    ? [null]
+    : selectChecks(document.checks, operands).map((check) => check.name);
+  const nowMs = system.clock.wallMs();
+  // Before the state is touched: a wrong time is wrong usage.
+  const untilMs = readEnd(invocation, nowMs);
+  const store = await besideState(await locateState(invocation, document, system), system);
+  try {
+    if (isList) {
+      system.stdout.write(renderList(await store.silences(nowMs)));
+    } else if (options.has("end")) {
+      const ended = await store.endSilences(isAll ? "all" : names, nowMs);
+      system.stdout.write(`ended ${ended} ${ended === 1 ? "silence" : "silences"}\n`);
+    } else {
+      const reason = optionValue(invocation, "reason") ?? "";
+      const silences = names.map((check): Silence => ({
+        id: system.randomId(),
+        check,
+        fromMs: nowMs,
+        untilMs,
+        reason,
+      }));
+      await store.addSilences(silences);
+      system.stdout.write(silences.map(describeSilence).join(""));
+    }
+  } finally {
+    await store.close();
+  }
+  return EXIT.ok;
+}
+
+function readEnd(invocation: Invocation, nowMs: number): number {
+  const length = optionValue(invocation, "for");
+  const until = optionValue(invocation, "until");
+  if (length !== undefined && until !== undefined) {
+    throw new UsageError("--for and --until exclude each other");
+  }
+  if (until !== undefined) return readTime(until, nowMs);
+  if (length === undefined) return nowMs + FOR_MS_DEFAULT;
+  const interval = parseInterval(/^\d+$/.test(length) ? Number(length) : length);
+  if ("problem" in interval) {
+    throw new UsageError(
+      `--for ${JSON.stringify(length)} ${interval.problem}`,
+    );
+  }
+  return nowMs + interval.ms;
+}
+
+/** A time of day, today or tomorrow, or a date and time; local unless it says otherwise. */
+function readTime(text: string, nowMs: number): number {
+  const ofDay = /^(\d{1,2}):(\d{2})$/.exec(text);
+  if (ofDay !== null) {
+    const [, hours = "", minutes = ""] = ofDay;
+    const date = new Date(nowMs);
+    date.setHours(Number(hours), Number(minutes), 0, 0);
+    if (Number(hours) < 24 && Number(minutes) < 60) {
+      if (date.getTime() <= nowMs) date.setDate(date.getDate() + 1);
+      return date.getTime();
+    }
+  }
+  const ms = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2})?)?$/.test(text)
+    ? Date.parse(text.replace(" ", "T"))
+    : NaN;
+  if (Number.isNaN(ms)) {
+    throw new UsageError(`--until is "${text}", expected a time such as 18:30 or 2026-12-24T08:00`);
+  }
+  if (ms <= nowMs) throw new UsageError(`--until is "${text}", which is past`);
+  return ms;
+}
+
+function renderList(silences: readonly Silence[]): string {
+  return silences.length === 0 ? "nothing is silenced\n" : silences.map(describeSilence).join("");
+}
+
+function describeSilence({ check, untilMs, reason }: Silence): string {
+  const until = new Date(untilMs).toISOString().replace(/\.\d+Z$/, "Z");
+  const why = reason === "" ? "" : ` (${reason})`;
+  return printable(`${check === null ? "all checks" : check}: silent until ${until}${why}`) + "\n";
+}

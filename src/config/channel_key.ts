@@ -1,0 +1,45 @@
+import type { JsonObject, JsonValue } from "./syntax.ts";
+import { isObject, type Schema, type SchemaReader } from "./schema_view.ts";
+
+/** Formats of values that say who asks rather than who is told. */
+const CREDENTIAL_FORMATS: readonly string[] = ["secret", "username"];
+
+/**
+ * What channels of one kind with the same parameters have in common, whatever their credentials: so that reports
+ * find their channel again after a restart, after a password was changed, and from every check that names it. Made
+ * from the document as it is written, so a secret that is read anew changes nothing and is not in it.
+ *
+ * 16 hexadecimal digits: two FNV-1a hashes (Fowler, Noll, Vo) of 32 bits, for a handful of channels.
+ */
+export function channelKey(channel: JsonObject, schema: Schema, reader: SchemaReader): string {
+  const text = JSON.stringify(withoutCredentials(channel, schema, reader));
+  return [0x811c9dc5, 0x01234567].map((seed) => hash(text, seed).toString(16).padStart(8, "0")).join("");
+}
+
+function withoutCredentials(value: JsonValue, schema: Schema, reader: SchemaReader): JsonValue {
+  const view = reader.view(schema, value);
+  if (Array.isArray(value)) {
+    const items = view.items;
+    return items === undefined ? value : value.map((item) => withoutCredentials(item, items, reader));
+  }
+  if (!isObject(value)) return value;
+  const rest: JsonObject = Object.create(null) as JsonObject;
+  for (const name of Object.keys(value).sort()) {
+    const item = value[name];
+    const member = view.members.get(name) ?? view.otherMembers;
+    if (item === undefined || member === undefined) continue;
+    const format = reader.view(member, item).format;
+    if (format === undefined || !CREDENTIAL_FORMATS.includes(format)) {
+      rest[name] = withoutCredentials(item, member, reader);
+    }
+  }
+  return rest;
+}
+
+function hash(text: string, seed: number): number {
+  let value = seed;
+  for (let index = 0; index < text.length; index++) {
+    value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);
+  }
+  return value >>> 0;
+}

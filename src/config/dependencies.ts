@@ -1,0 +1,63 @@
+import type { Check } from "../domain/check.ts";
+import { nearest } from "./nearest.ts";
+import { type Problem, quote } from "./problem.ts";
+
+/** Names in `depends_on` that are no checks, and checks that need themselves by way of others. */
+export function findDependencyProblems(checks: readonly Check[]): readonly Problem[] {
+  const byName = new Map(checks.map((check) => [check.name, check]));
+  const problems: Problem[] = [];
+  for (const check of checks) {
+    for (const [index, name] of check.dependsOn.entries()) {
+      if (byName.has(name)) continue;
+      const meant = nearest(name, [...byName.keys()]);
+      problems.push({
+        path: ["checks", check.name, "depends_on", index],
+        message: `is ${quote(name)}, expected the name of a check`,
+        ...(meant !== undefined && { hint: `did you mean ${quote(meant)}?` }),
+      });
+    }
+  }
+  return [...problems, ...findCycles(checks, byName)];
+}
+
+/** Walks the dependencies in depth, without recursion; each circle is told once, at the first check of it. */
+function findCycles(checks: readonly Check[], byName: ReadonlyMap<string, Check>): readonly Problem[] {
+  const problems: Problem[] = [];
+  const done = new Set<string>();
+  for (const { name: start } of checks) {
+    if (done.has(start)) continue;
+    const path: string[] = [start];
+    /** Where each name of the path stands in it. */
+    const places = new Map([[start, 0]]);
+    const stack: { readonly name: string; next: number }[] = [{ name: start, next: 0 }];
+    for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+      const name = byName.get(top.name)?.dependsOn[top.next];
+      top.next++;
+      const place = name === undefined ? undefined : places.get(name);
+      if (name === undefined) {
+        done.add(top.name);
+        stack.pop();
+        path.pop();
+        places.delete(top.name);
+      } else if (place !== undefined) {
+        const message = `goes round in a circle: ${describeCircle(path.slice(place))}`;
+        problems.push({ path: ["checks", name, "depends_on"], message });
+      } else if (!done.has(name) && byName.has(name)) {
+        stack.push({ name, next: 0 });
+        places.set(name, path.length);
+        path.push(name);
+      }
+    }
+  }
+  return problems;
+}
+
+const SHOWN_MAX = 8;
+
+/** Each name needs the next one, and the last the first. */
+function describeCircle(names: readonly string[]): string {
+  const quoted = [...names, ...names.slice(0, 1)].map(quote);
+  const left = quoted.length - SHOWN_MAX;
+  if (left > 1) quoted.splice(SHOWN_MAX - 2, left, `… (${left} more) …`);
+  return quoted.join(" needs ");
+}

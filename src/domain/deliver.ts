@@ -1,0 +1,37 @@
+import type { ChannelKind, ChannelOf } from "./channel.ts";
+import type { Delivery, Message } from "./delivery.ts";
+import type { System } from "./system.ts";
+
+/** What a channel kind may use to deliver. */
+export interface DeliverContext {
+  /** The machine, as far as channels touch it. */
+  readonly system: Pick<
+    System,
+    "clock" | "files" | "processes" | "requests" | "mail" | "environment" | "platform"
+  >;
+  /** The document's folder, absolute. */
+  readonly folder: string;
+  /** Writes one line where the console channel's lines go. */
+  writeLine(line: string): void;
+  /**
+   * Told of each step that succeeded, such as `resolved`, `connected`, `TLS`, `login`: for `monitor notify`, which
+   * shows how far it came.
+   */
+  onStep(step: string): void;
+  /** Aborts when time is up or the monitor ends; delivery then throws the signal's reason. */
+  readonly signal: AbortSignal;
+}
+
+/** Everything that varies by channel kind. */
+export interface ChannelKindEntry<K extends ChannelKind> {
+  /**
+   * Hands over one message. What the receiver does is a value, never an exception; only an abort and a bug throw.
+   */
+  deliver(message: Message, channel: ChannelOf<K>, context: DeliverContext): Promise<Delivery>;
+  /** Whether everything that waits for the channel goes as one message. Otherwise each item is a message. */
+  gathers(channel: ChannelOf<K>): boolean;
+  /** How messages and `monitor status` name the channel, such as `email to admin@example.org`; no secrets. */
+  describe(channel: ChannelOf<K>): string;
+  /** A report is not worth telling after so long, in milliseconds; `null`: it always is. */
+  readonly staleAfterMs: number | null;
+}

@@ -1,0 +1,69 @@
+import type { Condition } from "./condition.ts";
+import type { Report } from "./report.ts";
+
+/** A report on its way to one channel. Holds no parameter of the channel. */
+export interface OutboxRow {
+  /** Unique: the report's id and the channel's key. */
+  readonly id: string;
+  /** What is told. */
+  readonly report: Report;
+  /** The channel, as the resolved document keys it. */
+  readonly channelKey: string;
+  /** How people call the channel; no secrets. */
+  readonly channelName: string;
+  /** Orders the rows of a channel: a row that was made later has a larger one. Unique. */
+  readonly sequence: number;
+  /** `refused`: for good, so it is tried hourly; `given_up`: kept for `monitor status` alone. */
+  readonly state: "waiting" | "refused" | "given_up";
+  /** How often it was tried. */
+  readonly attempts: number;
+  /** Wall time, milliseconds since 1970. */
+  readonly nextAttemptAtMs: number;
+  /** Why it did not go, the last time; `null` before the first failure. */
+  readonly lastFailure: string | null;
+  /** When it first did not go, wall time; `null` before that. */
+  readonly firstFailedAtMs: number | null;
+  /**
+   * The id of the message that it goes with. Kept from before an attempt until it is known that the message did not
+   * arrive; while it is kept, exactly the rows of the message are sent again, under the same id.
+   */
+  readonly messageId: string | null;
+}
+
+/** What a channel was last told of a check that has a problem. */
+export interface Told {
+  /** The check's name. */
+  readonly check: string;
+  /** The channel that was told. */
+  readonly channelKey: string;
+  /** The message that told it. */
+  readonly messageId: string;
+  /** The condition it was told last; never `ok`. */
+  readonly condition: Condition;
+}
+
+/** What came of sending: kept whole or not at all. */
+export interface OutboxChange {
+  /** Rows as they are now. */
+  readonly changed: readonly OutboxRow[];
+  /** Ids of rows that are done. */
+  readonly removed: readonly string[];
+  /** What channels know now; takes the place of what they knew of the same check. */
+  readonly told: readonly Told[];
+  /** Checks whose recovery a channel was told. */
+  readonly untold: readonly { readonly check: string; readonly channelKey: string }[];
+}
+
+/** Reports of a check are held back for a while. */
+export interface Silence {
+  /** Unique. */
+  readonly id: string;
+  /** `null`: all checks. */
+  readonly check: string | null;
+  /** Wall time, milliseconds since 1970. */
+  readonly fromMs: number;
+  /** Reports go again from then on; wall time, milliseconds since 1970. */
+  readonly untilMs: number;
+  /** For people; may be empty. */
+  readonly reason: string;
+}

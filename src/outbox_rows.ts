@@ -1,0 +1,40 @@
+import type { Channel } from "./domain/channel.ts";
+import type { OutboxRow } from "./domain/outbox.ts";
+import type { Report } from "./domain/report.ts";
+
+/** What {@linkcode rowsFor} goes by. */
+export interface RowOptions {
+  /** The channels of the check, in the document's order. */
+  readonly channels: readonly Channel[];
+  /** How people call a channel. */
+  nameOf(channel: Channel): string;
+  /** Whether a channel knows of the check's problem: it was told, or is about to be. */
+  knowsProblem(channel: Channel): boolean;
+  /** The sequence of the first row; each further one gets the next. */
+  readonly sequence: number;
+  /** Wall time, milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+/**
+ * The outbox rows of a report, one for each channel. A recovery goes only where its problem went; two channels that
+ * are the same get one.
+ */
+export function rowsFor(report: Report, options: RowOptions): readonly OutboxRow[] {
+  const channels = new Map(options.channels.map((channel) => [channel.key, channel]));
+  return [...channels.values()]
+    .filter((channel) => report.event !== "recovery" || options.knowsProblem(channel))
+    .map((channel, index): OutboxRow => ({
+      id: `${report.id}-${channel.key}`,
+      report,
+      channelKey: channel.key,
+      channelName: options.nameOf(channel),
+      sequence: options.sequence + index,
+      state: "waiting",
+      attempts: 0,
+      nextAttemptAtMs: options.nowMs,
+      lastFailure: null,
+      firstFailedAtMs: null,
+      messageId: null,
+    }));
+}

@@ -1,0 +1,214 @@
+/**
+ * From a report to its channels: what holds it back, which rows it makes, and the outbox that sends them. The ledger
+ * keeps the rows together with what led to them; what becomes of them is kept here.
+ */
+import { CHANNEL_KINDS } from "./channels/registry.ts";
+import { dependencyHolds } from "./condition/transition.ts";
+import type { Channel } from "./domain/channel.ts";
+import type { Check } from "./domain/check.ts";
+import type { Hold } from "./domain/condition_state.ts";
+import type { ChannelKindEntry, DeliverContext } from "./domain/deliver.ts";
+import type { OutboxChange, OutboxRow, Silence } from "./domain/outbox.ts";
+import type { Report } from "./domain/report.ts";
+import { type KeptOutbox, StoreError } from "./domain/store.ts";
+import type { System } from "./domain/system.ts";
+import type { Ledger } from "./ledger.ts";
+import { type Outbox, type OutboxEvent, startOutbox } from "./outbox.ts";
+import { rowsFor } from "./outbox_rows.ts";
+import { isSilenced } from "./silences.ts";
+
+/** What reporting needs of the document; a reload replaces it whole. */
+export interface ReportedDocument {
+  /** All checks of the document: what waits for a channel of any of them can go. */
+  readonly checks: readonly Check[];
+  /** The document's folder, absolute. */
+  readonly folder: string;
+  /** Takes secrets out of a text. */
+  redact(text: string): string;
+}
+
+/** What reporting needs besides. */
+export interface ReportingOptions {
+  /** The parts of the machine that channels use. */
+  readonly system: System;
+  /** Keeps the rows, and knows what is settled. */
+  readonly ledger: Ledger;
+  /** What the store had when it was opened. */
+  readonly kept: KeptOutbox;
+  /** Whether anything is reported at all. */
+  readonly notifies: boolean;
+  /** How long to wait for more, so that what fails together is told together; milliseconds. */
+  readonly gatherMs: number;
+  /** Writes one line where the console channel's lines go. */
+  writeLine(line: string): void;
+  /** Told of what becomes of rows. */
+  onEvent(event: OutboxEvent): void;
+  /** Told of what must not happen. */
+  onBug(error: unknown): void;
+}
+
+/** See the top of the file. */
+export interface Reporting {
+  /** Reads the silences anew: another process may have made one. */
+  refresh(): Promise<void>;
+  /** What holds a check's reports back now; `null`: nothing does. */
+  heldBy(check: Check, nowMs: number): Hold | null;
+  /** The rows of a report that is due. */
+  rowsOf(report: Report, check: Check): readonly OutboxRow[];
+  /** Sends rows that are kept, or that the store cannot keep just now. */
+  send(rows: readonly OutboxRow[]): void;
+  /** Goes on with another document. */
+  adopt(document: ReportedDocument): void;
+  /** Tries each waiting row once, and comes back when each was tried or time is up. */
+  drain(deadlineMs: number): Promise<void>;
+  /** Keeps what became of rows while the store took nothing; for when it takes again. */
+  catchUp(): Promise<void>;
+  /** What is on its way, refused or given up. */
+  readonly rows: readonly OutboxRow[];
+  /** Sends nothing more, and keeps what became of the last rows. */
+  stop(): Promise<void>;
+}
+
+/** The time limit of one attempt to deliver, unless the channel itself takes longer. */
+const ATTEMPT_MS = 60_000;
+/** What a program needs to be ended after its own time limit. */
+const OWN_LIMIT_EXTRA_MS = 10_000;
+
+/** Starts reporting. */
+export function startReporting(first: ReportedDocument, options: ReportingOptions): Reporting {
+  const { system, ledger, kept, notifies } = options;
+  const { clock } = system;
+  let document = first;
+  let channels = channelsByKey(first.checks);
+  let silences: readonly Silence[] = [];
+  let sequence = kept.rows.reduce((largest, row) => Math.max(largest, row.sequence), 0) + 1;
+  /** Rows that were made and not handed to the outbox yet. */
+  const upcoming = new Set<OutboxRow>();
+  let unkept: OutboxChange[] = [];
+  let keeping: Promise<void> = Promise.resolve();
+
+  /** Keeps what became of rows, in order; what a store in trouble does not take waits for the next call. */
+  const keepAll = async (): Promise<void> => {
+    await ledger.flush();
+    while (unkept.length > 0 && !ledger.isInTrouble) {
+      const [change] = unkept;
+      if (change === undefined) return;
+      try {
+        await ledger.store.changeOutbox(change);
+      } catch (error) {
+        // The ledger says it: it tries to write again before long, and this is tried with it.
+        if (error instanceof StoreError) return;
+        throw error;
+      }
+      unkept = unkept.slice(1);
+    }
+  };
+  const keep = (change: OutboxChange): Promise<void> => {
+    ledger.amend(change);
+    unkept.push(change);
+    return keeping = keeping.then(keepAll).catch(options.onBug);
+  };
+
+  const outbox: Outbox = startOutbox(notifies ? kept : { rows: [], told: kept.told }, {
+    clock,
+    random: system.random,
+    gatherMs: options.gatherMs,
+    channelOf: (key) => {
+      const channel = channels.get(key);
+      if (channel === undefined) return null;
+      const entry = entryOf(channel);
+      const { parameters } = channel;
+      return {
+        channel,
+        gathers: entry.gathers(channel as never),
+        staleAfterMs: entry.staleAfterMs,
+        // A channel with a time limit of its own keeps to it, and then says more than that time is up.
+        attemptMs: Math.max(
+          ATTEMPT_MS,
+          "timeoutMs" in parameters ? parameters.timeoutMs + OWN_LIMIT_EXTRA_MS : 0,
+        ),
+      };
+    },
+    deliver: async (message, channel, signal) => {
+      const context: DeliverContext = {
+        system,
+        folder: document.folder,
+        writeLine: options.writeLine,
+        onStep: () => {},
+        signal,
+      };
+      const delivery = await entryOf(channel).deliver(message, channel as never, context);
+      return delivery.delivered ? delivery : { ...delivery, reason: document.redact(delivery.reason) };
+    },
+    keep,
+    holds: ({ report }) =>
+      ledger.recordOf(report.check, clock.wallMs()).condition.settled === report.condition,
+    onEvent: options.onEvent,
+    onBug: options.onBug,
+  });
+
+  const knowsProblem = (check: string, channel: Channel): boolean => {
+    if (outbox.toldOf(check, channel.key) !== null) return true;
+    const isOurs = (row: OutboxRow): boolean => row.report.check === check && row.channelKey === channel.key;
+    const last = [...outbox.rows.filter((row) => row.state !== "given_up"), ...upcoming].findLast(isOurs);
+    return last !== undefined && last.report.event !== "recovery";
+  };
+
+  return {
+    refresh: async () => {
+      try {
+        silences = await ledger.store.silences(clock.wallMs());
+      } catch (error) {
+        // Without a store to read, the silences known so far go on.
+        if (!(error instanceof StoreError)) throw error;
+      }
+    },
+    heldBy: (check, nowMs) => {
+      if (!notifies) return "no_notify";
+      if (isSilenced(check.name, silences, nowMs)) return "silence";
+      const { problemBeganAtMs } = ledger.recordOf(check.name, nowMs).condition;
+      const holds = check.dependsOn.some((name) =>
+        dependencyHolds(ledger.recordOf(name, nowMs).condition, problemBeganAtMs ?? nowMs)
+      );
+      return holds ? "dependency" : null;
+    },
+    rowsOf: (report, check) => {
+      const rows = rowsFor(report, {
+        channels: check.notifications,
+        nameOf: (channel) => entryOf(channel).describe(channel as never),
+        knowsProblem: (channel) => knowsProblem(check.name, channel),
+        sequence,
+        nowMs: clock.wallMs(),
+      });
+      sequence += rows.length;
+      for (const row of rows) upcoming.add(row);
+      return rows;
+    },
+    send: (rows) => {
+      for (const row of rows) upcoming.delete(row);
+      outbox.add(rows);
+    },
+    adopt: (next) => {
+      document = next;
+      channels = channelsByKey(next.checks);
+    },
+    drain: (deadlineMs) => outbox.drain(deadlineMs),
+    catchUp: () => keeping = keeping.then(keepAll).catch(options.onBug),
+    get rows() {
+      return outbox.rows;
+    },
+    stop: async () => {
+      await outbox.stop();
+      await (keeping = keeping.then(keepAll).catch(options.onBug));
+    },
+  };
+}
+
+function channelsByKey(checks: readonly Check[]): ReadonlyMap<string, Channel> {
+  return new Map(checks.flatMap((check) => check.notifications.map((channel) => [channel.key, channel])));
+}
+
+/** The entry of a channel's own kind; the one cast that a map of generic functions needs. */
+function entryOf(channel: Channel): ChannelKindEntry<typeof channel.kind> {
+  return CHANNEL_KINDS[channel.kind] as unknown as ChannelKindEntry<typeof channel.kind>;
+}

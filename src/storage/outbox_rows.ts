@@ -1,0 +1,118 @@
+/** Between the rows of the outbox, of what channels were told and of silences, and what they stand for. */
+import type { SQLInputValue } from "node:sqlite";
+import type { OutboxRow, Silence, Told } from "../domain/outbox.ts";
+import type { ReportEvent } from "../domain/condition_state.ts";
+import type { Report } from "../domain/report.ts";
+import { copyReport } from "./copies.ts";
+import {
+  conditionIn,
+  encodedTextIn,
+  encodedTextOrNullIn,
+  encodeText,
+  encodeTextOrNull,
+  type Members,
+  membersOf,
+  numberIn,
+  numberOrNullIn,
+  textIn,
+  textOrNullIn,
+  wordIn,
+} from "./members.ts";
+
+/** What `UPSERT_OUTBOX_ROW` takes. */
+export function rowOfOutboxRow(row: OutboxRow): readonly SQLInputValue[] {
+  return [
+    encodeText(row.id),
+    JSON.stringify(copyReport(row.report)),
+    encodeText(row.channelKey),
+    encodeText(row.channelName),
+    row.sequence,
+    row.state,
+    row.attempts,
+    row.nextAttemptAtMs,
+    encodeTextOrNull(row.lastFailure),
+    row.firstFailedAtMs,
+    encodeTextOrNull(row.messageId),
+  ];
+}
+
+/**
+ * The row of the outbox in a row of `outbox`.
+ *
+ * @throws {UnreadableRowError} If it is none.
+ */
+export function outboxRowOfRow(row: Members): OutboxRow {
+  return {
+    id: encodedTextIn(row, "key"),
+    report: reportOf(membersOf(textIn(row, "report"))),
+    channelKey: encodedTextIn(row, "channel_key"),
+    channelName: encodedTextIn(row, "channel_name"),
+    sequence: numberIn(row, "sequence"),
+    state: wordIn(row, "state", STATES),
+    attempts: numberIn(row, "attempts"),
+    nextAttemptAtMs: numberIn(row, "next_attempt_at_ms"),
+    lastFailure: encodedTextOrNullIn(row, "last_failure"),
+    firstFailedAtMs: numberOrNullIn(row, "first_failed_at_ms"),
+    messageId: encodedTextOrNullIn(row, "message_id"),
+  };
+}
+
+/** What `UPSERT_TOLD` takes. */
+export function rowOfTold({ check, channelKey, messageId, condition }: Told): readonly SQLInputValue[] {
+  return [encodeText(check), encodeText(channelKey), encodeText(messageId), condition];
+}
+
+/**
+ * What a row of `told` says.
+ *
+ * @throws {UnreadableRowError} If it says nothing.
+ */
+export function toldOfRow(row: Members): Told {
+  return {
+    check: encodedTextIn(row, "check_name"),
+    channelKey: encodedTextIn(row, "channel_key"),
+    messageId: encodedTextIn(row, "message_id"),
+    condition: conditionIn(row, "condition"),
+  };
+}
+
+/** What `UPSERT_SILENCE` takes. */
+export function rowOfSilence({ id, check, fromMs, untilMs, reason }: Silence): readonly SQLInputValue[] {
+  return [encodeText(id), encodeTextOrNull(check), fromMs, untilMs, encodeText(reason)];
+}
+
+/**
+ * The silence in a row of `silences`.
+ *
+ * @throws {UnreadableRowError} If it is none.
+ */
+export function silenceOfRow(row: Members): Silence {
+  return {
+    id: encodedTextIn(row, "key"),
+    check: encodedTextOrNullIn(row, "check_name"),
+    fromMs: numberIn(row, "from_ms"),
+    untilMs: numberIn(row, "until_ms"),
+    reason: encodedTextIn(row, "reason"),
+  };
+}
+
+const STATES: readonly OutboxRow["state"][] = ["waiting", "refused", "given_up"];
+const EVENTS: readonly ReportEvent[] = ["problem", "change", "recovery", "reminder"];
+
+function reportOf(members: Members): Report {
+  return {
+    id: textIn(members, "id"),
+    check: textIn(members, "check"),
+    title: textOrNullIn(members, "title"),
+    event: wordIn(members, "event", EVENTS),
+    condition: conditionIn(members, "condition"),
+    previous: conditionIn(members, "previous"),
+    output: textIn(members, "output"),
+    detail: textIn(members, "detail"),
+    problemBeganAtMs: numberIn(members, "problemBeganAtMs"),
+    decidedAtMs: numberIn(members, "decidedAtMs"),
+    occurrences: numberIn(members, "occurrences"),
+    nextRunAtMs: numberIn(members, "nextRunAtMs"),
+    hostName: textIn(members, "hostName"),
+  };
+}

@@ -1,0 +1,62 @@
+/**
+ * Every statement on the tables of the outbox, of what channels were told, and of silences. Text but a `state`, a
+ * `condition` and a `report` is given as `encodeText` makes it.
+ */
+
+/** All rows, by sequence. */
+export const SELECT_OUTBOX = `SELECT key, report, channel_key, channel_name, sequence, state, attempts,
+    next_attempt_at_ms, last_failure, first_failed_at_ms, message_id
+  FROM outbox ORDER BY sequence, id`;
+
+/** Keeps a row. */
+export const UPSERT_OUTBOX_ROW = `INSERT INTO outbox (key, report, channel_key, channel_name, sequence, state,
+    attempts, next_attempt_at_ms, last_failure, first_failed_at_ms, message_id)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (key) DO UPDATE SET report = excluded.report, channel_key = excluded.channel_key,
+    channel_name = excluded.channel_name, sequence = excluded.sequence, state = excluded.state,
+    attempts = excluded.attempts, next_attempt_at_ms = excluded.next_attempt_at_ms,
+    last_failure = excluded.last_failure, first_failed_at_ms = excluded.first_failed_at_ms,
+    message_id = excluded.message_id`;
+
+/** Removes the row of a key. */
+export const DELETE_OUTBOX_ROW = "DELETE FROM outbox WHERE key = ?";
+
+/** Forgets rows that were given up before a time, so many at most. */
+export const DELETE_GIVEN_UP = `DELETE FROM outbox WHERE id IN (
+    SELECT id FROM outbox WHERE state = 'given_up' AND next_attempt_at_ms < ?1
+      AND coalesce(first_failed_at_ms, next_attempt_at_ms) < ?1 LIMIT ?2)`;
+
+/** All that channels were told, in the order in which they first were. */
+export const SELECT_TOLD = "SELECT check_name, channel_key, message_id, condition FROM told ORDER BY id";
+
+/** Keeps what a channel was told of a check. */
+export const UPSERT_TOLD =
+  `INSERT INTO told (check_name, channel_key, message_id, condition) VALUES (?, ?, ?, ?)
+  ON CONFLICT (check_name, channel_key) DO UPDATE SET message_id = excluded.message_id,
+    condition = excluded.condition`;
+
+/** Removes what a channel was told of a check. */
+export const DELETE_TOLD = "DELETE FROM told WHERE check_name = ? AND channel_key = ?";
+
+/** Forgets what was told of checks that are forgotten. */
+export const DELETE_TOLD_OF_NOTHING = "DELETE FROM told WHERE check_name NOT IN (SELECT name FROM checks)";
+
+/** The silences that end after a time; their index has them in this order. */
+export const SELECT_SILENCES =
+  "SELECT key, check_name, from_ms, until_ms, reason FROM silences WHERE until_ms > ? ORDER BY until_ms, id";
+
+/** Keeps a silence. */
+export const UPSERT_SILENCE = `INSERT INTO silences (key, check_name, from_ms, until_ms, reason)
+  VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT (key) DO UPDATE SET check_name = excluded.check_name, from_ms = excluded.from_ms,
+    until_ms = excluded.until_ms, reason = excluded.reason`;
+
+/** Ends at a time the silences that are not over then. */
+export const END_ALL_SILENCES = "UPDATE silences SET until_ms = ?1 WHERE until_ms > ?1";
+
+/** Ends at a time those of one check, or with NULL those of all checks at once, that are not over then. */
+export const END_SILENCES = `${END_ALL_SILENCES} AND check_name IS ?2`;
+
+/** Forgets silences that ended before a time, so many at most. */
+export const DELETE_OLD_SILENCES =
+  "DELETE FROM silences WHERE id IN (SELECT id FROM silences WHERE until_ms < ? LIMIT ?)";

@@ -1,0 +1,60 @@
+/**
+ * Mail over SMTP (RFC 5321): nodemailer composes the mail and speaks the protocol, over a socket that is connected
+ * here, since nodemailer resolves names itself and may not where only a host and a port are granted.
+ *
+ * Invariant: when `send` is done, whatever came of it, its socket is gone.
+ */
+import type { Clock, Mail, MailEnd, OutgoingMail } from "../domain/system.ts";
+import { explainHandshake } from "./mail_certificate.ts";
+import { connectFailure } from "./mail_failure.ts";
+import { converse, prepareMail } from "./mail_session.ts";
+import { type Protection, type ProtectionFacts, protectionOf } from "./mail_protection.ts";
+import { connectSocket } from "./mail_socket.ts";
+
+/** Mail as the machine sends it; `protect` decides what is encrypted. */
+export function createMail(
+  clock: Clock,
+  protect: (facts: ProtectionFacts) => Protection = protectionOf,
+): Mail {
+  return {
+    async send(mail, { onStep, signal }): Promise<MailEnd> {
+      signal.throwIfAborted();
+      const prepared = await prepareMail(mail);
+      signal.throwIfAborted();
+      const connected = await connectSocket(mail, { clock, onStep, signal });
+      if ("error" in connected) {
+        signal.throwIfAborted();
+        return connectFailure(connected.error, mail);
+      }
+      const { socket } = connected;
+      const protection = protect({
+        port: mail.port,
+        address: socket.remoteAddress,
+        hasLogin: mail.username !== "",
+      });
+      const explain = () => explainHandshake(mail, { protection, clock, signal });
+      try {
+        const end = await converse(socket, mail, { prepared, protection, clock, explain, onStep, signal });
+        return withoutPassword(end, mail);
+      } finally {
+        socket.destroy();
+      }
+    },
+  };
+}
+
+const HIDDEN = "[secret]";
+
+/** A server's words may quote what it was told; the password goes over as it is or in base64 (RFC 4616, RFC 4954). */
+function withoutPassword(end: MailEnd, { username, password }: OutgoingMail): MailEnd {
+  if (password === "") return end;
+  // The longest first, since one may stand in another.
+  const forms = [base64(`\0${username}\0${password}`), base64(password), password];
+  const hide = (text: string): string => forms.reduce((rest, form) => rest.replaceAll(form, HIDDEN), text);
+  if (!end.sent) return { ...end, reason: hide(end.reason) };
+  return { ...end, refused: end.refused.map((one) => ({ ...one, reason: hide(one.reason) })) };
+}
+
+function base64(text: string): string {
+  return new TextEncoder().encode(text).toBase64();
+}

@@ -1,0 +1,142 @@
+/**
+ * What went wrong with a mail, in words and in what follows from it. A reply of the server decides by its code (RFC
+ * 5321, section 4.2.1): 4xx may pass, 5xx stands until somebody mends something. What the network does may pass.
+ */
+import type { MailEnd, OutgoingMail } from "../domain/system.ts";
+
+/** A mail that was not sent. */
+export type MailFailure = Extract<MailEnd, { readonly sent: false }>;
+
+/** How far a conversation came. */
+export interface Progress {
+  /** Such as `greeting` or `login`. */
+  readonly phase: string;
+  /** Whether the last byte of the mail may have gone out. */
+  readonly wasHandedOver: boolean;
+}
+
+/** A failure for good that this side has decided. */
+export function refusal(phase: string, reason: string): MailFailure {
+  return { sent: false, phase, code: null, retryable: false, mayHaveArrived: false, reason };
+}
+
+/** Puts an error of connecting into words. */
+export function connectFailure(error: unknown, { host, port }: OutgoingMail): MailFailure {
+  const { code } = factsOf(error);
+  if (code === "EPERM" || error instanceof Deno.errors.NotCapable) {
+    const grant = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+    return refusal("permission", `needs network access to "${grant}": grant --allow-net=${grant}`);
+  }
+  const phase = code === "ENOTFOUND" || code === "EAI_AGAIN" ? "resolving" : "connecting";
+  return {
+    sent: false,
+    phase,
+    code: null,
+    retryable: true,
+    mayHaveArrived: false,
+    reason: networkReason(error, "connection attempt failed"),
+  };
+}
+
+/** Puts an error that nodemailer gave into words. */
+export function sessionFailure(error: unknown, { phase, wasHandedOver }: Progress): MailFailure {
+  const facts = factsOf(error);
+  const found = COMMAND_PHASES.find(({ pattern }) => pattern.test(facts.command));
+  if (facts.responseCode === null) {
+    const isOwn = facts.code === "EMESSAGE" || facts.code === "EENVELOPE";
+    return {
+      sent: false,
+      phase: found?.phase ?? phase,
+      code: null,
+      retryable: !isOwn,
+      mayHaveArrived: wasHandedOver && !isOwn,
+      reason: networkReason(error, "connection failed"),
+    };
+  }
+  return {
+    sent: false,
+    phase: found?.phase ?? phase,
+    code: facts.responseCode,
+    retryable: facts.responseCode < 500,
+    mayHaveArrived: false,
+    reason: `server answered ${oneLine(facts.response)}`,
+  };
+}
+
+/** The server's reply that an error stands for, as one line; for a receiver that was refused. */
+export function replyOf(error: unknown): string {
+  const { response } = factsOf(error);
+  return response === "" ? "no reason given" : oneLine(response);
+}
+
+const COMMAND_PHASES = [
+  { pattern: /^STARTTLS$/, phase: "TLS" },
+  { pattern: /^AUTH\b/, phase: "login" },
+  { pattern: /^MAIL FROM$/, phase: "sender" },
+  { pattern: /^RCPT TO$/, phase: "receivers" },
+  { pattern: /^DATA$/, phase: "data" },
+] as const;
+
+/** Codes of the system, and of nodemailer's time limits, in words. */
+const REASONS: Readonly<Record<string, string>> = {
+  ENOTFOUND: "name does not resolve",
+  EAI_AGAIN: "no answer from a name server",
+  ECONNREFUSED: "connection refused",
+  ECONNRESET: "connection reset by the server",
+  ECONNABORTED: "connection reset by the server",
+  EPIPE: "connection closed by the server",
+  ENETUNREACH: "network is unreachable",
+  EHOSTUNREACH: "no route to the host",
+  ETIMEDOUT: "no answer to the connection attempt",
+  EMFILE: "too many open files on this machine",
+  GREETING_TIMEOUT: "server is connected but sends no greeting",
+  UPGRADE_TIMEOUT: "TLS handshake does not end",
+  SOCKET_TIMEOUT: "server has fallen silent",
+  ECONNECTION: "connection closed by the server",
+};
+
+function networkReason(error: unknown, otherwise: string): string {
+  const { timeoutType, originalCode, code, message, response } = factsOf(error);
+  if (message.startsWith("Connection closed unexpectedly")) return REASONS.ECONNECTION ?? otherwise;
+  if (response !== "") return `answer is not SMTP: ${oneLine(response)}`;
+  for (const key of [timeoutType, originalCode, code]) {
+    const reason = REASONS[key];
+    if (reason !== undefined) return reason;
+  }
+  return message === "" ? otherwise : oneLine(message);
+}
+
+/** What errors of the runtime and of nodemailer carry, as far as they do. */
+interface ErrorFacts {
+  readonly code: string;
+  readonly originalCode: string;
+  readonly timeoutType: string;
+  readonly command: string;
+  readonly response: string;
+  readonly responseCode: number | null;
+  readonly message: string;
+}
+
+function factsOf(error: unknown): ErrorFacts {
+  const facts: Readonly<Record<string, unknown>> = typeof error === "object" && error !== null
+    ? { ...error }
+    : {};
+  const text = (name: string): string => typeof facts[name] === "string" ? facts[name] : "";
+  return {
+    code: text("code"),
+    originalCode: text("originalCode"),
+    timeoutType: text("timeoutType"),
+    command: text("command"),
+    response: text("response"),
+    responseCode: typeof facts.responseCode === "number" ? facts.responseCode : null,
+    message: error instanceof Error ? error.message : String(error),
+  };
+}
+
+const REASON_LENGTH_MAX = 300;
+
+/** A server may say anything, of any length. */
+function oneLine(text: string): string {
+  const line = text.slice(0, 4096).replace(/[\s\p{Cc}\p{Cf}\p{Cs}]+/gu, " ").trim();
+  return line.length > REASON_LENGTH_MAX ? `${line.slice(0, REASON_LENGTH_MAX)}…` : line;
+}

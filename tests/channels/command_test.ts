@@ -1,0 +1,263 @@
+import assert from "node:assert/strict";
+import { commandKind } from "../../src/channels/command.ts";
+import type { CommandChannel } from "../../src/domain/channel.ts";
+import type { Delivery } from "../../src/domain/delivery.ts";
+import {
+  deliverOver,
+  type DeliveryFindings,
+  type DeliverySettings,
+  makeItem,
+  makeMessage,
+  makeReport,
+} from "../support/channel_delivery.ts";
+import { fixture, livingProcesses, newMark, untilGone } from "../support/processes.ts";
+
+function run(
+  path: string,
+  parameters: Partial<CommandChannel["parameters"]> = {},
+  settings: DeliverySettings = {},
+): Promise<DeliveryFindings> {
+  return deliverOver(commandKind, {
+    kind: "command",
+    key: "k",
+    parameters: { path, arguments: [], environment: {}, timeoutMs: 30_000, ...parameters },
+  }, settings);
+}
+
+function failure(reason: string, facts: Partial<Extract<Delivery, { delivered: false }>> = {}): Delivery {
+  return { delivered: false, retryable: false, mayHaveArrived: false, reason, retryAfterMs: null, ...facts };
+}
+
+interface Kept {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly arguments: string;
+  readonly input: string;
+}
+
+/** What a program that keeps everything was given. */
+async function kept(
+  parameters: Partial<CommandChannel["parameters"]> = {},
+  settings: DeliverySettings = {},
+): Promise<Kept> {
+  const folder = await Deno.makeTempDir();
+  try {
+    const environment = { ...parameters.environment, KEPT: folder };
+    const { delivery, steps } = await run(
+      fixture("keep_report.sh"),
+      { ...parameters, environment },
+      settings,
+    );
+    assert.deepEqual(delivery, { delivered: true, note: null });
+    assert.deepEqual(steps, ["ended with exit code 0"]);
+    const variables = await Deno.readTextFile(`${folder}/environment`);
+    const pairs = variables.split("\0").filter((pair) =>
+      pair !== "" && !/^(KEPT|PWD|SHLVL|_|OLDPWD)=/.test(pair)
+    );
+    return {
+      environment: Object.fromEntries(pairs.map((pair) => {
+        const [name = "", ...value] = pair.split("=");
+        return [name, value.join("=")];
+      })),
+      arguments: await Deno.readTextFile(`${folder}/arguments`),
+      input: await Deno.readTextFile(`${folder}/input`),
+    };
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("commandKind hands the report over in the environment, and nothing else of ours", async () => {
+  const { environment } = await kept({ environment: { OWN: "a=b", MONITOR_CHECK: "forged" } }, {
+    environment: { PATH: "/usr/bin:/bin", HOME: "/home/x", PLANTED: "secret" },
+  });
+  assert.deepEqual(environment, {
+    PATH: "/usr/bin:/bin",
+    HOME: "/home/x",
+    OWN: "a=b",
+    MONITOR_MESSAGE_ID: "message-1",
+    MONITOR_ID: "report-1",
+    MONITOR_CHECK: "web",
+    MONITOR_TITLE: "Website",
+    MONITOR_EVENT: "problem",
+    MONITOR_CONDITION: "critical",
+    MONITOR_PREVIOUS: "ok",
+    MONITOR_OUTPUT: "status is 500, expected 200",
+    MONITOR_DETAIL: "",
+    MONITOR_PROBLEM_BEGAN_AT: "2026-01-31T09:58:00.000Z",
+    MONITOR_DECIDED_AT: "2026-01-31T10:00:00.000Z",
+    MONITOR_OCCURRENCES: "3",
+    MONITOR_NEXT_RUN_AT: "2026-01-31T10:01:00.000Z",
+    MONITOR_HOST: "web1",
+    MONITOR_TEST: "false",
+    MONITOR_SUMMARY: "2026-01-31T10:00:00Z CRITICAL: Website (web): status is 500, expected 200 " +
+      "(was ok, seen 3 times since 2026-01-31T09:58:00Z)",
+  });
+});
+
+Deno.test("commandKind hands the report over as one line of JSON on standard input", async () => {
+  const missed = makeReport({ id: "report-0" });
+  const item = makeItem({ event: "recovery", condition: "ok", output: "a\nb", detail: '"' }, missed);
+  const { input } = await kept({}, { message: makeMessage([item], { isTest: true }) });
+  assert.match(input, /^\{.*\}\n$/);
+  const { output, detail, test, missed_problem } = JSON.parse(input);
+  assert.deepEqual({ output, detail, test, missed: missed_problem.id }, {
+    output: "a\nb",
+    detail: '"',
+    test: true,
+    missed: "report-0",
+  });
+});
+
+Deno.test("commandKind passes arguments as they are", async () => {
+  const args = ["a b", "$HOME `id` ;", "*", ""];
+  assert.equal((await kept({ arguments: args })).arguments, `${args.join("\n")}\n`);
+});
+
+Deno.test("commandKind makes hostile texts harmless", async () => {
+  const output = 'a\0b\nc"$(id)\ud800=\u001b';
+  const { environment, input } = await kept({}, {
+    message: makeMessage([makeItem({ output, title: null })]),
+  });
+  assert.equal(environment["MONITOR_OUTPUT"], 'a\ufffdb\nc"$(id)\ufffd=\u001b');
+  assert.equal(environment["MONITOR_TITLE"], "");
+  assert.equal(JSON.parse(input).output, 'a\0b\nc"$(id)\ufffd=\u001b');
+});
+
+Deno.test("commandKind bounds variables more than the input", async () => {
+  const text = "😀".repeat(1024 * 1024);
+  const message = makeMessage([makeItem({ output: text, detail: text, title: text })]);
+  const { environment, input } = await kept({}, { message });
+  assert.ok((environment["MONITOR_DETAIL"]?.length ?? Infinity) <= 8192);
+  assert.ok(environment["MONITOR_DETAIL"]?.endsWith("😀…"));
+  assert.ok(JSON.parse(input).detail.length > 65_000);
+});
+
+Deno.test("commandKind waits for no program that does not read its input", async () => {
+  const message = makeMessage([makeItem({ detail: "\u0001".repeat(64 * 1024) })]);
+  const { delivery } = await run("/bin/true", {}, { message });
+  assert.deepEqual(delivery, { delivered: true, note: null });
+  const { delivery: closed } = await run("/bin/sh", { arguments: ["-c", "exec <&-; exit 3"] }, { message });
+  assert.deepEqual(closed, failure('"/bin/sh" ended with exit code 3', { retryable: true }));
+});
+
+const EXIT_CODES: readonly (readonly [code: number, retryable: boolean])[] = [
+  [1, true],
+  [2, true],
+  [64, false],
+  [65, false],
+  [67, false],
+  [69, true],
+  [75, true],
+  [77, false],
+  [78, false],
+  [126, false],
+  [127, false],
+  [255, true],
+];
+
+Deno.test("commandKind tries again unless the exit code asks somebody to mend something", async (t) => {
+  for (const [code, retryable] of EXIT_CODES) {
+    await t.step(`${code}`, async () => {
+      const { delivery } = await run("/bin/sh", { arguments: ["-c", `exit ${code}`] });
+      assert.deepEqual(delivery, failure(`"/bin/sh" ended with exit code ${code}`, { retryable }));
+    });
+  }
+});
+
+Deno.test("commandKind quotes the first words of a program that failed", async (t) => {
+  const rows: readonly (readonly [name: string, script: string, words: string])[] = [
+    ["stderr before stdout", "echo out; echo 'no route'; echo 'no pager' >&2; exit 1", "no pager"],
+    ["stdout when stderr is empty", "echo; echo 'no route'; echo more; exit 1", "no route"],
+    ["control characters out of them", "printf 'a\\033[31mb\\000c' >&2; exit 1", "a [31mb c"],
+  ];
+  for (const [name, script, words] of rows) {
+    await t.step(name, async () => {
+      const { delivery } = await run("/bin/sh", { arguments: ["-c", script] });
+      assert.deepEqual(delivery, failure(`"/bin/sh" ended with exit code 1: ${words}`, { retryable: true }));
+    });
+  }
+});
+
+Deno.test("commandKind ends a program at its time limit, with all it started", async (t) => {
+  for (const name of ["forever.sh", "ignore_sigterm.sh", "flood_both.sh"]) {
+    await t.step(name, async () => {
+      // Found by the mark, which a report's own variable does not cover.
+      const mark = newMark();
+      const message = makeMessage([makeItem({ check: mark })]);
+      const { delivery } = await run(fixture(name), { timeoutMs: 300 }, { message });
+      await untilGone(mark);
+      assert.ok(!delivery.delivered && delivery.retryable && delivery.mayHaveArrived);
+      assert.ok(
+        delivery.reason.startsWith(`"${fixture(name)}" was still running after 0.3 s`),
+        delivery.reason,
+      );
+      assert.ok(delivery.reason.length < 500);
+    });
+  }
+});
+
+Deno.test("commandKind tells the signal that ended a program", async () => {
+  const { delivery } = await run("/bin/sh", { arguments: ["-c", "kill -SEGV $$"] });
+  assert.deepEqual(
+    delivery,
+    failure('"/bin/sh" was ended by SIGSEGV', { retryable: true, mayHaveArrived: true }),
+  );
+});
+
+Deno.test("commandKind refuses for good what cannot be started", async () => {
+  assert.deepEqual(
+    (await run("/nonexistent/program")).delivery,
+    failure('cannot start "/nonexistent/program": file does not exist'),
+  );
+  const path = fixture("not_executable.sh");
+  assert.deepEqual((await run(path)).delivery, failure(`cannot start "${path}": file is not executable`));
+});
+
+Deno.test("commandKind tries again where the machine was only short of something", async () => {
+  const start = () =>
+    Promise.resolve({ ended: "not_started", reason: "too many", isShortage: true } as const);
+  const { delivery } = await run("/bin/true", {}, { system: { processes: { run: start } } });
+  assert.deepEqual(delivery, failure('cannot start "/bin/true": too many', { retryable: true }));
+});
+
+Deno.test("commandKind tries again when the program is being written just now", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    await Deno.copyFile("/bin/true", path);
+    await Deno.chmod(path, 0o755);
+    using _writer = await Deno.open(path, { append: true });
+    const { delivery } = await run(path);
+    assert.deepEqual(delivery, failure(`cannot start "${path}": Text file busy`, { retryable: true }));
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("commandKind ends the program and throws its signal's reason when it aborts", async () => {
+  const mark = newMark();
+  const abort = new AbortController();
+  const message = makeMessage([makeItem({ check: mark })]);
+  const running = run(fixture("forever.sh"), {}, { message, signal: abort.signal });
+  while (livingProcesses(mark).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  abort.abort(new Error("time is up"));
+  await assert.rejects(running, /^Error: time is up$/);
+  await untilGone(mark);
+});
+
+Deno.test("commandKind runs the program once for each item, and stops at the first that fails", async () => {
+  const message = makeMessage([makeItem(), makeItem({ check: "db" }), makeItem({ check: "never" })]);
+  const { delivery, steps } = await run("/bin/sh", {
+    arguments: ["-c", 'if [ "$MONITOR_CHECK" = db ]; then echo "$MONITOR_CHECK"; exit 1; fi'],
+  }, { message });
+  assert.deepEqual(delivery, failure('"/bin/sh" ended with exit code 1: db', { retryable: true }));
+  assert.deepEqual(steps, ["ended with exit code 0"]);
+});
+
+Deno.test({
+  name: "commandKind names the flag of a permission that was not granted",
+  permissions: { run: ["/nonexistent"], read: true, sys: true, env: true },
+  fn: async () => {
+    const reason = 'cannot start "/bin/true": needs --allow-run=/bin/true,/usr/bin/kill';
+    assert.deepEqual((await run("/bin/true")).delivery, failure(reason));
+  },
+});

@@ -1,0 +1,249 @@
+/**
+ * The tests with a session bus need Debian's packages libnotify-bin, dbus-daemon, python3-dbus and python3-gi; they
+ * fail without them, unless MONITOR_TEST_WITHOUT_DESKTOP is set.
+ */
+import assert from "node:assert/strict";
+import { desktopNotificationKind } from "../../src/channels/desktop_notification.ts";
+import type { ProcessCommand } from "../../src/domain/system.ts";
+import { createFiles } from "../../src/system/files.ts";
+import {
+  deliverOver,
+  type DeliveryFindings,
+  type DeliverySettings,
+  makeItem,
+  makeMessage,
+} from "../support/channel_delivery.ts";
+import { startSessionBus } from "../support/notification_service.ts";
+
+const PATH = "/usr/bin:/bin";
+const ignore = Deno.env.get("MONITOR_TEST_WITHOUT_DESKTOP") !== undefined;
+
+function show(settings: DeliverySettings = {}, icon?: string): Promise<DeliveryFindings> {
+  const parameters = icon === undefined ? {} : { icon };
+  return deliverOver(
+    desktopNotificationKind,
+    { kind: "desktop_notification", key: "k", parameters },
+    settings,
+  );
+}
+
+Deno.test({
+  name: "the desktop's programs are installed",
+  ignore,
+  fn: () => {
+    for (const program of ["/usr/bin/notify-send", "/usr/bin/dbus-run-session", "/usr/bin/python3"]) {
+      assert.ok(isThere(program), `${program} is missing: install it, or set MONITOR_TEST_WITHOUT_DESKTOP`);
+    }
+    const { success } = new Deno.Command("/usr/bin/python3", { args: ["-c", "import dbus, gi"] })
+      .outputSync();
+    assert.ok(
+      success,
+      "python3-dbus or python3-gi is missing: install them, or set MONITOR_TEST_WITHOUT_DESKTOP",
+    );
+  },
+});
+
+function isThere(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
+Deno.test({
+  name: "desktopNotificationKind shows a report on a real desktop bus",
+  ignore,
+  fn: async (t) => {
+    await using bus = await startSessionBus("shows");
+    const environment = { PATH, DBUS_SESSION_BUS_ADDRESS: bus.address };
+    await t.step("with title, text, icon and urgency", async () => {
+      const { delivery, steps } = await show({ environment }, "dialog-warning");
+      assert.deepEqual(delivery, { delivered: true, note: null });
+      assert.deepEqual(steps, ["shown"]);
+      assert.deepEqual(await bus.next(), {
+        application: "monitor",
+        icon: "dialog-warning",
+        title: "CRITICAL: Website",
+        body: "status is 500, expected 200 (was ok, seen 3 times since 2026-01-31T09:58:00Z)",
+        urgency: 2,
+      });
+    });
+    await t.step("of a recovery without urgency", async () => {
+      const item = makeItem({
+        event: "recovery",
+        condition: "ok",
+        previous: "critical",
+        title: null,
+        output: "",
+      });
+      await show({ environment, message: makeMessage([item]) });
+      assert.deepEqual(await bus.next(), {
+        application: "monitor",
+        icon: "",
+        title: "OK again: web",
+        body: "no output (was critical since 2026-01-31T09:58:00Z)",
+        urgency: 1,
+      });
+    });
+    await t.step("marked as a test", async () => {
+      await show({ environment, message: makeMessage(undefined, { isTest: true }) });
+      assert.equal((await bus.next()).title, "TEST CRITICAL: Website");
+    });
+    await t.step("whatever its texts hold", async () => {
+      const text = "--help <b>&amp;</b> C:\\new\\table \\ \u0000\u001b[31m\nGrüße 😀\ud800\\";
+      await show({ environment, message: makeMessage([makeItem({ title: text, output: text })]) });
+      const shown = await bus.next();
+      const plain = "--help <b>&amp;</b> C:\\new\\table \\  [31m Grüße 😀\ufffd\\";
+      assert.equal(shown.title, `CRITICAL: ${plain}`);
+      const escaped = plain.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+      assert.ok(shown.body.startsWith(`${escaped} (was ok`), shown.body);
+    });
+    await t.step("shortened", async () => {
+      const long = "😀".repeat(500_000);
+      await show({ environment, message: makeMessage([makeItem({ title: long, output: long })]) });
+      const { title, body } = await bus.next();
+      assert.ok(title.length <= 700 && body.length <= 700);
+    });
+    await t.step("in any language of the environment", async () => {
+      await show({
+        environment: { ...environment, LANG: "C" },
+        message: makeMessage([makeItem({ title: "Grüße" })]),
+      });
+      assert.equal((await bus.next()).title, "CRITICAL: Grüße");
+    });
+  },
+});
+
+Deno.test({
+  name: "desktopNotificationKind tries again while no service is on the bus",
+  ignore,
+  fn: async () => {
+    await using bus = await startSessionBus("none");
+    const { delivery, steps } = await show({ environment: { PATH, DBUS_SESSION_BUS_ADDRESS: bus.address } });
+    assert.ok(!delivery.delivered && delivery.retryable && !delivery.mayHaveArrived);
+    assert.match(
+      delivery.reason,
+      /^the desktop took no notification: .*org\.freedesktop\.Notifications was not provided/,
+    );
+    assert.deepEqual(steps, []);
+  },
+});
+
+Deno.test({
+  name: "desktopNotificationKind tries again while there is no session",
+  ignore,
+  fn: async () => {
+    const { delivery } = await show({ environment: { PATH } });
+    assert.ok(!delivery.delivered && delivery.retryable);
+    assert.match(delivery.reason, /^the desktop took no notification: Cannot autolaunch D-Bus without X11/);
+  },
+});
+
+Deno.test({
+  name: "desktopNotificationKind waits for a service that does not answer no longer than its signal",
+  ignore,
+  fn: async () => {
+    await using bus = await startSessionBus("mute");
+    const abort = new AbortController();
+    const environment = { PATH, DBUS_SESSION_BUS_ADDRESS: bus.address };
+    const showing = show({ environment, signal: abort.signal });
+    await bus.next();
+    abort.abort(new Error("time is up"));
+    await assert.rejects(showing, /^Error: time is up$/);
+  },
+});
+
+Deno.test("desktopNotificationKind refuses for good where there is no notifier", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/notify-send`, "", { mode: 0o644 });
+    const { delivery } = await show({ environment: { PATH: folder } });
+    assert.deepEqual(delivery, {
+      delivered: false,
+      retryable: false,
+      mayHaveArrived: false,
+      reason: 'there is no "notify-send" in PATH; the package libnotify-bin or libnotify has it',
+      retryAfterMs: null,
+    });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("desktopNotificationKind takes no notifier from the working directory", async () => {
+  const program = { kind: "file", sizeBytes: 1, modifiedAtMs: 0, mode: 0o755, ownerId: 0 } as const;
+  const files = { ...createFiles(), stat: () => Promise.resolve(program) };
+  const { delivery } = await show({ environment: { PATH: ":.:bin" }, system: { files } });
+  assert.ok(!delivery.delivered && !delivery.retryable);
+  assert.match(delivery.reason, /^there is no "notify-send" in PATH/);
+});
+
+Deno.test("desktopNotificationKind names the permission that it needs to look for the notifier", async () => {
+  const denied = (): Promise<never> => Promise.reject(new Deno.errors.NotCapable("Requires read access"));
+  const { delivery } = await show({ system: { files: { ...createFiles(), stat: denied } } });
+  assert.ok(!delivery.delivered && !delivery.retryable);
+  assert.equal(delivery.reason, 'cannot look for "notify-send": grant --allow-read=/usr/bin/notify-send');
+});
+
+Deno.test("desktopNotificationKind says so when the desktop does not answer in time", async () => {
+  const none = { text: "", truncated: false };
+  const run = () =>
+    Promise.resolve({ ended: "timed_out", stdout: none, stderr: none, survives: false } as const);
+  const { delivery } = await show({ system: { platform: "darwin", processes: { run } } });
+  assert.ok(!delivery.delivered && delivery.retryable && delivery.mayHaveArrived);
+  assert.equal(delivery.reason, "the desktop did not answer within 10 s");
+});
+
+/** What would be started on another system. */
+async function commandOn(
+  platform: "darwin" | "windows",
+  settings: DeliverySettings = {},
+): Promise<ProcessCommand> {
+  const commands: ProcessCommand[] = [];
+  const none = { text: "", truncated: false };
+  await show({
+    ...settings,
+    system: {
+      platform,
+      processes: {
+        run: (command) => {
+          commands.push(command);
+          return Promise.resolve({ ended: "exited", code: 0, stdout: none, stderr: none, leftovers: false });
+        },
+      },
+    },
+  });
+  const [command] = commands;
+  assert.ok(command !== undefined && commands.length === 1);
+  return command;
+}
+
+Deno.test("desktopNotificationKind hands texts to osascript as arguments only", async () => {
+  const command = await commandOn("darwin", { message: makeMessage([makeItem({ title: '" & beep' })]) });
+  assert.equal(command.path, "/usr/bin/osascript");
+  assert.deepEqual(command.arguments.slice(-2), [
+    'CRITICAL: " & beep',
+    "status is 500, expected 200 (was ok, seen 3 times since 2026-01-31T09:58:00Z)",
+  ]);
+});
+
+Deno.test("desktopNotificationKind puts no text into PowerShell's script as it is", async () => {
+  // PowerShell takes each of these for a quotation mark.
+  const title = "'; beep #\u2018\u2019\u201a\u201b$(beep)";
+  const command = await commandOn("windows", { message: makeMessage([makeItem({ title })]) });
+  assert.match(command.path, /powershell\.exe$/);
+  const script = decodeUtf16(command.arguments.at(-1) ?? "");
+  assert.doesNotMatch(script, /beep|[\u2018-\u201b]/);
+  const texts = [...script.matchAll(/FromBase64String\('([A-Za-z0-9+/=]*)'\)/g)].map(([, text = ""]) =>
+    decodeUtf16(text)
+  );
+  assert.deepEqual(texts, [
+    `CRITICAL: ${title}`,
+    "status is 500, expected 200 (was ok, seen 3 times since 2026-01-31T09:58:00Z)",
+  ]);
+});
+
+function decodeUtf16(base64: string): string {
+  return new TextDecoder("utf-16le").decode(Uint8Array.fromBase64(base64));
+}

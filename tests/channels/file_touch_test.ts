@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { fileTouchKind } from "../../src/channels/file_touch.ts";
+import type { Delivery } from "../../src/domain/delivery.ts";
+import { createFiles } from "../../src/system/files.ts";
+import { deliverOver, type DeliveryFindings, type DeliverySettings } from "../support/channel_delivery.ts";
+
+const LONG_AGO = new Date("2001-02-03T04:05:06Z");
+
+function touch(path: string, settings?: DeliverySettings): Promise<DeliveryFindings> {
+  return deliverOver(fileTouchKind, { kind: "file_touch", key: "k", parameters: { path } }, settings);
+}
+
+function refusal(path: string, reason: string): Delivery {
+  return {
+    delivered: false,
+    retryable: false,
+    mayHaveArrived: false,
+    reason: `cannot touch "${path}": ${reason}`,
+    retryAfterMs: null,
+  };
+}
+
+async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await use(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("fileTouchKind creates a missing file, empty", () =>
+  inFolder(async (folder) => {
+    const { delivery, steps } = await touch(`${folder}/new`);
+    assert.deepEqual(delivery, { delivered: true, note: null });
+    assert.deepEqual(steps, ["touched"]);
+    assert.equal((await Deno.stat(`${folder}/new`)).size, 0);
+  }));
+
+Deno.test("fileTouchKind sets the modification time and leaves content and permissions", () =>
+  inFolder(async (folder) => {
+    const path = `${folder}/old`;
+    await Deno.writeTextFile(path, "content", { mode: 0o600 });
+    await Deno.utime(path, LONG_AGO, LONG_AGO);
+    const beforeMs = Date.now();
+    await touch(path);
+    const { mtime, mode } = await Deno.stat(path);
+    assert.ok(mtime !== null && mtime.getTime() >= beforeMs - 10, `${mtime}`);
+    assert.equal((mode ?? 0) & 0o777, 0o600);
+    assert.equal(await Deno.readTextFile(path), "content");
+  }));
+
+Deno.test("fileTouchKind follows a symlink to a file that is missing", () =>
+  inFolder(async (folder) => {
+    await Deno.symlink(`${folder}/target`, `${folder}/link`);
+    assert.equal((await touch(`${folder}/link`)).delivery.delivered, true);
+    assert.ok((await Deno.stat(`${folder}/target`)).isFile);
+  }));
+
+Deno.test("fileTouchKind refuses for good what somebody has to mend, and says what", async (t) => {
+  await inFolder(async (folder) => {
+    await Deno.mkdir(`${folder}/inner`);
+    await Deno.writeTextFile(`${folder}/file`, "");
+    await Deno.symlink("loop", `${folder}/loop`);
+    const pipe = await new Deno.Command("mkfifo", { args: [`${folder}/pipe`] }).output();
+    assert.ok(pipe.success);
+    const rows: readonly (readonly [name: string, path: string, reason: string])[] = [
+      ["a missing folder", `${folder}/missing/file`, "its folder does not exist"],
+      ["a folder in place", `${folder}/inner`, "it is a folder"],
+      ["a file on the way", `${folder}/file/new`, "its path leads through something that is no folder"],
+      ["a loop of symlinks", `${folder}/loop`, "symbolic links on its path form a loop"],
+      ["a name too long", `${folder}/${"x".repeat(300)}`, "its path is longer than the system takes"],
+      ["a pipe that nobody reads", `${folder}/pipe`, "it is a pipe or a socket that nobody reads"],
+    ];
+    for (const [name, path, reason] of rows) {
+      await t.step(name, async () => assert.deepEqual((await touch(path)).delivery, refusal(path, reason)));
+    }
+  });
+});
+
+Deno.test("fileTouchKind as a user without rights", async (t) => {
+  await inFolder(async (folder) => {
+    await Deno.chmod(folder, 0o755);
+    await Deno.mkdir(`${folder}/mine`);
+    await Deno.chmod(`${folder}/mine`, 0o555);
+    for (const name of ["full", "empty", "closed"]) {
+      await Deno.writeTextFile(`${folder}/${name}`, name === "full" ? "content" : "");
+      await Deno.chmod(`${folder}/${name}`, name === "closed" ? 0o444 : 0o666);
+      await Deno.utime(`${folder}/${name}`, LONG_AGO, LONG_AGO);
+    }
+    await t.step("is refused in a folder that is not theirs", async () => {
+      const path = `${folder}/mine/new`;
+      assert.deepEqual(await touchAsNobody(path), refusal(path, "permission denied"));
+    });
+    await t.step("is refused a file that they may not write", async () => {
+      const path = `${folder}/closed`;
+      assert.deepEqual(await touchAsNobody(path), refusal(path, "permission denied"));
+    });
+    // Who owns a file may always touch it, so only root can make these two for somebody else.
+    const ignore = Deno.uid() !== 0;
+    await t.step({
+      name: "touches an empty file that they may write",
+      ignore,
+      fn: async () => {
+        const path = `${folder}/empty`;
+        assert.deepEqual(await touchAsNobody(path), { delivered: true, note: null });
+        const { mtime } = await Deno.stat(path);
+        assert.ok(mtime !== null && mtime.getTime() > LONG_AGO.getTime());
+      },
+    });
+    await t.step({
+      name: "does not empty a file of somebody else",
+      ignore,
+      fn: async () => {
+        const path = `${folder}/full`;
+        const reason = "it belongs to another user and is not empty, or nobody may change it";
+        assert.deepEqual(await touchAsNobody(path), refusal(path, reason));
+        assert.equal(await Deno.readTextFile(path), "content");
+      },
+    });
+  });
+});
+
+Deno.test({
+  name: "fileTouchKind names the flag of a permission that was not granted",
+  permissions: { write: ["/nowhere"], read: true, sys: true },
+  fn: async () => {
+    const path = "/tmp/never_made";
+    assert.deepEqual((await touch(path)).delivery, refusal(path, "grant --allow-write=/tmp/never_made"));
+  },
+});
+
+Deno.test("fileTouchKind tries again where the disk is full", async () => {
+  const full = (): Promise<never> =>
+    Promise.reject(
+      Object.assign(new Error("ENOSPC: no space left on device, open '/a/b'"), { code: "ENOSPC" }),
+    );
+  const { delivery } = await touch("/a/b", { system: { files: { ...createFiles(), touch: full } } });
+  assert.deepEqual(delivery, {
+    ...refusal("/a/b", "no space left on device"),
+    retryable: true,
+  });
+});
+
+Deno.test("fileTouchKind waits no longer than its signal for a file system that hangs", async () => {
+  const abort = new AbortController();
+  const hang = (): Promise<never> =>
+    new Promise(() => queueMicrotask(() => abort.abort(new Error("time is up"))));
+  await assert.rejects(
+    touch("/a", { signal: abort.signal, system: { files: { ...createFiles(), touch: hang } } }),
+    /^Error: time is up$/,
+  );
+});
+
+/** As root, in a process of an unprivileged user; otherwise here. */
+async function touchAsNobody(path: string): Promise<Delivery> {
+  if (Deno.uid() !== 0) return (await touch(path)).delivery;
+  const cache = await Deno.makeTempDir();
+  await Deno.chmod(cache, 0o777);
+  try {
+    const { stdout, stderr, success } = await new Deno.Command(Deno.execPath(), {
+      args: [
+        ...["run", "--quiet", "--no-config", "--no-lock", "--no-check", "--no-remote", "--allow-all"],
+        new URL("../fixtures/touch_file.ts", import.meta.url).pathname,
+        path,
+      ],
+      uid: 65534,
+      gid: 65534,
+      env: { NO_COLOR: "1", DENO_DIR: cache, HOME: cache },
+    }).output();
+    assert.ok(success, new TextDecoder().decode(stderr));
+    return JSON.parse(new TextDecoder().decode(stdout));
+  } finally {
+    await Deno.remove(cache, { recursive: true });
+  }
+}

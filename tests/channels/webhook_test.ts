@@ -1,0 +1,434 @@
+import assert from "node:assert/strict";
+import { webhookKind } from "../../src/channels/webhook.ts";
+import type { WebhookChannel } from "../../src/domain/channel.ts";
+import type { Delivery } from "../../src/domain/delivery.ts";
+import { TEMPLATE_FIELDS } from "../../src/domain/template.ts";
+import { createClock } from "../../src/system/clock.ts";
+import { createCertificate } from "../support/certificates.ts";
+import {
+  deliverOver,
+  type DeliveryFindings,
+  type DeliverySettings,
+  makeItem,
+  makeMessage,
+  makeReport,
+} from "../support/channel_delivery.ts";
+import { freePort, response, startAnswering, startServer, type Visitor } from "../support/http_servers.ts";
+
+type Parameters = WebhookChannel["parameters"];
+
+function post(
+  target: string,
+  parameters: Partial<Parameters> = {},
+  settings: DeliverySettings = {},
+): Promise<DeliveryFindings> {
+  return deliverOver(webhookKind, {
+    kind: "webhook",
+    key: "k",
+    parameters: { target, method: "POST", headers: {}, timeoutMs: 60_000, ...parameters },
+  }, settings);
+}
+
+/** What a failure is when nothing else is said of it. */
+function failure(reason: string, facts: Partial<Extract<Delivery, { delivered: false }>> = {}): Delivery {
+  return { delivered: false, retryable: false, mayHaveArrived: false, reason, retryAfterMs: null, ...facts };
+}
+
+interface Posted {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** Posts a message to a receiver that takes everything, and tells what came there. */
+async function received(
+  parameters: Partial<Parameters> = {},
+  settings: DeliverySettings = {},
+): Promise<{ readonly posted: readonly Posted[]; readonly findings: DeliveryFindings }> {
+  const posted: Posted[] = [];
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
+    const { pathname, search } = new URL(request.url);
+    const { method, headers } = request;
+    posted.push({ method, path: pathname + search, headers, text: await request.text() });
+    return new Response(null, { status: 204 });
+  });
+  const findings = await post(`http://127.0.0.1:${server.addr.port}/hooks/x?y=z`, parameters, settings);
+  return { posted, findings };
+}
+
+Deno.test("webhookKind posts the reports as JSON with an id for dropping the twin", async () => {
+  const missed = makeReport({ id: "report-0" });
+  const message = makeMessage([
+    makeItem({ output: "it's down", detail: "line 1\nline 2" }),
+    makeItem({ id: "report-2", check: "db", title: null, event: "recovery", condition: "ok" }, missed),
+  ]);
+  const { posted: [posted], findings } = await received({}, { message });
+  assert.deepEqual(findings.delivery, { delivered: true, note: null });
+  assert.deepEqual(findings.steps, ["accepted with status 204"]);
+  assert.equal(posted?.method, "POST");
+  assert.equal(posted?.path, "/hooks/x?y=z");
+  assert.equal(posted?.headers.get("Content-Type"), "application/json");
+  assert.equal(posted?.headers.get("Idempotency-Key"), "message-1");
+  const times = {
+    problem_began_at: "2026-01-31T09:58:00.000Z",
+    decided_at: "2026-01-31T10:00:00.000Z",
+    occurrences: 3,
+    next_run_at: "2026-01-31T10:01:00.000Z",
+    host: "web1",
+  };
+  const problem = { check: "web", title: "Website", event: "problem", condition: "critical", previous: "ok" };
+  const output = "status is 500, expected 200";
+  assert.deepEqual(JSON.parse(posted?.text ?? ""), {
+    reports: [
+      {
+        ...{ ...problem, ...times, id: "report-1", output: "it's down", detail: "line 1\nline 2" },
+        ...{ test: false, missed_problem: null },
+      },
+      {
+        ...{
+          ...problem,
+          ...times,
+          id: "report-2",
+          check: "db",
+          title: null,
+          event: "recovery",
+          condition: "ok",
+        },
+        ...{ output, detail: "", test: false },
+        missed_problem: { ...problem, ...times, id: "report-0", output, detail: "" },
+      },
+    ],
+  });
+});
+
+Deno.test("webhookKind sends the document's method and headers, whatever case its names are in", async () => {
+  const headers = { "content-type": "text/plain", "AUTHORIZATION": "Bearer x", "idempotency-key": "mine" };
+  const { posted: [posted] } = await received({ method: "PUT", headers, body: "{{check}}" });
+  assert.equal(posted?.method, "PUT");
+  assert.equal(posted?.text, "web");
+  assert.equal(posted?.headers.get("Content-Type"), "text/plain");
+  assert.equal(posted?.headers.get("Authorization"), "Bearer x");
+  assert.equal(posted?.headers.get("Idempotency-Key"), "mine");
+});
+
+Deno.test("webhookKind marks a test", async () => {
+  const message = makeMessage(undefined, { isTest: true });
+  const { posted: [whole] } = await received({}, { message });
+  assert.equal(JSON.parse(whole?.text ?? "").reports[0].test, true);
+  const { posted: [filled] } = await received({ body: "{{test}} {{summary}}" }, { message });
+  assert.match(filled?.text ?? "", /^true TEST 2026/);
+});
+
+Deno.test("webhookKind posts items one by one where there is a template, each with an id of its own", async () => {
+  const message = makeMessage([makeItem(), makeItem({ id: "report-2", check: "db" })]);
+  const { posted } = await received({ body: "{{check}}" }, { message });
+  assert.deepEqual(posted.map(({ text }) => text), ["web", "db"]);
+  assert.deepEqual(posted.map(({ headers }) => headers.get("Idempotency-Key")), ["report-1", "report-2"]);
+});
+
+const HOSTILE: readonly (readonly [name: string, text: string, arrives?: string])[] = [
+  ["quotes and backslashes", '"}, "x": "\\" \\'],
+  ["line breaks and tabs", "a\nb\r\nc\td"],
+  ["control characters", "\0\u0001\u001b[31m\u007f\u0085\u2028\u2029"],
+  ["placeholders", "{{detail}} ${env:HOME} $& $1 $$"],
+  ["lone surrogates", "a\ud800b\udc00", "a\ufffdb\ufffd"],
+  ["characters beyond the basic plane", "😀🏳️‍🌈"],
+];
+
+Deno.test("webhookKind escapes whatever an output holds", async (t) => {
+  for (const [name, text, arrives = text] of HOSTILE) {
+    await t.step(name, async () => {
+      const message = makeMessage([makeItem({ output: text, title: text, detail: text })]);
+      const { posted: [filled] } = await received(
+        { body: '{"o": "{{output}}", "t": "{{ title }}", "d": "{{detail}}"}' },
+        { message },
+      );
+      assert.deepEqual(JSON.parse(filled?.text ?? ""), { o: arrives, t: arrives, d: arrives });
+      const { posted: [whole] } = await received({}, { message });
+      assert.equal(JSON.parse(whole?.text ?? "").reports[0].output, arrives);
+    });
+  }
+});
+
+Deno.test("webhookKind fills every field of a template with something that JSON can hold", async () => {
+  const body = `{${TEMPLATE_FIELDS.map((field) => `"${field}": "{{${field}}}"`).join(", ")}}`;
+  const { posted: [posted] } = await received({ body });
+  assert.deepEqual(JSON.parse(posted?.text ?? ""), {
+    id: "report-1",
+    check: "web",
+    title: "Website",
+    event: "problem",
+    condition: "critical",
+    previous: "ok",
+    output: "status is 500, expected 200",
+    detail: "",
+    problem_began_at: "2026-01-31T09:58:00.000Z",
+    decided_at: "2026-01-31T10:00:00.000Z",
+    occurrences: "3",
+    next_run_at: "2026-01-31T10:01:00.000Z",
+    host: "web1",
+    test: "false",
+    summary: "2026-01-31T10:00:00Z CRITICAL: Website (web): status is 500, expected 200 " +
+      "(was ok, seen 3 times since 2026-01-31T09:58:00Z)",
+    action: "trigger",
+    severity: "critical",
+  });
+});
+
+Deno.test("webhookKind says resolve at a recovery only", async () => {
+  const body = "{{action}} {{severity}}";
+  const recovery = makeMessage([makeItem({ event: "recovery", condition: "ok" })]);
+  assert.equal((await received({ body }, { message: recovery })).posted[0]?.text, "resolve info");
+  const change = makeMessage([makeItem({ event: "change", condition: "unknown" })]);
+  assert.equal((await received({ body }, { message: change })).posted[0]?.text, "trigger error");
+});
+
+Deno.test("webhookKind bounds what it sends", async (t) => {
+  const MEGABYTE = 1024 * 1024;
+  await t.step("of one report", async () => {
+    const message = makeMessage([makeItem({ output: "o".repeat(MEGABYTE), detail: "d".repeat(MEGABYTE) })]);
+    const { posted: [posted] } = await received({}, { message });
+    const { output, detail } = JSON.parse(posted?.text ?? "").reports[0];
+    assert.equal(output, `${"o".repeat(8191)}…`);
+    assert.equal(detail, `${"d".repeat(65535)}…`);
+  });
+  await t.step("of a thousand", async () => {
+    const item = makeItem({ output: "o".repeat(MEGABYTE), detail: "d".repeat(MEGABYTE) });
+    const { posted: [posted] } = await received({}, { message: makeMessage(Array(1000).fill(item)) });
+    assert.equal(JSON.parse(posted?.text ?? "").reports.length, 1000);
+    assert.ok((posted?.text.length ?? Infinity) < MEGABYTE, `${posted?.text.length}`);
+  });
+});
+
+const ANSWERS: readonly (readonly [name: string, answer: string, delivery: Delivery])[] = [
+  ["200", response(200, {}, "fine"), { delivered: true, note: null }],
+  ["202 without an end", "HTTP/1.1 202 OK\r\ncontent-length: 100\r\n\r\nx", { delivered: true, note: null }],
+  [
+    "a redirect",
+    response(302, { location: "http://127.0.0.1:1/" }),
+    failure("status is 302, and redirects are not followed"),
+  ],
+  [
+    "400 with words",
+    response(400, {}, "  invalid_payload\nmore "),
+    failure("status is 400: invalid_payload more"),
+  ],
+  ["400 with control characters", response(400, {}, "a\u001b[31m\0b"), failure("status is 400: a [31m b")],
+  ["401 with many words", response(401, {}, "x".repeat(5000)), failure(`status is 401: ${"x".repeat(199)}…`)],
+  [
+    "404 with a page for browsers",
+    response(404, { "content-type": "text/html; charset=utf-8" }, "<!DOCTYPE html><p>Cannot POST /hooks"),
+    failure("status is 404"),
+  ],
+  ["410 without words", response(410), failure("status is 410")],
+  ["408", response(408), failure("status is 408", { retryable: true })],
+  ["425", response(425), failure("status is 425", { retryable: true })],
+  [
+    "429 with seconds to wait",
+    response(429, { "retry-after": "120" }),
+    failure("status is 429", { retryable: true, retryAfterMs: 120_000 }),
+  ],
+  [
+    "429 with a date to wait for",
+    response(429, { "retry-after": "Sat, 31 Jan 2026 10:01:30 GMT" }),
+    failure("status is 429", { retryable: true, retryAfterMs: 90_000 }),
+  ],
+  [
+    "503 with a date that has passed",
+    response(503, { "retry-after": "Sat, 31 Jan 2026 09:00:00 GMT" }),
+    failure("status is 503", { retryable: true, retryAfterMs: 0 }),
+  ],
+  [
+    "503 with a wait beyond all measure",
+    response(503, { "retry-after": "9".repeat(400) }),
+    failure("status is 503", { retryable: true, retryAfterMs: 3_600_000 }),
+  ],
+  [
+    "503 with a wait that is none",
+    response(503, { "retry-after": "soon" }),
+    failure("status is 503", { retryable: true }),
+  ],
+  ["500", response(500, {}, "oops"), failure("status is 500: oops", { retryable: true })],
+  [
+    "500 whose words end early",
+    "HTTP/1.1 500 Test\r\ncontent-length: 100\r\n\r\noops",
+    failure("status is 500: oops", { retryable: true }),
+  ],
+  ["403 with a time to wait", response(403, { "retry-after": "5" }), failure("status is 403")],
+];
+
+Deno.test("webhookKind judges an answer", async (t) => {
+  // The wall clock stands; the timers run.
+  const clock = { ...createClock(), wallMs: () => Date.UTC(2026, 0, 31, 10, 0) };
+  for (const [name, answer, delivery] of ANSWERS) {
+    await t.step(name, async () => {
+      await using server = startAnswering(answer);
+      assert.deepEqual((await post(server.origin, {}, { system: { clock } })).delivery, delivery);
+      await server.untilLeft();
+    });
+  }
+});
+
+Deno.test("webhookKind does not follow a redirect", async () => {
+  await using elsewhere = startAnswering(response(200));
+  await using server = startAnswering(response(307, { location: `${elsewhere.origin}/` }));
+  assert.equal((await post(server.origin)).delivery.delivered, false);
+  assert.equal(elsewhere.visits, 0);
+});
+
+const TROUBLES: readonly (readonly [
+  name: string,
+  meet: (visitor: Visitor) => Promise<void> | void,
+  reason: RegExp,
+  mayHaveArrived: boolean,
+])[] = [
+  [
+    "closes at once",
+    () => {},
+    /^head failed: connection (closed before a response head|reset by the server)$/,
+    true,
+  ],
+  [
+    "closes after the request",
+    async (visitor) => void await visitor.readHead(),
+    /^head failed: connection (closed before a response head|reset by the server)$/,
+    true,
+  ],
+  [
+    "speaks something else",
+    (visitor) => visitor.readHead().then(() => visitor.send("220 mail.example.org ESMTP\r\n")),
+    /^head failed: answer is not HTTP$/,
+    true,
+  ],
+];
+
+Deno.test("webhookKind tries again when the receiver", async (t) => {
+  for (const [name, meet, reason, mayHaveArrived] of TROUBLES) {
+    await t.step(name, async () => {
+      await using server = startServer(meet);
+      const { delivery } = await post(`${server.origin}/hooks/hidden`);
+      assert.ok(!delivery.delivered);
+      assert.match(delivery.reason, reason);
+      assert.deepEqual(delivery, failure(delivery.reason, { retryable: true, mayHaveArrived }));
+    });
+  }
+});
+
+Deno.test("webhookKind tries again when nobody listens", async () => {
+  const { delivery } = await post(`http://127.0.0.1:${freePort()}/hooks/hidden`);
+  assert.deepEqual(delivery, failure("connecting failed: connection refused", { retryable: true }));
+});
+
+Deno.test("webhookKind tries again when the name does not resolve", async () => {
+  const { delivery } = await post("http://does-not-exist.invalid/hooks/hidden");
+  assert.ok(!delivery.delivered);
+  assert.match(delivery.reason, /^resolving failed: (name does not resolve|no answer from a name server)$/);
+  assert.deepEqual(delivery, failure(delivery.reason, { retryable: true }));
+});
+
+Deno.test("webhookKind tries again when the certificate is not trusted", async () => {
+  await using server = startServer((visitor) => visitor.untilGone(), { certificate: createCertificate() });
+  const { delivery } = await post(`${server.origin}/hooks/hidden`);
+  assert.ok(!delivery.delivered);
+  assert.match(delivery.reason, /^TLS failed: certificate is not trusted/);
+  assert.deepEqual(delivery, failure(delivery.reason, { retryable: true }));
+});
+
+Deno.test("webhookKind waits for an answer no longer than its time limit", async (t) => {
+  const timedOut = failure("no answer within 0.2 s", { retryable: true, mayHaveArrived: true });
+  await t.step("when none comes", async () => {
+    await using server = startServer((visitor) => visitor.untilGone());
+    assert.deepEqual((await post(server.origin, { timeoutMs: 200 })).delivery, timedOut);
+    await server.untilLeft();
+  });
+  await t.step("when its head drips", async () => {
+    await using server = startServer(async (visitor) => {
+      await visitor.readHead();
+      for (;;) {
+        await visitor.send("H");
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    });
+    const { delivery } = await post(server.origin, { timeoutMs: 200 });
+    // What drips is no HTTP, which the runtime may notice first.
+    assert.ok(!delivery.delivered && delivery.retryable && delivery.mayHaveArrived);
+  });
+  await t.step("when the words of a refusal drip, which the status tells", async () => {
+    await using server = startServer(async (visitor) => {
+      await visitor.readHead();
+      await visitor.send("HTTP/1.1 400 Test\r\ncontent-length: 1000\r\n\r\n");
+      for (;;) {
+        await visitor.send("x");
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    });
+    const { delivery } = await post(server.origin, { timeoutMs: 1000 });
+    assert.ok(!delivery.delivered);
+    assert.match(delivery.reason, /^status is 400: x+$/);
+    assert.equal(delivery.retryable, false);
+  });
+});
+
+Deno.test("webhookKind throws its signal's reason when it aborts", async () => {
+  const abort = new AbortController();
+  await using server = startServer(async (visitor) => {
+    await visitor.readHead();
+    abort.abort(new Error("time is up"));
+    await visitor.untilGone();
+  });
+  await assert.rejects(post(server.origin, {}, { signal: abort.signal }), /^Error: time is up$/);
+});
+
+Deno.test("webhookKind tells nothing of the address but its host", async (t) => {
+  assert.equal(
+    webhookKind.describe({
+      kind: "webhook",
+      key: "k",
+      parameters: {
+        target: "https://u:p@h.example:8443/hooks/T0KEN?k=1",
+        method: "POST",
+        headers: {},
+        timeoutMs: 1,
+      },
+    }),
+    "webhook h.example:8443",
+  );
+  const headers = { Authorization: "Bearer planted-header" };
+  for (
+    const said of [
+      "planted-path",
+      "planted%20query",
+      "planted query",
+      "planted-header",
+      "Bearer planted-header",
+    ]
+  ) {
+    await t.step(`not even when the receiver says "${said}"`, async () => {
+      await using server = startAnswering(response(403, {}, `no entry for ${said}, go away`));
+      const { delivery } = await post(`${server.origin}/hooks/planted-path?key=planted%20query`, { headers });
+      assert.deepEqual(delivery, failure("status is 403: no entry for …, go away"));
+    });
+  }
+});
+
+Deno.test("webhookKind refuses a header that no request can hold without telling its value", async () => {
+  for (const value of ["planted\nvalue", "planted…value"]) {
+    const { delivery } = await post("http://127.0.0.1:1/", { headers: { "X-Key": value } });
+    assert.deepEqual(
+      delivery,
+      failure('the header "X-Key" has a value that no header can hold, such as a line break'),
+    );
+  }
+});
+
+Deno.test({
+  name: "webhookKind names the flag of a permission that was not granted",
+  permissions: { net: ["127.0.0.1:1"], read: true, sys: true },
+  fn: async () => {
+    assert.deepEqual(
+      (await post("http://127.0.0.1:2/hooks/hidden")).delivery,
+      failure('needs network access to "127.0.0.1:2": grant --allow-net=127.0.0.1:2'),
+    );
+  },
+});

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import type { Source } from "../../src/config/source.ts";
+import { renderProblems } from "../../src/cli/diagnostics.ts";
+
+function render(text: string, needle: string): string {
+  const offset = text.indexOf(needle);
+  const lineStart = text.lastIndexOf("\n", offset) + 1;
+  const source: Source = { label: "monitor.json", path: null, folder: "/", text, mode: null };
+  const line = text.slice(0, offset).split("\n").length;
+  const problem = {
+    path: "a.b",
+    message: "is wrong",
+    hint: null,
+    line,
+    column: offset - lineStart + 1,
+    offset,
+  };
+  return renderProblems(source, [problem], { colour: false, severity: "error" });
+}
+
+Deno.test("renderProblems() shows the line of a problem with a caret below it", async (t) => {
+  const rows = [
+    {
+      name: "a short line",
+      text: '{\n    "kind": "x"\n}',
+      needle: '"x"',
+      excerpt: '  2 | "kind": "x"\n    |         ^',
+    },
+    {
+      name: "wide characters",
+      text: '{ "日本": 1 }',
+      needle: "1",
+      excerpt: '  1 | { "日本": 1 }\n    |           ^',
+    },
+    {
+      name: "a literal password",
+      text: '{ "password": "swordfish", "port": "x" }',
+      needle: '"x"',
+      excerpt: '  1 | { "password": "*********", "port": "x" }\n    |                                    ^',
+    },
+    {
+      name: "a placeholder",
+      text: '{ "password": "${env:A}", "port": "x" }',
+      needle: '"x"',
+      excerpt: '  1 | { "password": "${env:A}", "port": "x" }\n    |                                   ^',
+    },
+    {
+      name: "a header with a token",
+      text: '{ "Authorization": "Bearer \\"abc", "port": "x" }',
+      needle: '"x"',
+      excerpt:
+        '  1 | { "Authorization": "************", "port": "x" }\n    |                                            ^',
+    },
+  ];
+  for (const { name, text, needle, excerpt } of rows) {
+    await t.step(name, () => {
+      assert.strictEqual(
+        render(text, needle),
+        `monitor.json:${text.slice(0, text.indexOf(needle)).split("\n").length}:${
+          text.indexOf(needle) - text.lastIndexOf("\n", text.indexOf(needle))
+        }: a.b: is wrong\n${excerpt}\n`,
+      );
+    });
+  }
+});

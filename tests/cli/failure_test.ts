@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { UsageError } from "../../src/cli/command.ts";
+import { describeFailure, OutputError } from "../../src/cli/failure.ts";
+import { StateHeldError } from "../../src/cli/state.ts";
+import { ConfigError } from "../../src/config/problem.ts";
+import { StoreError } from "../../src/domain/store.ts";
+
+Deno.test("describeFailure() puts an error into words and an exit code", async (t) => {
+  const full = Object.assign(new Error("No space left on device"), { code: "ENOSPC" });
+  const rows: readonly {
+    readonly name: string;
+    readonly error: unknown;
+    readonly code: number;
+    readonly text: string;
+  }[] = [
+    {
+      name: "wrong usage",
+      error: new UsageError('unknown command "chek"', 'did you mean "monitor check"?'),
+      code: 64,
+      text: 'monitor: error: unknown command "chek"\nmonitor: hint: did you mean "monitor check"?\n',
+    },
+    {
+      name: "a document that cannot be read",
+      error: new ConfigError('Cannot read config "x": file does not exist'),
+      code: 78,
+      text: 'monitor: error: Cannot read config "x": file does not exist\n',
+    },
+    {
+      name: "output",
+      error: new OutputError("Cannot write"),
+      code: 74,
+      text: "monitor: error: Cannot write\n",
+    },
+    {
+      name: "a full disk",
+      error: full,
+      code: 74,
+      text: "monitor: error: Cannot write: No space left on device\n",
+    },
+    {
+      name: "the state",
+      error: new StoreError("Cannot keep", "full"),
+      code: 74,
+      text: "monitor: error: Cannot keep\n",
+    },
+    {
+      name: "a held state",
+      error: new StateHeldError("another monitor holds it"),
+      code: 75,
+      text: "monitor: error: another monitor holds it\n" +
+        "monitor: hint: see what it knows with: monitor status; or check beside it with: --state none\n",
+    },
+    {
+      name: "a permission, run from the source",
+      error: new Deno.errors.NotCapable('Requires read access to "/x", run again with the --allow-read flag'),
+      code: 77,
+      text: 'monitor: error: a permission is missing: Requires read access to "/x"\n' +
+        "monitor: hint: grant it with --allow-read\n",
+    },
+    {
+      name: "a permission of an executable",
+      error: new Deno.errors.NotCapable(
+        'Requires read access to "/x", specify the required permissions during compilation using `deno compile --allow-read`',
+      ),
+      code: 77,
+      text: 'monitor: error: a permission is missing: Requires read access to "/x"\n' +
+        "monitor: hint: grant it with --allow-read\n",
+    },
+  ];
+  for (const { name, error, code, text } of rows) {
+    await t.step(
+      name,
+      () => assert.deepStrictEqual(describeFailure(error, { colour: false }), { text, exitCode: code }),
+    );
+  }
+  await t.step("a bug", () => {
+    const { text, exitCode } = describeFailure(new TypeError("x is not a function"), { colour: false });
+    assert.strictEqual(exitCode, 70);
+    assert.match(text, /^monitor: error: this is a bug in monitor\n.*\nTypeError: x is not a function\n/);
+  });
+});

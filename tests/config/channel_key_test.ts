@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import type { Channel } from "../../src/domain/channel.ts";
+import { load, type LoadTestOptions } from "./config_system.ts";
+
+const MAIL = {
+  kind: "email",
+  parameters: {
+    access: { host: "mail.example.org", port: 587, username: "monitor", password: "swordfish" },
+    sender: "monitor@example.org",
+    receivers: ["admin@example.org"],
+    tags: ["production"],
+  },
+};
+const HOOK = {
+  kind: "webhook",
+  parameters: { target: "https://hooks.example.org/x", headers: { Authorization: "Bearer swordfish" } },
+};
+
+/** The key of a channel that a check names. */
+async function keyOf(channel: unknown, options: LoadTestOptions = {}): Promise<string> {
+  const [check] = (await load({
+    defaults: {},
+    checks: { web: { kind: "test", notifications: [channel], parameters: {} } },
+  }, options)).checks;
+  return check?.notifications[0]?.key ?? "none";
+}
+
+function mailWith(parameters: object): unknown {
+  return { kind: "email", parameters: { ...MAIL.parameters, ...parameters } };
+}
+
+function accessWith(access: object): unknown {
+  return mailWith({ access: { ...MAIL.parameters.access, ...access } });
+}
+
+Deno.test("channelKey() is 16 hexadecimal digits that stay the same from version to version", async () => {
+  // Frozen: reports that wait across an update of the program have to find their channel again.
+  assert.equal(await keyOf({ kind: "console", parameters: {} }), "7766df2eecffd690");
+  assert.equal(await keyOf(MAIL), "4da12849dbc059f3");
+});
+
+Deno.test("channelKey() is the same whoever asks", async (t) => {
+  const { access, ...rest } = MAIL.parameters;
+  const rows: Readonly<Record<string, unknown>> = {
+    "another user name": accessWith({ username: "other" }),
+    "another password": accessWith({ password: "mackerel" }),
+    "a password from the environment": accessWith({ password: "${env:WORD}" }),
+    "members in another order": {
+      parameters: {
+        ...Object.fromEntries(Object.entries(rest).toReversed()),
+        access: Object.fromEntries(Object.entries(access).toReversed()),
+      },
+      kind: "email",
+    },
+  };
+  const key = await keyOf(MAIL);
+  for (const [name, channel] of Object.entries(rows)) {
+    await t.step(name, async () => assert.equal(await keyOf(channel, { environment: { WORD: "cod" } }), key));
+  }
+  await t.step("another header of a webhook", async () => {
+    const other = {
+      ...HOOK,
+      parameters: { ...HOOK.parameters, headers: { Authorization: "Bearer mackerel" } },
+    };
+    assert.equal(await keyOf(other), await keyOf(HOOK));
+  });
+});
+
+Deno.test("channelKey() tells channels apart that lead to different places", async (t) => {
+  const rows: Readonly<Record<string, unknown>> = {
+    "another receiver": mailWith({ receivers: ["ops@example.org"] }),
+    "one more receiver": mailWith({ receivers: ["admin@example.org", "ops@example.org"] }),
+    "other tags": mailWith({ tags: ["staging"] }),
+    "another sender": mailWith({ sender: "other@example.org" }),
+    "another server": accessWith({ host: "mail2.example.org" }),
+    "another port": accessWith({ port: 465 }),
+    "another kind": { kind: "console", parameters: {} },
+    "a webhook": HOOK,
+    "another target": { ...HOOK, parameters: { target: "https://hooks.example.org/y" } },
+    "another body": { ...HOOK, parameters: { ...HOOK.parameters, body: "{{summary}}" } },
+  };
+  const keys = new Map([[await keyOf(MAIL), "the channel itself"]]);
+  for (const [name, channel] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const key = await keyOf(channel);
+      assert.equal(keys.get(key), undefined);
+      keys.set(key, name);
+    });
+  }
+});
+
+Deno.test("channelKey() does not depend on what a secret's value is, nor on whether it was read", async () => {
+  const channel = mailWith({ receivers: ["${env:RECEIVER}"] });
+  const key = await keyOf(channel, { environment: { RECEIVER: "a@example.org" } });
+  assert.equal(await keyOf(channel, { environment: { RECEIVER: "b@example.org" } }), key);
+  assert.equal(await keyOf(channel, { withoutSecrets: true }), key);
+  assert.notEqual(await keyOf(mailWith({ receivers: ["a@example.org"] })), key);
+});
+
+Deno.test("channelKey() is the same from every check, and from the defaults", async () => {
+  const [own, inherited, first] = (await load({
+    defaults: { notifications: [MAIL, HOOK] },
+    checks: {
+      own: { kind: "test", notifications: [HOOK, MAIL], parameters: {} },
+      inherited: { kind: "test", parameters: {} },
+      first: { kind: "script", notifications: [MAIL], parameters: { path: "./x" } },
+    },
+  })).checks;
+  const keysOf = (channels: readonly Channel[] = []): readonly string[] => channels.map(({ key }) => key);
+  const [mail, hook] = keysOf(inherited?.notifications);
+  assert.notEqual(mail, hook);
+  assert.deepEqual(keysOf(own?.notifications), [hook, mail]);
+  assert.deepEqual(keysOf(first?.notifications), [mail]);
+});

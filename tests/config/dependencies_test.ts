@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { findDependencyProblems } from "../../src/config/dependencies.ts";
+import { testCheck } from "../support/checks.ts";
+import { problemsOf } from "./config_system.ts";
+
+/** What is said of checks that need each other so; one line each. */
+function problemsIn(needs: Readonly<Record<string, readonly string[]>>): readonly string[] {
+  const checks = Object.entries(needs).map(([name, dependsOn]) => testCheck("ok", { name, dependsOn }));
+  return findDependencyProblems(checks).map(({ path, message, hint }) =>
+    `${path.join(".")}: ${message}${hint === undefined ? "" : ` (${hint})`}`
+  );
+}
+
+Deno.test("findDependencyProblems() takes whatever leads to an end", async (t) => {
+  const rows: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+    "nothing": {},
+    "no dependency": { a: [], b: [] },
+    "a chain": { a: ["b"], b: ["c"], c: [] },
+    "a chain that is written backwards": { c: [], b: ["c"], a: ["b"] },
+    "two ways to one check": { a: ["b", "c"], b: ["d"], c: ["d"], d: [] },
+    "one check named twice": { a: ["b", "b"], b: [] },
+    "names that objects have of themselves": {
+      constructor: ["toString"],
+      toString: ["hasOwnProperty"],
+      hasOwnProperty: [],
+    },
+  };
+  for (const [name, needs] of Object.entries(rows)) {
+    await t.step(name, () => assert.deepEqual(problemsIn(needs), []));
+  }
+});
+
+Deno.test("findDependencyProblems() names what is no check, and the check that was meant", () => {
+  assert.deepEqual(
+    problemsIn({ router: [], web: ["router", "ruoter", "constructor"], mail: ["nothing like it"] }),
+    [
+      'checks.web.depends_on.1: is "ruoter", expected the name of a check (did you mean "router"?)',
+      'checks.web.depends_on.2: is "constructor", expected the name of a check',
+      'checks.mail.depends_on.0: is "nothing like it", expected the name of a check',
+    ],
+  );
+});
+
+Deno.test("findDependencyProblems() tells each circle once, with all its checks", async (t) => {
+  const at = (name: string, circle: string): string =>
+    `checks.${name}.depends_on: goes round in a circle: ${circle}`;
+  const rows: Readonly<
+    Record<string, readonly [needs: Readonly<Record<string, readonly string[]>>, problems: readonly string[]]>
+  > = {
+    "a check that needs itself": [{ a: ["a"] }, [at("a", '"a" needs "a"')]],
+    "two": [{ a: ["b"], b: ["a"] }, [at("a", '"a" needs "b" needs "a"')]],
+    "three": [{ a: ["b"], b: ["c"], c: ["a"] }, [at("a", '"a" needs "b" needs "c" needs "a"')]],
+    "one that others lead to": [
+      { x: ["y"], y: ["a"], a: ["b"], b: ["a"], z: ["b"] },
+      [at("a", '"a" needs "b" needs "a"')],
+    ],
+    "two that share no check": [
+      { a: ["b"], b: ["a"], c: ["c"] },
+      [at("a", '"a" needs "b" needs "a"'), at("c", '"c" needs "c"')],
+    ],
+    "two that share a check": [
+      { a: ["b", "c"], b: ["a"], c: ["a"] },
+      [at("a", '"a" needs "b" needs "a"'), at("a", '"a" needs "c" needs "a"')],
+    ],
+    "a circle beside a name that is no check": [
+      { a: ["a", "web site"] },
+      ['checks.a.depends_on.1: is "web site", expected the name of a check', at("a", '"a" needs "a"')],
+    ],
+  };
+  for (const [name, [needs, problems]] of Object.entries(rows)) {
+    await t.step(name, () => assert.deepEqual(problemsIn(needs), problems));
+  }
+});
+
+/** A chain of checks, the first of which needs the second, and so on; the last needs `last`. */
+function chain(length: number, last: readonly string[]): Readonly<Record<string, readonly string[]>> {
+  const names = Array.from({ length }, (_, index) => `c${index}`);
+  return Object.fromEntries(
+    names.map((name, index) => [name, index === length - 1 ? last : [`c${index + 1}`]]),
+  );
+}
+
+Deno.test("findDependencyProblems() walks chains of very many checks, in time that grows with their number", async (t) => {
+  // Looking through the path at each step would take minutes.
+  await t.step("to their end", () => assert.deepEqual(problemsIn(chain(200_000, [])), []));
+  await t.step("around, without all names in one message", () => {
+    assert.deepEqual(problemsIn(chain(10_000, ["c0"])), [
+      'checks.c0.depends_on: goes round in a circle: "c0" needs "c1" needs "c2" needs "c3" needs "c4" needs "c5" needs ' +
+      '… (9993 more) … needs "c9999" needs "c0"',
+    ]);
+  });
+});
+
+Deno.test("loadDocument() places what is wrong with dependencies, and leaves unresolved names alone", async () => {
+  const document = {
+    defaults: {},
+    checks: {
+      web: { kind: "test", depends_on: ["${env:ROUTER}", "web"], parameters: {} },
+      router: { kind: "test", parameters: {} },
+    },
+  };
+  assert.deepEqual(await problemsOf(document, { withoutSecrets: true }), [
+    'checks.web.depends_on: goes round in a circle: "web" needs "web"',
+  ]);
+  assert.deepEqual(await problemsOf(document, { environment: { ROUTER: "rooter" } }), [
+    'checks.web.depends_on: goes round in a circle: "web" needs "web"',
+    'checks.web.depends_on[0]: is "rooter", expected the name of a check (did you mean "router"?)',
+  ]);
+});

@@ -1,0 +1,373 @@
+/** Reports on their way out of the real program, to servers that fail, and whatever becomes of the program meanwhile. */
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { startScriptedServer } from "../support/mail_server.ts";
+import { until } from "./in_time.ts";
+import { type Program, type Stage, withStage } from "./program.ts";
+import { type Post, type PostedReport, startHook, startMailbox } from "./receivers.ts";
+
+const ONCE = ["check", "--once"] as const;
+
+/** A check that is critical while its file lacks. */
+function fileCheck(
+  path: string,
+  others: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> {
+  return {
+    kind: "file_timestamp",
+    parameters: { path: `./${path}`, condition_on_missing: "critical" },
+    ...others,
+  };
+}
+
+function writeDocument(
+  stage: Stage,
+  channels: readonly unknown[],
+  checks: Readonly<Record<string, unknown>>,
+  others: Readonly<Record<string, unknown>> = {},
+): void {
+  stage.writeDocument(checks, {
+    defaults: { threshold: 1, schedule: { regular_interval: 1 }, notifications: channels },
+    state: "kept.sqlite",
+    ...others,
+  });
+  // Others who can read the password in it would be warned of.
+  Deno.chmodSync(`${stage.folder}/monitor.json`, 0o600);
+}
+
+const appear = ({ folder }: Stage, path: string): void => Deno.writeTextFileSync(`${folder}/${path}`, "");
+const vanish = ({ folder }: Stage, path: string): void => Deno.removeSync(`${folder}/${path}`);
+
+Deno.test("monitor check --once: a mail server that is down for three calls gets one mail, dated at the decision", () =>
+  withStage(async (stage) => {
+    await using mailbox = await startMailbox();
+    writeDocument(stage, [mailbox.channel], { web: fileCheck("web") });
+    mailbox.isUp = false;
+    const beganMs = Date.now();
+    const first = await stage.run(ONCE);
+    const endedMs = Date.now();
+    assert.equal(first.code, 2);
+    assert.match(
+      first.stderr,
+      /the report of "web" not delivered to email to admin@example\.org: .*next run/,
+    );
+    for (let call = 2; call <= 3; call++) {
+      assert.equal((await stage.run(ONCE)).stderr, "", "the failure is said once");
+    }
+    assert.ok(mailbox.attempts >= 3);
+    mailbox.isUp = true;
+    for (let call = 4; call <= 5; call++) assert.equal((await stage.run(ONCE)).stderr, "");
+    const [mail, ...others] = await mailbox.read();
+    assert.deepEqual(others, []);
+    assert.equal(mail?.subject, "[ops] CRITICAL: web");
+    const { dateMs = 0 } = mail ?? {};
+    assert.ok(dateMs >= beganMs - 1000 && dateMs <= endedMs, "a mail's date has whole seconds");
+  }));
+
+Deno.test("monitor check: what waits for a mail server goes when it is stopped, once, and not again by the next one", () =>
+  withStage(async (stage) => {
+    await using mailbox = await startMailbox();
+    writeDocument(stage, [mailbox.channel], { web: fileCheck("web") });
+    mailbox.isUp = false;
+    const program = stage.start(["check"]);
+    await program.stderr.next('the report of "web" not delivered to email to admin@example.org');
+    mailbox.isUp = true;
+    program.signal("SIGTERM");
+    assert.equal((await program.end()).code, 0);
+    assert.equal(mailbox.raw.length, 1);
+    await stage.run(ONCE);
+    assert.equal(mailbox.raw.length, 1);
+  }));
+
+Deno.test("monitor check --once: a problem and its recovery that wait for a mail server are told in one mail, exit 69", () =>
+  withStage(async (stage) => {
+    await using mailbox = await startMailbox();
+    writeDocument(stage, [mailbox.channel], { web: fileCheck("web") });
+    mailbox.isUp = false;
+    assert.equal((await stage.run(ONCE)).code, 2);
+    appear(stage, "web");
+    const waiting = await stage.run(ONCE);
+    assert.equal(waiting.code, 69, "all is well but for the reports that wait");
+    assert.equal(waiting.stderr, "", "the failure was said");
+    const status = await stage.run(["status"]);
+    assert.match(status.stdout, /email to admin@example\.org/, "it is shown what waits");
+    mailbox.isUp = true;
+    assert.equal((await stage.run(ONCE)).code, 0);
+    const mails = await mailbox.read();
+    assert.equal(mails.length, 1);
+    assert.match(mails[0]?.subject ?? "", /^\[ops\] OK: web \(was CRITICAL from .* to .* UTC\)$/);
+    assert.match(mails[0]?.text ?? "", /The problem was over before it could be told/);
+  }));
+
+Deno.test("monitor check --once: 500 checks that fail at once are one mail, the worst first, and so is their recovery", () =>
+  withStage(async (stage) => {
+    await using mailbox = await startMailbox();
+    const names = Array.from({ length: 500 }, (_, index) => `check ${index}`);
+    const conditions = ["unknown", "warning", "critical"];
+    writeDocument(
+      stage,
+      [mailbox.channel],
+      Object.fromEntries(names.map((name, index) => [name, {
+        kind: "file_timestamp",
+        parameters: { path: "./all", condition_on_missing: conditions[index % 3] },
+      }])),
+    );
+    assert.equal((await stage.run(ONCE)).code, 2);
+    appear(stage, "all");
+    assert.equal((await stage.run(ONCE)).code, 0);
+    const [problem, recovery, ...others] = await mailbox.read();
+    assert.deepEqual(others, []);
+    assert.match(
+      problem?.subject ?? "",
+      /^\[ops\] 166 CRITICAL, 167 WARNING, 167 UNKNOWN: check \d+ and 499 more$/,
+    );
+    const words = (problem?.text ?? "").split("\n").flatMap((line) =>
+      /^([A-Z]+): check \d+$/.exec(line)?.[1] ?? []
+    );
+    assert.equal(words.length, 500);
+    assert.deepEqual(words, words.toSorted((one, other) => LOUDNESS.indexOf(one) - LOUDNESS.indexOf(other)));
+    assert.match(recovery?.subject ?? "", /^\[ops\] 500 OK: check \d+ and 499 more$/);
+    assert.ok(recovery?.references.includes(problem?.messageId ?? "none"), "it is shown with the problem");
+    for (const mail of [problem, recovery]) {
+      assert.ok((mail?.text ?? "").length < 150_000, "a few lines each");
+      for (const name of names) assert.ok(mail?.text.includes(`: ${name}\n`), name);
+    }
+  }));
+
+const LOUDNESS: readonly string[] = ["CRITICAL", "WARNING", "UNKNOWN", "OK"];
+
+/** How often the program is killed; in the soak 200: `KILL_ROUNDS=200 deno test -A tests/life/reports_test.ts`. */
+const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? 8);
+const KILL_WITHIN_MS = 350;
+const KILLED_CHECKS = 10;
+
+Deno.test("monitor check --once: every report arrives whenever it is killed, twins under one id, and none is invented", () =>
+  withStage(async (stage) => {
+    await using hook = startHook();
+    await using mailbox = await startMailbox();
+    hook.delayMs = () => Math.random() * 150;
+    const names = Array.from({ length: KILLED_CHECKS }, (_, index) => `check ${index}`);
+    const checks = Object.fromEntries(names.map((name) => [name, fileCheck("flag")]));
+    writeDocument(stage, [hook.channel, mailbox.channel], checks);
+    let kills = 0;
+    for (let round = 0; round < ROUNDS; round++) {
+      if (round % 2 === 1) appear(stage, "flag");
+      else if (round > 0) vanish(stage, "flag");
+      const program = stage.start([...ONCE, "--format", "ndjson"]);
+      await program.stdout.next("{");
+      if (await killWithin(program, Math.random() * KILL_WITHIN_MS)) kills++;
+    }
+    hook.delayMs = () => 0;
+    for (let call = 0; call < 2; call++) await stage.run(ONCE);
+    assert.ok(kills >= ROUNDS / 2, `only ${kills} of ${ROUNDS} calls were killed before their end`);
+    const posts = withoutTwins(hook.posts);
+    console.log(
+      `${kills} kills of ${ROUNDS}, ${hook.posts.length} posts, ${hook.posts.length - posts.length} twins`,
+    );
+    for (const name of names) {
+      assertAllTold(
+        posts.flatMap(({ reports }) => reports.filter(({ check }) => check === name)),
+        changesOf(stage, name),
+      );
+    }
+    const mails = new Map<string, string>();
+    for (const { messageId, subject, text } of await mailbox.read()) {
+      const words = `${subject}\n${text}`;
+      assert.equal(mails.get(messageId) ?? words, words, "a twin tells the same");
+      mails.set(messageId, words);
+    }
+    assert.ok(mails.size > 0);
+    assert.equal(new Set(mails.values()).size, mails.size, "what is told twice has one id");
+  }));
+
+async function killWithin(program: Program, ms: number): Promise<boolean> {
+  const timer = setTimeout(() => program.signal("SIGKILL"), ms);
+  const { code } = await program.end();
+  clearTimeout(timer);
+  return code === 137;
+}
+
+function withoutTwins(posts: readonly Post[]): readonly Post[] {
+  const first = new Map<string, Post>();
+  const messageOf = new Map<string, string>();
+  for (const post of posts) {
+    assert.deepEqual((first.get(post.key) ?? post).reports, post.reports, "a twin tells the same");
+    if (!first.has(post.key)) first.set(post.key, post);
+    for (const { id } of post.reports.flatMap(expanded)) {
+      assert.equal(messageOf.get(id) ?? post.key, post.key, `${id} came under two ids`);
+      messageOf.set(id, post.key);
+    }
+  }
+  return [...first.values()];
+}
+
+function expanded(report: PostedReport): readonly PostedReport[] {
+  return report.missed_problem === null ? [report] : [report.missed_problem, report];
+}
+
+interface Change {
+  readonly atMs: number;
+  readonly from: string;
+  readonly to: string;
+}
+
+function changesOf({ folder }: Stage, name: string): readonly Change[] {
+  using database = new DatabaseSync(`${folder}/kept.sqlite`, { readOnly: true });
+  const rows = database.prepare(
+    "SELECT at_ms, from_condition, to_condition FROM changes JOIN checks ON checks.id = changes.check_id " +
+      "WHERE name = ? ORDER BY changes.id",
+  ).all(name);
+  return rows.map((row) => ({
+    atMs: Math.floor(Number(row["at_ms"])),
+    from: String(row["from_condition"]),
+    to: String(row["to_condition"]),
+  }));
+}
+
+/** With a threshold of 1 and nothing that holds, each change that was kept is one report. */
+function assertAllTold(reports: readonly PostedReport[], changes: readonly Change[]): void {
+  const told = reports.flatMap(expanded).map(({ decided_at, previous, condition }) => ({
+    atMs: Date.parse(decided_at),
+    from: previous,
+    to: condition,
+  }));
+  assert.deepEqual(told.toSorted((one, other) => one.atMs - other.atMs), changes);
+}
+
+Deno.test("monitor check: a mail server that accepts and never speaks moves no check", () =>
+  withStage(async (stage) => {
+    let visitors = 0;
+    await using server = startScriptedServer(async (visitor) => {
+      visitors++;
+      await visitor.untilGone();
+    });
+    await using mailbox = await startMailbox();
+    const { parameters } = mailbox.channel as {
+      readonly parameters: { readonly access: Readonly<Record<string, unknown>> };
+    };
+    const channel = {
+      ...mailbox.channel,
+      parameters: { ...parameters, access: { ...parameters.access, port: server.port } },
+    };
+    const names = Array.from({ length: 20 }, (_, index) => `check ${index}`);
+    appear(stage, "flag");
+    writeDocument(stage, [channel], Object.fromEntries(names.map((name) => [name, fileCheck("flag")])));
+    const program = stage.start(["check", "--format", "ndjson"]);
+    await lateness(program, 20);
+    const before = await lateness(program, 60);
+    vanish(stage, "flag");
+    await until("a visit to the mail server", () => visitors > 0);
+    // What was printed before it came is passed over.
+    await lateness(program, 60);
+    const during = await lateness(program, 60);
+    console.log(`latest run: ${before} ms late before, ${during} ms while the mail server hangs`);
+    assert.ok(during < 5_000, `${during} ms late`);
+  }));
+
+/** How late the latest of the next runs is. */
+async function lateness(program: Program, runs: number): Promise<number> {
+  let latest = 0;
+  for (let run = 0; run < runs; run++) {
+    latest = Math.max(latest, Number((await program.stdout.event("result"))["late_ms"]));
+  }
+  return Math.round(latest);
+}
+
+Deno.test("monitor silence: holds back the reports of a running monitor, and its end lets them through", () =>
+  withStage(async (stage) => {
+    await using hook = startHook();
+    writeDocument(stage, [hook.channel], { web: fileCheck("web"), other: fileCheck("other") });
+    appear(stage, "web");
+    appear(stage, "other");
+    const program = stage.start(["check", "--format", "ndjson"]);
+    await program.stdout.event("result", ({ name }) => name === "web");
+    assert.equal((await stage.run(["silence", "web", "--for", "1h", "--reason", "deploy"])).code, 0);
+    vanish(stage, "web");
+    vanish(stage, "other");
+    await until("the report of the other one", () => hook.posts.length > 0);
+    for (let runs = 0; runs < 2; runs++) {
+      await program.stdout.event("result", ({ name, settled }) => name === "web" && settled === "critical");
+    }
+    assert.deepEqual(checksTold(hook.posts), ["other"]);
+    assert.match((await stage.run(["silence", "--list"])).stdout, /^web: silent until .* \(deploy\)$/m);
+    assert.equal((await stage.run(["silence", "--end", "web"])).stdout, "ended 1 silence\n");
+    await until("the report that was held back", () => hook.posts.length > 1);
+    assert.deepEqual(checksTold(hook.posts), ["other", "web"]);
+  }));
+
+function checksTold(posts: readonly Post[]): readonly string[] {
+  return posts.flatMap(({ reports }) => reports.map(({ check }) => check));
+}
+
+Deno.test("monitor check --once: depends_on holds a problem back, and never a recovery", () =>
+  withStage(async (stage) => {
+    await using hook = startHook();
+    writeDocument(stage, [hook.channel], {
+      web: fileCheck("web", { depends_on: ["router"] }),
+      router: fileCheck("router"),
+    });
+    const told = (): readonly string[] =>
+      hook.posts.flatMap(({ reports }) => reports.map(({ check, event }) => `${check} ${event}`));
+    await stage.run(ONCE);
+    assert.deepEqual(told(), ["router problem"]);
+    appear(stage, "router");
+    // In the first call the router may have been looked at after the other one.
+    for (let calls = 0; calls < 2; calls++) await stage.run(ONCE);
+    assert.deepEqual(
+      told(),
+      ["router problem", "router recovery", "web problem"].toSorted(byPlaceIn(told())),
+    );
+    appear(stage, "web");
+    vanish(stage, "router");
+    await stage.run(ONCE);
+    assert.deepEqual(told().slice(3).toSorted(), ["router problem", "web recovery"]);
+  }));
+
+/** The two may come in one message, the worse first. */
+function byPlaceIn(told: readonly string[]): (one: string, other: string) => number {
+  return (one, other) => told.indexOf(one) - told.indexOf(other);
+}
+
+Deno.test("monitor check: the heartbeat is given while it runs, and after each call with --due", () =>
+  withStage(async (stage) => {
+    writeDocument(stage, [], { web: { kind: "test", parameters: {} } }, {
+      heartbeat: { path: "./alive", interval: 1 },
+    });
+    const path = `${stage.folder}/alive`;
+    const touchedMs = (): number | null => {
+      try {
+        return Deno.statSync(path).mtime?.getTime() ?? null;
+      } catch {
+        return null;
+      }
+    };
+    const program = stage.start(["check"]);
+    const firstMs = await until("the first sign", touchedMs);
+    await until("another sign", () => (touchedMs() ?? 0) > firstMs);
+    program.signal("SIGTERM");
+    assert.equal((await program.end()).code, 0);
+    Deno.removeSync(path);
+    assert.equal((await stage.run([...ONCE, "--due"])).code, 0);
+    assert.notEqual(touchedMs(), null);
+    Deno.removeSync(path);
+    await stage.run(ONCE);
+    assert.equal(touchedMs(), null, "a call by hand is no sign of life");
+  }));
+
+Deno.test("monitor check --once: what waits for a channel that left the document is given up, and that is said", () =>
+  withStage(async (stage) => {
+    await using hook = startHook();
+    await using next = startHook();
+    hook.status = 503;
+    writeDocument(stage, [hook.channel], { web: fileCheck("web") });
+    await stage.run(ONCE);
+    assert.equal(hook.attempts, 1);
+    writeDocument(stage, [next.channel], { web: fileCheck("web") });
+    const { stderr } = await stage.run(ONCE);
+    assert.match(
+      stderr,
+      /the report of "web" to webhook 127\.0\.0\.1:\d+ given up: the channel is no longer in the document/,
+    );
+    assert.equal((await stage.run(ONCE)).stderr, "");
+    assert.deepEqual([hook.attempts, next.posts.length], [1, 0]);
+  }));

@@ -1,0 +1,211 @@
+/** Planted secrets are looked for wherever the program leaves anything. */
+import assert from "node:assert/strict";
+import { type Stage, withStage } from "./program.ts";
+import { startMailbox } from "./receivers.ts";
+
+const PASSWORD = "planted-mail-password-7f3a";
+const TOKEN = "planted-header-token-91bc";
+const HOOK_QUERY = "planted-hook-query-c0de";
+const CHECK_QUERY = "planted-check-query-55aa";
+const SCRIPT_SECRET = "planted-script-secret-d00d";
+const SECRETS: readonly string[] = [PASSWORD, TOKEN, HOOK_QUERY, CHECK_QUERY, SCRIPT_SECRET];
+
+/** What the document reads its secrets from; the program gets it, its scripts must not. */
+const ENVIRONMENT = {
+  MAIL_PASSWORD: PASSWORD,
+  HOOK_QUERY,
+  CHECK_QUERY,
+  SCRIPT_SECRET,
+};
+
+Deno.test("monitor: no secret is in an output, a log, the state, a mail, an error or another script's environment", () =>
+  withStage(async (stage) => {
+    await using mailbox = await startMailbox(PASSWORD);
+    await using leaky = startLeakyServer();
+    writeLeakyDocument(stage, leaky, mailbox.channel);
+    const texts = new Map<string, string>();
+    const run = async (name: string, args: readonly string[]): Promise<void> => {
+      const { stdout, stderr } = await stage.run(args, { environment: ENVIRONMENT });
+      texts.set(`stdout of ${name}`, stdout);
+      texts.set(`stderr of ${name}`, stderr);
+    };
+    for (const format of ["pretty", "json", "ndjson", "junit", "tap", "plugin"]) {
+      await run(`check --once --format ${format}`, ["check", "--once", "--format", format]);
+    }
+    const program = stage.start(["check", "--format", "ndjson", "--log-level", "debug"], {
+      environment: ENVIRONMENT,
+    });
+    await program.stdout.event("result", ({ name }) => name === "given");
+    await program.stdout.event("result", ({ name }) => name === "web");
+    program.signal("SIGTERM");
+    const { stdout, stderr } = await program.end();
+    texts.set("stdout of check", stdout);
+    texts.set("stderr of check", stderr);
+    mailbox.isUp = false;
+    for (
+      const args of [["status"], ["status", "--format", "json"], ["history", "given"], ["explain"], [
+        "validate",
+      ], ["notify"]]
+    ) await run(args.join(" "), args);
+    for (const { subject, text, raw } of await readMails(mailbox)) {
+      texts.set(`the mail "${subject}"`, `${subject}\n${text}\n${raw}`);
+    }
+    for (const name of filesLeftIn(stage)) {
+      texts.set(`the file ${name}`, readBytes(`${stage.folder}/${name}`));
+    }
+
+    assert.ok([...texts.keys()].some((name) => name.startsWith("the mail")), "a mail came");
+    assert.ok([...texts.keys()].includes("the file kept.sqlite"), "the state was kept");
+    assert.match(texts.get("the file other_environment") ?? "", /MONITOR_CHECK=other/);
+    assert.match(
+      texts.get("stdout of check --once --format json") ?? "",
+      /\[secret\]/,
+      "what leaked is hidden",
+    );
+    assert.ok(leaky.requests.some((request) => request.includes(TOKEN)), "the webhook was given its token");
+    assert.ok(
+      leaky.requests.some((request) => request.includes(CHECK_QUERY)),
+      "the target was asked with its query",
+    );
+    for (const [where, text] of texts) {
+      for (const secret of SECRETS) {
+        assert.ok(!text.includes(secret), `${where} has ${secret}:\n${excerpt(text, secret)}`);
+      }
+    }
+  }));
+
+Deno.test("monitor validate: a mistake beside a secret does not quote it", async (t) => {
+  const rows: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+    "no address": { kind: "http_request", parameters: { request: { target: "ht!tp//${env:CHECK_QUERY}" } } },
+    "no method": {
+      kind: "http_request",
+      parameters: { request: { target: "http://a/", method: "${env:CHECK_QUERY}" } },
+    },
+    "no list": { kind: "script", parameters: { path: "/bin/true", arguments: "${env:CHECK_QUERY}" } },
+    "no number": { kind: "test", threshold: "${env:CHECK_QUERY}", parameters: {} },
+  };
+  for (const [name, check] of Object.entries(rows)) {
+    await t.step(name, () =>
+      withStage(async (stage) => {
+        stage.writeDocument({ web: check });
+        for (const args of [["validate"], ["check", "--once"], ["explain"]]) {
+          const { code, stdout, stderr } = await stage.run(args, { environment: ENVIRONMENT });
+          if (args[0] !== "explain") assert.equal(code, 78, stderr);
+          assert.ok(!`${stdout}${stderr}`.includes(CHECK_QUERY), `${stdout}${stderr}`);
+        }
+      }));
+  }
+});
+
+interface LeakyServer extends AsyncDisposable {
+  readonly port: number;
+  /** The head of each request. */
+  readonly requests: readonly string[];
+}
+
+/** Refuses everything, and says in its answer and its headers what it was asked. */
+function startLeakyServer(): LeakyServer {
+  const requests: string[] = [];
+  const abort = new AbortController();
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, signal: abort.signal, onListen: () => {} },
+    async (request) => {
+      await request.text();
+      const head = `${request.url} ${JSON.stringify([...request.headers])}`;
+      requests.push(head);
+      return new Response(head, { status: 500, headers: { "X-Asked": head, "Content-Type": "text/plain" } });
+    },
+  );
+  return {
+    port: server.addr.port,
+    requests,
+    async [Symbol.asyncDispose]() {
+      abort.abort();
+      await server.finished;
+    },
+  };
+}
+
+function writeLeakyDocument(
+  stage: Stage,
+  { port }: LeakyServer,
+  mail: Readonly<Record<string, unknown>>,
+): void {
+  const { parameters } = mail as {
+    readonly parameters: { readonly access: Readonly<Record<string, unknown>> };
+  };
+  Deno.writeTextFileSync(`${stage.folder}/token`, `${TOKEN}\n`);
+  stage.writeScript(
+    "given",
+    'echo "given $GIVEN_SECRET | x=1"; echo "detail $GIVEN_SECRET"; echo "$GIVEN_SECRET" >&2; exit 2',
+  );
+  stage.writeScript(
+    "other",
+    "env >other_environment; cat /proc/$PPID/cmdline | tr '\\0' ' ' >other_parent; exit 1",
+  );
+  stage.writeScript("channel", 'cat >channel_input; env >channel_environment; echo "asked" >&2; exit 1');
+  stage.writeDocument({
+    given: {
+      kind: "script",
+      parameters: { path: "./given", environment: { GIVEN_SECRET: "${env:SCRIPT_SECRET}" } },
+    },
+    other: { kind: "script", parameters: { path: "./other" } },
+    web: {
+      kind: "http_request",
+      parameters: {
+        request: { target: `http://127.0.0.1:${port}/?key=\${env:CHECK_QUERY}` },
+        response: { headers: { "X-Asked": "something else" }, body_part: "something else" },
+      },
+    },
+    gone: {
+      kind: "http_request",
+      parameters: { request: { target: "http://127.0.0.1:1/?key=${env:CHECK_QUERY}" } },
+    },
+  }, {
+    state: "kept.sqlite",
+    defaults: {
+      threshold: 1,
+      annoy: true,
+      schedule: { regular_interval: 1 },
+      notifications: [
+        { kind: "console", parameters: {} },
+        {
+          ...mail,
+          parameters: { ...parameters, access: { ...parameters.access, password: "${env:MAIL_PASSWORD}" } },
+        },
+        {
+          kind: "webhook",
+          parameters: {
+            target: `http://127.0.0.1:${port}/hook?token=\${env:HOOK_QUERY}`,
+            headers: { Authorization: "Bearer ${file:./token}" },
+          },
+        },
+        { kind: "command", parameters: { path: "./channel" } },
+      ],
+    },
+  });
+}
+
+async function readMails(
+  mailbox: Awaited<ReturnType<typeof startMailbox>>,
+): Promise<readonly { readonly subject: string; readonly text: string; readonly raw: string }[]> {
+  const mails = await mailbox.read();
+  return mails.map(({ subject, text }, index) => ({ subject, text, raw: mailbox.raw[index]?.raw ?? "" }));
+}
+
+/** Everything but what the test has written itself. */
+function filesLeftIn({ folder }: Stage): readonly string[] {
+  const own = ["monitor.json", "token", "given", "other", "channel"];
+  const names = [...Deno.readDirSync(folder)].filter((entry) => entry.isFile).map((entry) => entry.name);
+  return names.filter((name) => !own.includes(name));
+}
+
+/** Each byte as a character, so that nothing is lost. */
+function readBytes(path: string): string {
+  return new TextDecoder("latin1").decode(Deno.readFileSync(path));
+}
+
+function excerpt(text: string, secret: string): string {
+  const at = text.indexOf(secret);
+  return text.slice(Math.max(0, at - 200), at + 100);
+}

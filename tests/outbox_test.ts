@@ -1,0 +1,401 @@
+import assert from "node:assert/strict";
+import type { Channel } from "../src/domain/channel.ts";
+import type { Condition } from "../src/domain/condition.ts";
+import type { ReportEvent } from "../src/domain/condition_state.ts";
+import type { Delivery, Message } from "../src/domain/delivery.ts";
+import type { OutboxChange, OutboxRow, Told } from "../src/domain/outbox.ts";
+import { type Outbox, type OutboxEvent, startOutbox } from "../src/outbox.ts";
+import { createFakeClock, type FakeClock } from "./support/fake_clock.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const START = 1_800_000_000_000;
+
+const OK: Delivery = { delivered: true, note: null };
+const DOWN: Delivery = {
+  delivered: false,
+  retryable: true,
+  mayHaveArrived: false,
+  reason: "down",
+  retryAfterMs: null,
+};
+const REFUSED: Delivery = { ...DOWN, retryable: false, reason: "refused" };
+const UNSURE: Delivery = { ...DOWN, mayHaveArrived: true, reason: "lost" };
+
+let sequence = 0;
+
+interface RowOptions {
+  readonly check?: string;
+  readonly event?: ReportEvent;
+  readonly condition?: Condition;
+  readonly channel?: string;
+  readonly atMs?: number;
+}
+
+function row(options: RowOptions = {}): OutboxRow {
+  const { check = "web", event = "problem", channel = "mail", atMs = START } = options;
+  const condition = options.condition ?? (event === "recovery" ? "ok" : "critical");
+  const id = `r${++sequence}`;
+  return {
+    id: `${id}-${channel}`,
+    report: {
+      id,
+      check,
+      title: null,
+      event,
+      condition,
+      previous: event === "problem" ? "ok" : "critical",
+      output: "",
+      detail: "",
+      problemBeganAtMs: atMs,
+      decidedAtMs: atMs,
+      occurrences: 1,
+      nextRunAtMs: atMs + MINUTE,
+      hostName: "host",
+    },
+    channelKey: channel,
+    channelName: channel,
+    sequence,
+    state: "waiting",
+    attempts: 0,
+    nextAttemptAtMs: atMs,
+    lastFailure: null,
+    firstFailedAtMs: null,
+    messageId: null,
+  };
+}
+
+interface Stage {
+  readonly clock: FakeClock;
+  readonly outbox: Outbox;
+  readonly sent: { readonly channel: string; readonly message: Message; readonly atMs: number }[];
+  readonly events: OutboxEvent[];
+  readonly kept: OutboxChange[];
+}
+
+interface StageOptions {
+  readonly rows?: readonly OutboxRow[];
+  readonly told?: readonly Told[];
+  readonly deliver?: (message: Message, channel: string, attempt: number) => Delivery | "hang";
+  /** Channels that take one item a message. */
+  readonly single?: readonly string[];
+  readonly gone?: readonly string[];
+  readonly staleAfterMs?: number;
+  readonly holds?: boolean;
+}
+
+function stage(options: StageOptions = {}): Stage {
+  const clock = createFakeClock(START);
+  const sent: Stage["sent"] = [];
+  const events: OutboxEvent[] = [];
+  const kept: OutboxChange[] = [];
+  let attempt = 0;
+  const outbox = startOutbox({ rows: options.rows ?? [], told: options.told ?? [] }, {
+    clock,
+    random: () => 0.5,
+    gatherMs: 2 * SECOND,
+    channelOf: (key) =>
+      options.gone?.includes(key) ? null : {
+        channel: { kind: "console", parameters: {}, key } as Channel,
+        gathers: !(options.single ?? []).includes(key),
+        staleAfterMs: options.staleAfterMs ?? null,
+        attemptMs: MINUTE,
+      },
+    deliver: (message, channel, signal) => {
+      sent.push({ channel: channel.key, message, atMs: clock.wallMs() - START });
+      const delivery = options.deliver?.(message, channel.key, ++attempt) ?? OK;
+      if (delivery !== "hang") return Promise.resolve(delivery);
+      return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    },
+    keep: (change) => {
+      kept.push(change);
+      return Promise.resolve();
+    },
+    holds: () => options.holds ?? true,
+    onEvent: (event) => void events.push(event),
+    onBug: (error) => {
+      throw error;
+    },
+  });
+  return { clock, outbox, sent, events, kept };
+}
+
+function checksOf(message: Message): readonly string[] {
+  return message.items.map((item) => item.report.check);
+}
+
+Deno.test("add() gathers what comes within two seconds into one message, the worst first", async () => {
+  const { clock, outbox, sent } = stage();
+  outbox.add([row({ check: "a", condition: "warning" })]);
+  await clock.advance(1 * SECOND);
+  outbox.add([row({ check: "b", condition: "critical" }), row({ check: "c", condition: "unknown" })]);
+  await clock.advance(1 * MINUTE);
+  assert.deepStrictEqual(sent.map(({ message }) => checksOf(message)), [["b", "a", "c"]]);
+  assert.strictEqual(sent[0]?.atMs, 2 * SECOND);
+  assert.deepStrictEqual(outbox.rows, []);
+  await outbox.stop();
+});
+
+Deno.test("add() sends one item at a time to a channel that takes no more, in order", async () => {
+  const { clock, outbox, sent } = stage({ single: ["mail"] });
+  outbox.add([
+    row({ check: "a", condition: "warning" }),
+    row({ check: "b" }),
+    row({ check: "a", event: "change" }),
+  ]);
+  await clock.advance(1 * MINUTE);
+  assert.deepStrictEqual(sent.map(({ message }) => checksOf(message)), [["a"], ["b"], ["a"]]);
+  await outbox.stop();
+});
+
+Deno.test("add() sends a message again until it is taken, under back-off, exactly once delivered", async () => {
+  const { clock, outbox, sent, events } = stage({
+    deliver: (_message, _channel, attempt) => attempt < 4 ? DOWN : OK,
+  });
+  outbox.add([row()]);
+  await clock.advance(5 * MINUTE);
+  assert.strictEqual(sent.length, 4);
+  const waits = sent.slice(1).map(({ atMs }, index) => atMs - (sent[index]?.atMs ?? 0));
+  assert.deepStrictEqual(waits.map((wait) => Math.round(wait / SECOND)), [9, 18, 35]);
+  assert.deepStrictEqual(events.map(({ event }) => event), ["failed", "delivered"], "a failure is said once");
+  assert.deepStrictEqual(outbox.rows, []);
+  assert.strictEqual(new Set(sent.map(({ message }) => message.id)).size, 1);
+  await outbox.stop();
+});
+
+Deno.test("add() waits no longer than 15 minutes between tries, and asks a refusing channel hourly", async (t) => {
+  await t.step("a channel that is down", async () => {
+    const { clock, outbox, sent } = stage({ deliver: () => DOWN });
+    outbox.add([row()]);
+    await clock.advance(12 * HOUR);
+    const waits = sent.slice(1).map(({ atMs }, index) => atMs - (sent[index]?.atMs ?? 0));
+    assert.ok(Math.max(...waits) <= 15 * MINUTE);
+    assert.ok(sent.length > 48);
+    await outbox.stop();
+  });
+  await t.step("a channel that refuses", async () => {
+    const { clock, outbox, sent } = stage({ deliver: () => REFUSED });
+    outbox.add([row()]);
+    await clock.advance(5 * HOUR + MINUTE);
+    assert.strictEqual(sent.length, 6);
+    assert.strictEqual(outbox.rows[0]?.state, "refused");
+    await outbox.stop();
+  });
+});
+
+Deno.test("add() lets a later row wait a minute at most behind one in back-off", async () => {
+  let isDown = true;
+  const { clock, outbox, sent } = stage({ deliver: () => isDown ? DOWN : OK });
+  outbox.add([row({ check: "first" })]);
+  await clock.advance(20 * MINUTE);
+  isDown = false;
+  outbox.add([row({ check: "later" })]);
+  const before = sent.length;
+  await clock.advance(61 * SECOND);
+  assert.strictEqual(sent.length, before + 1);
+  assert.deepStrictEqual(checksOf(sent.at(-1)?.message ?? assert.fail()), ["first", "later"]);
+  await outbox.stop();
+});
+
+Deno.test("add() keeps channels apart: one that hangs holds up no other", async () => {
+  const { clock, outbox, sent } = stage({ deliver: (_message, channel) => channel === "hang" ? "hang" : OK });
+  outbox.add([row({ channel: "hang" }), row({ channel: "quick" })]);
+  await clock.advance(3 * SECOND);
+  outbox.add([row({ channel: "quick", check: "other" })]);
+  await clock.advance(3 * SECOND);
+  assert.deepStrictEqual(sent.map(({ channel }) => channel), ["hang", "quick", "quick"]);
+  await clock.advance(2 * MINUTE);
+  const [waiting] = outbox.rows;
+  assert.match(waiting?.lastFailure ?? "", /no answer within 60 s/);
+  await outbox.stop();
+});
+
+Deno.test("add() tells a problem that was over before it could be told in one item", async (t) => {
+  for (const single of [[], ["mail"]]) {
+    await t.step(single.length === 0 ? "gathered" : "one by one", async () => {
+      let isDown = true;
+      const { clock, outbox, sent } = stage({ single, deliver: () => isDown ? DOWN : OK });
+      const problem = row();
+      outbox.add([problem]);
+      await clock.advance(3 * MINUTE);
+      outbox.add([row({ event: "change", condition: "warning" }), row({ event: "recovery" })]);
+      isDown = false;
+      await clock.advance(5 * MINUTE);
+      const last = sent.at(-1)?.message;
+      assert.strictEqual(last?.items.length, 1);
+      assert.strictEqual(last.items[0]?.report.event, "recovery");
+      assert.strictEqual(last.items[0]?.missedProblem?.id, problem.report.id);
+      assert.deepStrictEqual(outbox.rows, []);
+      await outbox.stop();
+    });
+  }
+});
+
+Deno.test("add() sends a message that may have arrived again as it was, and what came later after it", async () => {
+  const { clock, outbox, sent } = stage({
+    deliver: (_message, _channel, attempt) => attempt === 1 ? UNSURE : OK,
+  });
+  outbox.add([row({ check: "a" }), row({ check: "b" })]);
+  await clock.advance(3 * SECOND);
+  outbox.add([row({ check: "a", event: "recovery" })]);
+  await clock.advance(5 * MINUTE);
+  assert.deepStrictEqual(sent.map(({ message }) => checksOf(message)), [["a", "b"], ["a", "b"], ["a"]]);
+  assert.strictEqual(sent[0]?.message.id, sent[1]?.message.id);
+  assert.notStrictEqual(sent[1]?.message.id, sent[2]?.message.id);
+  assert.strictEqual(sent[2]?.message.items[0]?.threadId, sent[0]?.message.id, "the recovery is threaded");
+  await outbox.stop();
+});
+
+Deno.test("startOutbox() goes on with what a crash left: marked rows under the same id, others as new", async () => {
+  const sealed = { ...row({ check: "a" }), attempts: 1, messageId: "m1" };
+  const { clock, outbox, sent } = stage({ rows: [row({ check: "b" }), sealed] });
+  await clock.advance(1 * MINUTE);
+  assert.deepStrictEqual(sent.map(({ message }) => checksOf(message)), [["a"], ["b"]]);
+  assert.strictEqual(sent[0]?.message.id, "m1");
+  await outbox.stop();
+});
+
+Deno.test("add() gives up after a day, once what it tells no longer holds", async (t) => {
+  for (const holds of [true, false]) {
+    await t.step(holds ? "still true: kept" : "no longer true: given up", async () => {
+      const { clock, outbox, events } = stage({ deliver: () => DOWN, holds });
+      outbox.add([row()]);
+      await clock.advance(25 * HOUR);
+      assert.strictEqual(outbox.rows[0]?.state, holds ? "waiting" : "given_up");
+      assert.strictEqual(events.some(({ event }) => event === "given_up"), !holds);
+      await outbox.stop();
+    });
+  }
+});
+
+Deno.test("add() fails the rows of a channel that left the document, and says so", async () => {
+  const { clock, outbox, sent, events } = stage({ gone: ["mail"] });
+  outbox.add([row()]);
+  await clock.advance(1 * MINUTE);
+  assert.strictEqual(sent.length, 0);
+  const [event] = events;
+  assert.ok(event?.event === "given_up" && event.reason.includes("no longer in the document"));
+  await outbox.stop();
+});
+
+Deno.test("add() shows nothing stale", async () => {
+  let isDown = true;
+  const { clock, outbox, sent } = stage({ deliver: () => isDown ? DOWN : OK, staleAfterMs: 5 * MINUTE });
+  outbox.add([row()]);
+  await clock.advance(4 * MINUTE);
+  const before = sent.length;
+  isDown = false;
+  await clock.advance(20 * MINUTE);
+  assert.ok(sent.length <= before + 1);
+  assert.strictEqual(outbox.rows.filter((item) => item.state !== "given_up").length, 0);
+  await outbox.stop();
+});
+
+Deno.test("add() honours what a receiver asks to wait", async () => {
+  const { clock, outbox, sent } = stage({
+    deliver: (_message, _channel, attempt) => attempt === 1 ? { ...DOWN, retryAfterMs: 5 * MINUTE } : OK,
+  });
+  outbox.add([row()]);
+  await clock.advance(4 * MINUTE);
+  assert.strictEqual(sent.length, 1);
+  await clock.advance(2 * MINUTE);
+  assert.strictEqual(sent.length, 2);
+  await outbox.stop();
+});
+
+Deno.test("drain() tries each row once, whatever its time, and comes back in time", async (t) => {
+  await t.step("a channel that works", async () => {
+    const { clock, outbox, sent } = stage({
+      rows: [{ ...row(), nextAttemptAtMs: START + HOUR, attempts: 3 }],
+    });
+    const drained = outbox.drain(START + MINUTE);
+    await clock.advance(0);
+    await drained;
+    assert.strictEqual(sent.length, 1);
+    assert.deepStrictEqual(outbox.rows, []);
+    await outbox.stop();
+  });
+  await t.step("a channel that hangs", async () => {
+    const { clock, outbox } = stage({ rows: [row()], deliver: () => "hang" });
+    const drained = outbox.drain(START + 20 * SECOND);
+    await clock.advance(21 * SECOND);
+    await drained;
+    const stopped = outbox.stop();
+    await clock.advance(1);
+    await stopped;
+    assert.strictEqual(outbox.rows.length, 1);
+    assert.notStrictEqual(outbox.rows[0]?.messageId, null, "it may have arrived");
+  });
+});
+
+Deno.test("finish keeps what each channel was told, and forgets it with the recovery", async () => {
+  const { clock, outbox, kept } = stage();
+  outbox.add([row()]);
+  await clock.advance(5 * SECOND);
+  assert.strictEqual(outbox.toldOf("web", "mail")?.condition, "critical");
+  outbox.add([row({ event: "recovery" })]);
+  await clock.advance(5 * SECOND);
+  assert.strictEqual(outbox.toldOf("web", "mail"), null);
+  assert.deepStrictEqual(kept.at(-1)?.untold, [{ check: "web", channelKey: "mail" }]);
+  await outbox.stop();
+});
+
+Deno.test("add() keeps a message whole once it may have arrived, whatever becomes of later attempts", async () => {
+  const ends = [UNSURE, DOWN, REFUSED, DOWN];
+  const { clock, outbox, sent } = stage({
+    deliver: (_message, _channel, attempt) => ends[attempt - 1] ?? OK,
+  });
+  outbox.add([row({ check: "a" })]);
+  await clock.advance(3 * SECOND);
+  outbox.add([row({ check: "b" }), row({ check: "a", event: "recovery" })]);
+  await clock.advance(3 * HOUR);
+  const first = sent[0]?.message ?? assert.fail();
+  const again = sent.filter(({ message }) => message.id === first.id);
+  assert.deepStrictEqual(again.map(({ message }) => checksOf(message)), Array(4).fill(["a"]));
+  const others = sent.filter(({ message }) => message.id !== first.id).flatMap(({ message }) =>
+    message.items
+  );
+  assert.deepStrictEqual(
+    others.flatMap(({ missedProblem }) => missedProblem ?? []),
+    [],
+    "it is told no other way",
+  );
+  assert.deepStrictEqual(outbox.rows, []);
+  await outbox.stop();
+});
+
+Deno.test("add() lets nothing of a check overtake what was refused of it", async (t) => {
+  for (const single of [[], ["mail"]]) {
+    await t.step(single.length === 0 ? "gathered" : "one by one", async () => {
+      let isRefusing = true;
+      const { clock, outbox, sent } = stage({ single, deliver: () => isRefusing ? REFUSED : OK });
+      const problem = row();
+      outbox.add([problem]);
+      await clock.advance(3 * SECOND);
+      outbox.add([row({ event: "change", condition: "warning" })]);
+      await clock.advance(3 * SECOND);
+      isRefusing = false;
+      outbox.add([row({ event: "recovery" }), row({ check: "other" })]);
+      await clock.advance(3 * HOUR);
+      const told = sent.flatMap(({ message }) => message.items).filter(({ report }) =>
+        report.event === "recovery"
+      );
+      assert.deepStrictEqual(told.map(({ missedProblem }) => missedProblem?.id), [problem.report.id]);
+      assert.deepStrictEqual(
+        sent.at(-1)?.message.items.at(-1)?.report.condition === "critical",
+        single.length > 0,
+      );
+      assert.deepStrictEqual(outbox.rows, []);
+      await outbox.stop();
+    });
+  }
+});
+
+Deno.test("add() backs off from a channel that is down whatever waits behind the row that was tried", async () => {
+  const { clock, outbox, sent } = stage({ single: ["mail"], deliver: () => DOWN });
+  outbox.add(Array.from({ length: 50 }, (_, index) => row({ check: `check ${index}` })));
+  await clock.advance(1 * HOUR);
+  assert.ok(sent.length < 15, `${sent.length} attempts in an hour`);
+  await outbox.stop();
+});

@@ -1,0 +1,111 @@
+/**
+ * What is to be reported, written down as DESIGN 4 says it and as simply as can be: each check keeps its whole
+ * history, and every rule is read off it anew.
+ */
+import type { Check } from "../../src/domain/check.ts";
+import { badness, type Condition } from "../../src/domain/condition.ts";
+import type { ReportEvent } from "../../src/domain/condition_state.ts";
+
+/** A report that the model expects. */
+export interface ExpectedReport {
+  readonly check: string;
+  readonly event: ReportEvent;
+  readonly condition: Condition;
+  readonly previous: Condition;
+  readonly decidedAtMs: number;
+  readonly problemBeganAtMs: number;
+}
+
+/** Takes observations, and answers what each leads to. */
+export interface ReferenceModel {
+  /** `silenced`: whether a silence holds the check's reports now. */
+  observe(
+    check: Check,
+    observed: { readonly condition: Condition; readonly nowMs: number; readonly silenced: boolean },
+  ): ExpectedReport | null;
+}
+
+interface Known {
+  readonly history: Condition[];
+  settled: Condition;
+  reported: Condition;
+  reportedAtMs: number;
+  /** When the problem that was reported began. */
+  reportedBeganAtMs: number;
+  beganAtMs: number | null;
+  observedAtMs: number;
+}
+
+/** Makes one that has seen nothing. */
+export function createReferenceModel(): ReferenceModel {
+  const known = new Map<string, Known>();
+  return {
+    observe: (check, { condition, nowMs, silenced }) => {
+      const now = known.get(check.name) ?? unseen();
+      known.set(check.name, now);
+      now.history.push(condition);
+      now.observedAtMs = nowMs;
+      now.settled = settle(now, check);
+      if (condition === "ok" && now.settled === "ok") now.beganAtMs = null;
+      else now.beganAtMs ??= nowMs;
+      const event = dueEvent(now, check, nowMs);
+      if (event === null || silenced) return null;
+      if (event !== "recovery" && check.dependsOn.some((name) => isInDoubt(known.get(name), now))) {
+        return null;
+      }
+      const began = (event === "recovery" ? now.reportedBeganAtMs : now.beganAtMs) ?? nowMs;
+      const expected: ExpectedReport = {
+        check: check.name,
+        event,
+        condition: now.settled,
+        previous: now.reported,
+        decidedAtMs: nowMs,
+        problemBeganAtMs: began,
+      };
+      now.reported = now.settled;
+      now.reportedAtMs = nowMs;
+      now.reportedBeganAtMs = began;
+      return expected;
+    },
+  };
+}
+
+function unseen(): Known {
+  return {
+    history: [],
+    settled: "ok",
+    reported: "ok",
+    reportedAtMs: -Infinity,
+    reportedBeganAtMs: 0,
+    beganAtMs: null,
+    observedAtMs: 0,
+  };
+}
+
+/** Raised to the mildest of the last T where that is worse, lowered to the worst of the last R where that is better. */
+function settle({ history, settled }: Known, { threshold, recoveryThreshold }: Check): Condition {
+  const byBadness = (count: number): readonly Condition[] =>
+    history.length < count ? [] : history.slice(-count).sort((one, other) => badness(one) - badness(other));
+  const mildest = byBadness(threshold)[0];
+  const worst = byBadness(recoveryThreshold).at(-1);
+  if (mildest !== undefined && badness(mildest) > badness(settled)) return mildest;
+  if (worst !== undefined && badness(worst) < badness(settled)) return worst;
+  return settled;
+}
+
+function dueEvent(
+  { settled, reported, reportedAtMs, history }: Known,
+  { annoy }: Check,
+  nowMs: number,
+): ReportEvent | null {
+  if (settled !== reported) return settled === "ok" ? "recovery" : reported === "ok" ? "problem" : "change";
+  if (settled === "ok" || history.at(-1) === "ok" || annoy === false) return null;
+  return annoy === true || nowMs - reportedAtMs >= annoy * 0.9 ? "reminder" : null;
+}
+
+/** A dependency that has a problem, was last not ok, or was not looked at since the problem here began. */
+function isInDoubt(dependency: Known | undefined, { beganAtMs }: Known): boolean {
+  if (dependency === undefined) return true;
+  return dependency.settled !== "ok" || dependency.history.at(-1) !== "ok" ||
+    dependency.observedAtMs < (beganAtMs ?? 0);
+}

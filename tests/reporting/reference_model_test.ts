@@ -1,0 +1,384 @@
+/**
+ * Long random traces through the ledger and the outbox, with channels that fail in every way, restarts and silences:
+ * what arrived is what a simple model of the rules says, per channel and in order.
+ */
+import assert from "node:assert/strict";
+import type { Channel } from "../../src/domain/channel.ts";
+import type { Check } from "../../src/domain/check.ts";
+import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";
+import type { Store } from "../../src/domain/store.ts";
+import type { System } from "../../src/domain/system.ts";
+import { type Ledger, openLedger } from "../../src/ledger.ts";
+import type { OutboxEvent } from "../../src/outbox.ts";
+import { type Reporting, startReporting } from "../../src/reporting.ts";
+import { createMemoryStore } from "../../src/storage/memory_store.ts";
+import { testCheck } from "../support/checks.ts";
+import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
+import {
+  type Arrival,
+  type ArrivedItem,
+  type ArrivedReport,
+  createMoodySystem,
+  type Mood,
+} from "./moody_channels.ts";
+import { createReferenceModel, type ExpectedReport } from "./reference_model.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+const CHECK_COUNT = 20;
+/** For each seed. */
+const OBSERVATION_COUNT = 10_000;
+const SEEDS = (Deno.env.get("TRACE_SEEDS") ?? "1 2 3").split(" ").map(Number);
+
+for (const seed of SEEDS) {
+  Deno.test(`startReporting() tells each channel what the model says, in order, seed ${seed}`, async () => {
+    const { expected, arrivals, events, waiting, checks } = await playTrace(seed);
+    assert.deepEqual(waiting, [], "everything has gone in the end");
+    assert.deepEqual(events.filter(({ event }) => event === "given_up"), []);
+    assert.ok(expected.length > OBSERVATION_COUNT / 20, `only ${expected.length} reports were due`);
+    const twins = arrivals.length -
+      new Set(arrivals.map(({ channel, messageId }) => `${channel} ${messageId}`)).size;
+    assert.ok(twins > 10, `only ${twins} twins: the channels fail too seldom`);
+    const missed = arrivals.flatMap(({ items }) => items).filter((item) => item.missed_problem !== null);
+    assert.ok(missed.length > 10, `only ${missed.length} problems were over before they were told`);
+    for (const channel of CHANNEL_NAMES) {
+      const first = withoutTwins(arrivals.filter((arrival) => arrival.channel === channel));
+      assertNoStrayTwin(first);
+      for (
+        const check of checks.filter(({ notifications }) => notifications.some(({ key }) => key === channel))
+      ) {
+        const due = expected.filter((report) => report.check === check.name);
+        assertToldInOrder(itemsOf(first, check.name), due, `${channel}, ${check.name}`);
+      }
+    }
+    assertGatheredInOrder(withoutTwins(arrivals.filter(({ channel }) => channel === "steady.example")));
+  });
+}
+
+interface Trace {
+  readonly checks: readonly Check[];
+  readonly expected: readonly ExpectedReport[];
+  readonly arrivals: readonly Arrival[];
+  readonly events: readonly OutboxEvent[];
+  readonly waiting: readonly string[];
+}
+
+/** `steady` never refuses; `command` takes one item at a time. */
+const CHANNEL_NAMES = ["steady.example", "moody.example", "/command"] as const;
+
+async function playTrace(seed: number): Promise<Trace> {
+  const random = createRandom(seed);
+  const clock = createFakeClock();
+  const store = createMemoryStore();
+  const arrivals: Arrival[] = [];
+  const events: OutboxEvent[] = [];
+  const checks = makeChecks(random);
+  const weather = createMoods(random);
+  let lastId = 0;
+  const system = createMoodySystem({
+    clock,
+    random,
+    randomId: () => `r${++lastId}`,
+    moodOf: weather.moodOf,
+    answerMs: () => Math.floor(random() * 400),
+    onArrival: (arrival) => void arrivals.push(arrival),
+  });
+  const model = createReferenceModel();
+  const expected: ExpectedReport[] = [];
+  const conditions = new Map<string, Condition>();
+  let monitor = await startMonitor({
+    checks,
+    system,
+    store,
+    clock,
+    onEvent: (event) => void events.push(event),
+  });
+  const startMs = clock.wallMs();
+  for (let index = 0; index < OBSERVATION_COUNT; index++) {
+    await clock.advance(1 + Math.floor(random() * (random() < 0.02 ? 3 * MINUTE : 5 * SECOND)));
+    weather.change();
+    if (random() < 0.003) {
+      await settleWhile(clock, monitor.reporting.stop());
+      monitor = await startMonitor({
+        checks,
+        system,
+        store,
+        clock,
+        onEvent: (event) => void events.push(event),
+      });
+    }
+    const check = pick(checks, random);
+    const nowMs = clock.wallMs();
+    if (random() < 0.01) await changeSilences(store, check, { random, nowMs, id: `s${index}` });
+    await monitor.reporting.refresh();
+    const silenced = (await store.silences(nowMs)).some((silence) =>
+      silence.check === null || silence.check === check.name
+    );
+    const condition = nextCondition(conditions.get(check.name) ?? "ok", random);
+    conditions.set(check.name, condition);
+    await observe(check, { condition, nowMs, ...monitor });
+    const report = model.observe(check, { condition, nowMs, silenced });
+    if (report !== null) expected.push(report);
+  }
+  assert.ok(clock.wallMs() - startMs < 20 * HOUR, "nothing is old enough to be given up");
+  weather.heal();
+  await clock.advance(3 * HOUR);
+  const waiting = monitor.reporting.rows.map((row) => `${row.id}: ${row.state}: ${row.lastFailure}`);
+  await settleWhile(clock, monitor.reporting.stop());
+  const kept = (await store.outbox()).rows.map((row) => row.id);
+  return { checks, expected, arrivals, events, waiting: [...waiting, ...kept] };
+}
+
+interface Monitor {
+  readonly ledger: Ledger;
+  readonly reporting: Reporting;
+}
+
+interface MonitorOptions {
+  readonly checks: readonly Check[];
+  readonly system: System;
+  readonly store: Store;
+  readonly clock: FakeClock;
+  onEvent(event: OutboxEvent): void;
+}
+
+async function startMonitor({ checks, system, store, onEvent }: MonitorOptions): Promise<Monitor> {
+  const fail = (error: unknown): never => {
+    throw error;
+  };
+  const ledger = await openLedger({
+    store,
+    onTrouble: fail,
+    reopen: fail,
+    newId: system.randomId,
+    hostName: "test-host",
+  });
+  const reporting = startReporting({ checks, folder: "/", redact: (text) => text }, {
+    system,
+    ledger,
+    kept: await store.outbox(),
+    notifies: true,
+    gatherMs: 2 * SECOND,
+    writeLine: () => {},
+    onEvent,
+    onBug: fail,
+  });
+  return { ledger, reporting };
+}
+
+async function observe(
+  check: Check,
+  { ledger, reporting, condition, nowMs }: Monitor & {
+    readonly condition: Condition;
+    readonly nowMs: number;
+  },
+): Promise<void> {
+  const result = {
+    check,
+    condition,
+    output: `it is ${condition}`,
+    detail: "",
+    performanceData: "",
+    metrics: {},
+    startedAtMs: nowMs,
+    durationMs: 1,
+  };
+  const { rows } = ledger.enter(result, {
+    nowMs,
+    held: reporting.heldBy(check, nowMs),
+    rowsOf: (report) => reporting.rowsOf(report, check),
+    plan: () => ({ atMs: nowMs + MINUTE, intervalMs: MINUTE, missed: 0 }),
+  });
+  await ledger.flush();
+  reporting.send(rows);
+}
+
+/** What a stop waits for may need the clock. */
+async function settleWhile(clock: FakeClock, ending: Promise<void>): Promise<void> {
+  await clock.advance(0);
+  await ending;
+}
+
+async function changeSilences(
+  store: Store,
+  { name }: Check,
+  { random, nowMs, id }: { readonly random: () => number; readonly nowMs: number; readonly id: string },
+): Promise<void> {
+  if (random() < 0.4) return void await store.endSilences("all", nowMs);
+  const check = random() < 0.1 ? null : name;
+  await store.addSilences([{
+    id,
+    check,
+    fromMs: nowMs,
+    untilMs: nowMs + 20 * MINUTE * random(),
+    reason: "",
+  }]);
+}
+
+function makeChecks(random: () => number): readonly Check[] {
+  const webhook = (host: string): Channel => ({
+    kind: "webhook",
+    key: host,
+    parameters: { target: `http://${host}/`, method: "POST", headers: {}, timeoutMs: 10 * SECOND },
+  });
+  const channels: readonly Channel[] = [webhook("steady.example"), webhook("moody.example"), {
+    kind: "command",
+    key: "/command",
+    parameters: { path: "/command", arguments: [], environment: {}, timeoutMs: 30 * SECOND },
+  }];
+  return Array.from({ length: CHECK_COUNT }, (_, index) => ({
+    ...testCheck("ok", {
+      name: `check ${index}`,
+      threshold: 1 + Math.floor(random() * 3),
+      recoveryThreshold: 1 + Math.floor(random() * 3),
+      annoy: index % 5 === 0 ? true : index % 5 === 1 ? 5 * MINUTE : false,
+      dependsOn: index % 4 === 3 ? [`check ${index - 1}`, `check ${index - 3}`] : [],
+    }),
+    notifications: channels.filter((_channel, place) =>
+      index % 3 !== 2 || place !== index % CHANNEL_NAMES.length
+    ),
+  }));
+}
+
+interface Moods {
+  moodOf(channel: string): Mood;
+  /** Some channel's weather may turn. */
+  change(): void;
+  /** All is well from now on. */
+  heal(): void;
+}
+
+function createMoods(random: () => number): Moods {
+  const fine: Mood = { arrives: true, answer: 200, retryAfterSeconds: null };
+  const isBad = new Map<string, boolean>();
+  let isHealed = false;
+  const badMood = (channel: string): Mood => {
+    const refusals = channel === "steady.example" ? [] : [channel.startsWith("/") ? 77 : 404];
+    const passing = channel.startsWith("/") ? [1] : [503, 429, 500];
+    const answer = pick(["hang", "broken", "broken", ...passing, ...passing, ...refusals] as const, random);
+    const isAnswered = typeof answer === "number";
+    return {
+      arrives: !isAnswered && random() < 0.5,
+      answer,
+      retryAfterSeconds: answer === 429 ? Math.floor(random() * 300) : null,
+    };
+  };
+  return {
+    moodOf: (channel) => {
+      const good: Mood = channel.startsWith("/") ? { ...fine, answer: 0 } : fine;
+      if (isHealed) return good;
+      return random() < (isBad.get(channel) === true ? 0.95 : 0.05) ? badMood(channel) : good;
+    },
+    change: () => {
+      for (const channel of CHANNEL_NAMES) {
+        const turns = isBad.get(channel) === true ? 0.02 : 0.008;
+        if (random() < turns) isBad.set(channel, isBad.get(channel) !== true);
+      }
+    },
+    heal: () => void (isHealed = true),
+  };
+}
+
+/** Mostly it stays what it is. */
+function nextCondition(condition: Condition, random: () => number): Condition {
+  const roll = random();
+  return roll < 0.75 ? condition : roll < 0.88 ? "ok" : pick(CONDITIONS, random);
+}
+
+function pick<T>(values: readonly T[], random: () => number): T {
+  return values[Math.floor(random() * values.length)] ?? assert.fail("nothing to pick from");
+}
+
+/** Mulberry32 (Tommy Ettinger). */
+function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let value = Math.imul(state ^ (state >>> 15), 1 | state);
+    value = (value + Math.imul(value ^ (value >>> 7), 61 | value)) ^ value;
+    return ((value ^ (value >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** The first of each message; a twin has the same id and tells the same. */
+function withoutTwins(arrivals: readonly Arrival[]): readonly Arrival[] {
+  const first = new Map<string, Arrival>();
+  for (const arrival of arrivals) {
+    const twin = first.get(arrival.messageId);
+    if (twin === undefined) first.set(arrival.messageId, arrival);
+    else {assert.deepEqual(
+        arrival.items,
+        twin.items,
+        `what arrives as ${arrival.messageId} again tells the same`,
+      );}
+  }
+  return [...first.values()];
+}
+
+/** No report arrives in two messages of different ids. */
+function assertNoStrayTwin(arrivals: readonly Arrival[]): void {
+  const messages = new Map<string, string>();
+  for (const { messageId, channel, items } of arrivals) {
+    for (const { id } of items.flatMap(reportsOf)) {
+      const other = messages.get(id);
+      assert.equal(other, undefined, `${channel}: ${id} came in ${other} and in ${messageId}`);
+      messages.set(id, messageId);
+    }
+  }
+}
+
+function reportsOf(item: ArrivedItem): readonly ArrivedReport[] {
+  return item.missed_problem === null ? [item] : [item.missed_problem, item];
+}
+
+/** What arrived of one check, in order; within a message the worst comes first, so there its time tells the order. */
+function itemsOf(arrivals: readonly Arrival[], check: string): readonly ArrivedItem[] {
+  return arrivals.flatMap(({ items }) =>
+    items.filter((item) => item.check === check)
+      .toSorted((one, other) => Date.parse(one.decided_at) - Date.parse(other.decided_at))
+  );
+}
+
+/** What arrived is what was due; only between a problem and the recovery that is told with it may something lack. */
+function assertToldInOrder(
+  items: readonly ArrivedItem[],
+  due: readonly ExpectedReport[],
+  where: string,
+): void {
+  let place = 0;
+  for (const item of items) {
+    if (item.missed_problem !== null) {
+      assert.deepEqual(told(item.missed_problem), due[place], `${where}: the problem that was missed`);
+      const length = due.slice(place).findIndex(({ event }) => event === "recovery");
+      assert.ok(length > 0, `${where}: a recovery was invented`);
+      place += length;
+    }
+    assert.deepEqual(told(item), due[place], `${where}: report ${place} of ${due.length}`);
+    place++;
+  }
+  assert.equal(place, due.length, `${where}: something was lost`);
+}
+
+function told(report: ArrivedReport): unknown {
+  const { check, event, condition, previous } = report;
+  return {
+    check,
+    event,
+    condition,
+    previous,
+    decidedAtMs: Date.parse(report.decided_at),
+    problemBeganAtMs: Date.parse(report.problem_began_at),
+  };
+}
+
+/** Where nothing is refused, no message tells of something that was decided before what another one has told. */
+function assertGatheredInOrder(arrivals: readonly Arrival[]): void {
+  let newestMs = 0;
+  for (const { items } of arrivals) {
+    const times = items.flatMap(reportsOf).map(({ decided_at }) => Date.parse(decided_at));
+    assert.ok(Math.min(...times) > newestMs);
+    newestMs = Math.max(...times);
+  }
+}

@@ -1,0 +1,299 @@
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { StoreError, type StoreFailure } from "../../src/domain/store.ts";
+import { openConnection } from "../../src/storage/connection.ts";
+import { createDatabaseStore } from "../../src/storage/database_store.ts";
+import { migrate, MIGRATIONS, versionOf } from "../../src/storage/migrations.ts";
+import { changeOf, entryOf, NOW_MS, outboxRowOf, silenceOf, updateOf } from "./records.ts";
+import { startSaving } from "./saving_process.ts";
+import { openState, withState, withStatePath } from "./state_folder.ts";
+
+/** How many processes come at once. */
+const PROCESSES = 6;
+
+/** How often silences change beside a process that is saving. */
+const ROUNDS = 10;
+
+Deno.test("silences() sees at once what another process has added or ended", () =>
+  withStatePath(async (path) => {
+    const { store: owner } = await openState(path);
+    await owner.save([updateOf("web", { rows: [outboxRowOf("a", 1)] })]);
+    assert.deepEqual(await owner.silences(NOW_MS), []);
+    await withState(path, (store) => store.addSilences([silenceOf("a")]), { access: "beside" });
+    assert.deepEqual(await owner.silences(NOW_MS), [silenceOf("a")]);
+    await withState(path, async (store) => {
+      assert.deepEqual(await store.silences(NOW_MS), [silenceOf("a")]);
+      await owner.addSilences([silenceOf("b")]);
+      assert.equal(await store.endSilences(["web"], NOW_MS), 2);
+    }, { access: "beside" });
+    assert.deepEqual(await owner.silences(NOW_MS), []);
+    await owner.save([updateOf("web", { rows: [outboxRowOf("b", 2)] })]);
+    assert.equal((await owner.outbox()).rows.length, 2);
+    await owner.close();
+  }));
+
+Deno.test("openSqliteStore() beside makes a state that is not there, for its owner alone", () =>
+  withStatePath(async (path) => {
+    const deep = `${path}.d/state.sqlite`;
+    await withState(deep, (store) => store.addSilences([silenceOf("a")]), { access: "beside" });
+    assert.equal(((await Deno.lstat(deep)).mode ?? 0) & 0o777, 0o600);
+    assert.equal(((await Deno.lstat(`${path}.d`)).mode ?? 0) & 0o777, 0o700);
+    const { store, setAside } = await openState(deep);
+    assert.equal(setAside, null);
+    assert.deepEqual(await store.silences(NOW_MS), [silenceOf("a")]);
+    await store.close();
+  }));
+
+Deno.test("openSqliteStore() brings a state of version 1 to the present one and keeps what is in it", async (t) => {
+  for (const access of ["own", "beside"] as const) {
+    await t.step(access, () =>
+      withStatePath(async (path) => {
+        const before = await makeVersion1(path);
+        await assert.rejects(
+          () => openState(path, { access: "read" }),
+          failing("other", /it is of the older version 1; run the checks once, which updates it$/),
+        );
+        const { store, setAside } = await openState(path, { access });
+        assert.equal(setAside, null);
+        assert.deepEqual(await historyIn(path), before);
+        assert.deepEqual(await store.outbox(), { rows: [], told: [] });
+        await store.addSilences([silenceOf("a")]);
+        await store.close();
+        await withState(path, async (owner) => {
+          assert.deepEqual(await owner.silences(NOW_MS), [silenceOf("a")]);
+          await owner.save([updateOf("web", { rows: [outboxRowOf("a", 1)] })]);
+          assert.equal((await owner.outbox()).rows.length, 1);
+        });
+      }));
+  }
+  await t.step("beside a monitor of version 1 that runs on", () =>
+    withStatePath(async (path) => {
+      await makeVersion1(path);
+      const connection = await openConnection(path, { readOnly: false });
+      const old = createDatabaseStore(connection, path);
+      await old.save([updateOf("web")]);
+      await withState(path, (store) => store.addSilences([silenceOf("a")]), { access: "beside" });
+      await old.save([updateOf("another", { change: changeOf("another", NOW_MS), rollup: entryOf(NOW_MS) })]);
+      assert.deepEqual((await old.records()).map(({ name }) => name), ["web", "other", "another"]);
+      await old.close();
+    }));
+  await t.step("not while another process keeps on writing to it", () =>
+    withStatePath(async (path) => {
+      await makeVersion1(path);
+      using other = new DatabaseSync(path);
+      other.exec("BEGIN IMMEDIATE");
+      await assert.rejects(
+        () => openState(path),
+        failing("busy", /another process has been writing to it for too long; try again$/),
+      );
+      other.exec("ROLLBACK");
+      await withState(path, (store) => store.addSilences([silenceOf("a")]), { access: "beside" });
+    }));
+});
+
+Deno.test("openSqliteStore() beside refuses what it cannot use, and touches nothing", async (t) => {
+  const table: readonly {
+    name: string;
+    prepare: (path: string) => Promise<void>;
+    failure: StoreFailure;
+    reason: RegExp;
+  }[] = [
+    {
+      name: "no database",
+      prepare: (path) => Deno.writeTextFile(path, "no database, but as long as a header".repeat(9)),
+      failure: "damaged",
+      reason: /^Cannot open state ".*": the file is not a database$/,
+    },
+    {
+      name: "a damaged page",
+      prepare: async (path) => {
+        await withState(path, (store) => store.save([updateOf("web")]));
+        const bytes = await Deno.readFile(path);
+        await Deno.writeFile(
+          path,
+          bytes.map((byte, index) => index > 4200 ? (index * 131 + 89) % 251 : byte),
+        );
+      },
+      failure: "damaged",
+      reason: /^Cannot open state ".*": the file is damaged/,
+    },
+    {
+      name: "a file that has lost what it had",
+      prepare: async (path) => {
+        await Deno.writeTextFile(path, "");
+        await Deno.writeTextFile(`${path}-wal`, "journal");
+      },
+      failure: "damaged",
+      reason: /: the file is empty, its journal is not$/,
+    },
+    {
+      name: "a newer monitor's state",
+      prepare: async (path) => {
+        await withState(path, (store) => store.save([updateOf("web")]));
+        using database = new DatabaseSync(path);
+        database.exec("PRAGMA user_version = 99");
+      },
+      failure: "other",
+      reason: /: it is of version 99, and this monitor knows versions up to 2; use the newer monitor/,
+    },
+    {
+      name: "another program's database",
+      prepare: (path) => {
+        using database = new DatabaseSync(path);
+        database.exec("CREATE TABLE t (a)");
+        return Promise.resolve();
+      },
+      failure: "other",
+      reason: /: it is a database of another program; name another file$/,
+    },
+    {
+      name: "a symlink",
+      prepare: (path) => Deno.symlink(`${path}.target`, path),
+      failure: "denied",
+      reason: /is a symlink, which is not followed; name a file$/,
+    },
+  ];
+  for (const { name, prepare, failure, reason } of table) {
+    await t.step(name, () =>
+      withStatePath(async (path) => {
+        await prepare(path);
+        const folder = path.slice(0, path.lastIndexOf("/"));
+        const before = await contentsOf(folder);
+        await assert.rejects(() => openState(path, { access: "beside" }), failing(failure, reason));
+        await assert.rejects(
+          () => openState(path, { access: "beside", damage: "x" }),
+          failing(failure, reason),
+        );
+        assert.deepEqual(await contentsOf(folder), before);
+      }));
+  }
+});
+
+Deno.test("openSqliteStore() lets many processes make and update one state at once", async (t) => {
+  const table: readonly {
+    name: string;
+    prepare: (path: string) => Promise<unknown>;
+    access: "own" | "beside";
+  }[] = [
+    { name: "one that is not there", prepare: () => Promise.resolve(), access: "beside" },
+    {
+      name: "one that is not there, and its owner comes too",
+      prepare: () => Promise.resolve(),
+      access: "own",
+    },
+    { name: "one of version 1", prepare: makeVersion1, access: "beside" },
+    { name: "one of version 1, and its owner comes too", prepare: makeVersion1, access: "own" },
+  ];
+  for (const { name, prepare, access } of table) {
+    await t.step(name, () =>
+      withStatePath(async (path) => {
+        await prepare(path);
+        const numbers = [...Array(PROCESSES).keys()];
+        const processes = await Promise.all(
+          numbers.map((index) => startSilencing(path, index === 0 ? access : "beside")),
+        );
+        await Promise.all(processes.map((process) => process.goAhead()));
+        const said = await Promise.all(processes.map((process) => process.result));
+        assert.deepEqual(said, said.map(() => "kept"));
+        await withState(path, async (store) => {
+          assert.equal((await store.silences(NOW_MS)).length, PROCESSES);
+        });
+        const names = [...Deno.readDirSync(path.slice(0, path.lastIndexOf("/")))].map((entry) => entry.name);
+        assert.deepEqual(names, ["state.sqlite"]);
+      }));
+  }
+});
+
+Deno.test("addSilences() and endSilences() do not disturb a process that goes on saving", () =>
+  withStatePath(async (path) => {
+    // Back to back it would leave nobody else a turn, which no monitor does.
+    const child = await startSaving(path, { pauseMs: 5 });
+    try {
+      await child.nextBatch();
+      for (let round = 0; round < ROUNDS; round++) {
+        const count = await withState(path, async (store) => {
+          await store.addSilences([silenceOf(`a ${round}`), silenceOf(`b ${round}`, { check: null })]);
+          assert.equal(await store.endSilences([null], NOW_MS), 1);
+          assert.equal((await store.silences(NOW_MS)).length, round + 1);
+          return (await store.records())[0]?.missedRuns ?? 0;
+        }, { access: "beside" });
+        // It has saved after that, too.
+        while (await child.nextBatch() <= count);
+      }
+    } finally {
+      await child.kill();
+    }
+    await withState(path, async (store) => assert.equal((await store.silences(NOW_MS)).length, ROUNDS));
+  }));
+
+/** A state that a monitor of version 1 has left; answers what is in it. */
+async function makeVersion1(path: string): Promise<unknown> {
+  await Deno.writeTextFile(path, "", { mode: 0o600 });
+  const connection = await openConnection(path, { readOnly: false });
+  migrate(connection, MIGRATIONS.slice(0, 1));
+  assert.equal(versionOf(connection), 1);
+  connection.first("PRAGMA journal_mode = WAL");
+  // Without rows to keep, the store asks nothing of the later tables.
+  const store = createDatabaseStore(connection, path);
+  await store.save([
+    updateOf("web", { change: changeOf("web", NOW_MS), rollup: entryOf(NOW_MS) }),
+    updateOf("other"),
+  ]);
+  await assert.rejects(() => store.outbox(), failing("damaged", /no such table: outbox/));
+  await store.close();
+  return await historyIn(path);
+}
+
+/** What the tables of version 1 hold, as the database tells it. */
+function historyIn(path: string): unknown {
+  using database = new DatabaseSync(path);
+  return ["checks", "changes", "rollups"].map((table) => database.prepare(`SELECT * FROM ${table}`).all());
+}
+
+interface SilencingProcess {
+  /** Lets it open the state. */
+  goAhead(): Promise<void>;
+  /** What it says in the end. */
+  readonly result: Promise<string>;
+}
+
+/** Starts a process that waits, then opens a state, adds one silence and ends. */
+async function startSilencing(path: string, access: "own" | "beside"): Promise<SilencingProcess> {
+  const program = new URL("./silence_once.ts", import.meta.url).pathname;
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-lock", "--no-check", "-A", program, path, access],
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  assert.equal((await reader.read()).value, "ready\n");
+  const readRest = async (): Promise<string> => {
+    let rest = "";
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      rest += value;
+    }
+    await child.status;
+    return rest.trim();
+  };
+  return { goAhead: () => child.stdin.close(), result: readRest() };
+}
+
+function failing(failure: StoreFailure, reason: RegExp): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof StoreError, String(error));
+    assert.equal(error.failure, failure, error.message);
+    assert.match(error.message, reason);
+    return true;
+  };
+}
+
+/** The files in a folder with what is in them. */
+async function contentsOf(folder: string): Promise<ReadonlyMap<string, string>> {
+  const contents = new Map<string, string>();
+  for (const { name, isFile } of Deno.readDirSync(folder)) {
+    contents.set(name, isFile ? (await Deno.readFile(`${folder}/${name}`)).toString() : "");
+  }
+  return contents;
+}

@@ -1,0 +1,91 @@
+import type { Channel } from "../../src/domain/channel.ts";
+import type { ChannelKindEntry, DeliverContext } from "../../src/domain/deliver.ts";
+import type { Delivery, Message, MessageItem } from "../../src/domain/delivery.ts";
+import type { Report } from "../../src/domain/report.ts";
+import type { Mail } from "../../src/domain/system.ts";
+import { createClock } from "../../src/system/clock.ts";
+import { createFiles } from "../../src/system/files.ts";
+import { createProcesses } from "../../src/system/processes.ts";
+import { createRequests } from "../../src/system/requests.ts";
+
+/** A report of a problem, with whatever a test sets. */
+export function makeReport(report: Partial<Report> = {}): Report {
+  return {
+    id: "report-1",
+    check: "web",
+    title: "Website",
+    event: "problem",
+    condition: "critical",
+    previous: "ok",
+    output: "status is 500, expected 200",
+    detail: "",
+    problemBeganAtMs: Date.UTC(2026, 0, 31, 9, 58),
+    decidedAtMs: Date.UTC(2026, 0, 31, 10, 0),
+    occurrences: 3,
+    nextRunAtMs: Date.UTC(2026, 0, 31, 10, 1),
+    hostName: "web1",
+    ...report,
+  };
+}
+
+/** An item that tells of a report and of nothing before. */
+export function makeItem(report: Partial<Report> = {}, missedProblem: Report | null = null): MessageItem {
+  return { report: makeReport(report), missedProblem, threadId: null };
+}
+
+/** A message of these items, by default of one problem. */
+export function makeMessage(
+  items: readonly MessageItem[] = [makeItem()],
+  { isTest = false } = {},
+): Message {
+  return { id: "message-1", items, isTest, decidedAtMs: Date.UTC(2026, 0, 31, 10, 0) };
+}
+
+/** What a test may set of a delivery. */
+export interface DeliverySettings {
+  readonly message?: Message;
+  readonly signal?: AbortSignal;
+  /** What the program's own environment holds. */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly folder?: string;
+  readonly system?: Partial<DeliverContext["system"]>;
+}
+
+/** What came of a delivery. */
+export interface DeliveryFindings {
+  readonly delivery: Delivery;
+  readonly lines: readonly string[];
+  readonly steps: readonly string[];
+}
+
+/** Delivers a message over a channel on the real machine, with a short grace after SIGTERM. */
+export async function deliverOver<C extends Channel>(
+  entry: ChannelKindEntry<C["kind"]>,
+  channel: C,
+  settings: DeliverySettings = {},
+): Promise<DeliveryFindings> {
+  const { message = makeMessage(), signal = new AbortController().signal, folder = "/" } = settings;
+  const environment = settings.environment ?? { PATH: "/usr/bin:/bin" };
+  const clock = createClock();
+  const lines: string[] = [];
+  const steps: string[] = [];
+  const delivery = await entry.deliver(message, channel as never, {
+    system: {
+      clock,
+      files: createFiles(),
+      processes: createProcesses(clock, { terminationGraceMs: 200 }),
+      requests: createRequests(),
+      mail: NO_MAIL,
+      environment: (name) => environment[name],
+      platform: "linux",
+      ...settings.system,
+    },
+    folder,
+    writeLine: (line) => lines.push(line),
+    onStep: (step) => steps.push(step),
+    signal,
+  });
+  return { delivery, lines, steps };
+}
+
+const NO_MAIL: Mail = { send: () => Promise.reject(new Error("This channel sends no mail")) };

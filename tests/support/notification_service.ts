@@ -1,0 +1,73 @@
+/** What the notification service was given. */
+export interface ShownNotification {
+  readonly application: string;
+  readonly icon: string;
+  readonly title: string;
+  readonly body: string;
+  /** 0 low, 1 normal, 2 critical. */
+  readonly urgency: number;
+}
+
+/** A session bus of its own, which ends when it is disposed of. */
+export interface SessionBus extends AsyncDisposable {
+  /** For `DBUS_SESSION_BUS_ADDRESS`. */
+  readonly address: string;
+  /** The next notification that the service was given; waits for it. */
+  next(): Promise<ShownNotification>;
+}
+
+/**
+ * Which service there is: one that shows (and prints) notifications, one that takes them and never answers, or
+ * none.
+ */
+export type ServiceKind = "shows" | "mute" | "none";
+
+const SERVICE = new URL("./notification_service.py", import.meta.url).pathname;
+
+const COMMANDS: Readonly<Record<ServiceKind, readonly string[]>> = {
+  shows: ["/usr/bin/python3", SERVICE],
+  mute: ["/usr/bin/python3", SERVICE, "mute"],
+  none: ["/bin/sh", "-c", 'echo "\\"$DBUS_SESSION_BUS_ADDRESS\\""; read -r line'],
+};
+
+/**
+ * Starts a session bus. Needs Debian's packages dbus-daemon, python3-dbus and python3-gi.
+ * @throws {Error} If it does not start.
+ */
+export async function startSessionBus(kind: ServiceKind): Promise<SessionBus> {
+  const bus = new Deno.Command("/usr/bin/dbus-run-session", {
+    args: ["--", ...COMMANDS[kind]],
+    clearEnv: true,
+    env: { PATH: "/usr/bin:/bin", HOME: "/nonexistent" },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const complaints = new Response(bus.stderr).text();
+  const lines = readLines(bus.stdout);
+  const next = async (): Promise<string> => {
+    const { value, done } = await lines.next();
+    if (done) throw new Error(`The session bus has ended: ${await complaints}`);
+    return value;
+  };
+  const address: string = JSON.parse(await next());
+  return {
+    address,
+    next: async () => JSON.parse(await next()),
+    async [Symbol.asyncDispose]() {
+      // The service ends with its input, and the bus with the service.
+      await bus.stdin.close();
+      await lines.return(undefined);
+      await Promise.all([bus.status, complaints]);
+    },
+  };
+}
+
+async function* readLines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
+  let rest = "";
+  for await (const text of stream.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+}

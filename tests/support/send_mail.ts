@@ -1,0 +1,17 @@
+/**
+ * Sends one mail and prints what came of it, as a program of its own: a test decides what it may reach and whom it
+ * trusts. Arguments: the mail as JSON, and how it is protected where that is not the port's business.
+ */
+import type { OutgoingMail } from "../../src/domain/system.ts";
+import { createClock } from "../../src/system/clock.ts";
+import { createMail } from "../../src/system/mail.ts";
+import { type Protection, protectionOf } from "../../src/system/mail_protection.ts";
+
+const [mail = "", protection] = Deno.args;
+const steps: string[] = [];
+const protect = protection === undefined ? protectionOf : () => protection as Protection;
+const end = await createMail(createClock(), protect).send(JSON.parse(mail) as OutgoingMail, {
+  onStep: (step) => steps.push(step),
+  signal: new AbortController().signal,
+});
+console.log(JSON.stringify({ steps, end }));

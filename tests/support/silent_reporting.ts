@@ -1,0 +1,11 @@
+import type { WatchOptions } from "../../src/watch.ts";
+
+/** Reporting without channels, for tests of what leads to reports. */
+export function createSilentReporting(notifies = true): WatchOptions["reporting"] {
+  return {
+    refresh: () => Promise.resolve(),
+    heldBy: () => notifies ? null : "no_notify",
+    rowsOf: () => [],
+    send: () => {},
+  };
+}
