@@ -88,7 +88,7 @@ async function timeTimeouts(delays: readonly number[]): Promise<number> {
 
 async function measureMemory(): Promise<readonly Row[]> {
   const delays = drawDelays(MEMORY_COUNT);
-  const timeouts: number[] = [];
+  const timeouts: ReturnType<typeof setTimeout>[] = [];
   const subjects: Readonly<Record<string, () => unknown>> = {
     "wheel": () => fillWheel(delays),
     "heap-js": () => fillHeap(delays),

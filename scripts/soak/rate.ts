@@ -67,7 +67,7 @@ async function watchAndCount(checks: readonly Check[], seconds: number): Promise
     const ledger = await openLedger({
       store,
       onTrouble: (error) => error && reject(error),
-      reopen: Promise.reject,
+      reopen: (error) => Promise.reject(error),
       newId: () => crypto.randomUUID(),
       hostName: "soak",
     });

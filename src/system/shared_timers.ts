@@ -1,13 +1,13 @@
 import type { Clock } from "../domain/system.ts";
 
-/** The timers of a runtime. */
-export interface Timers {
+/** The timers of a runtime; what names one is its own business. */
+export interface Timers<Timer> {
   /** Monotonic time in milliseconds. */
   nowMs(): number;
   /** Calls back once after a delay of 0 to 2^31 − 1 ms; the answer names the timer. */
-  set(callback: () => void, delayMs: number): number;
+  set(callback: () => void, delayMs: number): Timer;
   /** Takes a timer back. */
-  clear(timer: number): void;
+  clear(timer: Timer): void;
 }
 
 /** The runtime's timer takes 31 bits of milliseconds; anything longer fires at once. */
@@ -26,10 +26,10 @@ const STRETCH_MS = 16;
  * A callback is never called early. One with a delay of less than a second has a timer of its own; a longer delay
  * ends up to 16 ms late.
  */
-export function shareTimers(timers: Timers): Clock["after"] {
-  const groups = new Map<number, Group>();
+export function shareTimers<Timer>(timers: Timers<Timer>): Clock["after"] {
+  const groups = new Map<number, Group<Timer>>();
 
-  const groupAt = (dueMs: number, nowMs: number): Group => {
+  const groupAt = (dueMs: number, nowMs: number): Group<Timer> => {
     const known = groups.get(dueMs);
     if (known !== undefined) return known;
     const callbacks = new Set<Waiting>();
@@ -70,7 +70,7 @@ interface Waiting {
 }
 
 /** Calls that are to come together. */
-interface Group {
+interface Group<Timer> {
   readonly callbacks: Set<Waiting>;
-  readonly timer: number;
+  readonly timer: Timer;
 }

@@ -69,7 +69,7 @@ async function runAndKill(
   program: Program,
   { turn, atStart }: { readonly turn: () => void; readonly atStart: boolean },
 ): Promise<{ readonly results: number; readonly reports: readonly Told[] }> {
-  let timer: number | null = null;
+  let timer: ReturnType<typeof setTimeout> | null = null;
   const killWithin = (ms: number): void => {
     timer ??= setTimeout(() => program.signal("SIGKILL"), Math.random() * ms);
   };

@@ -74,7 +74,7 @@ Deno.test("shareTimers() lets a call take back another of its moment, and make a
 });
 
 /** Timers by hand, as the runtime has them. */
-function createTimers(startMs = 0): Timers & { waiting(): number; runAll(): void } {
+function createTimers(startMs = 0): Timers<number> & { waiting(): number; runAll(): void } {
   const waiting = new Map<number, { readonly atMs: number; readonly callback: () => void }>();
   let nowMs = startMs;
   let last = 0;
