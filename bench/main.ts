@@ -17,6 +17,8 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   validate: async () => await (await import("./validate_bench.ts")).benchValidate(),
   wheel: async () => await (await import("./wheel_bench.ts")).benchWheel(),
   store: async () => await (await import("./store_bench.ts")).benchStore(),
+  loop: async () => await (await import("./loop_bench.ts")).benchLoop(),
+  idle: async () => await (await import("./idle_bench.ts")).benchIdle(),
 };
 
 /** Runs the named benchmarks, or all; the answer is the exit code. An aim that is missed is no failure. */
