@@ -112,7 +112,8 @@ async function watchMemory(what: string, work: AsyncGenerator<void>): Promise<vo
 
 function measure(): Sample {
   const { gc } = globalThis as { gc?: () => void };
-  gc?.();
+  if (gc === undefined) throw new Error("Memory cannot be measured: run with --v8-flags=--expose-gc");
+  gc();
   const { heapUsed, external, rss } = Deno.memoryUsage();
   return { heapBytes: heapUsed + external, residentBytes: rss };
 }

@@ -88,6 +88,9 @@ Deno.test("fileTouchKind as a user without rights", async (t) => {
       await Deno.chmod(`${folder}/${name}`, name === "closed" ? 0o444 : 0o666);
       await Deno.utime(`${folder}/${name}`, LONG_AGO, LONG_AGO);
     }
+    // Who owns a file may always touch it, so these two are somebody else's; only root can make them so.
+    const ignore = Deno.uid() !== 0;
+    for (const name of ignore ? [] : ["full", "empty"]) await Deno.chown(`${folder}/${name}`, 65534, 65534);
     await t.step("is refused in a folder that is not theirs", async () => {
       const path = `${folder}/mine/new`;
       assert.deepEqual(await touchAsNobody(path), refusal(path, "permission denied"));
@@ -96,8 +99,6 @@ Deno.test("fileTouchKind as a user without rights", async (t) => {
       const path = `${folder}/closed`;
       assert.deepEqual(await touchAsNobody(path), refusal(path, "permission denied"));
     });
-    // Who owns a file may always touch it, so only root can make these two for somebody else.
-    const ignore = Deno.uid() !== 0;
     await t.step({
       name: "touches an empty file that they may write",
       ignore,
@@ -152,20 +153,27 @@ Deno.test("fileTouchKind waits no longer than its signal for a file system that 
   );
 });
 
-/** As root, in a process of an unprivileged user; otherwise here. */
+/** What makes root a user like others; the runtime itself may be where nobody else can go. */
+const WITHOUT_RIGHTS = [
+  "--bounding-set=-dac_override,-dac_read_search,-fowner,-chown",
+  "--inh-caps=-all",
+  "--",
+];
+
+/** As root, in a process without root's rights; otherwise here. */
 async function touchAsNobody(path: string): Promise<Delivery> {
   if (Deno.uid() !== 0) return (await touch(path)).delivery;
   const cache = await Deno.makeTempDir();
   await Deno.chmod(cache, 0o777);
   try {
-    const { stdout, stderr, success } = await new Deno.Command(Deno.execPath(), {
+    const { stdout, stderr, success } = await new Deno.Command("setpriv", {
       args: [
+        ...WITHOUT_RIGHTS,
+        Deno.execPath(),
         ...["run", "--quiet", "--no-config", "--no-lock", "--no-check", "--no-remote", "--allow-all"],
         new URL("../fixtures/touch_file.ts", import.meta.url).pathname,
         path,
       ],
-      uid: 65534,
-      gid: 65534,
       env: { NO_COLOR: "1", DENO_DIR: cache, HOME: cache },
     }).output();
     assert.ok(success, new TextDecoder().decode(stderr));
