@@ -98,8 +98,8 @@ Deno.test("locateDocument() passes on that it may not look, unless it finds one 
 
 Deno.test("locateDocument() leads to a refusal when what is found belongs to another user", async () => {
   const system = createConfigSystem({
-    files: { "./monitor.jsonc": { ownerId: 1001 }, "/work/monitor.jsonc": { ownerId: 1001 } },
-    workingFolder: "/work",
+    files: { "./monitor.jsonc": { ownerId: 1001 }, "/here/monitor.jsonc": { ownerId: 1001 } },
+    workingFolder: "/here",
   });
   const error = await errorOf(loadDocument(await locateDocument(undefined, system), system));
   assert.match(error.message, /"\.\/monitor\.jsonc": it was found, not named, and belongs to another user/);

@@ -16,18 +16,18 @@ function read(
 Deno.test("readSource() reads a file, and tells how it was named and where it is", async (t) => {
   const rows: Readonly<Record<string, readonly [path: string, absolute: string, folder: string]>> = {
     "an absolute path": [PATH, PATH, "/etc/monitor"],
-    "a relative path": ["monitor.jsonc", "/work/monitor.jsonc", "/work"],
-    "a path from here": ["./monitor.jsonc", "/work/monitor.jsonc", "/work"],
-    "a path below": ["sub/monitor.jsonc", "/work/sub/monitor.jsonc", "/work/sub"],
-    "a path upwards": ["../monitor.jsonc", "/work/../monitor.jsonc", "/work/.."],
+    "a relative path": ["monitor.jsonc", "/here/monitor.jsonc", "/here"],
+    "a path from here": ["./monitor.jsonc", "/here/monitor.jsonc", "/here"],
+    "a path below": ["sub/monitor.jsonc", "/here/sub/monitor.jsonc", "/here/sub"],
+    "a path upwards": ["../monitor.jsonc", "/here/../monitor.jsonc", "/here/.."],
     "a file at the root": ["/monitor.jsonc", "/monitor.jsonc", "/"],
     "a name with a backslash": ["/a/b\\c.jsonc", "/a/b\\c.jsonc", "/a"],
-    "a name like a drive": ["C:/monitor.jsonc", "/work/C:/monitor.jsonc", "/work/C:"],
-    "a file called -": ["./-", "/work/-", "/work"],
+    "a name like a drive": ["C:/monitor.jsonc", "/here/C:/monitor.jsonc", "/here/C:"],
+    "a file called -": ["./-", "/here/-", "/here"],
   };
   for (const [name, [path, absolute, folder]] of Object.entries(rows)) {
     await t.step(name, async () => {
-      const source = await read({ files: { [absolute]: "{}" }, workingFolder: "/work" }, { path });
+      const source = await read({ files: { [absolute]: "{}" }, workingFolder: "/here" }, { path });
       assert.deepEqual(source, { label: path, path: absolute, folder, text: "{}", mode: 0o644 });
     });
   }
@@ -70,10 +70,10 @@ Deno.test("absolutePath() starts relative paths from a folder", async (t) => {
 });
 
 Deno.test("readSource() reads standard input for -, from whose working folder paths start", async () => {
-  assert.deepEqual(await read({ stdin: "{}", workingFolder: "/work" }, { path: "-" }), {
+  assert.deepEqual(await read({ stdin: "{}", workingFolder: "/here" }, { path: "-" }), {
     label: "<stdin>",
     path: null,
-    folder: "/work",
+    folder: "/here",
     text: "{}",
     mode: null,
   });
