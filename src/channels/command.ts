@@ -1,5 +1,5 @@
 import type { CommandChannel } from "../domain/channel.ts";
-import { chosenEnvironment } from "../domain/chosen_environment.ts";
+import { chosenEnvironment, PASSED_VARIABLES } from "../domain/chosen_environment.ts";
 import type { ChannelKindEntry } from "../domain/deliver.ts";
 import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import type { ProcessEnd } from "../domain/system.ts";
@@ -33,6 +33,7 @@ export const commandKind: ChannelKindEntry<"command"> = {
   },
   gathers: () => false,
   describe: (channel) => `command ${channel.parameters.path}`,
+  needs: ({ parameters }) => Promise.resolve({ run: [parameters.path], env: PASSED_VARIABLES }),
   staleAfterMs: null,
 };
 

@@ -20,6 +20,7 @@ export const consoleKind: ChannelKindEntry<"console"> = {
   },
   gathers: () => true,
   describe: () => "console",
+  needs: () => Promise.resolve({}),
   staleAfterMs: null,
 };
 

@@ -1,6 +1,7 @@
 import type { DesktopNotificationChannel } from "../domain/channel.ts";
 import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
 import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
+import type { Needs } from "../domain/needs.ts";
 import type { ProcessEnd, System } from "../domain/system.ts";
 import { describeHistory, describeOutput } from "./console.ts";
 import { afterColon, DELIVERED, firstLine, notDelivered } from "./failures.ts";
@@ -17,6 +18,7 @@ export const desktopNotificationKind: ChannelKindEntry<"desktop_notification"> =
   deliver: deliverDesktopNotification,
   gathers: () => false,
   describe: () => "desktop notification",
+  needs: (_channel, system) => describeNeeds(system),
   staleAfterMs: STALE_AFTER_MS,
 };
 
@@ -145,19 +147,32 @@ function desktopEnvironment(system: Pick<System, "environment">): Readonly<Recor
   }));
 }
 
+/** Where the notifier cannot be found, it is still named, so that whoever reads the needs sees what is missing. */
+async function describeNeeds(system: DeliverContext["system"]): Promise<Needs> {
+  const { program } = NOTIFIERS[system.platform];
+  const found = await findProgram(program, system);
+  const path = "path" in found ? found.path : `/usr/bin/${program}`;
+  return { read: lookUpPlaces(program, system), run: [path], env: SESSION_VARIABLES };
+}
+
+/** Where a program is looked for, one path each. */
+function lookUpPlaces(program: string, { environment }: Pick<System, "environment">): readonly string[] {
+  if (/[\\/]/.test(program)) return [];
+  // An entry that is empty or relative means the working directory, which is no place to take programs from.
+  return (environment("PATH") ?? "/usr/bin:/bin").split(":").filter((folder) => folder.startsWith("/"))
+    .map((folder) => `${folder}/${program}`);
+}
+
 async function findProgram(
   program: string,
-  { files, environment }: Pick<System, "files" | "environment">,
+  system: Pick<System, "files" | "environment">,
 ): Promise<{ readonly path: string } | { readonly problem: string }> {
   // What is named with its folder is started without looking; that tells by itself what is wrong.
   if (/[\\/]/.test(program)) return { path: program };
   let denied: string | null = null;
-  for (const folder of (environment("PATH") ?? "/usr/bin:/bin").split(":")) {
-    // An entry that is empty or relative means the working directory, which is no place to take programs from.
-    if (!folder.startsWith("/")) continue;
-    const path = `${folder}/${program}`;
+  for (const path of lookUpPlaces(program, system)) {
     try {
-      const { kind, mode } = await files.stat(path);
+      const { kind, mode } = await system.files.stat(path);
       if (kind === "file" && (mode === null || (mode & 0o111) !== 0)) return { path };
     } catch (error) {
       if (error instanceof Deno.errors.NotCapable) denied ??= path;

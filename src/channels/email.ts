@@ -1,4 +1,5 @@
 import type { EmailChannel } from "../domain/channel.ts";
+import { hostAndPort } from "../domain/needs.ts";
 import { CONDITIONS } from "../domain/condition.ts";
 import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
 import type { Delivery, Message } from "../domain/delivery.ts";
@@ -11,6 +12,7 @@ export const emailKind: ChannelKindEntry<"email"> = {
   deliver: deliverEmail,
   gathers: () => true,
   describe: describeEmail,
+  needs: ({ parameters: { access } }) => Promise.resolve({ net: [hostAndPort(access.host, access.port)] }),
   staleAfterMs: null,
 };
 

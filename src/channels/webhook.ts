@@ -1,4 +1,5 @@
 import type { WebhookChannel } from "../domain/channel.ts";
+import { hostAndPortOf } from "../domain/needs.ts";
 import type { Condition } from "../domain/condition.ts";
 import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
 import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
@@ -15,6 +16,7 @@ export const webhookKind: ChannelKindEntry<"webhook"> = {
   gathers: (channel) => channel.parameters.body === undefined,
   // The path and the query of such addresses often are the secret.
   describe: (channel) => `webhook ${URL.parse(channel.parameters.target)?.host ?? "of an unknown host"}`,
+  needs: ({ parameters }) => Promise.resolve({ net: [hostAndPortOf(parameters.target)] }),
   staleAfterMs: null,
 };
 

@@ -10,6 +10,7 @@ export const fileTimestampKind: CheckKindEntry<"file_timestamp"> = {
   observe: observeFileTimestamp,
   limit: "none",
   caveats: findCaveats,
+  needs: ({ parameters }) => ({ read: [parameters.path] }),
 };
 
 /**

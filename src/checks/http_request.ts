@@ -1,5 +1,6 @@
 import type { HttpRequestCheck } from "../domain/check.ts";
 import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
+import { hostAndPortOf } from "../domain/needs.ts";
 import { onAbort } from "../domain/on_abort.ts";
 import type { Observation } from "../domain/result.ts";
 import type { IncomingResponse, RequestFailure, Requests } from "../domain/system.ts";
@@ -12,6 +13,7 @@ export const httpRequestKind: CheckKindEntry<"http_request"> = {
   observe: observeHttpRequest,
   limit: "network",
   caveats: findCaveats,
+  needs: ({ parameters }) => ({ net: [hostAndPortOf(parameters.request.target)] }),
 };
 
 /**

@@ -1,4 +1,4 @@
-import { chosenEnvironment } from "../domain/chosen_environment.ts";
+import { chosenEnvironment, PASSED_VARIABLES } from "../domain/chosen_environment.ts";
 import type { ScriptCheck } from "../domain/check.ts";
 import type { Condition } from "../domain/condition.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
@@ -11,6 +11,7 @@ export const scriptKind: CheckKindEntry<"script"> = {
   observe: observeScript,
   limit: "process",
   caveats: () => [],
+  needs: ({ parameters }) => ({ run: [parameters.path], env: PASSED_VARIABLES }),
 };
 
 /**

@@ -8,4 +8,5 @@ export const testKind: CheckKindEntry<"test"> = {
   },
   limit: "none",
   caveats: () => [],
+  needs: () => ({}),
 };

@@ -1,5 +1,5 @@
 /** The variables every program gets, where they are set; nothing else of our environment reaches it. */
-const PASSED_VARIABLES = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"] as const;
+export const PASSED_VARIABLES = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"] as const;
 
 /** The environment of a program that the document names: a few variables of ours, then the given ones. */
 export function chosenEnvironment(

@@ -1,5 +1,6 @@
 import type { ChannelKind, ChannelOf } from "./channel.ts";
 import type { Delivery, Message } from "./delivery.ts";
+import type { Needs } from "./needs.ts";
 import type { System } from "./system.ts";
 
 /** What a channel kind may use to deliver. */
@@ -32,6 +33,8 @@ export interface ChannelKindEntry<K extends ChannelKind> {
   gathers(channel: ChannelOf<K>): boolean;
   /** How messages and `monitor status` name the channel, such as `email to admin@example.org`; no secrets. */
   describe(channel: ChannelOf<K>): string;
+  /** What the runtime must permit for `deliver` on this machine. */
+  needs(channel: ChannelOf<K>, system: DeliverContext["system"]): Promise<Needs>;
   /** A report is not worth telling after so long, in milliseconds; `null`: it always is. */
   readonly staleAfterMs: number | null;
 }

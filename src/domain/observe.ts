@@ -1,4 +1,5 @@
 import type { CheckKind, CheckOf } from "./check.ts";
+import type { Needs } from "./needs.ts";
 import type { Observation } from "./result.ts";
 import type { System } from "./system.ts";
 
@@ -33,4 +34,6 @@ export interface CheckKindEntry<K extends CheckKind> {
   readonly limit: LimitClass;
   /** What deserves a warning in valid parameters. */
   caveats(check: CheckOf<K>): readonly Caveat[];
+  /** What the runtime must permit for `observe`. */
+  needs(check: CheckOf<K>): Needs;
 }

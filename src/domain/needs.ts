@@ -1,0 +1,27 @@
+/**
+ * What the runtime must permit, named as its permission classes are. Every member is optional; absent and empty mean
+ * that nothing of the class is needed.
+ */
+export interface Needs {
+  /** Absolute paths that are read. */
+  readonly read?: readonly string[];
+  /** Absolute paths that are written. */
+  readonly write?: readonly string[];
+  /** Hosts with their ports, such as `example.org:443` or `[::1]:25`. */
+  readonly net?: readonly string[];
+  /** Absolute paths of programs that are started. */
+  readonly run?: readonly string[];
+  /** Names of environment variables that are read. */
+  readonly env?: readonly string[];
+}
+
+/** A host and a port as the runtime's permissions name them; an IPv6 address is put in brackets. */
+export function hostAndPort(host: string, port: number): string {
+  return `${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${port}`;
+}
+
+/** What an `http:` or `https:` address needs of the network. */
+export function hostAndPortOf(target: string): string {
+  const { hostname, port, protocol } = new URL(target);
+  return hostAndPort(hostname, port === "" ? (protocol === "https:" ? 443 : 80) : Number(port));
+}
