@@ -5,7 +5,7 @@
  * Invariant: what was entered is kept once `flush` resolves, or the store cannot keep anything just now (a full
  * disk); then it waits here, and every change of a settled condition is kept, once, when the store can.
  */
-import { initialState, transition } from "./condition/transition.ts";
+import { initialState, review, transition, type Verdict } from "./condition/transition.ts";
 import type { Check } from "./domain/check.ts";
 import type { Hold } from "./domain/condition_state.ts";
 import type { OutboxChange, OutboxRow } from "./domain/outbox.ts";
@@ -45,7 +45,7 @@ export interface EntryOptions {
   plan(record: CheckRecord): { readonly atMs: number; readonly intervalMs: number; readonly missed: number };
 }
 
-/** What a result led to. */
+/** What a result, or the end of a hold, led to. */
 export interface Entry {
   /** The check's record after the result, the next run planned. */
   readonly record: CheckRecord;
@@ -65,6 +65,11 @@ export interface Ledger {
   recordOf(name: string, nowMs: number): CheckRecord;
   /** Enters a result. What it changes waits for `flush`, which is urgent when {@linkcode Ledger.isUrgent} says so. */
   enter(result: Result, options: EntryOptions): Entry;
+  /**
+   * Decides again, without a new result, whether to tell what a hold kept back; `null`: there is nothing to tell.
+   * What it changes waits for `flush`, as with `enter`.
+   */
+  review(check: Check, options: Omit<EntryOptions, "plan">): Entry | null;
   /**
    * Whether something is to be written now rather than with what comes next: a change of a settled condition, a
    * report, or very many updates. Never while the store takes nothing: trying again with each result would hold up
@@ -215,6 +220,17 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       if (entry.update.change !== null || entry.report !== null) hasNews = true;
       return entry;
     },
+    review: (check, reviewOptions) => {
+      const entry = reviewRecord(recordOf(check.name, reviewOptions.nowMs), check, {
+        ...reviewOptions,
+        ...options,
+      });
+      if (entry === null) return null;
+      records.set(entry.record.name, entry.record);
+      waiting.push(entry.update);
+      hasNews = true;
+      return entry;
+    },
     get isUrgent() {
       return !isInTrouble && (hasNews || waiting.length >= MANY);
     },
@@ -252,6 +268,8 @@ function hourOf(timeMs: number): number {
   return Math.floor(timeMs / HOUR_MS);
 }
 
+type ReportOptions = Pick<LedgerOptions, "newId" | "hostName">;
+
 interface EnteredResult extends Entry {
   readonly update: CheckUpdate;
 }
@@ -259,7 +277,7 @@ interface EnteredResult extends Entry {
 function enterResult(
   before: CheckRecord,
   result: Result,
-  options: EntryOptions & Pick<LedgerOptions, "newId" | "hostName">,
+  options: EntryOptions & ReportOptions,
 ): EnteredResult {
   const { nowMs, held } = options;
   const { check, condition, output, detail, performanceData, startedAtMs, durationMs } = result;
@@ -288,26 +306,56 @@ function enterResult(
     lastedMs: lastedMs(before, nowMs),
     lasted: before.condition.settled,
   };
-  const report: Report | null = verdict.kind !== "report" ? null : {
+  const report = verdict.kind === "report"
+    ? reportOf(verdict, { record, check, occurrences, options })
+    : null;
+  const rows = report === null ? [] : options.rowsOf(report);
+  const moved = change === null
+    ? null
+    : { name: check.name, atMs: nowMs, from: change.from, to: change.to, output };
+  return { record, occurrences, report, rows, update: { record, rollup, change: moved, rows } };
+}
+
+function reviewRecord(
+  before: CheckRecord,
+  check: Check,
+  options: Omit<EntryOptions, "plan"> & ReportOptions,
+): EnteredResult | null {
+  const { state, occurrences, verdict } = review(before.condition, options);
+  if (verdict.kind !== "report") return null;
+  const record: CheckRecord = { ...before, condition: state };
+  const report = reportOf(verdict, { record, check, occurrences, options });
+  const rows = options.rowsOf(report);
+  return { record, occurrences, report, rows, update: { record, rollup: null, change: null, rows } };
+}
+
+/** What a report is made from besides the verdict; the record is that of after it. */
+interface Decided {
+  readonly record: CheckRecord;
+  readonly check: Check;
+  readonly occurrences: number;
+  readonly options: ReportOptions & Pick<EntryOptions, "nowMs">;
+}
+
+function reportOf(
+  verdict: Extract<Verdict, { readonly kind: "report" }>,
+  { record, check, occurrences, options }: Decided,
+): Report {
+  return {
     id: options.newId(),
     check: check.name,
     title: check.title ?? null,
     event: verdict.event,
     condition: verdict.condition,
     previous: verdict.previous,
-    output,
-    detail,
+    output: record.last?.output ?? "",
+    detail: record.last?.detail ?? "",
     problemBeganAtMs: verdict.problemBeganAtMs,
-    decidedAtMs: nowMs,
+    decidedAtMs: options.nowMs,
     occurrences,
-    nextRunAtMs: plan.atMs,
+    nextRunAtMs: record.nextRunAtMs ?? options.nowMs,
     hostName: options.hostName,
   };
-  const rows = report === null ? [] : options.rowsOf(report);
-  const moved = change === null
-    ? null
-    : { name: check.name, atMs: nowMs, from: change.from, to: change.to, output };
-  return { record, occurrences, report, rows, update: { record, rollup, change: moved, rows } };
 }
 
 /** How long the condition settled before has lasted; at most two intervals, since beyond that nobody looked. */

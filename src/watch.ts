@@ -8,7 +8,9 @@
  * Invariant: a beat that runs has no timer, and one that does not run has exactly one, until the watch stops.
  */
 import { CHECK_KINDS } from "./checks/registry.ts";
+import { dueEvent } from "./condition/transition.ts";
 import type { Check } from "./domain/check.ts";
+import type { OutboxRow } from "./domain/outbox.ts";
 import type { Report } from "./domain/report.ts";
 import type { Result } from "./domain/result.ts";
 import type { CheckRecord } from "./domain/store.ts";
@@ -127,6 +129,7 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
   const { system, ledger, limits, reporting, onEvent, onBug } = options;
   const { clock } = system;
   const time = createScheduleTime(clock);
+  const startedAtMs = time.nowMs();
   const limiters: Readonly<Record<"process" | "network", Limiter>> = {
     process: createLimiter(limits.process),
     network: createLimiter(limits.network),
@@ -220,8 +223,30 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
     if (stalledMs === 0) return;
     for (const beat of beats.values()) if (beat.hasStarted) beat.stalledMs += stalledMs;
   };
+  /** Tells what a hold kept back that has ended meanwhile, rather than at the next run. */
+  const reviewHeld = async (): Promise<void> => {
+    const isHeld = ({ check }: Beat): boolean => {
+      const { condition } = ledger.recordOf(check.name, startedAtMs);
+      // What nobody has looked at since the start may be over.
+      return dueEvent(condition) !== null && (condition.observedAtMs ?? 0) >= startedAtMs;
+    };
+    if (![...beats.values()].some(isHeld)) return;
+    await reporting.refresh();
+    const nowMs = time.nowMs();
+    for (const beat of beats.values()) {
+      if (isStopping || beat.isGone || !isHeld(beat)) continue;
+      const { check } = beat;
+      const held = reporting.heldBy(check, nowMs);
+      const rowsOf = (report: Report): readonly OutboxRow[] => reporting.rowsOf(report, check);
+      const entry = ledger.review(check, { nowMs, held, rowsOf });
+      if (entry !== null) tell(entry);
+    }
+  };
   // Whenever a timer fires, the clocks are compared.
-  const wakeNowAndThen = (): void => void after(WAKE_EVERY_MS, wakeNowAndThen);
+  const wakeNowAndThen = (): void => {
+    after(WAKE_EVERY_MS, wakeNowAndThen);
+    reviewHeld().catch(onBug);
+  };
   /** Ends a run whose result is not to count, and runs the check again soon. */
   const discard = (
     beat: Beat,
@@ -300,8 +325,11 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
     beat.missed = 0;
     plan(beat, entry.record.nextRunAtMs ?? nowMs);
     onEvent({ event: "result", result, entry, lateMs });
+    tell(entry);
+  };
+  /** Tells what is to be told once it is kept, or the store was found unable to. */
+  const tell = ({ report, rows }: Entry): void => {
     const kept = keeping.entered();
-    const { report, rows } = entry;
     if (report === null) kept.catch(onBug);
     else {
       telling = Promise.all([telling, kept]).then(() => {

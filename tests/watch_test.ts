@@ -455,3 +455,46 @@ Deno.test("startWatch() holds reports back with --no-notify, and still settles",
   assert.strictEqual(runs().at(-1)?.entry.record.condition.settled, "critical");
   await end();
 });
+
+Deno.test("startWatch() tells what a hold kept back soon after its end, not at the next run", async (t) => {
+  let silentUntilMs = Infinity;
+  const heldBy = (_check: Check, nowMs: number): "silence" | null => nowMs < silentUntilMs ? "silence" : null;
+  const hourly = requestCheck("http://web/", { regularIntervalMs: HOUR });
+  await t.step("a problem that is still there", async () => {
+    silentUntilMs = Infinity;
+    const { clock, runs, reports, end } = await startStage([hourly], {
+      heldBy,
+      play: () => ({ status: 500, afterMs: 20 }),
+    });
+    await clock.advance(10 * MINUTE);
+    assert.strictEqual(runs().length, 1);
+    assert.deepStrictEqual(reports(), []);
+    silentUntilMs = clock.wallMs() + 45 * SECOND;
+    await clock.advance(44 * SECOND);
+    assert.deepStrictEqual(reports(), []);
+    await clock.advance(31 * SECOND);
+    const [report] = reports();
+    assert.deepStrictEqual(
+      [report?.event, report?.condition, report?.output],
+      ["problem", "critical", "status is 500, expected 200"],
+    );
+    assert.strictEqual(report?.problemBeganAtMs, runs()[0]?.entry.record.condition.problemBeganAtMs);
+    assert.ok((report?.nextRunAtMs ?? 0) > clock.wallMs() + 30 * MINUTE);
+    await clock.advance(30 * MINUTE);
+    assert.strictEqual(reports().length, 1, "it is told once");
+    assert.strictEqual(runs().length, 1);
+    await end();
+  });
+  await t.step("not what was kept before the start and nobody has looked at since", async () => {
+    silentUntilMs = Infinity;
+    const first = await startStage([hourly], { heldBy, play: () => ({ status: 500, afterMs: 20 }) });
+    await first.clock.advance(10 * MINUTE);
+    await first.end();
+    silentUntilMs = 0;
+    const { clock, store } = first;
+    const { runs, reports, end } = await startStage([hourly], { clock, store, heldBy });
+    await clock.advance(20 * MINUTE);
+    assert.deepStrictEqual([runs().length, reports().length], [0, 0]);
+    await end();
+  });
+});

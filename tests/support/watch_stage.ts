@@ -2,6 +2,7 @@ import { createSilentReporting } from "./silent_reporting.ts";
 import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
+import type { Hold } from "../../src/domain/condition_state.ts";
 import type { Report } from "../../src/domain/report.ts";
 import type { Store, StoreError } from "../../src/domain/store.ts";
 import type { Entry } from "../../src/ledger.ts";
@@ -50,6 +51,8 @@ export interface WatchStageOptions {
   readonly store?: Store;
   readonly limits?: Limits;
   readonly notifies?: boolean;
+  /** What holds reports back at a time; nothing unless it says otherwise. */
+  heldBy?(check: Check, nowMs: number): Hold | null;
   /** What HTTP targets do; they answer 200 after 20 ms unless it says otherwise. */
   play?(target: string, nowMs: number): PlayedAnswer | "hang";
   /** Called when a request has been answered or ended. */
@@ -88,7 +91,10 @@ export async function startStage(
     system: { ...createProgramSystem(clock, playProgram), requests },
     ledger,
     limits: options.limits ?? { process: 4, network: 60 },
-    reporting: createSilentReporting(options.notifies),
+    reporting: {
+      ...createSilentReporting(options.notifies),
+      ...(options.heldBy !== undefined && { heldBy: options.heldBy }),
+    },
     onEvent: (event) => void events.push(event),
     onBug: (error) => {
       throw error;

@@ -1,6 +1,7 @@
 import type { Check } from "../../domain/check.ts";
 import { worst } from "../../domain/condition.ts";
 import type { OutboxRow } from "../../domain/outbox.ts";
+import type { Report } from "../../domain/report.ts";
 import type { Result } from "../../domain/result.ts";
 import type { StoreError } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
@@ -172,6 +173,7 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     progress.end();
     stopListening();
   });
+  if (settings.due) rows.push(...reviewOthers(records, options));
   await ledger.flush();
   reporting.send(rows);
 
@@ -193,6 +195,19 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     return stopCode;
   }
   return exitCodeOf(conditions, fails);
+}
+
+/** A hold may have ended of a check that is not due for an hour; its rows. */
+function reviewOthers(
+  ran: ReadonlyMap<Check, RunRecord>,
+  { system, document, ledger, reporting }: ChosenOptions,
+): readonly OutboxRow[] {
+  const nowMs = system.clock.wallMs();
+  return document.checks.filter((check) => check.active && !ran.has(check)).flatMap((check) => {
+    const held = reporting.heldBy(check, nowMs);
+    const rowsOf = (report: Report): readonly OutboxRow[] => reporting.rowsOf(report, check);
+    return ledger.review(check, { nowMs, held, rowsOf })?.rows ?? [];
+  });
 }
 
 function print(text: string, system: System): void {
