@@ -18,7 +18,7 @@ export const fileTouchKind: ChannelKindEntry<"file_touch"> = {
   },
   gathers: () => true,
   describe: (channel) => `file ${channel.parameters.path}`,
-  needs: ({ parameters: { path } }) => Promise.resolve({ read: [path], write: [path] }),
+  needs: ({ parameters: { path } }) => Promise.resolve({ write: [path] }),
   staleAfterMs: null,
 };
 

@@ -1,3 +1,4 @@
+import type { PermissionClass } from "../domain/needs.ts";
 import type { System } from "../domain/system.ts";
 
 /** One option of a command. */
@@ -36,6 +37,11 @@ export interface Command {
   readonly options: readonly OptionSpec[];
   /** Whole command lines for its help, each with what it does. */
   readonly examples: readonly (readonly [line: string, meaning: string])[];
+  /**
+   * The classes of permissions that it uses, whatever the document says; the others are given up before it runs.
+   * Without it, the command itself gives up what the document does not need.
+   */
+  readonly uses?: readonly PermissionClass[];
   /** Does the work; the answer is the exit code. */
   run(invocation: Invocation, system: System): Promise<number>;
 }

@@ -4,6 +4,7 @@ import { explainCommand } from "./commands/explain.ts";
 import { historyCommand } from "./commands/history.ts";
 import { initCommand } from "./commands/init.ts";
 import { notifyCommand } from "./commands/notify.ts";
+import { permissionsCommand } from "./commands/permissions.ts";
 import { schemaCommand } from "./commands/schema.ts";
 import { silenceCommand } from "./commands/silence.ts";
 import { statusCommand } from "./commands/status.ts";
@@ -16,6 +17,7 @@ export const COMMANDS: readonly Command[] = [
   explainCommand,
   statusCommand,
   historyCommand,
+  permissionsCommand,
   notifyCommand,
   silenceCommand,
   schemaCommand,

@@ -1,7 +1,9 @@
 import { ConfigError } from "../config/problem.ts";
 import { UsageError } from "./command.ts";
 import { renderProblems } from "./diagnostics.ts";
+import { MissingPermissionsError } from "./document_needs.ts";
 import { EXIT } from "./exit_code.ts";
+import { permissionFlag } from "./permission_flags.ts";
 import { printable } from "./printable.ts";
 import { stateExitCode } from "./state.ts";
 
@@ -22,6 +24,7 @@ export function describeFailure(error: unknown, options: { readonly colour: bool
       : renderProblems(error.source, error.problems, { colour: options.colour, severity: "error" });
     return { text: problems + message(error.message, error.hint), exitCode: EXIT.document };
   }
+  if (error instanceof MissingPermissionsError) return describeMissingNeeds(error);
   if (error instanceof Deno.errors.NotCapable) return describeMissingPermission(error);
   const stateCode = stateExitCode(error);
   if (stateCode !== null && error instanceof Error) {
@@ -50,6 +53,18 @@ function isFullDevice(error: unknown): error is Error {
 export class OutputError extends Error {
   /** The name of the class. */
   override readonly name = "OutputError";
+}
+
+function describeMissingNeeds({ message: text, missing }: MissingPermissionsError): Failure {
+  const lines = missing.map(({ permission, value, neededBy }) =>
+    printable(`  ${permissionFlag(permission, [value])} (${neededBy})`)
+  );
+  return {
+    text: `monitor: error: ${text}\n${
+      lines.join("\n")
+    }\nmonitor: hint: all that it needs: monitor permissions\n`,
+    exitCode: EXIT.permission,
+  };
 }
 
 function describeMissingPermission(error: Error): Failure {

@@ -1,4 +1,5 @@
 import { nearest } from "../config/nearest.ts";
+import { PERMISSION_CLASSES } from "../domain/needs.ts";
 import type { System } from "../domain/system.ts";
 import { parseInvocation, splitCommand } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
@@ -30,6 +31,11 @@ async function dispatch(args: readonly string[], system: System): Promise<number
   if (wantsHelp) return showHelp(name, system);
   const invocation = parseInvocation(command, rest);
   if (invocation.options.has("version")) return showVersion(system);
+  if (command.uses !== undefined) {
+    for (const permission of PERMISSION_CLASSES) {
+      if (!command.uses.includes(permission)) system.permissions.drop(permission);
+    }
+  }
   return await command.run(invocation, system);
 }
 

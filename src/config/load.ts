@@ -47,6 +47,8 @@ export interface LoadedDocument {
   readonly written: JsonObject;
   /** Of the default schema, whatever shape the document was held to. */
   readonly reader: SchemaReader;
+  /** What was found in `PATH`: absolute paths by the name that the document uses. */
+  readonly programs: ReadonlyMap<string, string>;
   /** Values that must never be shown. */
   readonly secrets: readonly string[];
   /** Finds the place of a problem in the text. */
@@ -125,6 +127,7 @@ export async function loadDocument(
     ],
     written,
     reader,
+    programs: found.programs,
     secrets: secretValues(value, substitutions, reader),
     place,
   };

@@ -43,6 +43,23 @@ export const SECRET_BYTES_MAX = 1024 * 1024;
 /** An escaped `${`, or a placeholder with its kind and name. */
 const PLACEHOLDER = /\$\$\{|\$\{(env|file):([^}]*)\}/g;
 
+/** What the placeholders of a document name, each once. */
+export interface NamedInPlaceholders {
+  /** Environment variables. */
+  readonly variables: readonly string[];
+  /** Files, as they are written. */
+  readonly files: readonly string[];
+}
+
+/** Lists what the placeholders of a document name. */
+export function namedInPlaceholders(document: JsonValue): NamedInPlaceholders {
+  const named = findPlaceholders(document).flatMap(({ text }) => [...text.matchAll(PLACEHOLDER)]);
+  const ofKind = (wanted: string): readonly string[] => [
+    ...new Set(named.flatMap(([, kind, name]) => kind === wanted && name !== undefined ? [name] : [])),
+  ];
+  return { variables: ofKind("env"), files: ofKind("file") };
+}
+
 /** Whether a string as it is written takes something from the environment or from a file. */
 export function holdsSecret(written: JsonValue | undefined): boolean {
   if (typeof written !== "string" || !written.includes("${")) return false;

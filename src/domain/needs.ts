@@ -1,3 +1,9 @@
+/** The classes of permissions, as the runtime names them. */
+export const PERMISSION_CLASSES = ["read", "write", "net", "run", "env", "sys"] as const;
+
+/** One class of permissions. */
+export type PermissionClass = typeof PERMISSION_CLASSES[number];
+
 /**
  * What the runtime must permit, named as its permission classes are. Every member is optional; absent and empty mean
  * that nothing of the class is needed.
@@ -13,6 +19,8 @@ export interface Needs {
   readonly run?: readonly string[];
   /** Names of environment variables that are read. */
   readonly env?: readonly string[];
+  /** Facts of the system, such as `hostname` and `uid`. */
+  readonly sys?: readonly string[];
 }
 
 /** A host and a port as the runtime's permissions name them; an IPv6 address is put in brackets. */

@@ -1,3 +1,6 @@
+/** What the database keeps beside its file, by the end of the name. */
+export const COMPANIONS: readonly string[] = ["-wal", "-shm", "-journal"];
+
 /**
  * What stands at a path. A symlink is told as such, not as what it leads to.
  */

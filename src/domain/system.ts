@@ -1,3 +1,4 @@
+import type { PermissionClass } from "./needs.ts";
 import type { StoreFiles } from "./store_files.ts";
 
 /**
@@ -105,6 +106,19 @@ export type ProcessEnd =
     /** Whether it could not be ended: another user's process, or one that is stuck in the kernel. */
     readonly survives: boolean;
   };
+
+/** What the runtime lets this process do. */
+export interface Permissions {
+  /** Whether one thing is granted, such as `net` with `example.org:443`, or without a value the whole class. */
+  isGranted(permission: PermissionClass, value?: string): boolean;
+  /** Gives up a class for good, whatever was granted of it. Variables that were read before can be read again. */
+  drop(permission: PermissionClass): void;
+  /**
+   * The program that must be granted besides those that are started: it ends their process groups, which the runtime
+   * may not do where it may start listed programs only. `null` on systems without groups.
+   */
+  readonly killPath: string | null;
+}
 
 /** Programs. */
 export interface Processes {
@@ -250,6 +264,8 @@ export interface System {
   readonly requests: Requests;
   /** The mails of the `email` channel. */
   readonly mail: Mail;
+  /** What of all this is granted. */
+  readonly permissions: Permissions;
   /** The files and the lock of the kept state. */
   readonly state: StateAccess;
   /** The command's own output. */

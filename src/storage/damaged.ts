@@ -1,5 +1,4 @@
-import type { StoreFiles } from "../domain/store_files.ts";
-import { COMPANIONS } from "./state_file.ts";
+import { COMPANIONS, type StoreFiles } from "../domain/store_files.ts";
 
 /** When and by what means a file is set aside. */
 export interface SetAsideOptions {

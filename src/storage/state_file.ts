@@ -1,5 +1,5 @@
 /** The file of a state before the database has a look at it. */
-import type { PathFacts, StoreFiles } from "../domain/store_files.ts";
+import { COMPANIONS, type PathFacts, type StoreFiles } from "../domain/store_files.ts";
 import { StoreError } from "../domain/store.ts";
 import { APPLICATION_ID, MIGRATIONS, newerVersion, NewerVersionError } from "./migrations.ts";
 
@@ -8,9 +8,6 @@ export class DamagedFileError extends Error {
   /** The name of the class. */
   override readonly name = "DamagedFileError";
 }
-
-/** What the database keeps beside its file, by the end of the name. */
-export const COMPANIONS: readonly string[] = ["-wal", "-shm", "-journal"];
 
 /** How files are reached, and for whom. */
 export interface FileAccess {

@@ -3,6 +3,7 @@ import { createClock } from "./clock.ts";
 import { createFiles } from "./files.ts";
 import { acquireLock, lockHolder } from "./lock.ts";
 import { createMail } from "./mail.ts";
+import { createPermissions } from "./permissions.ts";
 import { createProcesses } from "./processes.ts";
 import { createRequests } from "./requests.ts";
 import { createStoreFiles } from "./store_files.ts";
@@ -11,6 +12,7 @@ import { createTextSink } from "./text_sink.ts";
 /** The machine this program runs on. */
 export function createSystem(): System {
   const clock = createClock();
+  const { environment, mayReadEnvironment, hostName, ...permissions } = createPermissions();
   return {
     clock,
     files: createFiles(),
@@ -21,16 +23,17 @@ export function createSystem(): System {
     stdout: createTextSink(Deno.stdout),
     stderr: createTextSink(Deno.stderr),
     readStdin: async () => new Uint8Array(await new Response(Deno.stdin.readable).arrayBuffer()),
-    environment: (name) => mayRead(name) ? Deno.env.get(name) : undefined,
-    mayReadEnvironment: mayRead,
+    environment,
+    mayReadEnvironment,
+    permissions,
     get workingFolder() {
       return Deno.cwd();
     },
     platform: Deno.build.os === "windows" || Deno.build.os === "darwin" ? Deno.build.os : "linux",
-    userId: isGranted({ name: "sys", kind: "uid" }) ? Deno.uid() : null,
+    userId: permissions.isGranted("sys", "uid") ? Deno.uid() : null,
     randomId: () => crypto.randomUUID(),
     random: () => Math.random(),
-    hostName: () => isGranted({ name: "sys", kind: "hostname" }) ? Deno.hostname() : "localhost",
+    hostName,
     onReloadSignal: (callback) => {
       // Windows has no hangup to send.
       if (Deno.build.os === "windows") return () => {};
@@ -50,12 +53,4 @@ export function createSystem(): System {
       };
     },
   };
-}
-
-function mayRead(name: string): boolean {
-  return isGranted({ name: "env", variable: name });
-}
-
-function isGranted(permission: Deno.PermissionDescriptor): boolean {
-  return Deno.permissions.querySync(permission).state === "granted";
 }

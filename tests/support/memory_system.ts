@@ -1,3 +1,4 @@
+import type { PermissionClass } from "../../src/domain/needs.ts";
 import type { System, TextSink } from "../../src/domain/system.ts";
 import { createClock } from "../../src/system/clock.ts";
 import { createFiles } from "../../src/system/files.ts";
@@ -28,6 +29,8 @@ export function createMemorySink(columns: number | null = null): MemorySink {
 export interface MemorySystem extends System {
   readonly stdout: MemorySink;
   readonly stderr: MemorySink;
+  /** The classes of permissions that were given up. The test's own process keeps them. */
+  readonly dropped: ReadonlySet<PermissionClass>;
   /** Sends a reload signal to whoever listens. */
   reload(): void;
   /** Sends a stop signal to whoever listens. */
@@ -42,6 +45,8 @@ export interface MemorySystemOptions {
   readonly columns?: number;
   /** Another user's id, to see files as they do. */
   readonly userId?: number;
+  /** What of the runtime's permissions is granted; everything unless it says otherwise. */
+  isGranted?(permission: PermissionClass, value?: string): boolean;
 }
 
 /** Makes a system for a test. */
@@ -49,6 +54,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
   const clock = createClock();
   const environment = options.environment ?? { PATH: "/usr/local/bin:/usr/bin:/bin" };
   const listeners = new Set<(signal: "SIGINT" | "SIGTERM") => void>();
+  const dropped = new Set<PermissionClass>();
   const reloaders = new Set<() => void>();
   return {
     clock,
@@ -62,6 +68,12 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     readStdin: () => Promise.resolve(new TextEncoder().encode(options.stdin ?? "")),
     environment: (name) => environment[name],
     mayReadEnvironment: () => true,
+    permissions: {
+      isGranted: (permission, value) => options.isGranted?.(permission, value) ?? true,
+      drop: (permission) => void dropped.add(permission),
+      killPath: "/usr/bin/kill",
+    },
+    dropped,
     workingFolder: options.workingFolder ?? Deno.cwd(),
     platform: "linux",
     userId: options.userId ?? Deno.uid(),

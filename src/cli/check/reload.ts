@@ -6,8 +6,10 @@ import type { ReportedDocument, Reporting } from "../../reporting.ts";
 import type { Watch, Watched } from "../../watch.ts";
 import { type Invocation, UsageError } from "../command.ts";
 import { type OpenDocument, openDocument, selectChecks } from "../document.ts";
+import { MissingPermissionsError, needsOfDocument, requireGranted } from "../document_needs.ts";
 import { describeFailure } from "../failure.ts";
 import type { Log } from "../log.ts";
+import { permissionFlag } from "../permission_flags.ts";
 import { locateState } from "../state.ts";
 import type { Pulse } from "./pulse.ts";
 import { countChecks, type WatchFacts, type WatchOutput } from "./watch_output.ts";
@@ -127,12 +129,23 @@ async function readAgain({ invocation, system, document, log }: RereadOptions): 
         `another document, "${next.source.label}", is found now instead of "${source.label}"; restart to use it`,
       );
     }
-    return { document: next, watched: toWatched(next, invocation.operands) };
+    const watched = toWatched(next, invocation.operands);
+    const { checks } = watched;
+    requireGranted(await needsOfDocument(next, { invocation, system, checks }), system);
+    return { document: next, watched };
   } catch (error) {
     if (error instanceof ConfigError) {
       for (const problem of error.problems) log.error(describePlace(error.source?.label ?? "", problem));
     }
-    const reason = reasonOf(error);
+    if (error instanceof MissingPermissionsError) {
+      for (const { permission, value, neededBy } of error.missing) {
+        log.error(`${neededBy} needs ${permissionFlag(permission, [value])}`);
+      }
+    }
+    const isDropped = error instanceof MissingPermissionsError || error instanceof Deno.errors.NotCapable;
+    const reason = `${reasonOf(error)}${
+      isDropped ? " or were given up at the start; restart to use it" : ""
+    }`;
     log.error(`the document was not read again, the old one stays in force: ${reason}`);
     return { error: reason };
   }

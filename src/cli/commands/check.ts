@@ -3,9 +3,10 @@ import type { System } from "../../domain/system.ts";
 import { DEFAULT_LIMITS } from "../../monitor.ts";
 import { runOnce } from "../check/run_once.ts";
 import { FORMAT_NAMES, readCheckSettings } from "../check/settings.ts";
-import { type Command, CONFIG_OPTION, type Invocation, UsageError } from "../command.ts";
+import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
 import { renderProblems } from "../diagnostics.ts";
 import { openDocument, selectChecks } from "../document.ts";
+import { keepToNeeds, needsOfDocument } from "../document_needs.ts";
 import { STATE_OPTION } from "../state.ts";
 import { wantsColour } from "../terminal.ts";
 
@@ -71,6 +72,9 @@ async function runCheckCommand(invocation: Invocation, system: System): Promise<
       renderProblems(document.source, document.placedWarnings, { colour, severity: "warning" }),
     );
   }
+  // A single run without a state calls no channel.
+  const notifies = settings.notifies && !(settings.once && optionValue(invocation, "state") === "none");
+  keepToNeeds(await needsOfDocument(document, { invocation, system, checks, notifies }), system);
   const options = { invocation, system, document, settings };
   if (settings.once) return await runOnce(checks, options);
   const { runWatch } = await import("../check/run_watch.ts");

@@ -22,6 +22,7 @@ export const explainCommand: Command = {
     ["monitor explain", "all checks"],
     ["monitor explain web", "one of them"],
   ],
+  uses: ["read", "env", "sys"],
   run: async (invocation, system) => {
     const document = await openDocument(invocation, system, { withoutSecrets: true });
     const colour = wantsColour(invocation, system.stdout, system);

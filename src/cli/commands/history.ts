@@ -33,6 +33,7 @@ export const historyCommand: Command = {
     ["monitor history web", "one check"],
     ["monitor history --format json web", "every change that is kept, for programs"],
   ],
+  uses: ["read", "write", "env", "sys"],
   run: runHistory,
 };
 

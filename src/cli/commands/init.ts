@@ -17,6 +17,7 @@ export const initCommand: Command = {
     ["monitor init", "write ./monitor.jsonc"],
     ["monitor init /etc/monitor/monitor.jsonc", "for a service"],
   ],
+  uses: ["read", "write", "env"],
   run: async (invocation, system) => {
     const path = invocation.operands[0] ?? "monitor.jsonc";
     try {

@@ -7,6 +7,7 @@ import type { System } from "../../domain/system.ts";
 import { createRedactor } from "../../redact.ts";
 import { type Command, CONFIG_OPTION, type Invocation } from "../command.ts";
 import { type OpenDocument, openDocument, selectChecks } from "../document.ts";
+import { keepToNeeds, needsOfDocument } from "../document_needs.ts";
 import { EXIT } from "../exit_code.ts";
 import { printable } from "../printable.ts";
 
@@ -39,6 +40,7 @@ async function runNotify(invocation: Invocation, system: System): Promise<number
       if (!channels.has(channel.key)) channels.set(channel.key, { channel, check });
     }
   }
+  keepToNeeds(await needsOfDocument(document, { invocation, system, checks }), system);
   let failures = 0;
   for (const { channel, check } of channels.values()) {
     const delivered = await tryChannel(channel, check, { system, document });

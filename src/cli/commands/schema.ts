@@ -17,6 +17,7 @@ export const schemaCommand: Command = {
     ["monitor schema > monitor.schema.json", 'for "$schema": "./monitor.schema.json"'],
     ["monitor schema --shape b", "Shape B of the specification"],
   ],
+  uses: ["env"],
   run: async (invocation, system) => {
     system.stdout.write(await schemaText(readShape(invocation)));
     return EXIT.ok;

@@ -33,6 +33,7 @@ export const silenceCommand: Command = {
     ["monitor silence --end web", "let it speak again"],
     ["monitor silence --list", "what is silenced now"],
   ],
+  uses: ["read", "write", "env", "sys"],
   run: runSilence,
 };
 

@@ -33,6 +33,7 @@ export const statusCommand: Command = {
     ["monitor status web", "one check: its last run and its next one too"],
     ["monitor status --format json", "for programs"],
   ],
+  uses: ["read", "write", "env", "sys"],
   run: runStatus,
 };
 

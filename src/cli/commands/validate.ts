@@ -45,6 +45,7 @@ export const validateCommand: Command = {
     ["monitor validate -c web.jsonc --without-secrets", "in a CI pipeline"],
     ["monitor validate --shape a", "hold it to Shape A of the specification"],
   ],
+  uses: ["read", "env", "sys"],
   run: async (invocation, system) => {
     const document = await openDocument(invocation, system, {
       shape: readShape(invocation),

@@ -1,0 +1,86 @@
+import { PERMISSION_CLASSES } from "../../domain/needs.ts";
+import type { System } from "../../domain/system.ts";
+import { missingNeeds, type Need } from "../../needs.ts";
+import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
+import { openDocument, selectChecks } from "../document.ts";
+import { MissingPermissionsError, needsOfDocument, PROXY_VARIABLES } from "../document_needs.ts";
+import { EXIT } from "../exit_code.ts";
+import { groupNeeds, permissionFlags, shellWord } from "../permission_flags.ts";
+import { printable } from "../printable.ts";
+import { STATE_OPTION } from "../state.ts";
+
+/** `monitor permissions`: prints what the document needs, and tells whether it is granted. */
+export const permissionsCommand: Command = {
+  name: "permissions",
+  summary: "print the permissions that the document needs, no more",
+  operands: "[NAME…]",
+  operandsMax: Infinity,
+  description:
+    "Prints the runtime's flags for the active checks of the document, or for those that are named, with their " +
+    "channels, the state and the document itself. With --check it prints nothing unless something is missing in the " +
+    "running process; it exits 77 then.",
+  options: [
+    CONFIG_OPTION,
+    STATE_OPTION,
+    {
+      name: "format",
+      value: "FORMAT",
+      description:
+        "flags: a line to paste; json: an object; deno: a permission set for deno.json (default: flags)",
+    },
+    { name: "check", description: "say what is missing in the running process, instead" },
+  ],
+  examples: [
+    ["monitor permissions", "the flags, on one line"],
+    ["monitor permissions --format deno", 'a permission set "monitor" for deno.json: deno run -P=monitor'],
+    ["monitor permissions --check", "whether all of them are granted"],
+  ],
+  run: runPermissions,
+};
+
+async function runPermissions(invocation: Invocation, system: System): Promise<number> {
+  const render = readFormat(invocation);
+  const document = await openDocument(invocation, system);
+  const checks = selectChecks(document.checks, invocation.operands)
+    .filter((check) => check.active || invocation.operands.length > 0);
+  const needs = await needsOfDocument(document, { invocation, system, checks });
+  if (!invocation.options.has("check")) {
+    system.stdout.write(render(needs));
+    return EXIT.ok;
+  }
+  warnOfProxies(needs, system);
+  const missing = missingNeeds(needs, system.permissions);
+  if (missing.length > 0) throw new MissingPermissionsError(missing);
+  return EXIT.ok;
+}
+
+const FORMATS: Readonly<Record<string, (needs: readonly Need[]) => string>> = {
+  flags: (needs) => `${["--no-prompt", ...permissionFlags(needs)].map(shellWord).join(" ")}\n`,
+  json: (needs) => `${JSON.stringify(groupNeeds(needs), null, 2)}\n`,
+  deno: (needs) => `${JSON.stringify({ permissions: { monitor: groupNeeds(needs) } }, null, 2)}\n`,
+};
+
+function readFormat(invocation: Invocation): (needs: readonly Need[]) => string {
+  const value = optionValue(invocation, "format") ?? "flags";
+  const render = Object.hasOwn(FORMATS, value) ? FORMATS[value] : undefined;
+  if (render !== undefined) return render;
+  throw new UsageError(`--format is "${value}", expected one of ${Object.keys(FORMATS).join(", ")}`);
+}
+
+/** The runtime connects to the proxy, whatever hosts are granted. */
+function warnOfProxies(needs: readonly Need[], system: System): void {
+  const warn = (text: string): void => system.stderr.write(`monitor: warning: ${printable(text)}\n`);
+  if (needs.some(({ permission }) => permission === "net")) {
+    for (const name of PROXY_VARIABLES.filter((variable) => system.environment(variable))) {
+      warn(`${name} is set: requests may go to the proxy that it names, whatever hosts are granted`);
+    }
+  }
+  const whole = PERMISSION_CLASSES.filter((permission) => system.permissions.isGranted(permission));
+  if (whole.length > 0) {
+    warn(
+      `granted without a list, which is more than the document needs: ${
+        whole.map((name) => `--allow-${name}`).join(", ")
+      }`,
+    );
+  }
+}

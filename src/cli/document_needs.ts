@@ -1,0 +1,125 @@
+/** What a whole document needs of the runtime's permissions: its checks, its text, its secrets and its state. */
+import { dirname } from "node:path";
+import { namedInPlaceholders } from "../config/placeholders.ts";
+import { absolutePath } from "../config/source.ts";
+import type { Check } from "../domain/check.ts";
+import { type Needs, PERMISSION_CLASSES, type PermissionClass } from "../domain/needs.ts";
+import { COMPANIONS } from "../domain/store_files.ts";
+import type { System } from "../domain/system.ts";
+import { joinNeeds, missingNeeds, type Need, needsOf } from "../needs.ts";
+import { type Invocation, optionValue } from "./command.ts";
+import type { OpenDocument } from "./document.ts";
+import { locateState, type StatePlace } from "./state.ts";
+
+/** What decides the needs of a document besides itself. */
+export interface DocumentNeedsOptions {
+  /** Names the document and the state. */
+  readonly invocation: Invocation;
+  /** The machine. */
+  readonly system: System;
+  /** The checks that run. */
+  readonly checks: readonly Check[];
+  /** Whether their channels are called. @default true */
+  readonly notifies?: boolean;
+}
+
+/** Lists what running some checks of a document needs. */
+export async function needsOfDocument(
+  document: OpenDocument,
+  { invocation, system, checks, notifies = true }: DocumentNeedsOptions,
+): Promise<readonly Need[]> {
+  const { heartbeat } = document;
+  const needs = await needsOf({ checks, heartbeat, notifies }, system);
+  const isOnNetwork = needs.some(({ permission }) => permission === "net");
+  const place = await locateState(invocation, document, system);
+  const others = joinNeeds([
+    { neededBy: "the document", needs: needsOfText(document, optionValue(invocation, "config")) },
+    { neededBy: "the placeholders of the document", needs: needsOfSecrets(document) },
+    { neededBy: "the state", needs: needsOfState(place) },
+    { neededBy: "reports", needs: { sys: ["hostname"] } },
+    { neededBy: "telling whose files are read", needs: { sys: ["uid"] } },
+    { neededBy: "colour", needs: { env: ["NO_COLOR", "TERM"] } },
+    { neededBy: "the warning of a proxy", needs: isOnNetwork ? { env: PROXY_VARIABLES } : {} },
+  ]);
+  const listed = new Set(needs.map(keyOf));
+  return [...needs, ...others.filter((need) => !listed.has(keyOf(need)))];
+}
+
+/** Where they are set the runtime connects to what they name, whatever hosts are granted. */
+export const PROXY_VARIABLES: readonly string[] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
+  .flatMap((name) => [name, name.toLowerCase()]);
+
+/** Thrown before anything runs, when what the document needs is not granted. */
+export class MissingPermissionsError extends Error {
+  /** The name of the class. */
+  override readonly name = "MissingPermissionsError";
+  /** What is missing; at least one. */
+  readonly missing: readonly Need[];
+
+  /** The message tells nothing of the needs; whoever prints it lists them. */
+  constructor(missing: readonly Need[]) {
+    super("the document needs permissions that were not granted");
+    this.missing = missing;
+  }
+}
+
+/**
+ * Sees to it that what the checks need is granted, and gives up the classes of which they need nothing.
+ *
+ * What is read of the environment and of the system is optional: it was read by now, or it does without.
+ *
+ * @throws {MissingPermissionsError} If something is missing.
+ */
+export function keepToNeeds(needs: readonly Need[], system: System): void {
+  requireGranted(needs, system);
+  for (const { permission, value } of needs) if (permission === "env") system.environment(value);
+  const used = new Set(needs.map(({ permission }) => permission));
+  for (const permission of PERMISSION_CLASSES) {
+    if (READ_AT_START.has(permission) || !used.has(permission)) system.permissions.drop(permission);
+  }
+}
+
+/**
+ * Sees to it that what the checks need is granted.
+ *
+ * @throws {MissingPermissionsError} If something is missing.
+ */
+export function requireGranted(needs: readonly Need[], { permissions }: System): void {
+  const required = needs.filter(({ permission }) => !READ_AT_START.has(permission));
+  const missing = missingNeeds(required, permissions);
+  if (missing.length > 0) throw new MissingPermissionsError(missing);
+}
+
+const READ_AT_START: ReadonlySet<PermissionClass> = new Set(["env", "sys"]);
+
+function keyOf({ permission, value }: Need): string {
+  return `${permission} ${value}`;
+}
+
+function needsOfText({ source, programs }: OpenDocument, named: string | undefined): Needs {
+  const found = [...programs.values()];
+  return {
+    read: [...(source.path === null ? [] : [source.path]), ...found],
+    env: [
+      ...(named === undefined ? ["MONITOR_CONFIG", "XDG_CONFIG_HOME", "HOME"] : []),
+      ...(found.length === 0 ? [] : ["PATH"]),
+    ],
+  };
+}
+
+function needsOfSecrets({ written, source }: OpenDocument): Needs {
+  const { variables, files } = namedInPlaceholders(written);
+  return { env: variables, read: files.map((file) => absolutePath(file, source.folder)) };
+}
+
+/**
+ * The folder of a state that nobody named is the monitor's own. Of a named one only the files themselves are
+ * needed, unless it turns out damaged and has to be set aside under another name.
+ */
+function needsOfState({ path, named }: StatePlace): Needs {
+  if (path === null) return {};
+  const paths = named ? ["", ...COMPANIONS, ".lock"].map((ending) => path + ending) : [dirname(path)];
+  return { read: paths, write: paths, ...(!named && { env: STATE_VARIABLES }) };
+}
+
+const STATE_VARIABLES: readonly string[] = ["STATE_DIRECTORY", "XDG_STATE_HOME", "HOME"];

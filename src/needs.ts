@@ -1,0 +1,103 @@
+/** What checks, their channels and the heartbeat of a document must be permitted, and what of it is. */
+import { CHANNEL_KINDS } from "./channels/registry.ts";
+import { CHECK_KINDS } from "./checks/registry.ts";
+import type { Channel } from "./domain/channel.ts";
+import type { Check } from "./domain/check.ts";
+import type { Heartbeat } from "./domain/heartbeat.ts";
+import { hostAndPortOf, type Needs, PERMISSION_CLASSES, type PermissionClass } from "./domain/needs.ts";
+import type { Permissions, System } from "./domain/system.ts";
+
+/** One thing that must be permitted. */
+export interface Need {
+  /** The class of the permission. */
+  readonly permission: PermissionClass;
+  /** What of the class: a path, a host with its port, a name. */
+  readonly value: string;
+  /** What needs it first, such as `check "web"`. */
+  readonly neededBy: string;
+}
+
+/** The parts of a document that need something. */
+export interface NeedyDocument {
+  /** The checks that run. */
+  readonly checks: readonly Check[];
+  /** `null`: none. */
+  readonly heartbeat: Heartbeat | null;
+  /** Whether the channels of the checks are called. */
+  readonly notifies: boolean;
+}
+
+/** What a document needs, each thing once, in the document's order. */
+export async function needsOf(document: NeedyDocument, system: System): Promise<readonly Need[]> {
+  const parts: { readonly neededBy: string; readonly needs: Needs }[] = [];
+  const channels = new Set<string>();
+  for (const check of document.checks) {
+    parts.push({ neededBy: `check "${check.name}"`, needs: needsOfCheck(check) });
+    for (const channel of document.notifies ? check.notifications : []) {
+      if (channels.has(channel.key)) continue;
+      channels.add(channel.key);
+      parts.push(await partOfChannel(channel, check, system));
+    }
+  }
+  if (document.heartbeat !== null) {
+    parts.push({ neededBy: "heartbeat", needs: needsOfHeartbeat(document.heartbeat) });
+  }
+  const { killPath } = system.permissions;
+  const starter = parts.find(({ needs }) => (needs.run?.length ?? 0) > 0);
+  if (starter !== undefined && killPath !== null) {
+    parts.push({ neededBy: `ending what ${starter.neededBy} starts`, needs: { run: [killPath] } });
+  }
+  return joinNeeds(parts);
+}
+
+/** Lists what several parts need, each thing once. */
+export function joinNeeds(
+  parts: readonly { readonly neededBy: string; readonly needs: Needs }[],
+): readonly Need[] {
+  const found = new Map<string, Need>();
+  for (const { neededBy, needs } of parts) {
+    for (const permission of PERMISSION_CLASSES) {
+      for (const value of needs[permission] ?? []) {
+        const key = `${permission} ${value}`;
+        if (!found.has(key)) found.set(key, { permission, value, neededBy });
+      }
+    }
+  }
+  return [...found.values()];
+}
+
+/** What is needed and not granted. */
+export function missingNeeds(needs: readonly Need[], permissions: Permissions): readonly Need[] {
+  const isWhole = new Map(
+    PERMISSION_CLASSES.map((permission) => [permission, permissions.isGranted(permission)]),
+  );
+  return needs.filter(({ permission, value }) =>
+    !isWhole.get(permission) && !permissions.isGranted(permission, value)
+  );
+}
+
+function needsOfCheck(check: Check): Needs {
+  const entry = CHECK_KINDS[check.kind] as { needs(check: Check): Needs };
+  return entry.needs(check);
+}
+
+async function partOfChannel(
+  channel: Channel,
+  check: Check,
+  system: System,
+): Promise<{ readonly neededBy: string; readonly needs: Needs }> {
+  const entry = CHANNEL_KINDS[channel.kind] as unknown as {
+    needs(channel: Channel, system: System): Promise<Needs>;
+  };
+  return {
+    neededBy: `${channel.kind} of check "${check.name}"`,
+    needs: await entry.needs(channel, system),
+  };
+}
+
+function needsOfHeartbeat({ path, target }: Heartbeat): Needs {
+  return {
+    ...(path !== undefined && { write: [path] }),
+    ...(target !== undefined && { net: [hostAndPortOf(target)] }),
+  };
+}
