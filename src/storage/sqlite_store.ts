@@ -152,7 +152,17 @@ function findDamage(connection: Connection, sizeBytes: number): void {
 
 /** Answers whether it was this process that made it. */
 async function createStateFile(path: string, { files }: SqliteStoreOptions): Promise<boolean> {
+  try {
+    return await createStateFileThere(path, files);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  // Only where it is missing: it takes a permission for the folder, where the file has one for itself alone.
   await files.createFolder(dirname(path));
+  return await createStateFileThere(path, files);
+}
+
+async function createStateFileThere(path: string, files: StoreFiles): Promise<boolean> {
   try {
     await files.createFile(path);
     return true;

@@ -31,6 +31,8 @@ export interface StartOptions {
   readonly stdin?: string;
   /** A command of the shell that runs the program as `"$@"`. @default exec "$@" */
   readonly shell?: string;
+  /** What the source is permitted; an executable has its own. @default --allow-all */
+  readonly permissions?: readonly string[];
 }
 
 /** A folder of its own for one test, and what runs in it. */
@@ -88,7 +90,7 @@ const MAIN = new URL("../../main.ts", import.meta.url).pathname;
 const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
 
 /** What runs `monitor`, without its arguments. */
-export function programCommand(): readonly string[] {
+export function programCommand(permissions: readonly string[] = ["--allow-all"]): readonly string[] {
   const executable = Deno.env.get("MONITOR_PROGRAM");
   return executable === undefined
     ? [
@@ -97,7 +99,7 @@ export function programCommand(): readonly string[] {
       "--quiet",
       "--no-prompt",
       "--no-check",
-      "--allow-all",
+      ...permissions,
       "--config",
       CONFIG,
       MAIN,
@@ -109,8 +111,8 @@ function spawn(
   args: readonly string[],
   options: StartOptions & { readonly folder: string },
 ): Deno.ChildProcess {
-  const { folder, environment, stdin, shell } = options;
-  const program = programCommand();
+  const { folder, environment, stdin, shell, permissions } = options;
+  const program = programCommand(permissions);
   const [path = "", ...rest] = shell === undefined ? program : ["/bin/sh", "-c", shell, "sh", ...program];
   const child = new Deno.Command(path, {
     args: [...rest, ...args],

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { permissionFlags, shellWord } from "../../src/cli/permission_flags.ts";
+
+Deno.test("permissionFlags() sorts, lists each thing once and doubles commas", () => {
+  const needs = [
+    { permission: "run", value: "/b", neededBy: "" },
+    { permission: "read", value: "/a,b", neededBy: "" },
+    { permission: "run", value: "/a", neededBy: "" },
+    { permission: "run", value: "/b", neededBy: "" },
+  ] as const;
+  assert.deepStrictEqual(permissionFlags(needs), ["--allow-read=/a,,b", "--allow-run=/a,/b"]);
+});
+
+Deno.test("shellWord() is read back by a shell as it was", async (t) => {
+  const words = [
+    "plain",
+    "--allow-net=a:1,[::1]:2",
+    "it's",
+    "a b",
+    '$HOME `x` "y"',
+    "~root",
+    "",
+    "a\nb",
+    "*",
+  ];
+  for (const word of words) {
+    await t.step(JSON.stringify(word), async () => {
+      const { stdout } = await new Deno.Command("/bin/sh", {
+        args: ["-c", `printf %s ${shellWord(word)}`],
+      }).output();
+      assert.strictEqual(new TextDecoder().decode(stdout), word);
+    });
+  }
+});

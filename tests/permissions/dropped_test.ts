@@ -1,0 +1,63 @@
+/** What a process that may do anything gives up, because its document does not need it. */
+import assert from "node:assert/strict";
+import { withStage } from "../life/program.ts";
+
+const OK = { kind: "test", parameters: { condition: "ok" } };
+
+Deno.test("monitor check: a reload that needs what was given up at the start is refused, and the old document goes on", async (t) => {
+  const additions: readonly (readonly [string, Readonly<Record<string, unknown>>, RegExp])[] = [
+    [
+      "a program",
+      { kind: "script", parameters: { path: "./probe.sh", arguments: [] } },
+      /check "added" needs --allow-run=.*probe\.sh/,
+    ],
+    [
+      "a host",
+      {
+        kind: "http_request",
+        parameters: { request: { target: "http://localhost:4/" }, response: { status_code: 200 } },
+      },
+      /check "added" needs --allow-net=localhost:4/,
+    ],
+    [
+      "a file to touch",
+      { ...OK, notifications: [{ kind: "file_touch", parameters: { path: "./touched" } }] },
+      /file_touch of check "added" needs --allow-write=.*touched/,
+    ],
+    ["a variable", { ...OK, title: "${env:ADDED}" }, /env access to "ADDED"/],
+  ];
+  for (const [what, added, reason] of additions) {
+    await t.step(what, () =>
+      withStage(async (stage) => {
+        stage.writeScript("probe.sh", "exit 0");
+        stage.writeDocument({ fine: OK });
+        const program = stage.start(["check", "--format", "ndjson", "--state", "none"], {
+          environment: { ADDED: "value" },
+        });
+        await program.stdout.event("result");
+        stage.writeDocument({ fine: OK, added });
+        program.signal("SIGHUP");
+        const { adopted } = await program.stdout.event("reload");
+        assert.strictEqual(adopted, false);
+        await program.stdout.event("result", ({ name }) => name === "fine");
+        program.signal("SIGTERM");
+        const { code, stderr } = await program.end();
+        assert.strictEqual(code, 0);
+        assert.match(stderr, reason);
+        assert.match(stderr, /the old one stays in force: .*restart to use it/);
+      }));
+  }
+});
+
+Deno.test("monitor check: a reload that needs nothing new is adopted, secrets that were read before included", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ fine: { ...OK, title: "${env:KNOWN}" } });
+    const program = stage.start(["check", "--format", "ndjson", "--state", "none"], {
+      environment: { KNOWN: "a title" },
+    });
+    await program.stdout.event("result");
+    stage.writeDocument({ fine: { ...OK, title: "${env:KNOWN}" }, added: OK });
+    program.signal("SIGHUP");
+    const { adopted, added } = await program.stdout.event("reload");
+    assert.deepStrictEqual([adopted, added], [true, ["added"]]);
+  }));

@@ -1,0 +1,101 @@
+/** What the runtime's permissions do and do not stop, as docs/permissions.md says. */
+import assert from "node:assert/strict";
+import { startServer } from "../support/http_servers.ts";
+import { flagsFor, type PermissionStage, withNeeds } from "./stage.ts";
+
+interface PrintedCheck {
+  readonly name: string;
+  readonly condition: string;
+  readonly output: string;
+}
+
+async function checkOnce(
+  stage: PermissionStage,
+  options: Parameters<PermissionStage["run"]>[1],
+): Promise<readonly PrintedCheck[]> {
+  const { stdout, stderr } = await stage.run(
+    ["check", "--once", "--state", "none", "--format", "json"],
+    options,
+  );
+  assert.notStrictEqual(stdout, "", stderr);
+  return (JSON.parse(stdout) as { readonly checks: readonly PrintedCheck[] }).checks;
+}
+
+function requestTo(target: string): unknown {
+  return { kind: "http_request", parameters: { request: { target }, response: { status_code: 200 } } };
+}
+
+Deno.test("a redirect to a host that is not granted is not followed, and the output names the flag", () =>
+  withNeeds(async (stage) => {
+    await using elsewhere = startServer(async (visitor) => {
+      await visitor.readHead();
+      await visitor.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    });
+    await using leading = startServer(async (visitor) => {
+      await visitor.readHead();
+      await visitor.send(
+        `HTTP/1.1 302 Found\r\nLocation: ${elsewhere.origin}/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
+      );
+    });
+    stage.writeDocument({ web: requestTo(`${leading.origin}/`) });
+    const [web] = await checkOnce(stage, { permissions: flagsFor(await stage.needs()) });
+    assert.strictEqual(web?.condition, "unknown");
+    assert.ok(web?.output.includes(`--allow-net=127.0.0.1:${elsewhere.port}`), web?.output);
+    assert.deepStrictEqual([leading.visits, elsewhere.visits], [1, 0]);
+  }));
+
+Deno.test("a symlink in the place of a granted file leads out: the path is what is granted", () =>
+  withNeeds(async (stage) => {
+    Deno.mkdirSync(`${stage.folder}/granted`);
+    Deno.mkdirSync(`${stage.folder}/outside`);
+    Deno.writeTextFileSync(`${stage.folder}/outside/file`, "");
+    Deno.symlinkSync("../outside/file", `${stage.folder}/granted/link`);
+    const age = (path: string): unknown => ({
+      kind: "file_timestamp",
+      parameters: { path, condition_on_missing: "critical" },
+    });
+    stage.writeDocument({ link: age("./granted/link") });
+    const permissions = flagsFor(await stage.needs());
+    assert.ok(permissions.some((flag) => flag.includes("granted/link")));
+    assert.ok(!permissions.some((flag) => flag.includes("outside")));
+    const [link] = await checkOnce(stage, { permissions });
+    assert.strictEqual(link?.condition, "ok", link?.output ?? "");
+    stage.writeDocument({ file: age("./outside/file") });
+    assert.strictEqual((await stage.run(["check", "--once"], { permissions })).code, 77);
+  }));
+
+Deno.test("a listed program that its owner replaces is run as it is then", () =>
+  withNeeds(async (stage) => {
+    const permissions = flagsFor(await stage.needs());
+    const before = await checkOnce(stage, { permissions });
+    assert.strictEqual(before.find(({ name }) => name === "script")?.output, "all is lost");
+    Deno.renameSync(`${stage.folder}/probe.sh`, `${stage.folder}/old.sh`);
+    stage.writeScript("probe.sh", "echo somebody else wrote this");
+    const after = await checkOnce(stage, { permissions });
+    assert.strictEqual(after.find(({ name }) => name === "script")?.output, "somebody else wrote this");
+  }));
+
+Deno.test("with a proxy variable set the request goes to the proxy, though only the target is granted", () =>
+  withNeeds(async (stage) => {
+    await using proxy = startServer(async (visitor) => {
+      await visitor.readHead();
+      await visitor.send("HTTP/1.1 418 Proxy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    });
+    stage.writeDocument({ web: requestTo("http://granted.example/") });
+    const permissions = flagsFor(await stage.needs());
+    const environment = { HTTP_PROXY: proxy.origin };
+    const [web] = await checkOnce(stage, { permissions, environment });
+    assert.match(web?.output ?? "", /status is 418/);
+    assert.strictEqual(proxy.visits, 1);
+    const { code, stderr } = await stage.run(["permissions", "--check"], { permissions, environment });
+    assert.strictEqual(code, 0);
+    assert.match(stderr, /warning: HTTP_PROXY is set/);
+  }));
+
+Deno.test("a script is not held by the permissions: it may do what its user may", () =>
+  withNeeds(async (stage) => {
+    stage.writeScript("probe.sh", "cat outside; exit 0");
+    Deno.writeTextFileSync(`${stage.folder}/outside`, "read by the script\n");
+    const checks = await checkOnce(stage, { permissions: flagsFor(await stage.needs()) });
+    assert.strictEqual(checks.find(({ name }) => name === "script")?.output, "read by the script");
+  }));

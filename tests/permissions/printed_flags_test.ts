@@ -1,0 +1,108 @@
+/** What `monitor permissions` prints is enough for everything the document does, and every bit of it is needed. */
+import assert from "node:assert/strict";
+import type { PermissionClass } from "../../src/domain/needs.ts";
+import { flagsFor, withNeeds } from "./stage.ts";
+
+Deno.test("monitor permissions: the printed flags are enough to check, to keep the state and to send a mail", () =>
+  withNeeds(async (stage) => {
+    const line = (await stage.run(["permissions"])).stdout.trim();
+    const [first, ...permissions] = line.split(" ");
+    assert.strictEqual(first, "--no-prompt");
+    assert.deepStrictEqual(permissions, flagsFor(await stage.needs()));
+    const checked = await stage.run(["permissions", "--check"], { permissions });
+    assert.deepStrictEqual([checked.code, checked.stdout, checked.stderr], [0, "", ""]);
+    const { code, stdout, stderr } = await stage.run(["check", "--once"], { permissions });
+    assert.strictEqual(stderr, "");
+    assert.match(stdout, /CRITICAL +script .*all is lost/);
+    assert.match(stdout, /OK +web .*status is 200/);
+    assert.strictEqual(code, 2);
+    const [mail] = await stage.mailbox.read();
+    assert.strictEqual(mail?.subject, "[ops] CRITICAL: script");
+    const status = await stage.run(["status"], { permissions });
+    assert.match(status.stdout, /script/);
+  }));
+
+Deno.test("monitor permissions: a named check needs its own alone", () =>
+  withNeeds(async (stage) => {
+    stage.writeDocument({
+      web: { kind: "http_request", parameters: { request: { target: "https://[::1]/" }, response: {} } },
+      other: { kind: "http_request", parameters: { request: { target: "http://other/" }, response: {} } },
+    });
+    const printed = await stage.run(["permissions", "web", "--state", "none", "--format", "json"]);
+    const { read, write, net, run } = JSON.parse(printed.stdout);
+    assert.deepStrictEqual({ read, write, run }, {
+      read: [`${stage.folder}/monitor.json`],
+      write: [],
+      run: [],
+    });
+    assert.deepStrictEqual(net, ["[::1]:443"]);
+  }));
+
+Deno.test("monitor permissions: without any one of them a run ends at once, and the missing flag is named", async (t) => {
+  await withNeeds(async (stage) => {
+    const needs = await stage.needs();
+    const refusals: readonly (readonly [PermissionClass, readonly string[]])[] = [
+      ["read", needs.read],
+      ["write", needs.write],
+      ["net", needs.net],
+      ["run", needs.run],
+    ];
+    for (const [permission, values] of refusals) {
+      for (const value of values) {
+        const place = value.replace(stage.folder, "").replace(/\d+$/, "PORT");
+        await t.step(`--allow-${permission} without ${place}`, async () => {
+          const permissions = flagsFor(needs, { permission, value });
+          const { code, stdout, stderr } = await stage.run(["check", "--once"], { permissions });
+          assert.strictEqual(code, 77, stderr);
+          assert.strictEqual(stdout, "");
+          // Of the document itself the runtime tells, before anybody knows what the rest is.
+          assert.ok(
+            stderr.includes(`--allow-${permission}=${value} (`) ||
+              stderr.includes("grant it with --allow-read"),
+            stderr,
+          );
+        });
+      }
+    }
+    assert.deepStrictEqual([stage.web.visits, stage.mailbox.attempts], [0, 0], "nothing has run");
+  });
+});
+
+Deno.test("monitor permissions --check: names what is missing and what is more than needed, and warns of a proxy", () =>
+  withNeeds(async (stage) => {
+    const needs = await stage.needs();
+    const missing = { permission: "env", value: "LANG" } as const;
+    const refused = await stage.run(["permissions", "--check"], { permissions: flagsFor(needs, missing) });
+    assert.strictEqual(refused.code, 77);
+    assert.match(refused.stderr, /^ {2}--allow-env=LANG \(check "script"\)$/m);
+    const { code, stderr } = await stage.run(["permissions", "--check"], {
+      permissions: [...flagsFor({ ...needs, net: [] }), "--allow-net"],
+      environment: { HTTPS_PROXY: "http://user:hidden@127.0.0.1:4/" },
+    });
+    assert.strictEqual(code, 0);
+    assert.match(stderr, /HTTPS_PROXY is set: requests may go to the proxy/);
+    assert.match(stderr, /more than the document needs: --allow-net$/m);
+    assert.doesNotMatch(stderr, /hidden/);
+  }));
+
+Deno.test("monitor permissions --format deno: the set works in deno.json", () =>
+  withNeeds(async (stage) => {
+    const { stdout } = await stage.run(["permissions", "--format", "deno"]);
+    const source = JSON.parse(Deno.readTextFileSync(new URL("../../deno.json", import.meta.url)));
+    const project = new URL("../../", import.meta.url).href;
+    const imports = Object.fromEntries(
+      Object.entries(source.imports).filter(([name]) => !name.startsWith(project)),
+    );
+    const config = `${stage.folder}/deno.json`;
+    Deno.writeTextFileSync(
+      config,
+      JSON.stringify({ nodeModulesDir: "none", imports, ...JSON.parse(stdout) }),
+    );
+    // The later --config wins over the project's.
+    const { code, stderr } = await stage.run(["check", "--once"], {
+      shell: 'program="$1"; shift; while [ "$1" != check ]; do last="$1"; shift; done; ' +
+        `exec "$program" run --quiet --no-prompt --no-check -P=monitor --config ${config} "$last" "$@"`,
+    });
+    assert.strictEqual(code, 2, stderr);
+    assert.strictEqual(stage.mailbox.raw.length, 1);
+  }));
