@@ -33,7 +33,10 @@ export async function needsOfDocument(
   const isOnNetwork = needs.some(({ permission }) => permission === "net");
   const place = await locateState(invocation, document, system);
   const others = joinNeeds([
-    { neededBy: "the document", needs: needsOfText(document, optionValue(invocation, "config")) },
+    {
+      neededBy: "the document",
+      needs: needsOfText(document, optionValue(invocation, "config") ?? system.ownDocument ?? undefined),
+    },
     { neededBy: "the placeholders of the document", needs: needsOfSecrets(document) },
     { neededBy: "the state", needs: needsOfState(place) },
     { neededBy: "reports", needs: { sys: ["hostname"] } },

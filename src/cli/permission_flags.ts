@@ -13,8 +13,7 @@ export function groupNeeds(needs: readonly Need[]): NeedsByClass {
 }
 
 /** The runtime's flags for needs, in a fixed order; not quoted for any shell. */
-export function permissionFlags(needs: readonly Need[]): readonly string[] {
-  const groups = groupNeeds(needs);
+export function permissionFlags(groups: NeedsByClass): readonly string[] {
   return PERMISSION_CLASSES.flatMap((permission) =>
     groups[permission].length === 0 ? [] : [permissionFlag(permission, groups[permission])]
   );

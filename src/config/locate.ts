@@ -5,14 +5,14 @@ import type { DocumentLocation } from "./source.ts";
 const FILE_NAMES = ["monitor.jsonc", "monitor.json"];
 
 /**
- * Finds the document: the one that is named, else `$MONITOR_CONFIG`, else the first that exists in the working
+ * Finds the document: the one that is named, else the one this executable was made for, else `$MONITOR_CONFIG`, else the first that exists in the working
  * directory, the user's configuration folder and `/etc/monitor`.
  *
  * @throws {ConfigError} If none is named and none exists.
  * @throws {Deno.errors.NotCapable} If none is found where looking is allowed, and somewhere it is not.
  */
 export async function locateDocument(named: string | undefined, system: System): Promise<DocumentLocation> {
-  const path = named ?? (system.environment("MONITOR_CONFIG") || undefined);
+  const path = named ?? system.ownDocument ?? (system.environment("MONITOR_CONFIG") || undefined);
   if (path !== undefined) return { path, named: true };
   const candidates = candidatePaths(system);
   let denied: Error | undefined;

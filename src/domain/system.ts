@@ -284,6 +284,8 @@ export interface System {
   environment(name: string): string | undefined;
   /** Whether a variable may be read at all. */
   mayReadEnvironment(name: string): boolean;
+  /** Absolute path of the document that this executable was made for; `null` for one that is for any. */
+  readonly ownDocument: string | null;
   /** The working directory, absolute. */
   readonly workingFolder: string;
   /** What is neither macOS nor Windows counts as `linux`. */

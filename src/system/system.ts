@@ -9,8 +9,14 @@ import { createRequests } from "./requests.ts";
 import { createStoreFiles } from "./store_files.ts";
 import { createTextSink } from "./text_sink.ts";
 
+/** What is known of an executable when it is made. */
+export interface SystemOptions {
+  /** See {@linkcode System}. @default null */
+  readonly ownDocument?: string;
+}
+
 /** The machine this program runs on. */
-export function createSystem(): System {
+export function createSystem({ ownDocument }: SystemOptions = {}): System {
   const clock = createClock();
   const { environment, mayReadEnvironment, hostName, ...permissions } = createPermissions();
   return {
@@ -26,6 +32,7 @@ export function createSystem(): System {
     environment,
     mayReadEnvironment,
     permissions,
+    ownDocument: ownDocument ?? null,
     get workingFolder() {
       return Deno.cwd();
     },

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { permissionFlags, shellWord } from "../../src/cli/permission_flags.ts";
+import { groupNeeds, permissionFlags, shellWord } from "../../src/cli/permission_flags.ts";
 
 Deno.test("permissionFlags() sorts, lists each thing once and doubles commas", () => {
   const needs = [
@@ -8,7 +8,7 @@ Deno.test("permissionFlags() sorts, lists each thing once and doubles commas", (
     { permission: "run", value: "/a", neededBy: "" },
     { permission: "run", value: "/b", neededBy: "" },
   ] as const;
-  assert.deepStrictEqual(permissionFlags(needs), ["--allow-read=/a,,b", "--allow-run=/a,/b"]);
+  assert.deepStrictEqual(permissionFlags(groupNeeds(needs)), ["--allow-read=/a,,b", "--allow-run=/a,/b"]);
 });
 
 Deno.test("shellWord() is read back by a shell as it was", async (t) => {

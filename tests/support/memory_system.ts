@@ -74,6 +74,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
       killPath: "/usr/bin/kill",
     },
     dropped,
+    ownDocument: null,
     workingFolder: options.workingFolder ?? Deno.cwd(),
     platform: "linux",
     userId: options.userId ?? Deno.uid(),

@@ -55,7 +55,7 @@ async function runPermissions(invocation: Invocation, system: System): Promise<n
 }
 
 const FORMATS: Readonly<Record<string, (needs: readonly Need[]) => string>> = {
-  flags: (needs) => `${["--no-prompt", ...permissionFlags(needs)].map(shellWord).join(" ")}\n`,
+  flags: (needs) => `${["--no-prompt", ...permissionFlags(groupNeeds(needs))].map(shellWord).join(" ")}\n`,
   json: (needs) => `${JSON.stringify(groupNeeds(needs), null, 2)}\n`,
   deno: (needs) => `${JSON.stringify({ permissions: { monitor: groupNeeds(needs) } }, null, 2)}\n`,
 };

@@ -1,0 +1,47 @@
+/** What an executable for one document is made of: a first module that knows the document, and its permissions. */
+import { type NeedsByClass, permissionFlags } from "../src/cli/permission_flags.ts";
+
+const PROJECT = new URL("..", import.meta.url);
+
+/** What goes into an executable for one document. */
+export interface Baked {
+  /** Path of the module to start with, in the project's folder. */
+  readonly entry: string;
+  /** Deno's flags, with nothing granted but what the document needs. */
+  readonly permissionFlags: readonly string[];
+}
+
+/**
+ * Reads a document, as the program does, and writes the first module of an executable for it alone.
+ *
+ * @throws {Error} If the document is not valid; the program has said what is wrong.
+ */
+export async function bake(documentPath: string): Promise<Baked> {
+  const path = await Deno.realPath(documentPath);
+  const needs = await askNeeds(path);
+  const entry = "dist/baked_main.ts";
+  await Deno.mkdir(new URL("dist/", PROJECT), { recursive: true });
+  await Deno.writeTextFile(new URL(entry, PROJECT), entryText(path));
+  return { entry, permissionFlags: permissionFlags(needs) };
+}
+
+async function askNeeds(path: string): Promise<NeedsByClass> {
+  const { success, stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", "--allow-all", "main.ts", "permissions", "--format", "json", "--config", path],
+    cwd: PROJECT,
+    stdin: "null",
+    stderr: "inherit",
+  }).output();
+  if (!success) throw new Error(`Cannot bake "${path}": see above`);
+  return JSON.parse(new TextDecoder().decode(stdout)) as NeedsByClass;
+}
+
+function entryText(path: string): string {
+  return [
+    'import { run } from "../src/cli/run.ts";',
+    'import { createSystem } from "../src/system/system.ts";',
+    "",
+    `Deno.exit(await run(Deno.args, createSystem({ ownDocument: ${JSON.stringify(path)} })));`,
+    "",
+  ].join("\n");
+}
