@@ -32,6 +32,7 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
   },
   kill: ({ rounds }) =>
     runTests(["tests/storage/kill_test.ts", "tests/life/kill_test.ts"], { KILL_ROUNDS: rounds }),
+  chaos: ({ rounds }) => runTests(["tests/life/chaos_test.ts"], { CHAOS_ROUNDS: 5 * rounds }),
   walk: ({ rounds }) => runTests(["tests/watch_random_test.ts"], { WALK_ROUNDS: 10 * rounds }),
 };
 

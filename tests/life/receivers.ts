@@ -29,6 +29,8 @@ export interface Hook extends AsyncDisposable {
   readonly attempts: number;
   /** What it answers; what is not 200 was not taken. */
   status: number;
+  /** How many bytes of a connection get through, both ways together, before it breaks. */
+  bytesMax(): number;
   /** How long an answer takes. */
   delayMs(): number;
 }
@@ -42,21 +44,27 @@ export function startHook(): Hook {
     { hostname: "127.0.0.1", port: 0, signal: abort.signal, onListen: () => {} },
     async (request) => {
       attempts++;
-      const { reports } = await request.json() as { readonly reports: readonly PostedReport[] };
+      const body = await request.text().catch(() => null);
+      // The connection broke before the end.
+      if (body === null) return new Response("", { status: 400 });
+      const { reports } = JSON.parse(body) as { readonly reports: readonly PostedReport[] };
       if (hook.status === 200) posts.push({ key: request.headers.get("Idempotency-Key") ?? "", reports });
       await new Promise((resolve) => setTimeout(resolve, hook.delayMs()));
       return new Response("", { status: hook.status });
     },
   );
+  const gate = startGate((client) => carry(client, server.addr.port, hook.bytesMax()));
   const hook: Hook = {
-    channel: { kind: "webhook", parameters: { target: `http://127.0.0.1:${server.addr.port}/` } },
+    channel: { kind: "webhook", parameters: { target: `http://127.0.0.1:${gate.port}/` } },
     posts,
     get attempts() {
       return attempts;
     },
     status: 200,
     delayMs: () => 0,
+    bytesMax: () => Infinity,
     async [Symbol.asyncDispose]() {
+      await gate.close();
       abort.abort();
       await server.finished;
     },
@@ -79,6 +87,8 @@ export interface Mailbox extends AsyncDisposable {
   readonly channel: Readonly<Record<string, unknown>>;
   /** Whether it takes mail; otherwise each connection is closed at once. */
   isUp: boolean;
+  /** How many bytes of a connection get through, both ways together, before it breaks. */
+  bytesMax(): number;
   /** How often somebody connected. */
   readonly attempts: number;
   /** The mails as they came. */
@@ -89,32 +99,24 @@ export interface Mailbox extends AsyncDisposable {
 /** Starts a mail server, with a port of its own before it that stays the same while it is down. */
 export async function startMailbox(password = "let me in"): Promise<Mailbox> {
   const server = await startMailServer({ password });
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   let attempts = 0;
-  const talks = new Set<Promise<void>>();
-  const accept = async (): Promise<void> => {
-    for await (const client of listener) {
-      attempts++;
-      if (!mailbox.isUp) {
-        client.close();
-        continue;
-      }
-      const talk = carry(client, server.port).finally(() => talks.delete(talk));
-      talks.add(talk);
-    }
-  };
-  const accepting = accept();
+  const gate = startGate(async (client) => {
+    attempts++;
+    if (mailbox.isUp) await carry(client, server.port, mailbox.bytesMax());
+    else client.close();
+  });
   const mailbox: Mailbox = {
     channel: {
       kind: "email",
       parameters: {
-        access: { host: "127.0.0.1", port: listener.addr.port, username: "monitor", password },
+        access: { host: "127.0.0.1", port: gate.port, username: "monitor", password },
         sender: "monitor@example.org",
         receivers: ["admin@example.org"],
         tags: ["ops"],
       },
     },
     isUp: true,
+    bytesMax: () => Infinity,
     get attempts() {
       return attempts;
     },
@@ -131,18 +133,72 @@ export async function startMailbox(password = "let me in"): Promise<Mailbox> {
         };
       })),
     async [Symbol.asyncDispose]() {
-      listener.close();
-      await accepting;
+      await gate.close();
       await server[Symbol.asyncDispose]();
-      await Promise.all(talks);
     },
   };
   return mailbox;
 }
 
-async function carry(client: Deno.Conn, port: number): Promise<void> {
+/** A port of its own, whose connections somebody else meets. */
+interface Gate {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+function startGate(meet: (client: Deno.Conn) => Promise<void>): Gate {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const clients = new Set<Deno.Conn>();
+  const talks = new Set<Promise<void>>();
+  const accept = async (): Promise<void> => {
+    for await (const client of listener) {
+      clients.add(client);
+      const talk = meet(client).catch(() => {}).finally(() => {
+        talks.delete(talk);
+        clients.delete(client);
+      });
+      talks.add(talk);
+    }
+  };
+  const accepting = accept();
+  return {
+    port: listener.addr.port,
+    close: async () => {
+      listener.close();
+      await accepting;
+      for (const client of clients) closeQuietly(client);
+      await Promise.all(talks);
+    },
+  };
+}
+
+/** Carries bytes to a port of this machine and back, so many in all; then both connections end. */
+async function carry(client: Deno.Conn, port: number, bytesMax: number): Promise<void> {
   const server = await Deno.connect({ hostname: "127.0.0.1", port });
-  const pipe = (from: Deno.Conn, to: Deno.Conn): Promise<void> =>
-    from.readable.pipeTo(to.writable).catch(() => {});
-  await Promise.all([pipe(client, server), pipe(server, client)]);
+  let bytesLeft = bytesMax;
+  const end = (): void => {
+    closeQuietly(client);
+    closeQuietly(server);
+  };
+  const pipe = async (from: Deno.Conn, to: Deno.Conn): Promise<void> => {
+    const chunk = new Uint8Array(4096);
+    while (bytesLeft > 0) {
+      const count = await from.read(chunk);
+      if (count === null) return await to.closeWrite();
+      let rest = chunk.subarray(0, Math.min(count, bytesLeft));
+      bytesLeft -= rest.length;
+      while (rest.length > 0) rest = rest.subarray(await to.write(rest));
+    }
+    end();
+  };
+  await Promise.all([pipe(client, server).catch(end), pipe(server, client).catch(end)]);
+  end();
+}
+
+function closeQuietly(connection: Deno.Conn): void {
+  try {
+    connection.close();
+  } catch {
+    // It was closed by the other side's end.
+  }
 }

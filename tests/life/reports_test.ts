@@ -1,10 +1,10 @@
 /** Reports on their way out of the real program, to servers that fail, and whatever becomes of the program meanwhile. */
 import assert from "node:assert/strict";
-import { DatabaseSync } from "node:sqlite";
 import { startScriptedServer } from "../support/mail_server.ts";
 import { until } from "./in_time.ts";
 import { type Program, type Stage, withStage } from "./program.ts";
-import { type Post, type PostedReport, startHook, startMailbox } from "./receivers.ts";
+import { type Post, startHook, startMailbox } from "./receivers.ts";
+import { assertAllTold, changesOf, withoutTwins } from "./told.ts";
 
 const ONCE = ["check", "--once"] as const;
 
@@ -185,53 +185,6 @@ async function killWithin(program: Program, ms: number): Promise<boolean> {
   const { code } = await program.end();
   clearTimeout(timer);
   return code === 137;
-}
-
-function withoutTwins(posts: readonly Post[]): readonly Post[] {
-  const first = new Map<string, Post>();
-  const messageOf = new Map<string, string>();
-  for (const post of posts) {
-    assert.deepEqual((first.get(post.key) ?? post).reports, post.reports, "a twin tells the same");
-    if (!first.has(post.key)) first.set(post.key, post);
-    for (const { id } of post.reports.flatMap(expanded)) {
-      assert.equal(messageOf.get(id) ?? post.key, post.key, `${id} came under two ids`);
-      messageOf.set(id, post.key);
-    }
-  }
-  return [...first.values()];
-}
-
-function expanded(report: PostedReport): readonly PostedReport[] {
-  return report.missed_problem === null ? [report] : [report.missed_problem, report];
-}
-
-interface Change {
-  readonly atMs: number;
-  readonly from: string;
-  readonly to: string;
-}
-
-function changesOf({ folder }: Stage, name: string): readonly Change[] {
-  using database = new DatabaseSync(`${folder}/kept.sqlite`, { readOnly: true });
-  const rows = database.prepare(
-    "SELECT at_ms, from_condition, to_condition FROM changes JOIN checks ON checks.id = changes.check_id " +
-      "WHERE name = ? ORDER BY changes.id",
-  ).all(name);
-  return rows.map((row) => ({
-    atMs: Math.floor(Number(row["at_ms"])),
-    from: String(row["from_condition"]),
-    to: String(row["to_condition"]),
-  }));
-}
-
-/** With a threshold of 1 and nothing that holds, each change that was kept is one report. */
-function assertAllTold(reports: readonly PostedReport[], changes: readonly Change[]): void {
-  const told = reports.flatMap(expanded).map(({ decided_at, previous, condition }) => ({
-    atMs: Date.parse(decided_at),
-    from: previous,
-    to: condition,
-  }));
-  assert.deepEqual(told.toSorted((one, other) => one.atMs - other.atMs), changes);
 }
 
 Deno.test("monitor check: a mail server that accepts and never speaks moves no check", () =>

@@ -1,0 +1,57 @@
+/** What reached a webhook, held against the changes that the state has kept. */
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import type { Stage } from "./program.ts";
+import type { Post, PostedReport } from "./receivers.ts";
+
+/** A change of a settled condition. */
+export interface Change {
+  readonly atMs: number;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** What was posted, each message once; fails where twins differ or a report came under two ids. */
+export function withoutTwins(posts: readonly Post[]): readonly Post[] {
+  const first = new Map<string, Post>();
+  const messageOf = new Map<string, string>();
+  for (const post of posts) {
+    assert.deepEqual((first.get(post.key) ?? post).reports, post.reports, "a twin tells the same");
+    if (!first.has(post.key)) first.set(post.key, post);
+    for (const { id } of post.reports.flatMap(expanded)) {
+      assert.equal(messageOf.get(id) ?? post.key, post.key, `${id} came under two ids`);
+      messageOf.set(id, post.key);
+    }
+  }
+  return [...first.values()];
+}
+
+/** The changes of a check that its state has kept, in order. */
+export function changesOf({ folder }: Stage, name: string): readonly Change[] {
+  using database = new DatabaseSync(`${folder}/kept.sqlite`, { readOnly: true });
+  const rows = database.prepare(
+    "SELECT at_ms, from_condition, to_condition FROM changes JOIN checks ON checks.id = changes.check_id " +
+      "WHERE name = ? ORDER BY changes.id",
+  ).all(name);
+  return rows.map((row) => ({
+    atMs: Math.floor(Number(row["at_ms"])),
+    from: String(row["from_condition"]),
+    to: String(row["to_condition"]),
+  }));
+}
+
+/** With a threshold of 1 and nothing that holds, each change that was kept is one report, and no report is more. */
+export function assertAllTold(reports: readonly PostedReport[], changes: readonly Change[]): void {
+  const told = reports.flatMap(expanded).map(({ decided_at, previous, condition }) => ({
+    atMs: Date.parse(decided_at),
+    from: previous,
+    to: condition,
+  }));
+  const inTime = (some: readonly Change[]): readonly Change[] =>
+    some.toSorted((one, other) => one.atMs - other.atMs || one.from.localeCompare(other.from));
+  assert.deepEqual(inTime(told), inTime(changes));
+}
+
+function expanded(report: PostedReport): readonly PostedReport[] {
+  return report.missed_problem === null ? [report] : [report.missed_problem, report];
+}
