@@ -55,6 +55,7 @@ function settings(name: string, timeoutMs: number): CheckSettings {
     schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
     notifications: [],
     dependsOn: [],
+    tags: [],
     timeoutMs,
   };
 }

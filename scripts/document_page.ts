@@ -32,7 +32,7 @@ export function documentPage(schema: JsonObject): string {
     "`explain`, and where they have at least 4 characters not in the outputs of checks either. Hosts, ports, paths and program",
     "names are not secrets and are shown.",
     "",
-    "Relative paths start at the document's folder. An interval is whole seconds, or a count and a unit, as often as needed:",
+    "Relative paths start at the folder of the file in which they stand. An interval is whole seconds, or a count and a unit, as often as needed:",
     '`"minute"`, `"90 seconds"`, `"1 hour 30 minutes"`, `"2d"`.',
     "",
     ...section("## ", "Top level", schema, schema),

@@ -40,6 +40,7 @@ function settings(
     schedule: { regularIntervalMs: intervalMs, attentiveIntervalMs: intervalMs },
     notifications: [],
     dependsOn: [],
+    tags: [],
     timeoutMs,
   };
 }

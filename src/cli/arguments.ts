@@ -1,6 +1,13 @@
 import { parseArgs } from "node:util";
 import { nearest } from "../config/nearest.ts";
-import { type Command, COMMON_OPTIONS, type Invocation, type OptionSpec, UsageError } from "./command.ts";
+import {
+  type Command,
+  COMMON_OPTIONS,
+  type Invocation,
+  type OptionSpec,
+  type OptionValue,
+  UsageError,
+} from "./command.ts";
 
 /** The command's name in the arguments and what else was typed; `null` for the name when none is there. */
 export function splitCommand(
@@ -26,7 +33,7 @@ export function splitCommand(
 /**
  * Takes a command's arguments apart.
  *
- * @throws {UsageError} If there is an option or operand that the command does not take.
+ * @throws {UsageError} If there is an option or operand that the command does not take, or an option twice.
  */
 export function parseInvocation(command: Command, args: readonly string[]): Invocation {
   const specs = [...command.options, ...COMMON_OPTIONS];
@@ -40,14 +47,21 @@ export function parseInvocation(command: Command, args: readonly string[]): Invo
       ...(spec.short !== undefined && { short: spec.short }),
     }])),
   });
-  const options = new Map<string, string | true>();
+  const options = new Map<string, OptionValue>();
   const operands: string[] = [];
   for (const token of tokens) {
     if (token.kind === "positional") operands.push(token.value);
     if (token.kind !== "option") continue;
     const spec = specs.find((candidate) => candidate.name === token.name);
     if (spec === undefined) throw unknownOption(token.rawName, specs, command);
-    options.set(spec.name, readValue(spec, token.value));
+    const value = readValue(spec, token.value);
+    const earlier = options.get(spec.name);
+    if (spec.repeatable && typeof value === "string") {
+      options.set(spec.name, [...(Array.isArray(earlier) ? earlier : []), value]);
+      continue;
+    }
+    if (earlier !== undefined) throw new UsageError(`--${spec.name} is given twice`);
+    options.set(spec.name, value);
   }
   if (operands.length > command.operandsMax) {
     throw new UsageError(

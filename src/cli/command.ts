@@ -9,17 +9,22 @@ export interface OptionSpec {
   readonly short?: string;
   /** What the help calls the option's value, such as `PATH`; an option without it is a flag. */
   readonly value?: string;
+  /** Whether it may be given several times; its values are then a list. @default false */
+  readonly repeatable?: boolean;
   /** What the help says of it; lower case, no final period. */
   readonly description: string;
 }
 
 /** What the user typed, taken apart. */
 export interface Invocation {
-  /** Values by option name; a flag that was given is `true`. */
-  readonly options: ReadonlyMap<string, string | true>;
+  /** Values by option name; a flag that was given is `true`, and an option that is repeatable has a list. */
+  readonly options: ReadonlyMap<string, OptionValue>;
   /** What is left: names, paths. */
   readonly operands: readonly string[];
 }
+
+/** What was given for an option. */
+export type OptionValue = string | true | readonly string[];
 
 /** One command of the program. Its help is made from this. */
 export interface Command {
@@ -79,5 +84,11 @@ export const CONFIG_OPTION: OptionSpec = {
 /** The value of an option, if it was given. */
 export function optionValue(invocation: Invocation, name: string): string | undefined {
   const value = invocation.options.get(name);
-  return value === true ? undefined : value;
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The values of an option that is repeatable, in the order in which they were given. */
+export function optionValues(invocation: Invocation, name: string): readonly string[] {
+  const value = invocation.options.get(name);
+  return Array.isArray(value) ? value : [];
 }

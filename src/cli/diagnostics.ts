@@ -31,7 +31,10 @@ function maskSecrets(text: string): string {
   );
 }
 
-/** Mistakes of a document: each with its place, the line it is in, and a caret below it. */
+/**
+ * Mistakes of a document: each with its place, the line it is in, and a caret below it. `source` is the document
+ * itself; what is in an included file says so.
+ */
 export function renderProblems(
   source: Source,
   problems: readonly PlacedProblem[],
@@ -42,7 +45,8 @@ export function renderProblems(
   return shown.join("") + (rest > 0 ? `… and ${rest} more\n` : "");
 }
 
-function renderProblem(source: Source, problem: PlacedProblem, options: DiagnosticOptions): string {
+function renderProblem(document: Source, problem: PlacedProblem, options: DiagnosticOptions): string {
+  const { source = document } = problem;
   const colours = createColours(options.colour);
   const path = problem.path === "" ? "" : `${printable(problem.path)}: `;
   const kind = options.severity === "warning" ? `${colours.yellow("warning:")} ` : "";

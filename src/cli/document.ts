@@ -6,11 +6,12 @@ import type { PlacedProblem } from "../config/problem.ts";
 import type { Check } from "../domain/check.ts";
 import type { Caveat } from "../domain/observe.ts";
 import type { System } from "../domain/system.ts";
-import { type Invocation, optionValue, UsageError } from "./command.ts";
+import { inTextOrder } from "../config/places.ts";
+import { type Invocation, type OptionSpec, optionValue, optionValues, UsageError } from "./command.ts";
 
 /** A document and everything that deserves a warning in it. */
 export interface OpenDocument extends LoadedDocument {
-  /** In the text's order. */
+  /** In the text's order, file by file. */
   readonly placedWarnings: readonly PlacedProblem[];
 }
 
@@ -32,8 +33,10 @@ export async function openDocument(
       message,
     }))
   );
-  const placedWarnings = [...document.warnings, ...caveats].map(document.place)
-    .sort((one, other) => one.offset - other.offset);
+  const placedWarnings = inTextOrder(
+    [...document.warnings, ...caveats].map(document.place),
+    document.sources,
+  );
   return { ...document, placedWarnings };
 }
 
@@ -42,13 +45,39 @@ function caveatsOf(check: Check): readonly Caveat[] {
   return entry.caveats(check);
 }
 
+/** The option that chooses checks by their tags. */
+export const TAG_OPTION: OptionSpec = {
+  name: "tag",
+  value: "TAG",
+  repeatable: true,
+  description: "only checks with this tag; given several times: with any of them",
+};
+
+/** Which checks of a document a command is about. */
+export interface Selection {
+  /** Names of checks; empty: whatever their name. */
+  readonly names: readonly string[];
+  /** A check must have one of them; empty: whatever its tags. */
+  readonly tags: readonly string[];
+}
+
+/** Reads which checks a command is about: its operands are their names. */
+export function readSelection(invocation: Invocation): Selection {
+  return { names: invocation.operands, tags: optionValues(invocation, TAG_OPTION.name) };
+}
+
+/** Whether a selection leaves nothing out. */
+export function isEverything({ names, tags }: Selection): boolean {
+  return names.length === 0 && tags.length === 0;
+}
+
 /**
- * The checks that were named, in the document's order; all of them when none was.
+ * The checks that were named and that have one of the tags, in the document's order; all of them when neither was
+ * given.
  *
- * @throws {UsageError} If a name is not in the document.
+ * @throws {UsageError} If a name or a tag is not in the document, or no check is left.
  */
-export function selectChecks(checks: readonly Check[], names: readonly string[]): readonly Check[] {
-  if (names.length === 0) return checks;
+export function selectChecks(checks: readonly Check[], { names, tags }: Selection): readonly Check[] {
   for (const name of names) {
     if (checks.some((check) => check.name === name)) continue;
     const meant = nearest(name, checks.map((check) => check.name));
@@ -57,5 +86,23 @@ export function selectChecks(checks: readonly Check[], names: readonly string[])
       meant === undefined ? "list them with: monitor explain" : `did you mean "${meant}"?`,
     );
   }
-  return checks.filter((check) => names.includes(check.name));
+  const known = new Set(checks.flatMap((check) => check.tags));
+  for (const tag of tags) {
+    if (known.has(tag)) continue;
+    const meant = nearest(tag, [...known]);
+    throw new UsageError(`no check in the document has the tag "${tag}"`, hintForTag(meant, known));
+  }
+  const chosen = checks
+    .filter((check) => names.length === 0 || names.includes(check.name))
+    .filter((check) => tags.length === 0 || check.tags.some((tag) => tags.includes(tag)));
+  if (chosen.length > 0 || isEverything({ names, tags })) return chosen;
+  const listed = tags.map((tag) => `"${tag}"`).join(" or ");
+  throw new UsageError(`none of the named checks has the tag ${listed}`);
+}
+
+function hintForTag(meant: string | undefined, known: ReadonlySet<string>): string {
+  if (meant !== undefined) return `did you mean "${meant}"?`;
+  if (known.size === 0) return 'give checks tags: "tags": ["web"]';
+  const shown = [...known].slice(0, 10);
+  return `there are: ${shown.join(", ")}${known.size > shown.length ? ", …" : ""}`;
 }

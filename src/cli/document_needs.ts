@@ -1,5 +1,5 @@
 /** What a whole document needs of the runtime's permissions: its checks, its text, its secrets and its state. */
-import { dirname } from "node:path";
+import { dirname, normalize } from "node:path";
 import { namedInPlaceholders } from "../config/placeholders.ts";
 import { absolutePath } from "../config/source.ts";
 import type { Check } from "../domain/check.ts";
@@ -99,10 +99,10 @@ function keyOf({ permission, value }: Need): string {
   return `${permission} ${value}`;
 }
 
-function needsOfText({ source, programs }: OpenDocument, named: string | undefined): Needs {
-  const found = [...programs.values()];
+function needsOfText(document: OpenDocument, named: string | undefined): Needs {
+  const found = [...document.programs.values()];
   return {
-    read: [...(source.path === null ? [] : [source.path]), ...found],
+    read: [...documentPaths(document), ...found],
     env: [
       ...(named === undefined ? ["MONITOR_CONFIG", "XDG_CONFIG_HOME", "HOME"] : []),
       ...(found.length === 0 ? [] : ["PATH"]),
@@ -110,9 +110,21 @@ function needsOfText({ source, programs }: OpenDocument, named: string | undefin
   };
 }
 
-function needsOfSecrets({ written, source }: OpenDocument): Needs {
-  const { variables, files } = namedInPlaceholders(written);
-  return { env: variables, read: files.map((file) => absolutePath(file, source.folder)) };
+/** The files of a document and the folders that its patterns look through, without what lies in such a folder. */
+function documentPaths({ sources, listedFolders }: OpenDocument): readonly string[] {
+  // The runtime compares paths without looking at links, so ".." may be left out as a text.
+  const folders = listedFolders.map((folder) => normalize(folder));
+  const isCovered = (path: string): boolean => folders.some((folder) => path.startsWith(`${folder}/`));
+  const paths = sources.flatMap(({ path }) => path === null ? [] : [normalize(path)]);
+  return [...paths, ...folders].filter((path) => !isCovered(path));
+}
+
+function needsOfSecrets({ files }: OpenDocument): Needs {
+  const named = files.map(({ written, source }) => ({ ...namedInPlaceholders(written), source }));
+  return {
+    env: named.flatMap(({ variables }) => variables),
+    read: named.flatMap(({ files, source }) => files.map((file) => absolutePath(file, source.folder))),
+  };
 }
 
 /**

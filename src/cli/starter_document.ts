@@ -7,6 +7,9 @@ export const STARTER_DOCUMENT = `// The document of monitor: what to look at, wh
   // For completion and help in an editor: monitor schema > monitor.schema.json
   // "$schema": "./monitor.schema.json",
 
+  // Further files with checks, relative to this one.
+  // "include": ["conf.d/*.jsonc"],
+
   // Settings for every check that does not give its own.
   "defaults": {
     // A problem is reported when it was seen so many times in a row.
@@ -61,6 +64,8 @@ export const STARTER_DOCUMENT = `// The document of monitor: what to look at, wh
     // A request over the network. Remove "active" once the target is yours.
     "website": {
       "active": false,
+      // Words to choose checks by: monitor check --tag web
+      // "tags": ["web"],
       "title": "Website",
       "kind": "http_request",
       "parameters": {

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "./syntax.ts";
+import { absolutePath } from "./source.ts";
 import { isObject, type Schema, type SchemaReader } from "./schema_view.ts";
 
 /** Formats of values that say who asks rather than who is told. */
@@ -11,18 +12,38 @@ const CREDENTIAL_FORMATS: readonly string[] = ["secret", "username"];
  *
  * 16 hexadecimal digits: two FNV-1a hashes (Fowler, Noll, Vo) of 32 bits, for a handful of channels.
  */
-export function channelKey(channel: JsonObject, schema: Schema, reader: SchemaReader): string {
-  const text = JSON.stringify(withoutCredentials(channel, schema, reader));
+export function channelKey(
+  channel: JsonObject,
+  schema: Schema,
+  { reader, otherFolder = null }: ChannelKeyOptions,
+): string {
+  const place = { reader, otherFolder };
+  const text = JSON.stringify(withoutCredentials(channel, schema, place));
   return [0x811c9dc5, 0x01234567].map((seed) => hash(text, seed).toString(16).padStart(8, "0")).join("");
 }
 
-function withoutCredentials(value: JsonValue, schema: Schema, reader: SchemaReader): JsonValue {
+/** What {@linkcode channelKey} needs besides the channel. */
+export interface ChannelKeyOptions {
+  /** Of the default schema. */
+  readonly reader: SchemaReader;
+  /**
+   * Where relative paths start, if that is not the document's folder: the same text means another file there.
+   * @default null
+   */
+  readonly otherFolder?: string | null;
+}
+
+function withoutCredentials(value: JsonValue, schema: Schema, place: Required<ChannelKeyOptions>): JsonValue {
+  const { reader, otherFolder } = place;
   const view = reader.view(schema, value);
   if (Array.isArray(value)) {
     const items = view.items;
-    return items === undefined ? value : value.map((item) => withoutCredentials(item, items, reader));
+    return items === undefined ? value : value.map((item) => withoutCredentials(item, items, place));
   }
-  if (!isObject(value)) return value;
+  if (!isObject(value)) {
+    const isElsewhere = otherFolder !== null && typeof value === "string" && isRelative(value, view.format);
+    return isElsewhere ? absolutePath(value, otherFolder) : value;
+  }
   const rest: JsonObject = Object.create(null) as JsonObject;
   for (const name of Object.keys(value).sort()) {
     const item = value[name];
@@ -30,10 +51,15 @@ function withoutCredentials(value: JsonValue, schema: Schema, reader: SchemaRead
     if (item === undefined || member === undefined) continue;
     const format = reader.view(member, item).format;
     if (format === undefined || !CREDENTIAL_FORMATS.includes(format)) {
-      rest[name] = withoutCredentials(item, member, reader);
+      rest[name] = withoutCredentials(item, member, place);
     }
   }
   return rest;
+}
+
+/** Whether a text depends on the folder it is read from; a program without a slash is looked up in `PATH`. */
+function isRelative(text: string, format: string | undefined): boolean {
+  return format === "path" || (format === "program" && text.includes("/"));
 }
 
 function hash(text: string, seed: number): number {

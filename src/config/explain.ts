@@ -1,7 +1,7 @@
 import { describeDuration } from "../domain/duration.ts";
 import { parseInterval } from "./interval.ts";
 import { describePath, type DocumentPath } from "./problem.ts";
-import { type Origin, pickSetting } from "./resolve.ts";
+import { defaultsOf, type Origin, pickSetting } from "./resolve.ts";
 import { isObject, type Schema, type SchemaReader } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
@@ -12,17 +12,23 @@ export interface ExplainedSetting {
   /** JSON as it is written, with placeholders unresolved and literal passwords hidden. */
   readonly value: string;
   /** Where the value comes from; what a given object leaves out is `built-in`. */
-  readonly origin: Origin;
+  readonly origin: ExplainedOrigin;
 }
 
-/** Every effective setting of one check, in the schema's order, with where it comes from. */
+/** Where a setting comes from; `document`: it is one of the document's own. */
+export type ExplainedOrigin = Origin | "document";
+
+/**
+ * Every effective setting of one check, in the schema's order, with where it comes from. `outer` is the document that
+ * includes the file in which the check stands.
+ */
 export function explainCheck(
   document: JsonObject,
   name: string,
   reader: SchemaReader,
+  outer: JsonObject | null = null,
 ): readonly ExplainedSetting[] {
   const checks = document["checks"];
-  const defaults = document["defaults"];
   const check = isObject(checks) ? checks[name] : undefined;
   if (!isObject(check)) return [];
   const view = reader.at(document, ["checks", name]);
@@ -30,7 +36,8 @@ export function explainCheck(
   for (const [member, schema] of view?.members ?? []) {
     const builtIn = reader.view(schema, undefined).default;
     const { value, origin } = pickSetting(member, check, {
-      defaults: isObject(defaults) ? defaults : {},
+      defaults: defaultsOf(document),
+      outer: outer === null ? null : defaultsOf(outer),
       builtIn,
     });
     if (value !== undefined) {
@@ -42,15 +49,33 @@ export function explainCheck(
   return settings;
 }
 
+/** What holds for the document as a whole; what it is about, `checks` and `defaults`, is left out. */
+export function explainDocument(document: JsonObject, reader: SchemaReader): readonly ExplainedSetting[] {
+  const settings: ExplainedSetting[] = [];
+  for (const [member, schema] of reader.view(reader.root, document).members) {
+    if (LEFT_OUT.includes(member)) continue;
+    const value = document[member] ?? reader.view(schema, undefined).default;
+    const origin = member in document ? "document" : "built-in";
+    if (value !== undefined) {
+      settings.push(...explainValue(value, { schema, origin, path: [member] }, reader));
+    } else settings.push({ path: member, value: FOLLOWED[member] ?? "none", origin });
+  }
+  return settings;
+}
+
+/** For editors, and what each check shows as its own. */
+const LEFT_OUT: readonly string[] = ["$schema", "checks", "defaults"];
+
 /** Settings that take another one's value when they are not given. */
 const FOLLOWED: Readonly<Record<string, string>> = {
+  state: "named after the document",
   recovery_threshold: "as threshold",
   "schedule.attentive_interval": "as regular_interval",
 };
 
 interface Place {
   readonly schema: Schema;
-  readonly origin: Origin;
+  readonly origin: ExplainedOrigin;
   readonly path: DocumentPath;
 }
 

@@ -1,6 +1,7 @@
 import { TEMPLATE_FIELDS, unknownFields } from "../domain/template.ts";
 import { INTERVAL_FORMS, parseInterval } from "./interval.ts";
 import { nearest } from "./nearest.ts";
+import { holdsSecret } from "./placeholders.ts";
 import { type DocumentPath, type Problem, quote } from "./problem.ts";
 import { childOf, isObject, type Schema, type SchemaReader } from "./schema_view.ts";
 import type { JsonValue } from "./syntax.ts";
@@ -90,6 +91,8 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   argument: checkText,
   variable: checkText,
   template: checkTemplate,
+  include: checkInclude,
+  tag: checkKnown,
 };
 
 function checkInterval({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
@@ -147,6 +150,20 @@ function checkHost({ value, written }: FormattedValue): Pick<Problem, "message" 
 function checkText({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
   if (!String(value).includes("\0")) return null;
   return { message: `${quote(written)} holds a NUL character, which no path, argument or variable can` };
+}
+
+/** What has to be known without secrets: which files there are, and by which words checks are chosen. */
+function checkKnown({ written }: FormattedValue): Pick<Problem, "message"> | null {
+  if (!holdsSecret(written)) return null;
+  return { message: `${quote(written)} takes a part from elsewhere, expected plain text here` };
+}
+
+function checkInclude(item: FormattedValue): Pick<Problem, "message" | "hint"> | null {
+  if (!String(item.value).includes("**")) return checkKnown(item) ?? checkText(item);
+  return {
+    message: `${quote(item.written)} holds "**", expected * for any characters of one name`,
+    hint: "write each level, such as conf.d/*/*.jsonc",
+  };
 }
 
 function checkTemplate({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {

@@ -3,19 +3,19 @@ import type { Heartbeat } from "../domain/heartbeat.ts";
 import type { System } from "../domain/system.ts";
 import monitorSchema from "../../schemas/monitor.schema.json" with { type: "json" };
 import validateMonitor from "./generated/validate_monitor.js";
-import { findFormatProblem, type FormattedValue, visitFormattedValues } from "./formats.ts";
-import { substitute, type Substitution } from "./placeholders.ts";
-import { createPlacer } from "./positions.ts";
-import { ConfigError, type DocumentPath, joinProblems, type PlacedProblem, type Problem } from "./problem.ts";
-import { findPrograms, type FoundPrograms } from "./programs.ts";
 import { findDependencyProblems } from "./dependencies.ts";
-import { resolveChecks, resolveMember } from "./resolve.ts";
-import { createSchemaReader, isObject, type Schema, type SchemaReader } from "./schema_view.ts";
+import { readIncluded } from "./include.ts";
+import { type JudgedPart, judgePart, type JudgingSchema } from "./judge.ts";
+import { checkNames, openPart, type Part } from "./part.ts";
+import { createDocumentPlacer, findRepeatedNames, inTextOrder } from "./places.ts";
+import { ConfigError, type DocumentPath, type PlacedProblem, type Problem } from "./problem.ts";
+import { defaultsOf, resolveChecks, resolveMember, type ResolveOptions } from "./resolve.ts";
+import { createSchemaReader, isObject, type Schema, type SchemaReader, valueAt } from "./schema_view.ts";
 import { secretValues } from "./secrets.ts";
 import { absolutePath, type DocumentLocation, readSource, type Source } from "./source.ts";
-import { type JsonObject, parseText } from "./syntax.ts";
-import { findStructureProblems, type Validator } from "./validate.ts";
-import { findWarnings, warnOfExposure, warnOfFile } from "./warnings.ts";
+import type { JsonObject } from "./syntax.ts";
+import type { Validator } from "./validate.ts";
+import { findWarnings, type SettingPlace } from "./warnings.ts";
 
 /** Which schema a document is held to: the default one, or a shape of the specification. */
 export type Shape = "monitor" | "a" | "b";
@@ -33,8 +33,14 @@ export interface LoadOptions {
 
 /** A valid document. */
 export interface LoadedDocument {
-  /** The text that was read, and where it came from. */
+  /** The text that was read, and where it came from; not those of the files that it includes. */
   readonly source: Source;
+  /** Every file that was read: the document itself, then what it includes. */
+  readonly sources: readonly Source[];
+  /** The same files with what is written in them. */
+  readonly files: readonly WrittenFile[];
+  /** The folders whose names were asked for, there or not, for the patterns of `include`; absolute. */
+  readonly listedFolders: readonly string[];
   /** In the document's order, inactive ones included; without those whose kind is in an unresolved placeholder. */
   readonly checks: readonly Check[];
   /** Absolute path of the file that keeps the state, where the document names one. */
@@ -43,7 +49,7 @@ export interface LoadedDocument {
   readonly heartbeat: Heartbeat | null;
   /** What is valid and yet doubtful, in no order. */
   readonly warnings: readonly Problem[];
-  /** The document's value as it is written: no placeholder is resolved. */
+  /** The document's value as it is written: no placeholder is resolved, and nothing is included. */
   readonly written: JsonObject;
   /** Of the default schema, whatever shape the document was held to. */
   readonly reader: SchemaReader;
@@ -53,10 +59,20 @@ export interface LoadedDocument {
   readonly secrets: readonly string[];
   /** Finds the place of a problem in the text. */
   place(problem: Problem): PlacedProblem;
+  /** The file in which a check stands, with its value as it is written. */
+  fileOf(name: string): WrittenFile;
+}
+
+/** One file of a document, as it is written. */
+export interface WrittenFile {
+  /** The text that was read, and where it came from. */
+  readonly source: Source;
+  /** Its value: no placeholder is resolved. */
+  readonly written: JsonObject;
 }
 
 /**
- * Reads a document and turns it into checks.
+ * Reads a document with all that it includes, and turns it into checks.
  *
  * @throws {ConfigError} If it cannot be read or has mistakes; the error carries all of them with their places.
  */
@@ -65,72 +81,97 @@ export async function loadDocument(
   system: System,
   options: LoadOptions = {},
 ): Promise<LoadedDocument> {
-  const withoutSecrets = options.withoutSecrets ?? false;
+  const { withoutSecrets = false, shape = "monitor" } = options;
   const source = await readSource(location, system);
-  const place = createPlacer(source.text);
+  const document = await openPart(source, system, { withoutSecrets });
+  const included = await readIncluded(document, { system, named: location.named, withoutSecrets });
+  const { parts } = included;
+  const place = createDocumentPlacer(parts);
   const fail = (problems: readonly Problem[]): never => {
     throw new ConfigError(`Cannot use config "${source.label}": ${countMistakes(problems.length)}`, {
       source,
-      problems: problems.map(place).sort((one, other) => one.offset - other.offset),
+      problems: inTextOrder(problems.map(place), parts.map((part) => part.source)),
     });
   };
-  const { value: written, problems: syntaxProblems } = parseText(source.text);
-  if (written === undefined) return fail(syntaxProblems);
 
-  const { environment, mayReadEnvironment, files } = system;
-  const { folder } = source;
-  const secrets = { environment, mayReadEnvironment, files, folder, withoutSecrets };
-  const { value, substitutions, problems: secretProblems } = await substitute(written, secrets);
-  const isUnresolved = createUnresolvedTest(substitutions);
+  const schema = await openSchema(shape);
+  const judged: JudgedPart[] = [];
+  for (const part of parts) judged.push(await judgePart(part, { schema, system, withoutSecrets, document }));
+  const problems = [
+    ...included.problems,
+    ...judged.flatMap((part) => part.problems),
+    ...findRepeatedNames(parts, place),
+  ];
+  const [main, ...others] = judged;
+  if (problems.length > 0 || main === undefined) return fail(problems);
 
-  const { validate, ...schema } = await openSchema(options.shape ?? "monitor");
-  const structureProblems = findStructureProblems(value, validate, { ...schema, written, isUnresolved });
   // Whatever a document is held to, it means what the default schema says.
   const reader = schema.wider ?? schema.reader;
-  const formatProblems: Problem[] = [];
-  const exposures: Problem[] = [];
-  const programs: FormattedValue[] = [];
-  visitFormattedValues({ value, written, reader }, (item) => {
-    const exposure = warnOfExposure(item, source);
-    if (exposure !== null) exposures.push(exposure);
-    if (isUnresolved(item.path)) return;
-    const problem = findFormatProblem(item);
-    if (problem !== null) formatProblems.push(problem);
-    if (item.format === "program") programs.push(item);
-  });
-  const found = withoutSecrets ? NO_PROGRAMS : await findPrograms(programs, folder, system);
-  const problems = joinProblems([
-    syntaxProblems,
-    secretProblems,
-    structureProblems,
-    [...formatProblems, ...found.problems],
-  ]);
-  if (problems.length > 0 || !isObject(value) || !isObject(written)) return fail(problems);
-
-  const resolveOptions = { reader, written, folder, programs: found.programs };
-  const resolved = resolveChecks(value, resolveOptions);
-  const dependencyProblems = findDependencyProblems(resolved).filter(({ path }) => !isUnresolved(path));
+  const resolveOptions = toResolveOptions(main, reader);
+  const outer = { document: main.value, options: resolveOptions };
+  const resolved = [
+    ...resolveChecks(main.value, resolveOptions),
+    ...others.flatMap((part) => resolveChecks(part.value, { ...toResolveOptions(part, reader), outer })),
+  ];
+  const files = fileFinder(judged);
+  const isKindKnown = ({ name }: Check): boolean => !files(name).part.isUnresolved(kindPath(name));
+  const dependencyProblems = findDependencyProblems(resolved)
+    .filter(({ path }) => !files(String(path[1])).part.isUnresolved(path));
   if (dependencyProblems.length > 0) return fail(dependencyProblems);
-  const kindPath = ({ name }: Check): DocumentPath => ["checks", name, "kind"];
-  const checks = inDocumentOrder(resolved.filter((check) => !isUnresolved(kindPath(check))), place);
-  const unknownKinds = resolved.filter((check) => isUnresolved(kindPath(check)));
+  const checks = inDocumentOrder(resolved.filter(isKindKnown), parts, place);
+  const unknownKinds = resolved.filter((check) => !isKindKnown(check));
   return {
     source,
+    sources: parts.map((part) => part.source),
+    files: judged.map(({ part, written }) => ({ source: part.source, written })),
+    listedFolders: included.folders,
     checks,
-    statePath: typeof value["state"] === "string" ? absolutePath(value["state"], folder) : null,
-    heartbeat: (resolveMember(value, "heartbeat", resolveOptions) ?? null) as Heartbeat | null,
+    statePath: typeof main.value["state"] === "string"
+      ? absolutePath(main.value["state"], source.folder)
+      : null,
+    heartbeat: (resolveMember(main.value, "heartbeat", resolveOptions) ?? null) as Heartbeat | null,
     warnings: [
-      ...warnOfFile(source),
-      ...findWarnings(written, resolved),
-      ...exposures,
-      ...unknownKinds.map((check) => ({ path: kindPath(check), message: UNKNOWN_KIND })),
+      ...included.warnings,
+      ...judged.flatMap((part) => part.warnings),
+      ...findWarnings(resolved, (name, member) => locateSetting(name, member, { main, file: files(name) })),
+      ...unknownKinds.map(({ name }) => ({ path: kindPath(name), message: UNKNOWN_KIND })),
     ],
-    written,
+    written: main.written,
     reader,
-    programs: found.programs,
-    secrets: secretValues(value, substitutions, reader),
+    programs: new Map(judged.flatMap((part) => [...part.programs])),
+    secrets: [
+      ...new Set(judged.flatMap(({ value, part }) => secretValues(value, part.substitutions, reader))),
+    ],
     place,
+    fileOf: (name) => ({ source: files(name).part.source, written: files(name).written }),
   };
+}
+
+function toResolveOptions({ part, written, programs }: JudgedPart, reader: SchemaReader): ResolveOptions {
+  return { reader, written, folder: part.source.folder, programs };
+}
+
+/** Finds the file of a check; what stands nowhere belongs to the document itself. */
+function fileFinder(judged: readonly JudgedPart[]): (name: string) => JudgedPart {
+  const [main, ...others] = judged;
+  if (main === undefined) throw new Error("A document has at least one file");
+  const files = new Map(others.flatMap((part) => checkNames(part.part).map((name) => [name, part] as const)));
+  return (name) => files.get(name) ?? main;
+}
+
+function locateSetting(
+  name: string,
+  member: string,
+  { main, file }: { readonly main: JudgedPart; readonly file: JudgedPart },
+): SettingPlace {
+  const own = valueAt(file.written, ["checks", name]);
+  const isOwn = isObject(own) && member in own;
+  const isFromFile = isOwn || member in defaultsOf(file.written);
+  return { isOwn, source: (isFromFile ? file : main).part.source };
+}
+
+function kindPath(name: string): DocumentPath {
+  return ["checks", name, "kind"];
 }
 
 const UNKNOWN_KIND = "is not known without its secrets, so the check's parameters are not looked at";
@@ -139,14 +180,7 @@ function countMistakes(count: number): string {
   return count === 1 ? "it has a mistake" : `it has ${count} mistakes`;
 }
 
-interface OpenSchema {
-  readonly reader: SchemaReader;
-  readonly validate: Validator;
-  readonly wider: SchemaReader | null;
-  readonly shapeName: string;
-}
-
-async function openSchema(shape: Shape): Promise<OpenSchema> {
+async function openSchema(shape: Shape): Promise<JudgingSchema> {
   const defaultReader = createSchemaReader(monitorSchema as unknown as Schema);
   if (shape === "monitor") {
     return {
@@ -183,23 +217,13 @@ export async function schemaText(shape: Shape): Promise<string> {
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
-const NO_PROGRAMS: FoundPrograms = { programs: new Map(), problems: [] };
-
-/** Tells the places whose placeholders have no value. */
-function createUnresolvedTest(substitutions: readonly Substitution[]): (path: DocumentPath) => boolean {
-  const unresolved = new Set<string>();
-  for (const { path, resolved } of substitutions) if (resolved === null) unresolved.add(JSON.stringify(path));
-  return (path) => unresolved.size > 0 && unresolved.has(JSON.stringify(path));
-}
-
 /** An object of JavaScript tells names such as "8080" before all others; the text knows better. */
 function inDocumentOrder(
   checks: readonly Check[],
+  parts: readonly Part[],
   place: (problem: Problem) => PlacedProblem,
 ): readonly Check[] {
   if (!checks.some(({ name }) => /^\d{1,10}$/.test(name))) return checks;
-  return checks
-    .map((check) => ({ check, ...place({ path: ["checks", check.name], message: "" }) }))
-    .sort((one, other) => one.offset - other.offset)
-    .map(({ check }) => check);
+  const placed = checks.map((check) => ({ check, ...place({ path: ["checks", check.name], message: "" }) }));
+  return inTextOrder(placed, parts.map((part) => part.source)).map(({ check }) => check);
 }

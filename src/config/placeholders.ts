@@ -35,6 +35,8 @@ export interface Substituted {
   readonly substitutions: readonly Substitution[];
   /** The placeholders that have no value, and why. */
   readonly problems: readonly Problem[];
+  /** Values that are empty, and what only looks like a placeholder. */
+  readonly warnings: readonly Problem[];
 }
 
 /** The largest secret file that is read, in bytes: what is larger is no secret but a mistake. */
@@ -53,7 +55,7 @@ export interface NamedInPlaceholders {
 
 /** Lists what the placeholders of a document name. */
 export function namedInPlaceholders(document: JsonValue): NamedInPlaceholders {
-  const named = findPlaceholders(document).flatMap(({ text }) => [...text.matchAll(PLACEHOLDER)]);
+  const named = findPlaceholders(document).found.flatMap(({ text }) => [...text.matchAll(PLACEHOLDER)]);
   const ofKind = (wanted: string): readonly string[] => [
     ...new Set(named.flatMap(([, kind, name]) => kind === wanted && name !== undefined ? [name] : [])),
   ];
@@ -74,18 +76,19 @@ export function holdsSecret(written: JsonValue | undefined): boolean {
  * @throws {Deno.errors.NotCapable} If a variable or a file may not be read.
  */
 export async function substitute(document: JsonValue, options: PlaceholderOptions): Promise<Substituted> {
-  const found = findPlaceholders(document);
+  const { found, warnings } = findPlaceholders(document);
   const substitutions: Substitution[] = [];
   const problems: Problem[] = [];
   const texts: { readonly path: DocumentPath; readonly text: string }[] = [];
   const resolver = createResolver(options);
   for (const { path, text } of found) {
-    const { resolved, parts, mistakes } = await resolveText(text, resolver);
+    const { resolved, parts, mistakes, doubts } = await resolveText(text, resolver);
     texts.push({ path, text: resolved ?? text });
     substitutions.push({ path, resolved, parts });
     for (const mistake of mistakes) problems.push({ path, ...mistake });
+    for (const message of doubts) warnings.push({ path, message });
   }
-  return { value: replaceTexts(document, texts), substitutions, problems };
+  return { value: replaceTexts(document, texts), substitutions, problems, warnings };
 }
 
 type Answer =
@@ -98,10 +101,12 @@ type Resolver = (kind: string, name: string) => Answer | Promise<Answer>;
 
 interface ResolvedText extends Pick<Substitution, "resolved" | "parts"> {
   readonly mistakes: readonly Pick<Problem, "message" | "hint">[];
+  readonly doubts: readonly string[];
 }
 
 async function resolveText(text: string, resolve: Resolver): Promise<ResolvedText> {
   const mistakes: Pick<Problem, "message" | "hint">[] = [];
+  const doubts: string[] = [];
   const parts: { value: string; start: number }[] = [];
   let isWhole = true;
   let resolved = "";
@@ -118,14 +123,15 @@ async function resolveText(text: string, resolve: Resolver): Promise<ResolvedTex
     if (answer !== null && "value" in answer) {
       parts.push({ value: answer.value, start: resolved.length });
       resolved += answer.value;
+      if (answer.value === "") doubts.push(`the ${SOURCE_NAMES[kind] ?? kind} ${quote(name)} is empty`);
     } else {
       isWhole = false;
       if (answer !== null) mistakes.push(answer.mistake);
     }
   }
   return isWhole
-    ? { resolved: resolved + text.slice(end), parts, mistakes }
-    : { resolved: null, parts: [], mistakes };
+    ? { resolved: resolved + text.slice(end), parts, mistakes, doubts }
+    : { resolved: null, parts: [], mistakes, doubts };
 }
 
 function createResolver(options: PlaceholderOptions): Resolver {
@@ -193,15 +199,38 @@ interface PlaceholderText {
   readonly text: string;
 }
 
-/** Every string of a document with something to replace. */
-function findPlaceholders(document: JsonValue): readonly PlaceholderText[] {
+const SOURCE_NAMES: Readonly<Record<string, string>> = { env: "environment variable", file: "file" };
+
+/**
+ * What may be meant as a placeholder and is none: `${ENV:X}`, `${environment:X}`, `${file /x}`. Not what a shell
+ * understands, such as `${ENV:-x}`. An escaped one is found too, and passed over.
+ */
+const LOOK_ALIKE = /(\$?)\$\{\s*(env|environment|file)\s*[:.\s](?!\s*[-=?+\d])\s*([^{}\s][^{}]*)\}/gi;
+
+function warnOfLookAlikes(path: DocumentPath, text: string): readonly Problem[] {
+  return [...text.matchAll(LOOK_ALIKE)].flatMap(([whole, escape, word = "", rest = ""]) => {
+    if (escape !== "" || whole.search(PLACEHOLDER) === 0) return [];
+    const kind = word.toLowerCase() === "file" ? "file" : "env";
+    return [{
+      path: [...path],
+      message: `${quote(whole)} is no placeholder, so it stays as it is`,
+      hint: `write \${${kind}:${rest.trim()}} for the value, or $${whole} for this very text`,
+    }];
+  });
+}
+
+/** Every string of a document with something to replace, and what only looks like it. */
+function findPlaceholders(
+  document: JsonValue,
+): { readonly found: readonly PlaceholderText[]; readonly warnings: Problem[] } {
   const found: PlaceholderText[] = [];
+  const warnings: Problem[] = [];
   const path: (string | number)[] = [];
   const walk = (value: JsonValue): void => {
     if (typeof value === "string") {
-      if (value.includes("${") && value.search(PLACEHOLDER) >= 0) {
-        found.push({ path: [...path], text: value });
-      }
+      if (!value.includes("${")) return;
+      if (value.search(PLACEHOLDER) >= 0) found.push({ path: [...path], text: value });
+      warnings.push(...warnOfLookAlikes(path, value));
     } else if (Array.isArray(value)) {
       for (const [index, item] of value.entries()) {
         path.push(index);
@@ -217,7 +246,7 @@ function findPlaceholders(document: JsonValue): readonly PlaceholderText[] {
     }
   };
   walk(document);
-  return found;
+  return { found, warnings };
 }
 
 /** A document with other strings at some places: only the objects and lists on the way there are copied. */

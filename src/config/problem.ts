@@ -15,6 +15,8 @@ export interface Problem {
   readonly offset?: number;
   /** What to do next, where the message alone does not tell. */
   readonly hint?: string;
+  /** The file it is in; without it: the one that holds the check it is about, else the document itself. */
+  readonly source?: Source;
 }
 
 /** A problem with its place in the text. */
@@ -31,6 +33,8 @@ export interface PlacedProblem {
   readonly column: number;
   /** Characters from the start of the text. */
   readonly offset: number;
+  /** The included file it is in; absent for the document itself. */
+  readonly source?: Source;
 }
 
 /** Thrown when a document cannot be used; carries every mistake that was found, in the text's order. */
@@ -39,7 +43,7 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError";
   /** Empty when the document could not even be read; then the message says why. */
   readonly problems: readonly PlacedProblem[];
-  /** The text the problems are in; `null` when it could not be read. */
+  /** The document itself, where problems are unless they say otherwise; `null` when it could not be read. */
   readonly source: Source | null;
   /** What to do next; `null` where the message, or each problem, tells. */
   readonly hint: string | null;

@@ -4,7 +4,7 @@ import { channelKey } from "./channel_key.ts";
 import { parseInterval } from "./interval.ts";
 import { isObject, type Schema, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
 import { absolutePath } from "./source.ts";
-import type { JsonObject, JsonValue } from "./syntax.ts";
+import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 
 /** What {@linkcode resolveChecks} needs besides the document. */
 export interface ResolveOptions {
@@ -16,12 +16,17 @@ export interface ResolveOptions {
   readonly folder: string;
   /** Where each program that is named without a slash was found; absolute paths. */
   readonly programs: ReadonlyMap<string, string>;
+  /** For an included file: the document itself, whose defaults hold where the file has none. */
+  readonly outer?: { readonly document: JsonObject; readonly options: ResolveOptions };
 }
 
 const NOTIFICATIONS = "notifications";
 
-/** Where a setting of a check comes from. */
-export type Origin = "check" | "defaults" | "built-in";
+/**
+ * Where a setting of a check comes from; `outer`: from the defaults of the document that includes the file in which
+ * the check stands.
+ */
+export type Origin = "check" | "defaults" | "outer" | "built-in";
 
 /**
  * Turns a valid document into checks: every default filled in, names in camel case, intervals in milliseconds
@@ -30,12 +35,11 @@ export type Origin = "check" | "defaults" | "built-in";
  */
 export function resolveChecks(document: JsonObject, options: ResolveOptions): readonly Check[] {
   const checks = document["checks"];
-  const defaults = document["defaults"];
   const schema = options.reader.view(options.reader.root, document).members.get("checks");
-  if (!isObject(checks) || !isObject(defaults) || schema === undefined) return [];
+  if (!isObject(checks) || schema === undefined) return [];
   const checkSchema = options.reader.view(schema, checks).otherMembers;
   if (checkSchema === undefined) return [];
-  const resolver = new Resolver(defaults, options);
+  const resolver = new Resolver(defaultsOf(document), options);
   return Object.keys(checks).map((name) => {
     const check = checks[name];
     return resolver.resolveCheck(name, isObject(check) ? check : {}, options.reader.view(checkSchema, check));
@@ -47,17 +51,35 @@ export function resolveMember(document: JsonObject, name: string, options: Resol
   const schema = options.reader.view(options.reader.root, document).members.get(name);
   const value = document[name];
   if (schema === undefined || value === undefined) return undefined;
-  return new Resolver(Object.create(null) as JsonObject, options).resolveValue(schema, value);
+  return new Resolver(createObject(), options).resolveValue(schema, value);
+}
+
+/** The settings of a file for its checks; an included file may have none. */
+export function defaultsOf(document: JsonObject): JsonObject {
+  const defaults = document["defaults"];
+  return isObject(defaults) ? defaults : createObject();
+}
+
+/** Where a setting may come from that a check does not give. */
+export interface SettingSources {
+  /** Those of the file in which the check stands. */
+  readonly defaults: JsonObject;
+  /** Those of the document, where that is another file. @default null */
+  readonly outer?: JsonObject | null;
+  /** What the schema says. */
+  readonly builtIn: JsonValue | undefined;
 }
 
 /** The value of a check's own member, from the check, else from `defaults`, else the built-in one. */
 export function pickSetting(
   name: string,
   check: JsonObject,
-  options: { readonly defaults: JsonObject; readonly builtIn: JsonValue | undefined },
+  options: SettingSources,
 ): { readonly value: JsonValue | undefined; readonly origin: Origin } {
+  const { outer = null } = options;
   if (name in check) return { value: check[name], origin: "check" };
   if (name in options.defaults) return { value: options.defaults[name], origin: "defaults" };
+  if (outer !== null && name in outer) return { value: outer[name], origin: "outer" };
   return { value: options.builtIn, origin: "built-in" };
 }
 
@@ -87,13 +109,17 @@ class Resolver {
   readonly #members = new WeakMap<SchemaView, readonly Member[]>();
   /** By the member's schema; a kind's own default has a schema of its own. */
   readonly #shared = { defaults: new Map<Schema, unknown>(), "built-in": new Map<Schema, unknown>() };
+  /** Resolves what comes from the document's defaults: paths there start at its folder. */
+  readonly #outer: Resolver | null;
 
   /** Channels with their keys, by the list as it is written. */
   readonly #keyed = new WeakMap<readonly JsonValue[], readonly Channel[]>();
 
   constructor(defaults: JsonObject, options: ResolveOptions) {
+    const { outer } = options;
     this.#defaults = defaults;
     this.#options = options;
+    this.#outer = outer === undefined ? null : new Resolver(defaultsOf(outer.document), outer.options);
   }
 
   resolveCheck(name: string, check: JsonObject, view: SchemaView): Check {
@@ -101,6 +127,7 @@ class Resolver {
     for (const member of this.#membersOf(view)) {
       const { value, origin } = pickSetting(member.name, check, {
         defaults: this.#defaults,
+        outer: this.#outer === null ? null : this.#outer.#defaults,
         builtIn: member.builtIn,
       });
       if (value !== undefined) settings[member.target] = this.#resolve(member.schema, value, origin);
@@ -118,18 +145,29 @@ class Resolver {
     const { reader, written } = this.#options;
     const member = view.members.get(NOTIFICATIONS);
     const check = valueAt(written, ["checks", name]);
-    const defaults = written["defaults"];
-    if (member === undefined || !isObject(check) || !isObject(defaults)) return channels;
+    if (member === undefined || !isObject(check)) return channels;
     const { default: builtIn, items } = reader.view(member, undefined);
-    const { value } = pickSetting(NOTIFICATIONS, check, { defaults, builtIn });
+    const { value, origin } = pickSetting(NOTIFICATIONS, check, {
+      defaults: defaultsOf(written),
+      outer: this.#outer === null ? null : defaultsOf(this.#outer.#options.written),
+      builtIn,
+    });
     if (!Array.isArray(value) || items === undefined) return channels;
-    let keyed = this.#keyed.get(value);
+    const resolver = origin === "outer" && this.#outer !== null ? this.#outer : this;
+    return resolver.#keysOf(channels, value, items);
+  }
+
+  #keysOf(channels: readonly Channel[], written: readonly JsonValue[], items: Schema): readonly Channel[] {
+    const { reader, folder, outer } = this.#options;
+    let keyed = this.#keyed.get(written);
     if (keyed === undefined) {
+      const otherFolder = outer === undefined || outer.options.folder === folder ? null : folder;
       keyed = channels.map((channel, index): Channel => {
-        const asWritten = value[index];
-        return { ...channel, key: isObject(asWritten) ? channelKey(asWritten, items, reader) : "" };
+        const asWritten = written[index];
+        const key = isObject(asWritten) ? channelKey(asWritten, items, { reader, otherFolder }) : "";
+        return { ...channel, key };
       });
-      this.#keyed.set(value, keyed);
+      this.#keyed.set(written, keyed);
     }
     return keyed;
   }
@@ -139,7 +177,10 @@ class Resolver {
   }
 
   #resolve(schema: Schema, value: JsonValue, origin: Origin): unknown {
-    if (origin === "check") return this.#resolveValue(value, this.#options.reader.view(schema, value));
+    if (origin === "outer" && this.#outer !== null) return this.#outer.#resolve(schema, value, "defaults");
+    if (origin === "check" || origin === "outer") {
+      return this.#resolveValue(value, this.#options.reader.view(schema, value));
+    }
     const shared = this.#shared[origin];
     if (!shared.has(schema)) shared.set(schema, this.#resolve(schema, value, "check"));
     return shared.get(schema);

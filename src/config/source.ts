@@ -20,6 +20,8 @@ export interface Source {
 export interface DocumentLocation {
   /** A path, or `-` for standard input. */
   readonly path: string;
+  /** How messages name it. @default the path */
+  readonly label?: string;
   /** Whether the user named it. One that was only found must belong to the user or to root. */
   readonly named: boolean;
 }
@@ -39,10 +41,11 @@ export async function readSource(location: DocumentLocation, system: System): Pr
     const place = { label, path: null, folder: system.workingFolder, mode: null };
     return { ...place, text: decode(await system.readStdin(), place) };
   }
+  const { label = location.path } = location;
   const path = absolutePath(location.path, system.workingFolder);
-  const { bytes, mode, ownerId } = await readFile(path, location.path, system.files);
-  if (!location.named) refuseStranger(location.path, ownerId, system.userId);
-  const place = { label: location.path, path, folder: parentFolder(path), mode };
+  const { bytes, mode, ownerId } = await readFile(path, label, system.files);
+  if (!location.named) refuseStranger(label, ownerId, system.userId);
+  const place = { label, path, folder: parentFolder(path), mode };
   return { ...place, text: decode(bytes, place) };
 }
 
@@ -93,7 +96,9 @@ async function readFile(path: string, label: string, files: Files): Promise<Docu
   try {
     const facts = await files.stat(path);
     if (facts.kind === "folder") {
-      throw new ConfigError(`Cannot read config "${label}": it is a folder, not a file`);
+      throw new ConfigError(`Cannot read config "${label}": it is a folder, not a file`, {
+        cause: new Deno.errors.IsADirectory(path),
+      });
     }
     refuseTooLarge(facts.sizeBytes, label);
     return { bytes: await files.read(path), mode: facts.mode, ownerId: facts.ownerId };

@@ -41,9 +41,11 @@ export function findStructureProblems(
   if (validate(value)) return [];
   const problems: Problem[] = [];
   const refused = new Set<string>();
-  for (const error of validate.errors ?? []) {
+  const errors = validate.errors ?? [];
+  const misspelt = findMisspelt(errors, { ...options, value });
+  for (const error of errors) {
     const explain = EXPLANATIONS[error.keyword];
-    if (explain === undefined) continue;
+    if (explain === undefined || misspelt.has(error)) continue;
     if (VALUE_KEYWORDS.includes(error.keyword)) {
       // A value of the wrong type is often out of range too; the first says it all.
       if (refused.has(error.instancePath)) continue;
@@ -54,6 +56,26 @@ export function findStructureProblems(
     problems.push(explain(error, { ...options, path, value }));
   }
   return problems;
+}
+
+/** The missing members that stand there under a wrong name: the hint at that name says all. */
+function findMisspelt(
+  errors: readonly StructureError[],
+  options: Omit<Place, "path">,
+): ReadonlySet<StructureError> {
+  const meant = new Set<string>();
+  for (const { keyword, instancePath, params } of errors) {
+    if (keyword !== "additionalProperties") continue;
+    const place = { ...options, path: parsePointer(instancePath, options.value) };
+    const known = [...viewOf(place)?.members.keys() ?? []];
+    const member = memberMeant(String(params["additionalProperty"]), known, place);
+    if (member !== undefined) meant.add(`${instancePath}\0${member}`);
+  }
+  return new Set(
+    errors.filter(({ keyword, instancePath, params }) =>
+      keyword === "required" && meant.has(`${instancePath}\0${String(params["missingProperty"])}`)
+    ),
+  );
 }
 
 /** Keywords that look at one value, not at the members of an object. */
@@ -117,6 +139,13 @@ function describeMembers(names: readonly string[]): string {
 
 /** Where a member belongs that is known nearby, or how it may have been meant. */
 function hintForMember(name: string, known: readonly string[], place: Place): string | undefined {
+  const home = homeOfMember(name, known, place);
+  if (home !== undefined) return home;
+  const meant = memberMeant(name, known, place);
+  return meant === undefined ? undefined : `did you mean "${meant}"?`;
+}
+
+function homeOfMember(name: string, known: readonly string[], place: Place): string | undefined {
   const { reader, value, path } = place;
   for (const member of known) {
     if (reader.at(value, [...path, member])?.members.has(name)) return `it belongs into "${member}"`;
@@ -125,8 +154,16 @@ function hintForMember(name: string, known: readonly string[], place: Place): st
   if (typeof parent === "string" && reader.at(value, path.slice(0, -1))?.members.has(name)) {
     return `it belongs one level up, beside ${quote(parent)}`;
   }
-  const meant = nearest(name, known.filter((member) => !hasMember(value, path, member)));
-  return meant === undefined ? undefined : `did you mean "${meant}"?`;
+  return undefined;
+}
+
+/** The member of the same object that a misspelt name stands for. */
+function memberMeant(name: string, known: readonly string[], place: Place): string | undefined {
+  if (noteOf(viewOf(place), name) !== undefined || homeOfMember(name, known, place) !== undefined) {
+    return undefined;
+  }
+  const { value, path } = place;
+  return nearest(name, known.filter((member) => !hasMember(value, path, member)));
 }
 
 function hasMember(document: JsonValue, path: DocumentPath, name: string): boolean {

@@ -3,13 +3,22 @@ import { describeDuration } from "../domain/duration.ts";
 import type { FormattedValue } from "./formats.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { type Problem, quote } from "./problem.ts";
-import { isObject, valueAt } from "./schema_view.ts";
 import type { Source } from "./source.ts";
-import type { JsonObject } from "./syntax.ts";
 
 /** What deserves a warning in the checks of a valid document, whatever their kinds. */
-export function findWarnings(written: JsonObject, checks: readonly Check[]): readonly Problem[] {
-  return [...warnOfNothing(checks), ...warnOfSchedules(written, checks)];
+export function findWarnings(
+  checks: readonly Check[],
+  locate: (name: string, member: string) => SettingPlace,
+): readonly Problem[] {
+  return [...warnOfNothing(checks), ...warnOfSchedules(checks, locate)];
+}
+
+/** Where a setting of a check stands. */
+export interface SettingPlace {
+  /** Whether the check gives it itself. */
+  readonly isOwn: boolean;
+  /** The file it stands in, or would stand in. */
+  readonly source: Source;
 }
 
 function warnOfNothing(checks: readonly Check[]): readonly Problem[] {
@@ -22,16 +31,23 @@ function warnOfNothing(checks: readonly Check[]): readonly Problem[] {
   return [];
 }
 
-function warnOfSchedules(written: JsonObject, checks: readonly Check[]): readonly Problem[] {
+function warnOfSchedules(
+  checks: readonly Check[],
+  locate: (name: string, member: string) => SettingPlace,
+): readonly Problem[] {
   const warnings: Problem[] = [];
   // What stands in "defaults" is said once, not for each check that takes it.
-  const saidOfDefaults = new Set<string>();
+  const saidOfDefaults = new Map<Source, Set<string>>();
   const warn = (name: string, [member = "", ...rest]: readonly string[], message: string): void => {
-    const own = valueAt(written, ["checks", name]);
-    const isOwn = isObject(own) && member in own;
-    if (!isOwn && saidOfDefaults.has(member)) return;
-    if (!isOwn) saidOfDefaults.add(member);
-    warnings.push({ path: [...(isOwn ? ["checks", name] : ["defaults"]), member, ...rest], message });
+    const { isOwn, source } = locate(name, member);
+    if (!isOwn) {
+      const said = saidOfDefaults.get(source) ?? new Set();
+      saidOfDefaults.set(source, said);
+      if (said.has(member)) return;
+      said.add(member);
+    }
+    const path = [...(isOwn ? ["checks", name] : ["defaults"]), member, ...rest];
+    warnings.push({ path, source, message });
   };
   for (const { name, schedule, timeoutMs, notifications } of checks) {
     const { regularIntervalMs, attentiveIntervalMs } = schedule;
@@ -43,7 +59,7 @@ function warnOfSchedules(written: JsonObject, checks: readonly Check[]): readonl
         `is longer than the regular interval (${both}), so a problem is looked at less often than health`,
       );
     }
-    if (timeoutMs > regularIntervalMs && isGiven(written, name, "timeout")) {
+    if (timeoutMs > regularIntervalMs && locate(name, "timeout").isOwn) {
       const both = compare(timeoutMs, regularIntervalMs);
       warn(
         name,
@@ -60,11 +76,6 @@ function warnOfSchedules(written: JsonObject, checks: readonly Check[]): readonl
 
 function compare(oneMs: number, otherMs: number): string {
   return `${describeDuration(oneMs)}, not ${describeDuration(otherMs)}`;
-}
-
-function isGiven(written: JsonObject, name: string, member: string): boolean {
-  const own = valueAt(written, ["checks", name]);
-  return isObject(own) && member in own;
 }
 
 const OTHERS_READ = 0o004;

@@ -35,6 +35,8 @@ export interface CheckSettings {
   readonly notifications: readonly Channel[];
   /** Names of checks without which this one cannot be well; each is in the document, and none leads back here. */
   readonly dependsOn: readonly string[];
+  /** Words that checks are chosen by, in the document's order; empty: none. */
+  readonly tags: readonly string[];
   /** The time limit of one run. */
   readonly timeoutMs: number;
 }

@@ -36,6 +36,8 @@ export interface Files {
   stat(path: string): Promise<FileFacts>;
   /** The whole content of a file. */
   read(path: string): Promise<Uint8Array>;
+  /** The names of what stands in a folder, in no order. */
+  list(folder: string): Promise<readonly string[]>;
   /** The path with every symbolic link followed. */
   realPath(path: string): Promise<string>;
   /**

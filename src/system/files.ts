@@ -15,6 +15,11 @@ export function createFiles(): Files {
       };
     },
     read: (path) => Deno.readFile(path),
+    list: async (folder) => {
+      const names: string[] = [];
+      for await (const { name } of Deno.readDir(folder)) names.push(name);
+      return names;
+    },
     realPath: (path) => Deno.realPath(path),
     touch: touchFile,
     write: (path, text, { overwrite }) => Deno.writeTextFile(path, text, { createNew: !overwrite }),

@@ -374,6 +374,7 @@ function check(parameters: Partial<FileTimestampParameters>): FileTimestampCheck
     schedule: { regularIntervalMs: MINUTE, attentiveIntervalMs: MINUTE },
     notifications: [],
     dependsOn: [],
+    tags: [],
     timeoutMs: 90 * SECOND,
     kind: "file_timestamp",
     parameters: {

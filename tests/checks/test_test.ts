@@ -47,6 +47,7 @@ function check(parameters: TestParameters): TestCheck {
     schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
     notifications: [],
     dependsOn: [],
+    tags: [],
     timeoutMs: 10_000,
     kind: "test",
     parameters,

@@ -33,7 +33,9 @@ export function createConfigSystem(options: ConfigSystemOptions = {}): System {
   };
 }
 
-function createFakeFiles(files: NonNullable<ConfigSystemOptions["files"]>): Pick<Files, "stat" | "read"> {
+type FakeFiles = Pick<Files, "stat" | "read" | "list" | "realPath">;
+
+function createFakeFiles(files: NonNullable<ConfigSystemOptions["files"]>): FakeFiles {
   const find = (path: string) => {
     const plain = path.replaceAll("/./", "/");
     const file = Object.hasOwn(files, plain) ? files[plain] : undefined;
@@ -55,6 +57,16 @@ function createFakeFiles(files: NonNullable<ConfigSystemOptions["files"]>): Pick
       return { ...plain, sizeBytes: bytesOf(file).length, ...facts };
     },
     read: async (path) => bytesOf(await find(path)),
+    realPath: async (path) => {
+      await find(path);
+      return path;
+    },
+    list: (folder) => {
+      const start = `${folder.replace(/\/$/, "")}/`;
+      const below = Object.keys(files).filter((path) => path.startsWith(start));
+      if (below.length === 0) return Promise.reject(new Deno.errors.NotFound(`No such folder: '${folder}'`));
+      return Promise.resolve([...new Set(below.map((path) => path.slice(start.length).split("/")[0] ?? ""))]);
+    },
   };
 }
 

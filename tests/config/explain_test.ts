@@ -12,6 +12,7 @@ async function explain(check: object, defaults: object = {}): Promise<readonly s
 
 Deno.test("explainCheck() shows the built-in value of every setting", async (t) => {
   const settings = [
+    "tags = [] (built-in)",
     "active = true (built-in)",
     "threshold = 3 (built-in)",
     "recovery_threshold = as threshold (built-in)",
@@ -82,6 +83,7 @@ Deno.test("explainCheck() says what comes from the check and what from the defau
   };
   assert.deepEqual(await explain(check, defaults), [
     'title = "Web" (check)',
+    "tags = [] (built-in)",
     "active = false (defaults)",
     "threshold = 2 (check)",
     "recovery_threshold = 1 (defaults)",

@@ -4,8 +4,8 @@ const INTERVAL = 'whole seconds from 1 on, or a string such as "5 minutes" or "1
 const VALUE = "a string in double quotes, a number, true, false, null, { or [";
 const CHECK_KINDS = '"test", "script", "file_timestamp", "http_request"';
 const CHANNEL_KINDS = '"console", "file_touch", "email", "desktop_notification", "webhook", "command"';
-const TOP_MEMBERS = "$schema, defaults, state, heartbeat, checks";
-const DEFAULTS_MEMBERS = "active, threshold, recovery_threshold, annoy, schedule, notifications";
+const TOP_MEMBERS = "$schema, include, defaults, state, heartbeat, checks";
+const DEFAULTS_MEMBERS = "tags, active, threshold, recovery_threshold, annoy, schedule, notifications";
 const CHECK_MEMBERS = `title, ${DEFAULTS_MEMBERS}, depends_on, timeout, kind, parameters`;
 const WITHOUT_SECRETS =
   "to look at the document where its secrets are not: monitor validate --without-secrets";
@@ -25,6 +25,51 @@ export interface ExpectedError {
  * whose document does not load.
  */
 export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
+  kind_misspelt: {
+    problems: [[
+      "4:14 checks.web.knid",
+      `unknown member "knid", expected one of ${CHECK_MEMBERS}`,
+      'did you mean "kind"?',
+    ]],
+  },
+  include_double_star: {
+    problems: [[
+      "2:15 include[0]",
+      '"conf.d/**/x.jsonc" holds "**", expected * for any characters of one name',
+      "write each level, such as conf.d/*/*.jsonc",
+    ]],
+  },
+  include_empty: { problems: [["2:14 include", "is empty, expected some text"]] },
+  include_missing: {
+    problems: [["2:14 include", 'cannot read config "./no_such_file.jsonc": file does not exist']],
+  },
+  include_secret: {
+    problems: [[
+      "2:14 include",
+      '"${env:PORT}.jsonc" takes a part from elsewhere, expected plain text here',
+    ]],
+  },
+  include_type: {
+    problems: [
+      ["2:14 include", "is an object, expected a list or a string"],
+    ],
+  },
+  include_itself: {
+    problems: [[
+      "2:14 include",
+      'goes round in a circle: "./invalid_include_itself.jsonc" includes "./invalid_include_itself.jsonc"',
+    ]],
+  },
+  tag_empty: { problems: [["4:62 checks.web.tags[1]", "is empty, expected some text"]] },
+  tag_type: {
+    problems: [["4:56 checks.web.tags", 'is the string "a", expected a list', 'put it in brackets: ["a"]']],
+  },
+  tag_secret: {
+    problems: [[
+      "2:26 defaults.tags[0]",
+      '"${env:PORT}" takes a part from elsewhere, expected plain text here',
+    ]],
+  },
   address: {
     problems: [[
       "8:21 defaults.notifications[0].parameters.sender",

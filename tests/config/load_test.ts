@@ -137,7 +137,7 @@ Deno.test("loadDocument() refuses members with the names of inherited ones like 
 Deno.test("loadDocument() does not take the members of a prototype for those of the document", async () => {
   const text = `{ "defaults": { "__proto__": { "threshold": 9 } }, "checks": {} }`;
   assert.deepEqual(await problemsOf(text), [
-    'defaults.__proto__: unknown member "__proto__", expected one of active, threshold, recovery_threshold, ' +
+    'defaults.__proto__: unknown member "__proto__", expected one of tags, active, threshold, recovery_threshold, ' +
     "annoy, schedule, notifications",
   ]);
 });

@@ -121,6 +121,40 @@ Deno.test("substitute() says which placeholders have no value", async (t) => {
   }
 });
 
+Deno.test("substitute() warns of values that are empty, and of what only looks like a placeholder", async (t) => {
+  const none = (text: string, kind: string) =>
+    `${JSON.stringify(text)} is no placeholder, so it stays as it is|` +
+    `write \${${kind}} for the value, or $${text} for this very text`;
+  const rows: Readonly<Record<string, readonly string[]>> = {
+    "${env:EMPTY}": ['the environment variable "EMPTY" is empty|'],
+    "<${file:/empty}>": ['the file "/empty" is empty|'],
+    "${env:FULL}": [],
+    "${ENV:X}": [none("${ENV:X}", "env:X")],
+    "${Env:X}": [none("${Env:X}", "env:X")],
+    "${ env:X }": [none("${ env:X }", "env:X")],
+    "${env.X}": [none("${env.X}", "env:X")],
+    "${environment:X}": [none("${environment:X}", "env:X")],
+    "${file /run/x}": [none("${file /run/x}", "file:/run/x")],
+    "${FILE:/run/x} ${env X}": [none("${FILE:/run/x}", "file:/run/x"), none("${env X}", "env:X")],
+    "$${ENV:X}": [],
+    "$${env:X}": [],
+    "${HOME}": [],
+    "${env}": [],
+    "${FILE:-x} ${ENV:=x} ${FILE:?x} ${ENV:+x} ${FILE:0:2} ${FILE%.*} ${ENV#x} ${FILE: -3}": [],
+    "${files:x} ${environ:x}": [],
+  };
+  for (const [text, expected] of Object.entries(rows)) {
+    await t.step(text, async () => {
+      const { warnings } = await substituteIn(parse({ a: ["", text] }), {
+        environment: { EMPTY: "", FULL: "x" },
+        files: { "/empty": "\n" },
+      });
+      assert.deepEqual(warnings.map(({ message, hint = "" }) => `${message}|${hint}`), expected);
+      for (const { path } of warnings) assert.deepEqual(path, ["a", 1]);
+    });
+  }
+});
+
 Deno.test("substitute() tells every placeholder without a value", async () => {
   const { problems } = await substituteIn(
     parse({ a: "${env:A}${env:B}", b: ["${env:C}"], "${env:D}": "$${env:E}" }),

@@ -13,6 +13,7 @@ const SETTINGS = {
   schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
   notifications: [{ kind: "console", key: "7766df2eecffd690", parameters: {} }],
   dependsOn: [],
+  tags: [],
 } as const;
 
 /** For each kind the least a document can say and what it means: the hand-written types hold the meanings. */
@@ -159,6 +160,7 @@ const ALL_SETTINGS_MEANT = {
     CHANNELS.command,
   ],
   dependsOn: [],
+  tags: [],
   timeoutMs: 120_000,
 };
 

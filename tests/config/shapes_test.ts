@@ -77,6 +77,21 @@ const BEYOND: Readonly<Record<string, readonly [document: unknown, a: string | n
     `state: is not in Shape A, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
     `state: is not in Shape B, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
   ],
+  "include": [
+    { defaults: {}, include: [] },
+    `include: is not in Shape A, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
+    `include: is not in Shape B, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
+  ],
+  "tags": [
+    withCheck({ kind: "test", tags: ["web"], parameters: {} }),
+    `checks.web.tags: is not in Shape A, ${A_CHECK} ${DEFAULT_HAS_IT}`,
+    `checks.web.tags: is not in Shape B, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+  ],
+  "tags in defaults": [
+    { defaults: { tags: ["web"] } },
+    `defaults.tags: is not in Shape A, ${A_DEFAULTS} ${DEFAULT_HAS_IT}`,
+    `defaults.tags: is not in Shape B, ${B_DEFAULTS} ${DEFAULT_HAS_IT}`,
+  ],
   "threshold in defaults": [
     { defaults: { threshold: 2 } },
     null,

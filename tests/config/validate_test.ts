@@ -51,10 +51,34 @@ Deno.test("findStructureProblems() does not propose a member that is there alrea
   assert.equal(await hintOf(withCheck({ kind: "test", parameters: {}, parameter: {} })), null);
   const both = await problemsOf(withCheck({ kind: "script", parameters: { pth: "/y" } }));
   assert.deepEqual(both, [
-    'checks.web.parameters: the member "path" is missing',
     'checks.web.parameters.pth: unknown member "pth", expected one of path, arguments, environment, ' +
     'condition_on_timeout (did you mean "path"?)',
   ]);
+});
+
+Deno.test("findStructureProblems() says once that a required member is misspelt", async (t) => {
+  await t.step("not that it is missing too", async () => {
+    const problems = await problemsOf(withCheck({ knid: "test", parameters: {} }));
+    assert.equal(problems.length, 1);
+    assert.ok(problems[0]?.endsWith('(did you mean "kind"?)'));
+  });
+  await t.step("unless another one is missing", async () => {
+    assert.deepEqual(
+      (await problemsOf(withCheck({ knid: "test" }))).map((problem) => problem.split(",")[0]),
+      [
+        'checks.web: the member "parameters" is missing',
+        'checks.web.knid: unknown member "knid"',
+      ],
+    );
+  });
+  await t.step("and says it is missing where the unknown one is something else", async () => {
+    assert.equal((await problemsOf(withCheck({ colour: "red", parameters: {} }))).length, 2);
+  });
+  await t.step("also at the top", async () => {
+    const problems = await problemsOf({ default: {}, checks: {} });
+    assert.equal(problems.length, 1);
+    assert.ok(problems[0]?.endsWith('(did you mean "defaults"?)'));
+  });
 });
 
 Deno.test("findStructureProblems() says how to write a value of another type", async (t) => {

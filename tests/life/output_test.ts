@@ -66,6 +66,7 @@ Deno.test("monitor check --format ndjson: every line of stdout is an event, and 
       "occurrences",
       "threshold",
       "settled",
+      "tags",
       "late_ms",
     ]);
     const report = first("report")["report"] as Event;

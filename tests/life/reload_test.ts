@@ -84,6 +84,39 @@ Deno.test("monitor check: SIGHUP with an invalid document logs every mistake, an
     assert.equal((await program.end()).code, 0);
   }));
 
+Deno.test("monitor check: SIGHUP reads what is included again, and what has come to a pattern", () =>
+  withStage(async (stage) => {
+    const write = (name: string, document: unknown): void =>
+      Deno.writeTextFileSync(`${stage.folder}/conf.d/${name}`, JSON.stringify(document));
+    Deno.mkdirSync(`${stage.folder}/conf.d`);
+    write("a.json", { checks: { a: OK } });
+    stage.writeDocument({ own: OK }, { include: "conf.d/*.json" });
+    const program = stage.start(["check", "--format", "ndjson"]);
+    await program.stdout.event("result", ({ name }) => name === "a");
+
+    write("a.json", { checks: { a: CRITICAL } });
+    write("b.json", { checks: { b: OK } });
+    program.signal("SIGHUP");
+    const { adopted, added, changed, removed } = await program.stdout.event("reload");
+    assert.deepEqual({ adopted, added, changed, removed }, {
+      adopted: true,
+      added: ["b"],
+      changed: ["a"],
+      removed: [],
+    });
+    await program.stdout.event("result", ({ name }) => name === "b");
+
+    write("b.json", { checks: { a: OK } });
+    program.signal("SIGHUP");
+    await program.stderr.next(
+      / error: .\/conf\.d\/b\.json:1:12: checks\.a: the name "a" is given in .\/conf\.d\/a\.json:1:12 too/,
+    );
+    assert.equal((await program.stdout.event("reload"))["adopted"], false);
+    await program.stdout.event("result", ({ name }) => name === "b");
+    program.signal("SIGTERM");
+    assert.equal((await program.end()).code, 0);
+  }));
+
 Deno.test("monitor check: SIGHUP while it starts and in quick succession ends nothing", () =>
   withStage(async (stage) => {
     stage.writeDocument({ fine: OK });

@@ -22,6 +22,40 @@ Deno.test("monitor permissions: the printed flags are enough to check, to keep t
     assert.match(status.stdout, /script/);
   }));
 
+Deno.test("monitor permissions: the printed flags are enough for what is included, there or not", () =>
+  withNeeds(async (stage) => {
+    for (const name of ["conf.d", "sub"]) Deno.mkdirSync(`${stage.folder}/${name}`);
+    Deno.writeTextFileSync(`${stage.folder}/sub/secret`, "all is well");
+    Deno.writeTextFileSync(`${stage.folder}/conf.d/a.json`, '{ "checks": {}, "include": "../sub/b.json" }');
+    Deno.writeTextFileSync(
+      `${stage.folder}/sub/b.json`,
+      '{ "checks": { "b": { "kind": "test", "tags": ["b"], ' +
+        '"parameters": { "output": "${file:secret} ${env:PART}", "condition": "ok" } } } }',
+    );
+    stage.writeDocument({}, { include: ["conf.d/*.json", "none.d/*.json"], state: "kept.sqlite" });
+    const environment = { PART: "so far" };
+    const args = ["--tag", "b", "--state", "none"];
+    const printed = await stage.run(["permissions", ...args, "--format", "json"], { environment });
+    const needs = JSON.parse(printed.stdout);
+    assert.deepStrictEqual(needs.read, [
+      `${stage.folder}/conf.d`,
+      `${stage.folder}/conf.d/../sub/secret`,
+      `${stage.folder}/monitor.json`,
+      `${stage.folder}/none.d`,
+      `${stage.folder}/sub/b.json`,
+    ]);
+    assert.ok(needs.env.includes("PART"));
+    const permissions = flagsFor(needs);
+    const { code, stdout } = await stage.run(["check", "--once", ...args], { permissions, environment });
+    assert.match(stdout, /OK +b .*\[secret\] \[secret\]/);
+    assert.strictEqual(code, 0);
+    for (const value of needs.read) {
+      const without = flagsFor(needs, { permission: "read", value });
+      const refused = await stage.run(["check", "--once", ...args], { permissions: without, environment });
+      assert.strictEqual(refused.code, 77, value);
+    }
+  }));
+
 Deno.test("monitor permissions: a named check needs its own alone", () =>
   withNeeds(async (stage) => {
     stage.writeDocument({

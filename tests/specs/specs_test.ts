@@ -58,6 +58,10 @@ async function copyFiles(source: URL, folder: string): Promise<void> {
     if (file.isFile && !EXPECTATIONS.includes(file.name)) {
       await Deno.copyFile(new URL(file.name, source), `${folder}/${file.name}`);
     }
+    if (file.isDirectory) {
+      await Deno.mkdir(`${folder}/${file.name}`);
+      await copyFiles(new URL(`${file.name}/`, source), `${folder}/${file.name}`);
+    }
   }
 }
 

@@ -25,6 +25,7 @@ function settings(options: CheckOptions): Omit<TestCheck, "kind" | "parameters">
     schedule: { regularIntervalMs, attentiveIntervalMs: options.attentiveIntervalMs ?? regularIntervalMs },
     notifications: [{ kind: "console", key: "console", parameters: {} }],
     dependsOn: options.dependsOn ?? [],
+    tags: [],
     timeoutMs: options.timeoutMs ?? 10_000,
   };
 }

@@ -35,6 +35,7 @@ export function httpCheck(target: string, expectations: HttpExpectations = {}): 
     schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
     notifications: [],
     dependsOn: [],
+    tags: [],
     timeoutMs,
     kind: "http_request",
     parameters: {

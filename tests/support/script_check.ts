@@ -29,6 +29,7 @@ export function observeProgram(path: string, run: ScriptRun = {}): Promise<Obser
     schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
     notifications: [],
     dependsOn: [],
+    tags: [],
     timeoutMs,
     kind: "script",
     parameters: { path, arguments: [], environment: {}, conditionOnTimeout: "unknown", ...parameters },

@@ -5,7 +5,7 @@ import { createRedactor } from "../../redact.ts";
 import type { ReportedDocument, Reporting } from "../../reporting.ts";
 import type { Watch, Watched } from "../../watch.ts";
 import { type Invocation, UsageError } from "../command.ts";
-import { type OpenDocument, openDocument, selectChecks } from "../document.ts";
+import { type OpenDocument, openDocument, readSelection, selectChecks, type Selection } from "../document.ts";
 import { MissingPermissionsError, needsOfDocument, requireGranted } from "../document_needs.ts";
 import { describeFailure } from "../failure.ts";
 import type { Log } from "../log.ts";
@@ -79,13 +79,13 @@ export function createReload(options: ReloadOptions): () => Promise<void> {
 }
 
 /**
- * What of a document runs: its active checks, or those of them that are named.
+ * What of a document runs: its active checks, or those of them that are chosen.
  *
- * @throws {UsageError} If a name is not in the document.
+ * @throws {UsageError} If a name or a tag is not in the document.
  */
-export function toWatched(document: OpenDocument, names: readonly string[]): Watched {
+export function toWatched(document: OpenDocument, selection: Selection): Watched {
   return {
-    checks: selectChecks(document.checks, names).filter((check) => check.active),
+    checks: selectChecks(document.checks, selection).filter((check) => check.active),
     documentChecks: document.checks,
     folder: document.source.folder,
     redact: createRedactor(document.secrets),
@@ -129,7 +129,7 @@ async function readAgain({ invocation, system, document, log }: RereadOptions): 
         `another document, "${next.source.label}", is found now instead of "${source.label}"; restart to use it`,
       );
     }
-    const watched = toWatched(next, invocation.operands);
+    const watched = toWatched(next, readSelection(invocation));
     const { checks } = watched;
     requireGranted(await needsOfDocument(next, { invocation, system, checks }), system);
     return { document: next, watched };
@@ -153,8 +153,8 @@ async function readAgain({ invocation, system, document, log }: RereadOptions): 
 
 /** A mistake or a doubt of a document on one line. */
 function describePlace(label: string, problem: PlacedProblem): string {
-  const { line, column, path, message, hint } = problem;
-  const place = `${label}:${line}:${column}: ${path === "" ? "" : `${path}: `}`;
+  const { line, column, path, message, hint, source } = problem;
+  const place = `${source?.label ?? label}:${line}:${column}: ${path === "" ? "" : `${path}: `}`;
   return `${place}${message}${hint === null ? "" : ` (${hint})`}`;
 }
 

@@ -4,7 +4,7 @@ import { DEFAULT_LIMITS } from "../../monitor.ts";
 import { startReporting } from "../../reporting.ts";
 import { startWatch, type Watched } from "../../watch.ts";
 import type { Invocation } from "../command.ts";
-import type { OpenDocument } from "../document.ts";
+import { type OpenDocument, readSelection } from "../document.ts";
 import { createLog, type Log } from "../log.ts";
 import { locateState, type OwnedState, ownState } from "../state.ts";
 import { describeOutboxEvent } from "./outbox_words.ts";
@@ -35,7 +35,7 @@ export async function runWatch(options: WatchCommandOptions): Promise<number> {
   const output = settings.format === "ndjson" ? createEventOutput(system, log) : createPrettyOutput(system);
   // From here on a hangup means a reload, not the end; one that comes too early waits.
   const reloads = listenForReloads(system);
-  const first = toWatched(document, invocation.operands);
+  const first = toWatched(document, readSelection(invocation));
   logDoubts(document, log);
   const state = await ownState(await locateState(invocation, document, system), {
     system,

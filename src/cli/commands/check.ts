@@ -5,7 +5,7 @@ import { runOnce } from "../check/run_once.ts";
 import { FORMAT_NAMES, readCheckSettings } from "../check/settings.ts";
 import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
 import { renderProblems } from "../diagnostics.ts";
-import { openDocument, selectChecks } from "../document.ts";
+import { openDocument, readSelection, selectChecks, type Selection, TAG_OPTION } from "../document.ts";
 import { keepToNeeds, needsOfDocument } from "../document_needs.ts";
 import { STATE_OPTION } from "../state.ts";
 import { wantsColour } from "../terminal.ts";
@@ -17,11 +17,12 @@ export const checkCommand: Command = {
   operands: "[NAME…]",
   operandsMax: Infinity,
   description:
-    "Runs every active check of the document, or those that are named: on their schedules until it is " +
+    "Runs every active check of the document, or those that are named or tagged: on their schedules until it is " +
     "stopped, or once. With --once the exit code is the worst condition.",
   options: [
     CONFIG_OPTION,
     STATE_OPTION,
+    TAG_OPTION,
     { name: "once", description: "run each check once and end" },
     {
       name: "due",
@@ -54,6 +55,7 @@ export const checkCommand: Command = {
     ["monitor check", "watch, until it is stopped"],
     ["monitor check --once", "every active check of the document that is found"],
     ["monitor check --once -c web.jsonc web mail", "two checks of a named document"],
+    ["monitor check --tag web", "watch what is tagged so"],
     ["monitor check --once --due", "from cron, every minute"],
     ["monitor check --once --state none --format junit", "in a CI pipeline"],
     ["monitor check --once --format plugin", "as one plugin of a bigger monitor"],
@@ -64,7 +66,7 @@ export const checkCommand: Command = {
 async function runCheckCommand(invocation: Invocation, system: System): Promise<number> {
   const settings = readCheckSettings(invocation);
   const document = await openDocument(invocation, system);
-  const checks = chooseChecks(document.checks, invocation.operands);
+  const checks = chooseChecks(document.checks, readSelection(invocation));
   // Without --once they go to the log.
   if (settings.once && !settings.due) {
     const colour = wantsColour(invocation, system.stderr, system);
@@ -81,9 +83,13 @@ async function runCheckCommand(invocation: Invocation, system: System): Promise<
   return await runWatch(options);
 }
 
-function chooseChecks(checks: readonly Check[], names: readonly string[]): readonly Check[] {
-  const chosen = selectChecks(checks, names);
-  if (names.length === 0) return chosen.filter((check) => check.active);
+function chooseChecks(checks: readonly Check[], selection: Selection): readonly Check[] {
+  const chosen = selectChecks(checks, selection);
+  if (selection.names.length === 0) {
+    const active = chosen.filter((check) => check.active);
+    if (active.length > 0 || selection.tags.length === 0) return active;
+    throw new UsageError("every check with such a tag is inactive", 'remove "active": false to run one');
+  }
   const inactive = chosen.find((check) => !check.active);
   if (inactive !== undefined) {
     throw new UsageError(`the check "${inactive.name}" is inactive`, 'remove "active": false to run it');

@@ -6,7 +6,7 @@ import type { Delivery, Message } from "../../domain/delivery.ts";
 import type { System } from "../../domain/system.ts";
 import { createRedactor } from "../../redact.ts";
 import { type Command, CONFIG_OPTION, type Invocation } from "../command.ts";
-import { type OpenDocument, openDocument, selectChecks } from "../document.ts";
+import { type OpenDocument, openDocument, readSelection, selectChecks, TAG_OPTION } from "../document.ts";
 import { keepToNeeds, needsOfDocument } from "../document_needs.ts";
 import { EXIT } from "../exit_code.ts";
 import { printable } from "../printable.ts";
@@ -20,7 +20,7 @@ export const notifyCommand: Command = {
   description:
     "Sends a report that is clearly marked as a test through each channel of the named checks, or of all active " +
     "ones, and says for each what happened, step by step. It exits 69 when a channel did not take it.",
-  options: [CONFIG_OPTION],
+  options: [CONFIG_OPTION, TAG_OPTION],
   examples: [
     ["monitor notify", "every channel of the document, once each"],
     ["monitor notify web", "the channels of one check"],
@@ -32,7 +32,7 @@ const ATTEMPT_MS = 30_000;
 
 async function runNotify(invocation: Invocation, system: System): Promise<number> {
   const document = await openDocument(invocation, system);
-  const checks = selectChecks(document.checks, invocation.operands)
+  const checks = selectChecks(document.checks, readSelection(invocation))
     .filter((check) => check.active || invocation.operands.length > 0);
   const channels = new Map<string, { readonly channel: Channel; readonly check: Check }>();
   for (const check of checks) {

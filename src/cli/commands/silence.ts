@@ -2,7 +2,7 @@ import { parseInterval } from "../../config/interval.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
 import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
-import { openDocument, selectChecks } from "../document.ts";
+import { isEverything, openDocument, readSelection, selectChecks, TAG_OPTION } from "../document.ts";
 import { EXIT } from "../exit_code.ts";
 import { printable } from "../printable.ts";
 import { besideState, locateState, STATE_OPTION } from "../state.ts";
@@ -20,6 +20,7 @@ export const silenceCommand: Command = {
   options: [
     CONFIG_OPTION,
     STATE_OPTION,
+    TAG_OPTION,
     { name: "all", description: "all checks" },
     { name: "for", value: "INTERVAL", description: 'how long, such as "2 hours" or 90m (default: 1 hour)' },
     { name: "until", value: "TIME", description: "until when, such as 18:30 or 2026-12-24T08:00" },
@@ -29,6 +30,7 @@ export const silenceCommand: Command = {
   ],
   examples: [
     ["monitor silence web --for 2h --reason deploy", "one check"],
+    ["monitor silence --tag web --for 2h", "the checks that are tagged so by now"],
     ["monitor silence --all --until 18:30", "every check"],
     ["monitor silence --end web", "let it speak again"],
     ["monitor silence --list", "what is silenced now"],
@@ -40,19 +42,23 @@ export const silenceCommand: Command = {
 const FOR_MS_DEFAULT = 3_600_000;
 
 async function runSilence(invocation: Invocation, system: System): Promise<number> {
-  const { options, operands } = invocation;
+  const { options } = invocation;
   const isAll = options.has("all");
   const isList = options.has("list");
-  if (isList && (isAll || operands.length > 0 || options.has("end"))) {
+  const selection = readSelection(invocation);
+  if (isList && (isAll || !isEverything(selection) || options.has("end"))) {
     throw new UsageError("--list stands alone");
   }
-  if (!isList && isAll === (operands.length > 0)) {
-    throw new UsageError("silence needs the names of checks, or --all", "monitor silence NAME --for 1h");
+  if (!isList && isAll !== isEverything(selection)) {
+    throw new UsageError(
+      "silence needs the names of checks, --tag or --all",
+      "monitor silence NAME --for 1h",
+    );
   }
   const document = await openDocument(invocation, system, { withoutSecrets: true });
   const names: readonly (string | null)[] = isAll
     ? [null]
-    : selectChecks(document.checks, operands).map((check) => check.name);
+    : selectChecks(document.checks, selection).map((check) => check.name);
   const nowMs = system.clock.wallMs();
   // Before the state is touched: a wrong time is wrong usage.
   const untilMs = readEnd(invocation, nowMs);

@@ -7,7 +7,7 @@ import type { CheckRecord, KeptResult } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import { createColours } from "../colour.ts";
 import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
-import { openDocument, selectChecks } from "../document.ts";
+import { isEverything, openDocument, readSelection, selectChecks, TAG_OPTION } from "../document.ts";
 import { exitCodeOf, failRule } from "../exit_code.ts";
 import { isoTime, roundedMs } from "../formats/check_members.ts";
 import { jsonText } from "../formats/json_text.ts";
@@ -27,10 +27,15 @@ export const statusCommand: Command = {
     "Shows what the kept state knows of every active check, or of those that are named, beside a running " +
     "monitor or without one. The exit code is the worst settled condition; a check that never ran, or whose next run " +
     "is overdue by two intervals, counts as unknown. Checks that are named are shown with all that is known of them.",
-  options: [CONFIG_OPTION, STATE_OPTION, { name: "format", value: "FORMAT", description: "pretty or json" }],
+  options: [CONFIG_OPTION, STATE_OPTION, TAG_OPTION, {
+    name: "format",
+    value: "FORMAT",
+    description: "pretty or json",
+  }],
   examples: [
     ["monitor status", "every check"],
     ["monitor status web", "one check: its last run and its next one too"],
+    ["monitor status --tag web", "the checks that are tagged so"],
     ["monitor status --format json", "for programs"],
   ],
   uses: ["read", "write", "env", "sys"],
@@ -64,13 +69,14 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     throw new UsageError(`--format is "${format}", expected pretty or json`);
   }
   const document = await openDocument(invocation, system, { withoutSecrets: true });
-  const checks = selectChecks(document.checks, invocation.operands).filter((check) => check.active);
+  const selection = readSelection(invocation);
+  const checks = selectChecks(document.checks, selection).filter((check) => check.active);
   const store = await readState(await locateState(invocation, document, system), system);
   const records = new Map((await store?.records() ?? []).map((record) => [record.name, record]));
   const nowMs = system.clock.wallMs();
   const chosen = new Set(checks.map((check) => check.name));
   const isShown = (name: string | null): boolean =>
-    invocation.operands.length === 0 || name === null || chosen.has(name);
+    isEverything(selection) || name === null || chosen.has(name);
   const kept = {
     rows: ((await store?.outbox())?.rows ?? []).filter((row) => isShown(row.report.check)),
     silences: (await store?.silences(nowMs) ?? []).filter((silence) => isShown(silence.check)),
@@ -124,6 +130,7 @@ function renderJson(statuses: readonly CheckStatus[], kept: KeptReports): string
       },
       next_run_at: time(record?.nextRunAtMs),
       missed_runs: record?.missedRuns ?? 0,
+      tags: check.tags,
     })),
     ...keptReportMembers(kept),
   };

@@ -51,12 +51,13 @@ export const validateCommand: Command = {
       shape: readShape(invocation),
       withoutSecrets: invocation.options.has("without-secrets"),
     });
-    const { checks, placedWarnings, source } = document;
+    const { checks, placedWarnings, source, sources } = document;
     const colour = wantsColour(invocation, system.stderr, system);
     system.stderr.write(renderProblems(source, placedWarnings, { colour, severity: "warning" }));
     const inactive = checks.filter((check) => !check.active).length;
     const parts = [
       count(checks.length, "check") + (inactive > 0 ? ` (${inactive} inactive)` : ""),
+      ...(sources.length > 1 ? [count(sources.length, "file")] : []),
       ...(placedWarnings.length > 0 ? [count(placedWarnings.length, "warning")] : []),
     ];
     system.stdout.write(`${source.label}: valid, ${parts.join(", ")}\n`);

@@ -30,6 +30,8 @@ export interface CheckMembers {
   readonly threshold: number;
   /** The settled condition after this observation. */
   readonly settled: Condition;
+  /** The check's tags; often empty. */
+  readonly tags: readonly string[];
 }
 
 /** The members that `json` and `ndjson` print for a finished check. */
@@ -49,6 +51,7 @@ export function checkMembers(record: RunRecord): CheckMembers {
     occurrences,
     threshold: result.check.threshold,
     settled,
+    tags: result.check.tags,
   };
 }
 

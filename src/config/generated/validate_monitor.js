@@ -2,14 +2,15 @@
 "use strict";
 export const validate = validate20;
 export default validate20;
-const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"monitor document","description":"Settings and checks for `monitor`.","type":"object","additionalProperties":false,"required":["defaults"],"x-notes":{"groups":"the specification names it as required without defining it, so it has no meaning here"},"properties":{"$schema":{"description":"Address or path of the JSON schema, for editors. The tool does not read it.","type":"string","examples":["./monitor.schema.json"]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"description":"The file that keeps the state between runs, so that the service and the shell mean the same one; relative to the document's folder. Without it: a file named after the document, in `$STATE_DIRECTORY`, `$XDG_STATE_HOME/monitor` or `~/.local/state/monitor`.","type":"string","minLength":1,"format":"path","examples":["/var/lib/monitor/state.sqlite"]},"heartbeat":{"description":"A sign of life for something else that watches the monitor: given each time the loop has really advanced, and after each `--due` call.","type":"object","additionalProperties":false,"properties":{"path":{"description":"A file to touch; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/heartbeat"]},"target":{"description":"An address to request.","type":"string","format":"url","examples":["https://watcher.example.org/ping/monitor"]},"interval":{"description":"Time from one sign to the next.","$ref":"#/$defs/interval","default":"1 minute"}}},"checks":{"description":"The checks, by name. A name may be any string; it is what the command line, the reports and the kept state call the check.","type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"description":"Settings for every check that does not give its own. A `schedule` or `notifications` given by a check replaces the one here whole.","type":"object","additionalProperties":false,"properties":{"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"description":"One check: what to look at, when, and whom to tell.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"description":"Free text that names the check for people. Without it the check's name serves.","type":"string","examples":["Website"]},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"description":"Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.","type":"array","items":{"type":"string","examples":["router"]},"default":[],"examples":[["router"]]},"timeout":{"description":"Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.","$ref":"#/$defs/interval"},"kind":{"description":"What kind of check this is; it decides which `parameters` there are.","enum":["test","script","file_timestamp","http_request"]},"parameters":{"description":"What the kind needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}}]},"active":{"description":"Whether the check runs. An inactive check is still validated and listed.","type":"boolean","default":true},"threshold":{"description":"How many observations in a row must be at least this bad before the condition settles and is reported.","type":"integer","minimum":1,"default":3},"recovery_threshold":{"description":"How many observations in a row must be better before the condition is lowered. Without it: the check's `threshold`.","type":"integer","minimum":1,"examples":[2]},"annoy":{"description":"Whether reports go on after the first one while the problem lasts: `true` at every further observation that is not ok, an interval at most that often.","type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false,"examples":[true,"6 hours"]},"interval":{"description":"A length of time: whole seconds (1 or more), or text such as \"minute\", \"90 seconds\" or \"1 hour 30 minutes\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["5 minutes",300]},"schedule":{"description":"When the check runs.","type":"object","additionalProperties":false,"required":["regular_interval"],"properties":{"regular_interval":{"description":"Time from one run to the next: whole seconds, or text such as \"5 minutes\".","$ref":"#/$defs/interval"},"attentive_interval":{"description":"Time from one run to the next while something is being watched: the last observation was not ok, or the settled condition is not. Without it the regular one always applies.","$ref":"#/$defs/interval"}},"default":{"regular_interval":"1 minute"}},"notifications":{"description":"The channels that reports go to. An empty list: none.","type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"description":"One way out for reports.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"description":"What kind of channel this is; it decides which `parameters` there are.","enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"description":"What the channel needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"description":"A condition.","enum":["unknown","ok","warning","critical"]},"test_parameters":{"description":"A check that always reports the same; for trying out thresholds and channels.","type":"object","additionalProperties":false,"properties":{"condition":{"description":"The condition it reports.","$ref":"#/$defs/condition","default":"warning"},"output":{"description":"The output it reports.","type":"string","default":""}}},"script_parameters":{"description":"Runs a program. Its exit code is the condition, after the plugin convention: 0 ok, 1 warning, 2 critical, anything else unknown.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["/usr/lib/nagios/plugins/check_disk","./backup_age.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["-w","10%","-c","5%"]]},"environment":{"description":"Variables set for the program, beside the few it always gets.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"PGPASSFILE":"/etc/monitor/pgpass"}]},"condition_on_timeout":{"description":"The condition when the program is still running at its time limit.","$ref":"#/$defs/condition","default":"unknown"}}},"file_timestamp_parameters":{"description":"Watches how long ago a file was last changed.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file or folder; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/var/backups/latest.tar"]},"warning_age":{"description":"Older than this is `warning`: whole seconds, or text such as \"1 hour\".","$ref":"#/$defs/age","default":3600},"critical_age":{"description":"Older than this is `critical`: whole seconds, or text such as \"1 day\".","$ref":"#/$defs/age","default":86400},"condition_on_missing":{"description":"The condition when there is no such file.","$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"description":"The condition when the file was changed in the future.","$ref":"#/$defs/condition","default":"warning"}}},"age":{"description":"An age: whole seconds (1 or more), or text such as \"1 hour\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["26 hours"]},"http_request_parameters":{"description":"Sends an HTTP request and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"description":"What to send.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`.","type":"string","format":"url","examples":["https://example.org/health"]},"method":{"description":"The method.","enum":["GET","POST"],"default":"GET"}}},"response":{"description":"What to expect of the answer. Everything given must hold.","type":"object","additionalProperties":false,"properties":{"status_code":{"description":"The status the answer must have; `null` accepts any. Redirects are followed (at most 10) unless this is a 3xx.","type":["integer","null"],"minimum":100,"maximum":599,"default":200},"headers":{"description":"Headers the answer must carry. Names in any case, values exactly.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{},"examples":[{"Content-Type":"application/json"}]},"body_part":{"description":"Text the body must contain, in its first 10 MiB.","type":"string","examples":["all systems normal"]}},"default":{}},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}},"console_parameters":{"description":"Writes one line for each report. It has no parameters.","type":"object","additionalProperties":false},"file_touch_parameters":{"description":"Sets the modification time of a file for each report, and creates it if missing.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/problem"]}}},"email_parameters":{"description":"Sends reports by mail.","type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"description":"The mail server and how to log in. Port 465 is TLS from the start, every other port STARTTLS.","type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"description":"Name or address of the mail server.","type":"string","minLength":1,"format":"host","examples":["mail.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"examples":[587]},"username":{"description":"The login name. Empty: no login.","type":"string","format":"username","examples":["monitor"]},"password":{"description":"The password. Write `${env:NAME}` or `${file:/path}` rather than the password itself.","type":"string","format":"secret","examples":["${env:MAIL_PASSWORD}"]}}},"sender":{"description":"The sender's address.","type":"string","format":"address","examples":["monitor@example.org"]},"receivers":{"description":"The receivers' addresses.","type":"array","items":{"type":"string","format":"address","examples":["admin@example.org"]},"minItems":1,"examples":[["admin@example.org"]]},"tags":{"description":"Words put in brackets before the subject.","type":"array","items":{"type":"string"},"default":[],"examples":[["production"]]}}},"webhook_parameters":{"description":"Posts reports to an address.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`. Only its host is ever shown.","type":"string","format":"url","examples":["https://hooks.example.org/monitor"]},"method":{"description":"The method.","enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"description":"Further headers. `Content-Type` is `application/json` unless it is given here.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"secret"},"default":{},"examples":[{"Authorization":"Bearer ${env:HOOK_TOKEN}"}]},"body":{"description":"The body of a request, with fields such as `{{condition}}`, `{{title}}` and `{{summary}}`, each escaped as it stands in a JSON string; one request for each report. Without it all reports that wait go as one JSON object.","type":"string","format":"template","examples":["{\"text\": \"{{summary}}\"}"]},"timeout":{"description":"Time limit of one request.","$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"description":"Runs a program for each report, with the report in its environment and as JSON on its standard input.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["./page_me.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["--urgent"]]},"environment":{"description":"Variables set for the program, beside the few it always gets and those of the report.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"TOKEN":"${env:PAGER_TOKEN}"}]},"timeout":{"description":"Time limit of one run. Then the program ends, with everything it started.","$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"description":"Shows reports on this machine's desktop.","type":"object","additionalProperties":false,"properties":{"icon":{"description":"Name or path of an icon.","type":"string","examples":["dialog-warning"]}}}}};
-const schema38 = {"description":"A length of time: whole seconds (1 or more), or text such as \"minute\", \"90 seconds\" or \"1 hour 30 minutes\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["5 minutes",300]};
-const schema32 = {"description":"Settings for every check that does not give its own. A `schedule` or `notifications` given by a check replaces the one here whole.","type":"object","additionalProperties":false,"properties":{"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"notifications":{"$ref":"#/$defs/notifications"}}};
-const schema33 = {"description":"Whether the check runs. An inactive check is still validated and listed.","type":"boolean","default":true};
-const schema34 = {"description":"How many observations in a row must be at least this bad before the condition settles and is reported.","type":"integer","minimum":1,"default":3};
-const schema35 = {"description":"How many observations in a row must be better before the condition is lowered. Without it: the check's `threshold`.","type":"integer","minimum":1,"examples":[2]};
-const schema36 = {"description":"Whether reports go on after the first one while the problem lasts: `true` at every further observation that is not ok, an interval at most that often.","type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false,"examples":[true,"6 hours"]};
-const schema37 = {"description":"When the check runs.","type":"object","additionalProperties":false,"required":["regular_interval"],"properties":{"regular_interval":{"description":"Time from one run to the next: whole seconds, or text such as \"5 minutes\".","$ref":"#/$defs/interval"},"attentive_interval":{"description":"Time from one run to the next while something is being watched: the last observation was not ok, or the settled condition is not. Without it the regular one always applies.","$ref":"#/$defs/interval"}},"default":{"regular_interval":"1 minute"}};
+const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"monitor document","description":"Settings and checks for `monitor`.","type":"object","additionalProperties":false,"required":["defaults"],"x-notes":{"groups":"the specification names it as required without defining it, so it has no meaning here"},"properties":{"$schema":{"description":"Address or path of the JSON schema, for editors. The tool does not read it.","type":"string","examples":["./monitor.schema.json"]},"include":{"description":"Further files whose checks belong to this document: paths, or patterns in which `*` and `?` stand for any characters of one name (not for a leading dot). Relative to the folder of the file in which they stand. An included file may have `checks`, `defaults` for its own checks, and `include`.","type":["array","string"],"items":{"type":"string","minLength":1,"format":"include","examples":["conf.d/*.jsonc"]},"minLength":1,"format":"include","default":[],"examples":["conf.d/*.jsonc"]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"description":"The file that keeps the state between runs, so that the service and the shell mean the same one; relative to the document's folder. Without it: a file named after the document, in `$STATE_DIRECTORY`, `$XDG_STATE_HOME/monitor` or `~/.local/state/monitor`.","type":"string","minLength":1,"format":"path","examples":["/var/lib/monitor/state.sqlite"]},"heartbeat":{"description":"A sign of life for something else that watches the monitor: given each time the loop has really advanced, and after each `--due` call.","type":"object","additionalProperties":false,"properties":{"path":{"description":"A file to touch; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/heartbeat"]},"target":{"description":"An address to request.","type":"string","format":"url","examples":["https://watcher.example.org/ping/monitor"]},"interval":{"description":"Time from one sign to the next.","$ref":"#/$defs/interval","default":"1 minute"}}},"checks":{"description":"The checks, by name. A name may be any string; it is what the command line, the reports and the kept state call the check.","type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"description":"Settings for every check that does not give its own. A `schedule` or `notifications` given by a check replaces the one here whole.","type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"description":"One check: what to look at, when, and whom to tell.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"description":"Free text that names the check for people. Without it the check's name serves.","type":"string","examples":["Website"]},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"description":"Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.","type":"array","items":{"type":"string","examples":["router"]},"default":[],"examples":[["router"]]},"timeout":{"description":"Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.","$ref":"#/$defs/interval"},"kind":{"description":"What kind of check this is; it decides which `parameters` there are.","enum":["test","script","file_timestamp","http_request"]},"parameters":{"description":"What the kind needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"description":"Words that checks are chosen by: `monitor check --tag web`. A list given by a check replaces the one in `defaults` whole.","type":"array","items":{"type":"string","minLength":1,"format":"tag","examples":["web"]},"default":[],"examples":[["web","production"]]},"active":{"description":"Whether the check runs. An inactive check is still validated and listed.","type":"boolean","default":true},"threshold":{"description":"How many observations in a row must be at least this bad before the condition settles and is reported.","type":"integer","minimum":1,"default":3},"recovery_threshold":{"description":"How many observations in a row must be better before the condition is lowered. Without it: the check's `threshold`.","type":"integer","minimum":1,"examples":[2]},"annoy":{"description":"Whether reports go on after the first one while the problem lasts: `true` at every further observation that is not ok, an interval at most that often.","type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false,"examples":[true,"6 hours"]},"interval":{"description":"A length of time: whole seconds (1 or more), or text such as \"minute\", \"90 seconds\" or \"1 hour 30 minutes\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["5 minutes",300]},"schedule":{"description":"When the check runs.","type":"object","additionalProperties":false,"required":["regular_interval"],"properties":{"regular_interval":{"description":"Time from one run to the next: whole seconds, or text such as \"5 minutes\".","$ref":"#/$defs/interval"},"attentive_interval":{"description":"Time from one run to the next while something is being watched: the last observation was not ok, or the settled condition is not. Without it the regular one always applies.","$ref":"#/$defs/interval"}},"default":{"regular_interval":"1 minute"}},"notifications":{"description":"The channels that reports go to. An empty list: none.","type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"description":"One way out for reports.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"description":"What kind of channel this is; it decides which `parameters` there are.","enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"description":"What the channel needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"description":"A condition.","enum":["unknown","ok","warning","critical"]},"test_parameters":{"description":"A check that always reports the same; for trying out thresholds and channels.","type":"object","additionalProperties":false,"properties":{"condition":{"description":"The condition it reports.","$ref":"#/$defs/condition","default":"warning"},"output":{"description":"The output it reports.","type":"string","default":""}}},"script_parameters":{"description":"Runs a program. Its exit code is the condition, after the plugin convention: 0 ok, 1 warning, 2 critical, anything else unknown.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["/usr/lib/nagios/plugins/check_disk","./backup_age.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["-w","10%","-c","5%"]]},"environment":{"description":"Variables set for the program, beside the few it always gets.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"PGPASSFILE":"/etc/monitor/pgpass"}]},"condition_on_timeout":{"description":"The condition when the program is still running at its time limit.","$ref":"#/$defs/condition","default":"unknown"}}},"file_timestamp_parameters":{"description":"Watches how long ago a file was last changed.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file or folder; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/var/backups/latest.tar"]},"warning_age":{"description":"Older than this is `warning`: whole seconds, or text such as \"1 hour\".","$ref":"#/$defs/age","default":3600},"critical_age":{"description":"Older than this is `critical`: whole seconds, or text such as \"1 day\".","$ref":"#/$defs/age","default":86400},"condition_on_missing":{"description":"The condition when there is no such file.","$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"description":"The condition when the file was changed in the future.","$ref":"#/$defs/condition","default":"warning"}}},"age":{"description":"An age: whole seconds (1 or more), or text such as \"1 hour\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["26 hours"]},"http_request_parameters":{"description":"Sends an HTTP request and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"description":"What to send.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`.","type":"string","format":"url","examples":["https://example.org/health"]},"method":{"description":"The method.","enum":["GET","POST"],"default":"GET"}}},"response":{"description":"What to expect of the answer. Everything given must hold.","type":"object","additionalProperties":false,"properties":{"status_code":{"description":"The status the answer must have; `null` accepts any. Redirects are followed (at most 10) unless this is a 3xx.","type":["integer","null"],"minimum":100,"maximum":599,"default":200},"headers":{"description":"Headers the answer must carry. Names in any case, values exactly.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{},"examples":[{"Content-Type":"application/json"}]},"body_part":{"description":"Text the body must contain, in its first 10 MiB.","type":"string","examples":["all systems normal"]}},"default":{}},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}},"console_parameters":{"description":"Writes one line for each report. It has no parameters.","type":"object","additionalProperties":false},"file_touch_parameters":{"description":"Sets the modification time of a file for each report, and creates it if missing.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/problem"]}}},"email_parameters":{"description":"Sends reports by mail.","type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"description":"The mail server and how to log in. Port 465 is TLS from the start, every other port STARTTLS.","type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"description":"Name or address of the mail server.","type":"string","minLength":1,"format":"host","examples":["mail.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"examples":[587]},"username":{"description":"The login name. Empty: no login.","type":"string","format":"username","examples":["monitor"]},"password":{"description":"The password. Write `${env:NAME}` or `${file:/path}` rather than the password itself.","type":"string","format":"secret","examples":["${env:MAIL_PASSWORD}"]}}},"sender":{"description":"The sender's address.","type":"string","format":"address","examples":["monitor@example.org"]},"receivers":{"description":"The receivers' addresses.","type":"array","items":{"type":"string","format":"address","examples":["admin@example.org"]},"minItems":1,"examples":[["admin@example.org"]]},"tags":{"description":"Words put in brackets before the subject.","type":"array","items":{"type":"string"},"default":[],"examples":[["production"]]}}},"webhook_parameters":{"description":"Posts reports to an address.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`. Only its host is ever shown.","type":"string","format":"url","examples":["https://hooks.example.org/monitor"]},"method":{"description":"The method.","enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"description":"Further headers. `Content-Type` is `application/json` unless it is given here.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"secret"},"default":{},"examples":[{"Authorization":"Bearer ${env:HOOK_TOKEN}"}]},"body":{"description":"The body of a request, with fields such as `{{condition}}`, `{{title}}` and `{{summary}}`, each escaped as it stands in a JSON string; one request for each report. Without it all reports that wait go as one JSON object.","type":"string","format":"template","examples":["{\"text\": \"{{summary}}\"}"]},"timeout":{"description":"Time limit of one request.","$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"description":"Runs a program for each report, with the report in its environment and as JSON on its standard input.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["./page_me.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["--urgent"]]},"environment":{"description":"Variables set for the program, beside the few it always gets and those of the report.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"TOKEN":"${env:PAGER_TOKEN}"}]},"timeout":{"description":"Time limit of one run. Then the program ends, with everything it started.","$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"description":"Shows reports on this machine's desktop.","type":"object","additionalProperties":false,"properties":{"icon":{"description":"Name or path of an icon.","type":"string","examples":["dialog-warning"]}}}}};
+const schema39 = {"description":"A length of time: whole seconds (1 or more), or text such as \"minute\", \"90 seconds\" or \"1 hour 30 minutes\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["5 minutes",300]};
+const schema32 = {"description":"Settings for every check that does not give its own. A `schedule` or `notifications` given by a check replaces the one here whole.","type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"notifications":{"$ref":"#/$defs/notifications"}}};
+const schema33 = {"description":"Words that checks are chosen by: `monitor check --tag web`. A list given by a check replaces the one in `defaults` whole.","type":"array","items":{"type":"string","minLength":1,"format":"tag","examples":["web"]},"default":[],"examples":[["web","production"]]};
+const schema34 = {"description":"Whether the check runs. An inactive check is still validated and listed.","type":"boolean","default":true};
+const schema35 = {"description":"How many observations in a row must be at least this bad before the condition settles and is reported.","type":"integer","minimum":1,"default":3};
+const schema36 = {"description":"How many observations in a row must be better before the condition is lowered. Without it: the check's `threshold`.","type":"integer","minimum":1,"examples":[2]};
+const schema37 = {"description":"Whether reports go on after the first one while the problem lasts: `true` at every further observation that is not ok, an interval at most that often.","type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false,"examples":[true,"6 hours"]};
+const schema38 = {"description":"When the check runs.","type":"object","additionalProperties":false,"required":["regular_interval"],"properties":{"regular_interval":{"description":"Time from one run to the next: whole seconds, or text such as \"5 minutes\".","$ref":"#/$defs/interval"},"attentive_interval":{"description":"Time from one run to the next while something is being watched: the last observation was not ok, or the settled condition is not. Without it the regular one always applies.","$ref":"#/$defs/interval"}},"default":{"regular_interval":"1 minute"}};
 
 function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -47,7 +48,7 @@ errors++;
 if(data.regular_interval !== undefined){
 let data0 = data.regular_interval;
 if((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (typeof data0 !== "string")){
-const err2 = {instancePath:instancePath+"/regular_interval",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema38.type},message:"must be integer,string"};
+const err2 = {instancePath:instancePath+"/regular_interval",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema39.type},message:"must be integer,string"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -72,7 +73,7 @@ errors++;
 if(data.attentive_interval !== undefined){
 let data1 = data.attentive_interval;
 if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
-const err4 = {instancePath:instancePath+"/attentive_interval",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema38.type},message:"must be integer,string"};
+const err4 = {instancePath:instancePath+"/attentive_interval",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema39.type},message:"must be integer,string"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -110,13 +111,13 @@ return errors === 0;
 }
 validate22.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema40 = {"description":"The channels that reports go to. An empty list: none.","type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]};
-const schema41 = {"description":"One way out for reports.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"description":"What kind of channel this is; it decides which `parameters` there are.","enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"description":"What the channel needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]};
-const schema42 = {"description":"Writes one line for each report. It has no parameters.","type":"object","additionalProperties":false};
-const schema43 = {"description":"Sets the modification time of a file for each report, and creates it if missing.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/problem"]}}};
-const schema44 = {"description":"Sends reports by mail.","type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"description":"The mail server and how to log in. Port 465 is TLS from the start, every other port STARTTLS.","type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"description":"Name or address of the mail server.","type":"string","minLength":1,"format":"host","examples":["mail.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"examples":[587]},"username":{"description":"The login name. Empty: no login.","type":"string","format":"username","examples":["monitor"]},"password":{"description":"The password. Write `${env:NAME}` or `${file:/path}` rather than the password itself.","type":"string","format":"secret","examples":["${env:MAIL_PASSWORD}"]}}},"sender":{"description":"The sender's address.","type":"string","format":"address","examples":["monitor@example.org"]},"receivers":{"description":"The receivers' addresses.","type":"array","items":{"type":"string","format":"address","examples":["admin@example.org"]},"minItems":1,"examples":[["admin@example.org"]]},"tags":{"description":"Words put in brackets before the subject.","type":"array","items":{"type":"string"},"default":[],"examples":[["production"]]}}};
-const schema45 = {"description":"Shows reports on this machine's desktop.","type":"object","additionalProperties":false,"properties":{"icon":{"description":"Name or path of an icon.","type":"string","examples":["dialog-warning"]}}};
-const schema46 = {"description":"Posts reports to an address.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`. Only its host is ever shown.","type":"string","format":"url","examples":["https://hooks.example.org/monitor"]},"method":{"description":"The method.","enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"description":"Further headers. `Content-Type` is `application/json` unless it is given here.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"secret"},"default":{},"examples":[{"Authorization":"Bearer ${env:HOOK_TOKEN}"}]},"body":{"description":"The body of a request, with fields such as `{{condition}}`, `{{title}}` and `{{summary}}`, each escaped as it stands in a JSON string; one request for each report. Without it all reports that wait go as one JSON object.","type":"string","format":"template","examples":["{\"text\": \"{{summary}}\"}"]},"timeout":{"description":"Time limit of one request.","$ref":"#/$defs/interval","default":"10 seconds"}}};
+const schema41 = {"description":"The channels that reports go to. An empty list: none.","type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]};
+const schema42 = {"description":"One way out for reports.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"description":"What kind of channel this is; it decides which `parameters` there are.","enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"description":"What the channel needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]};
+const schema43 = {"description":"Writes one line for each report. It has no parameters.","type":"object","additionalProperties":false};
+const schema44 = {"description":"Sets the modification time of a file for each report, and creates it if missing.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/problem"]}}};
+const schema45 = {"description":"Sends reports by mail.","type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"description":"The mail server and how to log in. Port 465 is TLS from the start, every other port STARTTLS.","type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"description":"Name or address of the mail server.","type":"string","minLength":1,"format":"host","examples":["mail.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"examples":[587]},"username":{"description":"The login name. Empty: no login.","type":"string","format":"username","examples":["monitor"]},"password":{"description":"The password. Write `${env:NAME}` or `${file:/path}` rather than the password itself.","type":"string","format":"secret","examples":["${env:MAIL_PASSWORD}"]}}},"sender":{"description":"The sender's address.","type":"string","format":"address","examples":["monitor@example.org"]},"receivers":{"description":"The receivers' addresses.","type":"array","items":{"type":"string","format":"address","examples":["admin@example.org"]},"minItems":1,"examples":[["admin@example.org"]]},"tags":{"description":"Words put in brackets before the subject.","type":"array","items":{"type":"string"},"default":[],"examples":[["production"]]}}};
+const schema46 = {"description":"Shows reports on this machine's desktop.","type":"object","additionalProperties":false,"properties":{"icon":{"description":"Name or path of an icon.","type":"string","examples":["dialog-warning"]}}};
+const schema47 = {"description":"Posts reports to an address.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`. Only its host is ever shown.","type":"string","format":"url","examples":["https://hooks.example.org/monitor"]},"method":{"description":"The method.","enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"description":"Further headers. `Content-Type` is `application/json` unless it is given here.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"secret"},"default":{},"examples":[{"Authorization":"Bearer ${env:HOOK_TOKEN}"}]},"body":{"description":"The body of a request, with fields such as `{{condition}}`, `{{title}}` and `{{summary}}`, each escaped as it stands in a JSON string; one request for each report. Without it all reports that wait go as one JSON object.","type":"string","format":"template","examples":["{\"text\": \"{{summary}}\"}"]},"timeout":{"description":"Time limit of one request.","$ref":"#/$defs/interval","default":"10 seconds"}}};
 const pattern4 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
 
 function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -167,7 +168,7 @@ errors++;
 if(data.method !== undefined){
 let data1 = data.method;
 if(!(((data1 === "POST") || (data1 === "PUT")) || (data1 === "PATCH"))){
-const err3 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/enum",keyword:"enum",params:{allowedValues: schema46.properties.method.enum},message:"must be equal to one of the allowed values"};
+const err3 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/enum",keyword:"enum",params:{allowedValues: schema47.properties.method.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -245,7 +246,7 @@ errors++;
 if(data.timeout !== undefined){
 let data5 = data.timeout;
 if((!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))) && (typeof data5 !== "string")){
-const err9 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema38.type},message:"must be integer,string"};
+const err9 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema39.type},message:"must be integer,string"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -283,7 +284,7 @@ return errors === 0;
 }
 validate26.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema48 = {"description":"Runs a program for each report, with the report in its environment and as JSON on its standard input.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["./page_me.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["--urgent"]]},"environment":{"description":"Variables set for the program, beside the few it always gets and those of the report.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"TOKEN":"${env:PAGER_TOKEN}"}]},"timeout":{"description":"Time limit of one run. Then the program ends, with everything it started.","$ref":"#/$defs/interval","default":"30 seconds"}}};
+const schema49 = {"description":"Runs a program for each report, with the report in its environment and as JSON on its standard input.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["./page_me.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["--urgent"]]},"environment":{"description":"Variables set for the program, beside the few it always gets and those of the report.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"TOKEN":"${env:PAGER_TOKEN}"}]},"timeout":{"description":"Time limit of one run. Then the program ends, with everything it started.","$ref":"#/$defs/interval","default":"30 seconds"}}};
 const pattern5 = new RegExp("^[^=\\u0000]+$", "u");
 
 function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -428,7 +429,7 @@ errors++;
 if(data.timeout !== undefined){
 let data5 = data.timeout;
 if((!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))) && (typeof data5 !== "string")){
-const err10 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema38.type},message:"must be integer,string"};
+const err10 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema39.type},message:"must be integer,string"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1354,7 +1355,7 @@ errors++;
 if(data.kind !== undefined){
 let data24 = data.kind;
 if(!((((((data24 === "console") || (data24 === "file_touch")) || (data24 === "email")) || (data24 === "desktop_notification")) || (data24 === "webhook")) || (data24 === "command"))){
-const err55 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema41.properties.kind.enum},message:"must be equal to one of the allowed values"};
+const err55 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema42.properties.kind.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -1441,7 +1442,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!((((((key0 === "active") || (key0 === "threshold")) || (key0 === "recovery_threshold")) || (key0 === "annoy")) || (key0 === "schedule")) || (key0 === "notifications"))){
+if(!(((((((key0 === "tags") || (key0 === "active")) || (key0 === "threshold")) || (key0 === "recovery_threshold")) || (key0 === "annoy")) || (key0 === "schedule")) || (key0 === "notifications"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -1452,9 +1453,15 @@ vErrors.push(err0);
 errors++;
 }
 }
-if(data.active !== undefined){
-if(typeof data.active !== "boolean"){
-const err1 = {instancePath:instancePath+"/active",schemaPath:"#/$defs/active/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(data.tags !== undefined){
+let data0 = data.tags;
+if(Array.isArray(data0)){
+const len0 = data0.length;
+for(let i0=0; i0<len0; i0++){
+let data1 = data0[i0];
+if(typeof data1 === "string"){
+if(data1.length < 1){
+const err1 = {instancePath:instancePath+"/tags/" + i0,schemaPath:"#/$defs/tags/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1464,10 +1471,8 @@ vErrors.push(err1);
 errors++;
 }
 }
-if(data.threshold !== undefined){
-let data1 = data.threshold;
-if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err2 = {instancePath:instancePath+"/threshold",schemaPath:"#/$defs/threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+else {
+const err2 = {instancePath:instancePath+"/tags/" + i0,schemaPath:"#/$defs/tags/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1476,9 +1481,10 @@ vErrors.push(err2);
 }
 errors++;
 }
-if((typeof data1 == "number") && (isFinite(data1))){
-if(data1 < 1 || isNaN(data1)){
-const err3 = {instancePath:instancePath+"/threshold",schemaPath:"#/$defs/threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+}
+else {
+const err3 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/tags/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1488,11 +1494,9 @@ vErrors.push(err3);
 errors++;
 }
 }
-}
-if(data.recovery_threshold !== undefined){
-let data2 = data.recovery_threshold;
-if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err4 = {instancePath:instancePath+"/recovery_threshold",schemaPath:"#/$defs/recovery_threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.active !== undefined){
+if(typeof data.active !== "boolean"){
+const err4 = {instancePath:instancePath+"/active",schemaPath:"#/$defs/active/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1501,9 +1505,11 @@ vErrors.push(err4);
 }
 errors++;
 }
-if((typeof data2 == "number") && (isFinite(data2))){
-if(data2 < 1 || isNaN(data2)){
-const err5 = {instancePath:instancePath+"/recovery_threshold",schemaPath:"#/$defs/recovery_threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+if(data.threshold !== undefined){
+let data3 = data.threshold;
+if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
+const err5 = {instancePath:instancePath+"/threshold",schemaPath:"#/$defs/threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1512,12 +1518,9 @@ vErrors.push(err5);
 }
 errors++;
 }
-}
-}
-if(data.annoy !== undefined){
-let data3 = data.annoy;
-if(((typeof data3 !== "boolean") && (!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))))) && (typeof data3 !== "string")){
-const err6 = {instancePath:instancePath+"/annoy",schemaPath:"#/$defs/annoy/type",keyword:"type",params:{type: schema36.type},message:"must be boolean,integer,string"};
+if((typeof data3 == "number") && (isFinite(data3))){
+if(data3 < 1 || isNaN(data3)){
+const err6 = {instancePath:instancePath+"/threshold",schemaPath:"#/$defs/threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1526,14 +1529,53 @@ vErrors.push(err6);
 }
 errors++;
 }
-if((typeof data3 == "number") && (isFinite(data3))){
-if(data3 < 1 || isNaN(data3)){
-const err7 = {instancePath:instancePath+"/annoy",schemaPath:"#/$defs/annoy/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+}
+if(data.recovery_threshold !== undefined){
+let data4 = data.recovery_threshold;
+if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
+const err7 = {instancePath:instancePath+"/recovery_threshold",schemaPath:"#/$defs/recovery_threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err7];
 }
 else {
 vErrors.push(err7);
+}
+errors++;
+}
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 < 1 || isNaN(data4)){
+const err8 = {instancePath:instancePath+"/recovery_threshold",schemaPath:"#/$defs/recovery_threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+if(data.annoy !== undefined){
+let data5 = data.annoy;
+if(((typeof data5 !== "boolean") && (!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5))))) && (typeof data5 !== "string")){
+const err9 = {instancePath:instancePath+"/annoy",schemaPath:"#/$defs/annoy/type",keyword:"type",params:{type: schema37.type},message:"must be boolean,integer,string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+if((typeof data5 == "number") && (isFinite(data5))){
+if(data5 < 1 || isNaN(data5)){
+const err10 = {instancePath:instancePath+"/annoy",schemaPath:"#/$defs/annoy/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
 }
 errors++;
 }
@@ -1553,12 +1595,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err8];
+vErrors = [err11];
 }
 else {
-vErrors.push(err8);
+vErrors.push(err11);
 }
 errors++;
 }
@@ -1567,10 +1609,10 @@ return errors === 0;
 }
 validate21.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema51 = {"description":"One check: what to look at, when, and whom to tell.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"description":"Free text that names the check for people. Without it the check's name serves.","type":"string","examples":["Website"]},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"description":"Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.","type":"array","items":{"type":"string","examples":["router"]},"default":[],"examples":[["router"]]},"timeout":{"description":"Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.","$ref":"#/$defs/interval"},"kind":{"description":"What kind of check this is; it decides which `parameters` there are.","enum":["test","script","file_timestamp","http_request"]},"parameters":{"description":"What the kind needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}}]};
-const schema61 = {"description":"Sends an HTTP request and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"description":"What to send.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`.","type":"string","format":"url","examples":["https://example.org/health"]},"method":{"description":"The method.","enum":["GET","POST"],"default":"GET"}}},"response":{"description":"What to expect of the answer. Everything given must hold.","type":"object","additionalProperties":false,"properties":{"status_code":{"description":"The status the answer must have; `null` accepts any. Redirects are followed (at most 10) unless this is a 3xx.","type":["integer","null"],"minimum":100,"maximum":599,"default":200},"headers":{"description":"Headers the answer must carry. Names in any case, values exactly.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{},"examples":[{"Content-Type":"application/json"}]},"body_part":{"description":"Text the body must contain, in its first 10 MiB.","type":"string","examples":["all systems normal"]}},"default":{}},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}};
-const schema52 = {"description":"A check that always reports the same; for trying out thresholds and channels.","type":"object","additionalProperties":false,"properties":{"condition":{"description":"The condition it reports.","$ref":"#/$defs/condition","default":"warning"},"output":{"description":"The output it reports.","type":"string","default":""}}};
-const schema53 = {"description":"A condition.","enum":["unknown","ok","warning","critical"]};
+const schema52 = {"description":"One check: what to look at, when, and whom to tell.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"description":"Free text that names the check for people. Without it the check's name serves.","type":"string","examples":["Website"]},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"description":"Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.","type":"array","items":{"type":"string","examples":["router"]},"default":[],"examples":[["router"]]},"timeout":{"description":"Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.","$ref":"#/$defs/interval"},"kind":{"description":"What kind of check this is; it decides which `parameters` there are.","enum":["test","script","file_timestamp","http_request"]},"parameters":{"description":"What the kind needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}}]};
+const schema62 = {"description":"Sends an HTTP request and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"description":"What to send.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`.","type":"string","format":"url","examples":["https://example.org/health"]},"method":{"description":"The method.","enum":["GET","POST"],"default":"GET"}}},"response":{"description":"What to expect of the answer. Everything given must hold.","type":"object","additionalProperties":false,"properties":{"status_code":{"description":"The status the answer must have; `null` accepts any. Redirects are followed (at most 10) unless this is a 3xx.","type":["integer","null"],"minimum":100,"maximum":599,"default":200},"headers":{"description":"Headers the answer must carry. Names in any case, values exactly.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{},"examples":[{"Content-Type":"application/json"}]},"body_part":{"description":"Text the body must contain, in its first 10 MiB.","type":"string","examples":["all systems normal"]}},"default":{}},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}};
+const schema53 = {"description":"A check that always reports the same; for trying out thresholds and channels.","type":"object","additionalProperties":false,"properties":{"condition":{"description":"The condition it reports.","$ref":"#/$defs/condition","default":"warning"},"output":{"description":"The output it reports.","type":"string","default":""}}};
+const schema54 = {"description":"A condition.","enum":["unknown","ok","warning","critical"]};
 
 function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1598,7 +1640,7 @@ errors++;
 if(data.condition !== undefined){
 let data0 = data.condition;
 if(!((((data0 === "unknown") || (data0 === "ok")) || (data0 === "warning")) || (data0 === "critical"))){
-const err1 = {instancePath:instancePath+"/condition",schemaPath:"#/$defs/condition/enum",keyword:"enum",params:{allowedValues: schema53.enum},message:"must be equal to one of the allowed values"};
+const err1 = {instancePath:instancePath+"/condition",schemaPath:"#/$defs/condition/enum",keyword:"enum",params:{allowedValues: schema54.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1636,7 +1678,7 @@ return errors === 0;
 }
 validate34.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema54 = {"description":"Runs a program. Its exit code is the condition, after the plugin convention: 0 ok, 1 warning, 2 critical, anything else unknown.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["/usr/lib/nagios/plugins/check_disk","./backup_age.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["-w","10%","-c","5%"]]},"environment":{"description":"Variables set for the program, beside the few it always gets.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"PGPASSFILE":"/etc/monitor/pgpass"}]},"condition_on_timeout":{"description":"The condition when the program is still running at its time limit.","$ref":"#/$defs/condition","default":"unknown"}}};
+const schema55 = {"description":"Runs a program. Its exit code is the condition, after the plugin convention: 0 ok, 1 warning, 2 critical, anything else unknown.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["/usr/lib/nagios/plugins/check_disk","./backup_age.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["-w","10%","-c","5%"]]},"environment":{"description":"Variables set for the program, beside the few it always gets.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"PGPASSFILE":"/etc/monitor/pgpass"}]},"condition_on_timeout":{"description":"The condition when the program is still running at its time limit.","$ref":"#/$defs/condition","default":"unknown"}}};
 
 function validate36(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1780,7 +1822,7 @@ errors++;
 if(data.condition_on_timeout !== undefined){
 let data5 = data.condition_on_timeout;
 if(!((((data5 === "unknown") || (data5 === "ok")) || (data5 === "warning")) || (data5 === "critical"))){
-const err10 = {instancePath:instancePath+"/condition_on_timeout",schemaPath:"#/$defs/condition/enum",keyword:"enum",params:{allowedValues: schema53.enum},message:"must be equal to one of the allowed values"};
+const err10 = {instancePath:instancePath+"/condition_on_timeout",schemaPath:"#/$defs/condition/enum",keyword:"enum",params:{allowedValues: schema54.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1806,8 +1848,8 @@ return errors === 0;
 }
 validate36.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema56 = {"description":"Watches how long ago a file was last changed.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file or folder; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/var/backups/latest.tar"]},"warning_age":{"description":"Older than this is `warning`: whole seconds, or text such as \"1 hour\".","$ref":"#/$defs/age","default":3600},"critical_age":{"description":"Older than this is `critical`: whole seconds, or text such as \"1 day\".","$ref":"#/$defs/age","default":86400},"condition_on_missing":{"description":"The condition when there is no such file.","$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"description":"The condition when the file was changed in the future.","$ref":"#/$defs/condition","default":"warning"}}};
-const schema57 = {"description":"An age: whole seconds (1 or more), or text such as \"1 hour\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["26 hours"]};
+const schema57 = {"description":"Watches how long ago a file was last changed.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file or folder; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/var/backups/latest.tar"]},"warning_age":{"description":"Older than this is `warning`: whole seconds, or text such as \"1 hour\".","$ref":"#/$defs/age","default":3600},"critical_age":{"description":"Older than this is `critical`: whole seconds, or text such as \"1 day\".","$ref":"#/$defs/age","default":86400},"condition_on_missing":{"description":"The condition when there is no such file.","$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"description":"The condition when the file was changed in the future.","$ref":"#/$defs/condition","default":"warning"}}};
+const schema58 = {"description":"An age: whole seconds (1 or more), or text such as \"1 hour\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["26 hours"]};
 
 function validate38(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1870,7 +1912,7 @@ errors++;
 if(data.warning_age !== undefined){
 let data1 = data.warning_age;
 if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
-const err4 = {instancePath:instancePath+"/warning_age",schemaPath:"#/$defs/age/type",keyword:"type",params:{type: schema57.type},message:"must be integer,string"};
+const err4 = {instancePath:instancePath+"/warning_age",schemaPath:"#/$defs/age/type",keyword:"type",params:{type: schema58.type},message:"must be integer,string"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1895,7 +1937,7 @@ errors++;
 if(data.critical_age !== undefined){
 let data2 = data.critical_age;
 if((!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))) && (typeof data2 !== "string")){
-const err6 = {instancePath:instancePath+"/critical_age",schemaPath:"#/$defs/age/type",keyword:"type",params:{type: schema57.type},message:"must be integer,string"};
+const err6 = {instancePath:instancePath+"/critical_age",schemaPath:"#/$defs/age/type",keyword:"type",params:{type: schema58.type},message:"must be integer,string"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1920,7 +1962,7 @@ errors++;
 if(data.condition_on_missing !== undefined){
 let data3 = data.condition_on_missing;
 if(!((((data3 === "unknown") || (data3 === "ok")) || (data3 === "warning")) || (data3 === "critical"))){
-const err8 = {instancePath:instancePath+"/condition_on_missing",schemaPath:"#/$defs/condition/enum",keyword:"enum",params:{allowedValues: schema53.enum},message:"must be equal to one of the allowed values"};
+const err8 = {instancePath:instancePath+"/condition_on_missing",schemaPath:"#/$defs/condition/enum",keyword:"enum",params:{allowedValues: schema54.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1933,7 +1975,7 @@ errors++;
 if(data.condition_on_implausible !== undefined){
 let data4 = data.condition_on_implausible;
 if(!((((data4 === "unknown") || (data4 === "ok")) || (data4 === "warning")) || (data4 === "critical"))){
-const err9 = {instancePath:instancePath+"/condition_on_implausible",schemaPath:"#/$defs/condition/enum",keyword:"enum",params:{allowedValues: schema53.enum},message:"must be equal to one of the allowed values"};
+const err9 = {instancePath:instancePath+"/condition_on_implausible",schemaPath:"#/$defs/condition/enum",keyword:"enum",params:{allowedValues: schema54.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2304,7 +2346,7 @@ errors++;
 if(data8.method !== undefined){
 let data10 = data8.method;
 if(!((data10 === "GET") || (data10 === "POST"))){
-const err16 = {instancePath:instancePath+"/parameters/request/method",schemaPath:"#/$defs/http_request_parameters/properties/request/properties/method/enum",keyword:"enum",params:{allowedValues: schema61.properties.request.properties.method.enum},message:"must be equal to one of the allowed values"};
+const err16 = {instancePath:instancePath+"/parameters/request/method",schemaPath:"#/$defs/http_request_parameters/properties/request/properties/method/enum",keyword:"enum",params:{allowedValues: schema62.properties.request.properties.method.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2344,7 +2386,7 @@ errors++;
 if(data11.status_code !== undefined){
 let data12 = data11.status_code;
 if((!(((typeof data12 == "number") && (!(data12 % 1) && !isNaN(data12))) && (isFinite(data12)))) && (data12 !== null)){
-const err19 = {instancePath:instancePath+"/parameters/response/status_code",schemaPath:"#/$defs/http_request_parameters/properties/response/properties/status_code/type",keyword:"type",params:{type: schema61.properties.response.properties.status_code.type},message:"must be integer,null"};
+const err19 = {instancePath:instancePath+"/parameters/response/status_code",schemaPath:"#/$defs/http_request_parameters/properties/response/properties/status_code/type",keyword:"type",params:{type: schema62.properties.response.properties.status_code.type},message:"must be integer,null"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2528,7 +2570,7 @@ vErrors.push(err32);
 errors++;
 }
 for(const key5 in data){
-if(!(func1.call(schema51.properties, key5))){
+if(!(func1.call(schema52.properties, key5))){
 const err33 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err33];
@@ -2551,9 +2593,15 @@ vErrors.push(err34);
 errors++;
 }
 }
-if(data.active !== undefined){
-if(typeof data.active !== "boolean"){
-const err35 = {instancePath:instancePath+"/active",schemaPath:"#/$defs/active/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(data.tags !== undefined){
+let data18 = data.tags;
+if(Array.isArray(data18)){
+const len0 = data18.length;
+for(let i0=0; i0<len0; i0++){
+let data19 = data18[i0];
+if(typeof data19 === "string"){
+if(data19.length < 1){
+const err35 = {instancePath:instancePath+"/tags/" + i0,schemaPath:"#/$defs/tags/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -2563,10 +2611,8 @@ vErrors.push(err35);
 errors++;
 }
 }
-if(data.threshold !== undefined){
-let data19 = data.threshold;
-if(!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19)))){
-const err36 = {instancePath:instancePath+"/threshold",schemaPath:"#/$defs/threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+else {
+const err36 = {instancePath:instancePath+"/tags/" + i0,schemaPath:"#/$defs/tags/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -2575,9 +2621,10 @@ vErrors.push(err36);
 }
 errors++;
 }
-if((typeof data19 == "number") && (isFinite(data19))){
-if(data19 < 1 || isNaN(data19)){
-const err37 = {instancePath:instancePath+"/threshold",schemaPath:"#/$defs/threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+}
+else {
+const err37 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/tags/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -2587,11 +2634,9 @@ vErrors.push(err37);
 errors++;
 }
 }
-}
-if(data.recovery_threshold !== undefined){
-let data20 = data.recovery_threshold;
-if(!(((typeof data20 == "number") && (!(data20 % 1) && !isNaN(data20))) && (isFinite(data20)))){
-const err38 = {instancePath:instancePath+"/recovery_threshold",schemaPath:"#/$defs/recovery_threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.active !== undefined){
+if(typeof data.active !== "boolean"){
+const err38 = {instancePath:instancePath+"/active",schemaPath:"#/$defs/active/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -2600,9 +2645,11 @@ vErrors.push(err38);
 }
 errors++;
 }
-if((typeof data20 == "number") && (isFinite(data20))){
-if(data20 < 1 || isNaN(data20)){
-const err39 = {instancePath:instancePath+"/recovery_threshold",schemaPath:"#/$defs/recovery_threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+if(data.threshold !== undefined){
+let data21 = data.threshold;
+if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
+const err39 = {instancePath:instancePath+"/threshold",schemaPath:"#/$defs/threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -2611,12 +2658,9 @@ vErrors.push(err39);
 }
 errors++;
 }
-}
-}
-if(data.annoy !== undefined){
-let data21 = data.annoy;
-if(((typeof data21 !== "boolean") && (!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21))))) && (typeof data21 !== "string")){
-const err40 = {instancePath:instancePath+"/annoy",schemaPath:"#/$defs/annoy/type",keyword:"type",params:{type: schema36.type},message:"must be boolean,integer,string"};
+if((typeof data21 == "number") && (isFinite(data21))){
+if(data21 < 1 || isNaN(data21)){
+const err40 = {instancePath:instancePath+"/threshold",schemaPath:"#/$defs/threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -2625,14 +2669,53 @@ vErrors.push(err40);
 }
 errors++;
 }
-if((typeof data21 == "number") && (isFinite(data21))){
-if(data21 < 1 || isNaN(data21)){
-const err41 = {instancePath:instancePath+"/annoy",schemaPath:"#/$defs/annoy/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+}
+if(data.recovery_threshold !== undefined){
+let data22 = data.recovery_threshold;
+if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
+const err41 = {instancePath:instancePath+"/recovery_threshold",schemaPath:"#/$defs/recovery_threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err41];
 }
 else {
 vErrors.push(err41);
+}
+errors++;
+}
+if((typeof data22 == "number") && (isFinite(data22))){
+if(data22 < 1 || isNaN(data22)){
+const err42 = {instancePath:instancePath+"/recovery_threshold",schemaPath:"#/$defs/recovery_threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err42];
+}
+else {
+vErrors.push(err42);
+}
+errors++;
+}
+}
+}
+if(data.annoy !== undefined){
+let data23 = data.annoy;
+if(((typeof data23 !== "boolean") && (!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23))))) && (typeof data23 !== "string")){
+const err43 = {instancePath:instancePath+"/annoy",schemaPath:"#/$defs/annoy/type",keyword:"type",params:{type: schema37.type},message:"must be boolean,integer,string"};
+if(vErrors === null){
+vErrors = [err43];
+}
+else {
+vErrors.push(err43);
+}
+errors++;
+}
+if((typeof data23 == "number") && (isFinite(data23))){
+if(data23 < 1 || isNaN(data23)){
+const err44 = {instancePath:instancePath+"/annoy",schemaPath:"#/$defs/annoy/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err44];
+}
+else {
+vErrors.push(err44);
 }
 errors++;
 }
@@ -2651,48 +2734,12 @@ errors = vErrors.length;
 }
 }
 if(data.depends_on !== undefined){
-let data24 = data.depends_on;
-if(Array.isArray(data24)){
-const len0 = data24.length;
-for(let i0=0; i0<len0; i0++){
-if(typeof data24[i0] !== "string"){
-const err42 = {instancePath:instancePath+"/depends_on/" + i0,schemaPath:"#/properties/depends_on/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err42];
-}
-else {
-vErrors.push(err42);
-}
-errors++;
-}
-}
-}
-else {
-const err43 = {instancePath:instancePath+"/depends_on",schemaPath:"#/properties/depends_on/type",keyword:"type",params:{type: "array"},message:"must be array"};
-if(vErrors === null){
-vErrors = [err43];
-}
-else {
-vErrors.push(err43);
-}
-errors++;
-}
-}
-if(data.timeout !== undefined){
-let data26 = data.timeout;
-if((!(((typeof data26 == "number") && (!(data26 % 1) && !isNaN(data26))) && (isFinite(data26)))) && (typeof data26 !== "string")){
-const err44 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema38.type},message:"must be integer,string"};
-if(vErrors === null){
-vErrors = [err44];
-}
-else {
-vErrors.push(err44);
-}
-errors++;
-}
-if((typeof data26 == "number") && (isFinite(data26))){
-if(data26 < 1 || isNaN(data26)){
-const err45 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+let data26 = data.depends_on;
+if(Array.isArray(data26)){
+const len1 = data26.length;
+for(let i1=0; i1<len1; i1++){
+if(typeof data26[i1] !== "string"){
+const err45 = {instancePath:instancePath+"/depends_on/" + i1,schemaPath:"#/properties/depends_on/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -2703,10 +2750,8 @@ errors++;
 }
 }
 }
-if(data.kind !== undefined){
-let data27 = data.kind;
-if(!((((data27 === "test") || (data27 === "script")) || (data27 === "file_timestamp")) || (data27 === "http_request"))){
-const err46 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema51.properties.kind.enum},message:"must be equal to one of the allowed values"};
+else {
+const err46 = {instancePath:instancePath+"/depends_on",schemaPath:"#/properties/depends_on/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -2716,10 +2761,10 @@ vErrors.push(err46);
 errors++;
 }
 }
-if(data.parameters !== undefined){
-let data28 = data.parameters;
-if(!(data28 && typeof data28 == "object" && !Array.isArray(data28))){
-const err47 = {instancePath:instancePath+"/parameters",schemaPath:"#/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data.timeout !== undefined){
+let data28 = data.timeout;
+if((!(((typeof data28 == "number") && (!(data28 % 1) && !isNaN(data28))) && (isFinite(data28)))) && (typeof data28 !== "string")){
+const err47 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema39.type},message:"must be integer,string"};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -2728,15 +2773,53 @@ vErrors.push(err47);
 }
 errors++;
 }
-}
-}
-else {
-const err48 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if((typeof data28 == "number") && (isFinite(data28))){
+if(data28 < 1 || isNaN(data28)){
+const err48 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err48];
 }
 else {
 vErrors.push(err48);
+}
+errors++;
+}
+}
+}
+if(data.kind !== undefined){
+let data29 = data.kind;
+if(!((((data29 === "test") || (data29 === "script")) || (data29 === "file_timestamp")) || (data29 === "http_request"))){
+const err49 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema52.properties.kind.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err49];
+}
+else {
+vErrors.push(err49);
+}
+errors++;
+}
+}
+if(data.parameters !== undefined){
+let data30 = data.parameters;
+if(!(data30 && typeof data30 == "object" && !Array.isArray(data30))){
+const err50 = {instancePath:instancePath+"/parameters",schemaPath:"#/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err50];
+}
+else {
+vErrors.push(err50);
+}
+errors++;
+}
+}
+}
+else {
+const err51 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err51];
+}
+else {
+vErrors.push(err51);
 }
 errors++;
 }
@@ -2768,7 +2851,7 @@ vErrors.push(err0);
 errors++;
 }
 for(const key0 in data){
-if(!(((((key0 === "$schema") || (key0 === "defaults")) || (key0 === "state")) || (key0 === "heartbeat")) || (key0 === "checks"))){
+if(!((((((key0 === "$schema") || (key0 === "include")) || (key0 === "defaults")) || (key0 === "state")) || (key0 === "heartbeat")) || (key0 === "checks"))){
 const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err1];
@@ -2791,17 +2874,10 @@ vErrors.push(err2);
 errors++;
 }
 }
-if(data.defaults !== undefined){
-if(!(validate21(data.defaults, {instancePath:instancePath+"/defaults",parentData:data,parentDataProperty:"defaults",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
-errors = vErrors.length;
-}
-}
-if(data.state !== undefined){
-let data2 = data.state;
-if(typeof data2 === "string"){
-if(data2.length < 1){
-const err3 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(data.include !== undefined){
+let data1 = data.include;
+if((!(Array.isArray(data1))) && (typeof data1 !== "string")){
+const err3 = {instancePath:instancePath+"/include",schemaPath:"#/properties/include/type",keyword:"type",params:{type: schema31.properties.include.type},message:"must be array,string"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2810,9 +2886,9 @@ vErrors.push(err3);
 }
 errors++;
 }
-}
-else {
-const err4 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(typeof data1 === "string"){
+if(data1.length < 1){
+const err4 = {instancePath:instancePath+"/include",schemaPath:"#/properties/include/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2822,12 +2898,13 @@ vErrors.push(err4);
 errors++;
 }
 }
-if(data.heartbeat !== undefined){
-let data3 = data.heartbeat;
-if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
-for(const key1 in data3){
-if(!(((key1 === "path") || (key1 === "target")) || (key1 === "interval"))){
-const err5 = {instancePath:instancePath+"/heartbeat",schemaPath:"#/properties/heartbeat/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(Array.isArray(data1)){
+const len0 = data1.length;
+for(let i0=0; i0<len0; i0++){
+let data2 = data1[i0];
+if(typeof data2 === "string"){
+if(data2.length < 1){
+const err5 = {instancePath:instancePath+"/include/" + i0,schemaPath:"#/properties/include/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2837,11 +2914,8 @@ vErrors.push(err5);
 errors++;
 }
 }
-if(data3.path !== undefined){
-let data4 = data3.path;
-if(typeof data4 === "string"){
-if(data4.length < 1){
-const err6 = {instancePath:instancePath+"/heartbeat/path",schemaPath:"#/properties/heartbeat/properties/path/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+else {
+const err6 = {instancePath:instancePath+"/include/" + i0,schemaPath:"#/properties/include/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2851,8 +2925,19 @@ vErrors.push(err6);
 errors++;
 }
 }
-else {
-const err7 = {instancePath:instancePath+"/heartbeat/path",schemaPath:"#/properties/heartbeat/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string"};
+}
+}
+if(data.defaults !== undefined){
+if(!(validate21(data.defaults, {instancePath:instancePath+"/defaults",parentData:data,parentDataProperty:"defaults",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
+errors = vErrors.length;
+}
+}
+if(data.state !== undefined){
+let data4 = data.state;
+if(typeof data4 === "string"){
+if(data4.length < 1){
+const err7 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2862,9 +2947,8 @@ vErrors.push(err7);
 errors++;
 }
 }
-if(data3.target !== undefined){
-if(!(typeof data3.target === "string")){
-const err8 = {instancePath:instancePath+"/heartbeat/target",schemaPath:"#/properties/heartbeat/properties/target/type",keyword:"type",params:{type: "string"},message:"must be string"};
+else {
+const err8 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2874,10 +2958,12 @@ vErrors.push(err8);
 errors++;
 }
 }
-if(data3.interval !== undefined){
-let data6 = data3.interval;
-if((!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))) && (typeof data6 !== "string")){
-const err9 = {instancePath:instancePath+"/heartbeat/interval",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema38.type},message:"must be integer,string"};
+if(data.heartbeat !== undefined){
+let data5 = data.heartbeat;
+if(data5 && typeof data5 == "object" && !Array.isArray(data5)){
+for(const key1 in data5){
+if(!(((key1 === "path") || (key1 === "target")) || (key1 === "interval"))){
+const err9 = {instancePath:instancePath+"/heartbeat",schemaPath:"#/properties/heartbeat/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2886,9 +2972,12 @@ vErrors.push(err9);
 }
 errors++;
 }
-if((typeof data6 == "number") && (isFinite(data6))){
-if(data6 < 1 || isNaN(data6)){
-const err10 = {instancePath:instancePath+"/heartbeat/interval",schemaPath:"#/$defs/interval/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+if(data5.path !== undefined){
+let data6 = data5.path;
+if(typeof data6 === "string"){
+if(data6.length < 1){
+const err10 = {instancePath:instancePath+"/heartbeat/path",schemaPath:"#/properties/heartbeat/properties/path/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2898,10 +2987,8 @@ vErrors.push(err10);
 errors++;
 }
 }
-}
-}
 else {
-const err11 = {instancePath:instancePath+"/heartbeat",schemaPath:"#/properties/heartbeat/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err11 = {instancePath:instancePath+"/heartbeat/path",schemaPath:"#/properties/heartbeat/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2911,18 +2998,9 @@ vErrors.push(err11);
 errors++;
 }
 }
-if(data.checks !== undefined){
-let data7 = data.checks;
-if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
-for(const key2 in data7){
-if(!(validate33(data7[key2], {instancePath:instancePath+"/checks/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data7,parentDataProperty:key2,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err12 = {instancePath:instancePath+"/checks",schemaPath:"#/properties/checks/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data5.target !== undefined){
+if(!(typeof data5.target === "string")){
+const err12 = {instancePath:instancePath+"/heartbeat/target",schemaPath:"#/properties/heartbeat/properties/target/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2932,14 +3010,72 @@ vErrors.push(err12);
 errors++;
 }
 }
-}
-else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data5.interval !== undefined){
+let data8 = data5.interval;
+if((!(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8)))) && (typeof data8 !== "string")){
+const err13 = {instancePath:instancePath+"/heartbeat/interval",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema39.type},message:"must be integer,string"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
+}
+errors++;
+}
+if((typeof data8 == "number") && (isFinite(data8))){
+if(data8 < 1 || isNaN(data8)){
+const err14 = {instancePath:instancePath+"/heartbeat/interval",schemaPath:"#/$defs/interval/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err15 = {instancePath:instancePath+"/heartbeat",schemaPath:"#/properties/heartbeat/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+if(data.checks !== undefined){
+let data9 = data.checks;
+if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
+for(const key2 in data9){
+if(!(validate33(data9[key2], {instancePath:instancePath+"/checks/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data9,parentDataProperty:key2,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err16 = {instancePath:instancePath+"/checks",schemaPath:"#/properties/checks/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+else {
+const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
 }
 errors++;
 }

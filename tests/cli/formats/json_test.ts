@@ -45,7 +45,8 @@ Deno.test("jsonFormat prints the members of the design in their order", () => {
       "performance_data": "",
       "occurrences": 1,
       "threshold": 3,
-      "settled": "ok"
+      "settled": "ok",
+      "tags": []
     },
     {
       "name": "load",
@@ -60,7 +61,8 @@ Deno.test("jsonFormat prints the members of the design in their order", () => {
       "performance_data": "load1=0.5;1;2",
       "occurrences": 1,
       "threshold": 3,
-      "settled": "ok"
+      "settled": "ok",
+      "tags": []
     }
   ],
   "unfinished": [

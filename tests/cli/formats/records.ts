@@ -48,6 +48,7 @@ export function recordOf(parts: RecordParts): RunRecord {
     schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
     notifications: [],
     dependsOn: [],
+    tags: [],
     timeoutMs: 10_000,
   };
   return {

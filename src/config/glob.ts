@@ -1,0 +1,102 @@
+import type { Files } from "../domain/system.ts";
+import { absolutePath } from "./source.ts";
+
+/** What a pattern matches. */
+export interface GlobMatches {
+  /** As the pattern is: relative or absolute; sorted by their characters. Folders, pipes and devices are left out. */
+  readonly paths: readonly string[];
+  /** The folders that were looked through, those that are not there included; absolute. */
+  readonly folders: readonly string[];
+}
+
+/** Whether a path is a pattern: `*` stands for any characters of one name, `?` for one of them. */
+export function isGlob(path: string): boolean {
+  return /[*?]/.test(path);
+}
+
+/**
+ * Finds the files that a pattern matches. A folder that does not exist matches nothing, and a leading dot is
+ * matched only by a dot, as in shells. What a symbolic link leads to is not looked at, unless it is a folder.
+ *
+ * @throws An error of the runtime's own if a folder cannot be listed.
+ */
+export async function findMatches(pattern: string, folder: string, files: Files): Promise<GlobMatches> {
+  const [first = "", ...rest] = pattern.split("/");
+  const segments = first === "" ? rest : [first, ...rest];
+  const folders = new Set<string>();
+  let paths: readonly string[] = [first === "" ? "/" : ""];
+  for (const segment of segments) {
+    if (segment === "") continue;
+    if (!isGlob(segment)) {
+      paths = paths.map((path) => join(path, segment));
+      continue;
+    }
+    const found: string[] = [];
+    for (const path of paths) {
+      const place = path === "" ? folder : absolutePath(path, folder);
+      folders.add(place);
+      const names = await namesIn(place, files);
+      if (names === null) continue;
+      found.push(...names.filter((name) => matches(name, segment)).map((name) => join(path, name)));
+    }
+    paths = found;
+  }
+  const kept: string[] = [];
+  for (const path of paths) if (await isThere(absolutePath(path, folder), files)) kept.push(path);
+  return { paths: kept.sort((one, other) => one < other ? -1 : 1), folders: [...folders] };
+}
+
+function join(path: string, name: string): string {
+  return path === "" || path.endsWith("/") ? path + name : `${path}/${name}`;
+}
+
+async function namesIn(folder: string, files: Files): Promise<readonly string[] | null> {
+  try {
+    return await files.list(folder);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return null;
+    throw error;
+  }
+}
+
+/** Whether there is something to read; a link that leads nowhere is, so that reading it tells the mistake. */
+async function isThere(path: string, files: Files): Promise<boolean> {
+  try {
+    return (await files.stat(path)).kind === "file";
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    if (error instanceof Deno.errors.NotADirectory) return false;
+    return !(error instanceof Deno.errors.NotFound) || await isNamed(path, files);
+  }
+}
+
+async function isNamed(path: string, files: Files): Promise<boolean> {
+  const end = path.lastIndexOf("/");
+  const names = await namesIn(path.slice(0, end) || "/", files).catch(() => null);
+  return names?.includes(path.slice(end + 1)) ?? false;
+}
+
+/** Goes back only to the last `*`, so that no pattern makes it slow. */
+function matches(name: string, pattern: string): boolean {
+  if (name.startsWith(".") && !pattern.startsWith(".")) return false;
+  const letters = [...name];
+  const signs = [...pattern];
+  let at = 0;
+  let sign = 0;
+  let star = -1;
+  let starAt = 0;
+  while (at < letters.length) {
+    if (signs[sign] === "*") {
+      star = sign++;
+      starAt = at;
+    } else if (signs[sign] === "?" || signs[sign] === letters[at]) {
+      at++;
+      sign++;
+    } else if (star >= 0) {
+      sign = star + 1;
+      at = ++starAt;
+    } else return false;
+  }
+  while (signs[sign] === "*") sign++;
+  return sign === signs.length;
+}

@@ -1,0 +1,275 @@
+import type { Files, System } from "../domain/system.ts";
+import { findMatches, isGlob } from "./glob.ts";
+import { openPart, type Part } from "./part.ts";
+import { ConfigError, type DocumentPath, type Problem, quote } from "./problem.ts";
+import { holdsSecret } from "./placeholders.ts";
+import { childOf, isObject } from "./schema_view.ts";
+import { absolutePath, DOCUMENT_BYTES_MAX, readSource, type Source } from "./source.ts";
+
+/** A document with all that it includes. */
+export interface Included {
+  /** The document itself, then the other files as they are included, in depth. */
+  readonly parts: readonly Part[];
+  /** The folders that patterns were looked up in, those that are not there included; absolute. */
+  readonly folders: readonly string[];
+  /** What could not be read, and circles. */
+  readonly problems: readonly Problem[];
+  /** Patterns that match nothing, and folders where anybody can add files. */
+  readonly warnings: readonly Problem[];
+}
+
+/** How included files are read. */
+export interface IncludeOptions {
+  /** The machine that they are read from. */
+  readonly system: System;
+  /** Whether the document was named. What belongs to a document that was only found must be the user's or root's. */
+  readonly named: boolean;
+  /** Whether placeholders stay as they are. */
+  readonly withoutSecrets: boolean;
+}
+
+/** No document needs more files, itself not counted. */
+export const INCLUDED_FILES_MAX = 1000;
+/** No document needs to include deeper. */
+export const INCLUDE_DEPTH_MAX = 10;
+
+/**
+ * Reads what a document includes, and what that includes in turn. A file that is reached twice counts once; paths
+ * start at the folder of the file in which they stand. A document that includes nothing asks nothing of the machine.
+ *
+ * @throws {Deno.errors.NotCapable} If something may not be read.
+ */
+export async function readIncluded(document: Part, options: IncludeOptions): Promise<Included> {
+  if (includesOf(document).length === 0) {
+    return { parts: [document], folders: [], problems: [], warnings: [] };
+  }
+  const reader = new IncludeReader(document, options);
+  await reader.read();
+  return reader;
+}
+
+/** One file that `include` names, and where it says so. */
+interface Entry {
+  readonly text: string;
+  readonly path: DocumentPath;
+}
+
+/** What a file includes; what is no path there is told with the rest of its structure. */
+function includesOf({ value, written }: Part): readonly Entry[] {
+  if (!isObject(value) || !isObject(written)) return [];
+  const include = value["include"];
+  const entries = Array.isArray(include) ? include : [include];
+  return entries.flatMap((text, index): readonly Entry[] => {
+    const path = Array.isArray(include) ? ["include", index] : ["include"];
+    const shown = Array.isArray(include) ? childOf(written["include"], index) : written["include"];
+    return typeof text !== "string" || !isReadable(text) || holdsSecret(shown) ? [] : [{ text, path }];
+  });
+}
+
+function isReadable(text: string): boolean {
+  return text !== "" && !text.includes("\0") && !text.includes("**");
+}
+
+/** A file on the way from the document to an included one. */
+interface Link {
+  /** The real path; `null` for standard input. */
+  readonly path: string | null;
+  readonly label: string;
+}
+
+/** Thrown when there is too much to go on. */
+class TooMuch extends Error {
+  override readonly name = "TooMuch";
+}
+
+class IncludeReader implements Included {
+  readonly parts: Part[];
+  readonly problems: Problem[] = [];
+  readonly warnings: Problem[] = [];
+  readonly #folders = new Set<string>();
+  readonly #seen = new Set<string>();
+  readonly #options: IncludeOptions;
+  readonly #document: Part;
+  #size: number;
+
+  constructor(document: Part, options: IncludeOptions) {
+    this.#document = document;
+    this.#options = options;
+    this.#size = document.source.text.length;
+    this.parts = [document];
+  }
+
+  get folders(): readonly string[] {
+    return [...this.#folders];
+  }
+
+  async read(): Promise<void> {
+    const { path, label } = this.#document.source;
+    const real = path === null ? null : await realPathOf(path, this.#options.system.files);
+    try {
+      await this.#readIncludesOf(this.#document, [{ path: real, label }]);
+    } catch (error) {
+      if (!(error instanceof TooMuch)) throw error;
+    }
+  }
+
+  async #readIncludesOf(part: Part, chain: readonly Link[]): Promise<void> {
+    for (const entry of includesOf(part)) {
+      const at = { path: entry.path, source: part.source };
+      const isMatched = isGlob(entry.text);
+      const paths = isMatched ? await this.#match(entry.text, part.source, at) : [entry.text];
+      for (const path of paths) await this.#add(path, part.source, { at, chain, isMatched });
+    }
+  }
+
+  async #match(pattern: string, { folder }: Source, at: Place): Promise<readonly string[]> {
+    const { files } = this.#options.system;
+    let matches;
+    try {
+      matches = await findMatches(pattern, folder, files);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotCapable) throw error;
+      const reason = error instanceof Deno.errors.PermissionDenied ? "permission denied" : String(error);
+      this.problems.push({ ...at, message: `${quote(pattern)} cannot be looked up: ${reason}` });
+      return [];
+    }
+    for (const place of matches.folders) await this.#addFolder(place, at);
+    if (matches.paths.length === 0) {
+      this.warnings.push({ ...at, message: `${quote(pattern)} matches no file, so it includes nothing` });
+    }
+    return matches.paths;
+  }
+
+  async #addFolder(folder: string, at: Place): Promise<void> {
+    if (this.#folders.has(folder)) return;
+    this.#folders.add(folder);
+    const mode = await modeOf(folder, this.#options.system.files);
+    if (mode === null || (mode & 0o002) === 0) return;
+    this.warnings.push({
+      ...at,
+      message: `every user of this machine can add files to the folder ${quote(folder)} (mode ${
+        (mode & 0o777).toString(8)
+      })`,
+      hint: `chmod o-w ${folder}`,
+    });
+  }
+
+  async #add(
+    path: string,
+    includer: Source,
+    { at, chain, isMatched }: Way,
+  ): Promise<void> {
+    const { system, named, withoutSecrets } = this.#options;
+    const absolute = absolutePath(path, includer.folder);
+    const label = labelOf(path, includer.label);
+    const real = await realPathOf(absolute, system.files);
+    const place = real === null ? -1 : chain.findIndex((link) => link.path === real);
+    // A pattern such as *.jsonc may well match the file in which it stands.
+    if (isMatched && place === chain.length - 1 && place >= 0) return;
+    if (place >= 0) {
+      const circle = [...chain.slice(place).map((link) => link.label), chain[place]?.label];
+      const message = `goes round in a circle: ${circle.map(quote).join(" includes ")}`;
+      this.problems.push({ ...at, message });
+      return;
+    }
+    if (real !== null && this.#seen.has(real)) return;
+    if (chain.length > INCLUDE_DEPTH_MAX) {
+      this.problems.push({
+        ...at,
+        message: `includes ${quote(label)} more than ${INCLUDE_DEPTH_MAX} deep, which no document asks for`,
+      });
+      return;
+    }
+    if (this.parts.length > INCLUDED_FILES_MAX) {
+      this.#stop(at, `includes more than ${INCLUDED_FILES_MAX} files, which no document asks for`);
+    }
+    if (real !== null) this.#seen.add(real);
+    let source;
+    try {
+      source = await readSource({ path: absolute, named, label }, system);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      this.problems.push(...this.#toProblems(error, at));
+      return;
+    }
+    this.#size += source.text.length;
+    if (this.#size > DOCUMENT_BYTES_MAX) {
+      this.#stop(at, `makes the document larger than the ${DOCUMENT_BYTES_MAX} bytes that are accepted`);
+    }
+    const part = await openPart(source, system, { withoutSecrets });
+    this.parts.push(part);
+    await this.#readIncludesOf(part, [...chain, { path: real, label }]);
+  }
+
+  #stop(at: Place, message: string): never {
+    this.problems.push({ ...at, message });
+    throw new TooMuch(message);
+  }
+
+  /** A file that is not text tells its own place; others are told where they are included. */
+  #toProblems({ message, hint, problems, source, cause }: ConfigError, at: Place): readonly Problem[] {
+    if (source !== null) {
+      return problems.map(({ message, offset }) => ({
+        path: [],
+        source,
+        offset,
+        message,
+        ...(hint !== null && { hint }),
+      }));
+    }
+    const words = `${message.charAt(0).toLowerCase()}${message.slice(1)}`;
+    // How to make a document is no help here, and trusting one is naming the document that includes it.
+    if (cause instanceof Deno.errors.NotFound) return [{ ...at, message: words }];
+    if (cause instanceof Deno.errors.IsADirectory) {
+      return [{
+        ...at,
+        message: words,
+        hint: "for the files in a folder write a pattern, such as conf.d/*.jsonc",
+      }];
+    }
+    const trust = hint?.startsWith("name it")
+      ? `name the document if you trust it: --config ${this.#document.source.label}`
+      : hint;
+    return [{ ...at, message: words, ...(trust !== null && { hint: trust }) }];
+  }
+}
+
+/** How a file came to be included. */
+interface Way {
+  readonly at: Place;
+  readonly chain: readonly Link[];
+  readonly isMatched: boolean;
+}
+
+type Place = Pick<Problem, "path" | "source">;
+
+/** `null` where there is none; reading the file tells why. */
+async function realPathOf(path: string, files: Files): Promise<string | null> {
+  try {
+    return await files.realPath(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    return null;
+  }
+}
+
+/** `null` where the system keeps none, or where there is no folder. */
+async function modeOf(folder: string, files: Files): Promise<number | null> {
+  try {
+    return (await files.stat(folder)).mode;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    return null;
+  }
+}
+
+/** How messages name an included file: as the including one is named, so that it can be opened from here. */
+function labelOf(path: string, includerLabel: string): string {
+  const end = Math.max(includerLabel.lastIndexOf("/"), includerLabel.lastIndexOf("\\"));
+  const folder = includerLabel.slice(0, end + 1);
+  return folder === "" ? plainLabel(path) : absolutePath(path, folder);
+}
+
+function plainLabel(path: string): string {
+  return path.startsWith("./") ? path.slice(2) : path;
+}

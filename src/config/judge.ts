@@ -1,0 +1,99 @@
+import type { System } from "../domain/system.ts";
+import { findFormatProblem, type FormattedValue, visitFormattedValues } from "./formats.ts";
+import { completeFragment } from "./fragment.ts";
+import type { Part } from "./part.ts";
+import { joinProblems, type Problem } from "./problem.ts";
+import { findPrograms, type FoundPrograms } from "./programs.ts";
+import { isObject, type SchemaReader } from "./schema_view.ts";
+import { createObject, type JsonObject } from "./syntax.ts";
+import { findStructureProblems, type Validator } from "./validate.ts";
+import { warnOfExposure, warnOfFile } from "./warnings.ts";
+
+/** A file that was held to the schema. */
+export interface JudgedPart {
+  /** The file as it was read. */
+  readonly part: Part;
+  /** Every mistake in it. */
+  readonly problems: readonly Problem[];
+  /** What is valid and yet doubtful. */
+  readonly warnings: readonly Problem[];
+  /** Its value without placeholders, completed to a document; means nothing where there are problems. */
+  readonly value: JsonObject;
+  /** The same as it is written. */
+  readonly written: JsonObject;
+  /** Absolute paths by the names that the file uses. */
+  readonly programs: ReadonlyMap<string, string>;
+}
+
+/** The schema that a document is held to. */
+export interface JudgingSchema {
+  /** Reads it. */
+  readonly reader: SchemaReader;
+  /** Made from it. */
+  readonly validate: Validator;
+  /** The default schema; `null` when it is the one itself. */
+  readonly wider: SchemaReader | null;
+  /** How messages call it. */
+  readonly shapeName: string;
+}
+
+/** What {@linkcode judgePart} needs besides the file. */
+export interface JudgeOptions {
+  /** What the file is held to. */
+  readonly schema: JudgingSchema;
+  /** The machine that programs are looked up on. */
+  readonly system: System;
+  /** Whether they are not. */
+  readonly withoutSecrets: boolean;
+  /** The document itself. */
+  readonly document: Part;
+}
+
+/** Holds a file to the schema: the document itself as it is, an included file as a part of one. */
+export async function judgePart(part: Part, options: JudgeOptions): Promise<JudgedPart> {
+  const { schema: { validate, ...schema }, system, withoutSecrets, document } = options;
+  const { source, isUnresolved } = part;
+  const isIncluded = part !== document;
+  const reader = schema.wider ?? schema.reader;
+  const { written, value, problems: fragmentProblems, warnings: fragmentWarnings } = isIncluded
+    ? completeFragment(part, { reader, documentLabel: document.source.label })
+    : { ...part, problems: [], warnings: [] };
+  const located = (problems: readonly Problem[]): readonly Problem[] =>
+    problems.map((problem) => ({ ...problem, source }));
+  if (written === undefined || value === undefined) {
+    const nothing = { value: createObject(), written: createObject(), programs: new Map(), warnings: [] };
+    return { part, problems: located(part.problems.flat()), ...nothing };
+  }
+  const structureProblems = findStructureProblems(value, validate, { ...schema, written, isUnresolved });
+  const formatProblems: Problem[] = [];
+  const exposures: Problem[] = [];
+  const programs: FormattedValue[] = [];
+  visitFormattedValues({ value, written, reader }, (item) => {
+    const exposure = warnOfExposure(item, source);
+    if (exposure !== null) exposures.push(exposure);
+    if (isUnresolved(item.path) && !KNOWN_FORMATS.includes(item.format)) return;
+    const problem = findFormatProblem(item);
+    if (problem !== null) formatProblems.push(problem);
+    if (item.format === "program") programs.push(item);
+  });
+  const found = withoutSecrets ? NO_PROGRAMS : await findPrograms(programs, source.folder, system);
+  const problems = joinProblems([
+    ...part.problems,
+    fragmentProblems,
+    structureProblems,
+    [...formatProblems, ...found.problems],
+  ]);
+  return {
+    part,
+    problems: located(problems),
+    warnings: located([...warnOfFile(source), ...part.warnings, ...fragmentWarnings, ...exposures]),
+    value: isObject(value) ? value : createObject(),
+    written: isObject(written) ? written : createObject(),
+    programs: found.programs,
+  };
+}
+
+/** Formats that are looked at even where a placeholder has no value: none may stand there. */
+const KNOWN_FORMATS: readonly string[] = ["include", "tag"];
+
+const NO_PROGRAMS: FoundPrograms = { programs: new Map(), problems: [] };

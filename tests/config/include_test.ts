@@ -1,0 +1,484 @@
+import assert from "node:assert/strict";
+import { loadDocument, type LoadedDocument, type LoadOptions } from "../../src/config/load.ts";
+import { INCLUDE_DEPTH_MAX, INCLUDED_FILES_MAX } from "../../src/config/include.ts";
+import { createMemorySystem, type MemorySystemOptions } from "../support/memory_system.ts";
+import { createConfigSystem, describe, errorOf } from "./config_system.ts";
+
+interface Stage {
+  /** The folder with the files, absolute. */
+  readonly folder: string;
+  /** Loads `monitor.jsonc`, or another document. */
+  load(options?: MemorySystemOptions & LoadOptions & { document?: string }): Promise<LoadedDocument>;
+  /** What is wrong, one line each: `file:line:column path: message (hint)`. */
+  problems(options?: MemorySystemOptions): Promise<readonly string[]>;
+  /** What is doubtful, likewise. */
+  warnings(options?: MemorySystemOptions): Promise<readonly string[]>;
+}
+
+/** Writes files into a new folder; a value that is no text is written as JSON. */
+async function withFiles(
+  files: Readonly<Record<string, unknown>>,
+  use: (stage: Stage) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "monitor_include_" }));
+  try {
+    for (const [name, content] of Object.entries(files)) {
+      const path = `${folder}/${name}`;
+      await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+      await Deno.writeTextFile(path, typeof content === "string" ? content : JSON.stringify(content));
+    }
+    const load: Stage["load"] = ({ document = "monitor.jsonc", withoutSecrets = false, ...options } = {}) =>
+      loadDocument(
+        { path: document, named: true },
+        createMemorySystem({ workingFolder: folder, ...options }),
+        { withoutSecrets },
+      );
+    await use({
+      folder,
+      load,
+      problems: async (options) => {
+        const { problems } = await errorOf(load(options));
+        return problems.map((problem) =>
+          `${problem.source?.label ?? "monitor.jsonc"}:${problem.line}:${problem.column} ${describe(problem)}`
+        );
+      },
+      warnings: async (options) => {
+        const { warnings, place } = await load(options);
+        return warnings.map(place).map((warning) =>
+          `${warning.source?.label ?? "monitor.jsonc"}:${warning.line}:${warning.column} ${describe(warning)}`
+        );
+      },
+    });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const CHECK = { kind: "test", parameters: {} };
+const fileCheck = (path: string) => ({ kind: "file_timestamp", parameters: { path } });
+const including = (include: unknown, checks: object = {}) => ({ include, defaults: {}, checks });
+const holding = (...names: readonly string[]) => ({
+  checks: Object.fromEntries(names.map((name) => [name, CHECK])),
+});
+const namesOf = ({ checks }: LoadedDocument) => checks.map((check) => check.name);
+
+Deno.test("loadDocument() adds the checks of included files behind the document's own", async (t) => {
+  const files = {
+    "conf.d/b.jsonc":
+      '{ "checks": { "b": { "kind": "test", "parameters": {} }, "7": { "kind": "test", "parameters": {} } } }',
+    "conf.d/a.jsonc": holding("a"),
+    "conf.d/.hidden.jsonc": holding("hidden"),
+    "conf.d/a.jsonc~": "no document",
+    "conf.d/folder.jsonc/x.jsonc": holding("deeper"),
+    "more.jsonc": holding("more"),
+  };
+  const rows: Readonly<Record<string, readonly [include: unknown, names: readonly string[]]>> = {
+    "a path": ["more.jsonc", ["more"]],
+    "a path with ./": ["./more.jsonc", ["more"]],
+    "a list of paths, in its order": [["more.jsonc", "conf.d/b.jsonc"], ["more", "b", "7"]],
+    "a pattern, sorted by name": ["conf.d/*.jsonc", ["a", "b", "7"]],
+    "a pattern for one letter": ["conf.d/?.jsonc", ["a", "b", "7"]],
+    "a pattern for hidden files": ["conf.d/.*.jsonc", ["hidden"]],
+    "a pattern for folders": ["conf.d/*/x.jsonc", ["deeper"]],
+    "a pattern in several levels": ["*/*/*.jsonc", ["deeper"]],
+    "a file that is reached twice counts once": [["more.jsonc", "mor?.jsonc", "./conf.d/../more.jsonc"], [
+      "more",
+    ]],
+    "a pattern that matches the document too": ["*.jsonc", ["more"]],
+    "no file": [[], []],
+  };
+  for (const [name, [include, names]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      await withFiles({ ...files, "monitor.jsonc": including(include, { own: CHECK }) }, async (stage) => {
+        const loaded = await stage.load();
+        assert.deepEqual(namesOf(loaded), ["own", ...names]);
+        assert.equal(loaded.sources[0], loaded.source);
+      });
+    });
+  }
+  await t.step("an absolute path, and an absolute pattern", async () => {
+    await withFiles(files, async ({ folder, load }) => {
+      const include = [`${folder}/more.jsonc`, `${folder}/conf.d/*.jsonc`];
+      await Deno.writeTextFile(`${folder}/monitor.jsonc`, JSON.stringify(including(include)));
+      const loaded = await load();
+      assert.deepEqual(namesOf(loaded), ["more", "a", "b", "7"]);
+      assert.deepEqual(loaded.sources.map(({ label }) => label), [
+        "monitor.jsonc",
+        `${folder}/more.jsonc`,
+        `${folder}/conf.d/a.jsonc`,
+        `${folder}/conf.d/b.jsonc`,
+      ]);
+      assert.deepEqual(loaded.listedFolders, [`${folder}/conf.d`]);
+    });
+  });
+});
+
+Deno.test("loadDocument() follows the includes of included files from where these stand", async () => {
+  const files = {
+    "monitor.jsonc": including("sites/all.jsonc"),
+    "sites/all.jsonc": { include: ["berlin/*.jsonc", "../common.jsonc"], ...holding("all") },
+    "sites/berlin/web.jsonc": { ...holding("web"), include: "../../common.jsonc" },
+    "common.jsonc": holding("common"),
+  };
+  await withFiles(files, async ({ folder, load }) => {
+    const loaded = await load();
+    assert.deepEqual(namesOf(loaded), ["all", "web", "common"]);
+    assert.deepEqual(loaded.sources.map(({ label, path }) => [label, path?.slice(folder.length)]), [
+      ["monitor.jsonc", "/monitor.jsonc"],
+      ["sites/all.jsonc", "/sites/all.jsonc"],
+      ["sites/berlin/web.jsonc", "/sites/berlin/web.jsonc"],
+      ["sites/berlin/../../common.jsonc", "/sites/berlin/../../common.jsonc"],
+    ]);
+  });
+});
+
+Deno.test("loadDocument() reads included files through symbolic links, each file once", async () => {
+  await withFiles({
+    "monitor.jsonc": including("enabled/*.jsonc"),
+    "available/web.jsonc": { checks: { web: fileCheck("data") } },
+  }, async ({ folder, load, problems }) => {
+    await Deno.mkdir(`${folder}/enabled`);
+    await Deno.symlink("../available/web.jsonc", `${folder}/enabled/web.jsonc`);
+    await Deno.symlink("../available/web.jsonc", `${folder}/enabled/web_again.jsonc`);
+    const { checks: [check] } = await load();
+    assert.deepEqual(check?.parameters, {
+      path: `${folder}/enabled/data`,
+      warningAgeMs: 3_600_000,
+      criticalAgeMs: 86_400_000,
+      conditionOnMissing: "warning",
+      conditionOnImplausible: "warning",
+    });
+    await Deno.symlink("nowhere", `${folder}/enabled/gone.jsonc`);
+    await Deno.symlink("../monitor.jsonc", `${folder}/enabled/round.jsonc`);
+    assert.deepEqual(await problems(), [
+      'monitor.jsonc:1:12 include: cannot read config "enabled/gone.jsonc": file does not exist',
+    ]);
+  });
+});
+
+Deno.test("loadDocument() includes only files: a folder is refused, and a pattern passes over what is no file", async () => {
+  await withFiles({
+    "monitor.jsonc": including("conf.d"),
+    "conf.d/a.jsonc": holding("a"),
+    "conf.d/masked.jsonc": holding("masked"),
+  }, async ({ folder, load, problems }) => {
+    assert.deepEqual(await problems(), [
+      'monitor.jsonc:1:12 include: cannot read config "conf.d": it is a folder, not a file ' +
+      "(for the files in a folder write a pattern, such as conf.d/*.jsonc)",
+    ]);
+    // A link to the null device takes a file out, as it does elsewhere on such systems.
+    await Deno.remove(`${folder}/conf.d/masked.jsonc`);
+    await Deno.symlink("/dev/null", `${folder}/conf.d/masked.jsonc`);
+    const made = await new Deno.Command("mkfifo", { args: [`${folder}/conf.d/pipe.jsonc`] }).output();
+    assert.ok(made.success);
+    await Deno.writeTextFile(`${folder}/monitor.jsonc`, JSON.stringify(including("conf.d/*")));
+    assert.deepEqual(namesOf(await load()), ["a"]);
+  });
+});
+
+Deno.test("loadDocument() says that a folder may not be listed", async () => {
+  const { files, ...system } = createConfigSystem({
+    files: { "/etc/monitor/m.json": JSON.stringify(including("conf.d/*")) },
+  });
+  const list = () => Promise.reject(new Deno.errors.PermissionDenied("Permission denied (os error 13)"));
+  const { problems } = await errorOf(
+    loadDocument({ path: "/etc/monitor/m.json", named: true }, { ...system, files: { ...files, list } }),
+  );
+  assert.deepEqual(problems.map(describe), ['include: "conf.d/*" cannot be looked up: permission denied']);
+});
+
+Deno.test("loadDocument() names the whole circle of files that include each other", async (t) => {
+  await t.step("two files below the document", async () => {
+    await withFiles({
+      "monitor.jsonc": including(["a.jsonc"]),
+      "a.jsonc": { include: "sub/b.jsonc" },
+      "sub/b.jsonc": '{\n  "include": [\n    "../a.jsonc" ] }',
+    }, async ({ problems }) => {
+      assert.deepEqual(await problems(), [
+        'sub/b.jsonc:3:5 include[0]: goes round in a circle: "a.jsonc" includes "sub/b.jsonc" includes "a.jsonc"',
+      ]);
+    });
+  });
+  await t.step("back to the document, by a link with another name", async () => {
+    await withFiles({
+      "monitor.jsonc": including("a.jsonc"),
+      "a.jsonc": { include: "link.jsonc" },
+    }, async ({ folder, problems }) => {
+      await Deno.symlink("monitor.jsonc", `${folder}/link.jsonc`);
+      assert.deepEqual(await problems(), [
+        'a.jsonc:1:12 include: goes round in a circle: "monitor.jsonc" includes "a.jsonc" includes "monitor.jsonc"',
+      ]);
+    });
+  });
+});
+
+Deno.test("loadDocument() takes paths from the folder of the file in which they stand", async () => {
+  const touch = { notifications: [{ kind: "file_touch", parameters: { path: "touched" } }] };
+  await withFiles({
+    "monitor.jsonc": { ...including("sub/*.jsonc", { own: fileCheck("x") }), defaults: touch },
+    "sub/plain.jsonc": { checks: { plain: { kind: "script", parameters: { path: "./run.sh" } } } },
+    "sub/defaults.jsonc": { defaults: touch, checks: { with_defaults: fileCheck("../y") } },
+  }, async ({ folder, load }) => {
+    const { checks } = await load();
+    const places = checks.map(({ name, parameters, notifications: [channel] }) => [
+      name,
+      "path" in parameters ? parameters.path.replace(folder, "") : null,
+      channel?.kind === "file_touch" ? channel.parameters.path.replace(folder, "") : null,
+    ]);
+    assert.deepEqual(places, [
+      ["own", "/x", "/touched"],
+      ["with_defaults", "/sub/../y", "/sub/touched"],
+      ["plain", "/sub/run.sh", "/touched"],
+    ]);
+    const [own, withDefaults, plain] = checks.map(({ notifications: [channel] }) => channel?.key);
+    assert.equal(plain, own, "the same channel has one key");
+    assert.notEqual(withDefaults, own, "the same text in another folder is another file");
+  });
+});
+
+Deno.test("loadDocument() gives a channel the same key in whichever file it stands", async () => {
+  const channels = [
+    { kind: "console", parameters: {} },
+    { kind: "file_touch", parameters: { path: "/run/touched" } },
+    { kind: "command", parameters: { path: "sh", arguments: ["./x"] } },
+  ];
+  const check = { ...CHECK, notifications: channels };
+  await withFiles({
+    "monitor.jsonc": including("sub/a.jsonc", { own: check }),
+    "sub/a.jsonc": { checks: { other: check } },
+  }, async ({ load }) => {
+    const [own, other] = (await load()).checks.map(({ notifications }) =>
+      notifications.map(({ key }) => key)
+    );
+    assert.deepEqual(own, other);
+    assert.equal(new Set(own).size, 3);
+  });
+});
+
+Deno.test("loadDocument() lays the defaults of an included file over those of the document, for its own checks", async () => {
+  await withFiles({
+    "monitor.jsonc": { include: "*.json", defaults: { threshold: 5, active: false }, checks: { own: CHECK } },
+    "a.json": {
+      include: "nested.jsonc",
+      defaults: { threshold: 7, tags: ["a"] },
+      checks: { a: CHECK, own_threshold: { ...CHECK, threshold: 1 } },
+    },
+    "nested.jsonc": holding("nested"),
+  }, async ({ load }) => {
+    const { checks } = await load();
+    assert.deepEqual(checks.map(({ name, threshold, active, tags }) => [name, threshold, active, tags]), [
+      ["own", 5, false, []],
+      ["a", 7, false, ["a"]],
+      ["own_threshold", 1, false, ["a"]],
+      ["nested", 5, false, []],
+    ]);
+  });
+});
+
+Deno.test("loadDocument() tells the mistakes of all files at once, each where it is", async () => {
+  await withFiles({
+    "monitor.jsonc":
+      '{\n  "include": ["a.jsonc", "b.jsonc", "c.jsonc", "none.jsonc"],\n  "defaults": { "threshold": 0 }\n}',
+    "a.jsonc":
+      '{\n  "checks": { "web": { "kind": "tset", "parameters": {} } },\n  "defaults": { "annoy": 0 } }',
+    "b.jsonc": '{\n  "checks": {\n    "web" { } } }',
+    "c.jsonc":
+      '{\n "state": "x",\n "chekcs": {},\n "checks": { "c": { "kind": "test", "parameters": {}, "depends_on": ["web"] } } }',
+  }, async ({ load, problems }) => {
+    assert.deepEqual(await problems(), [
+      'monitor.jsonc:2:48 include[3]: cannot read config "none.jsonc": file does not exist',
+      "monitor.jsonc:3:30 defaults.threshold: is 0, expected 1 or more",
+      'a.jsonc:2:32 checks.web.kind: is "tset", expected one of "test", "script", "file_timestamp", "http_request" ' +
+      '(did you mean "test"?)',
+      "a.jsonc:3:26 defaults.annoy: is 0, expected true, false, or whole seconds from 1 on, or a string such as " +
+      '"5 minutes" or "1 hour 30 minutes" (units: second, minute, hour, day, week, or their first letters)',
+      'b.jsonc:3:11 : "{" stands where a colon was expected',
+      "c.jsonc:2:2 state: holds for the document as a whole, expected one of $schema, include, defaults, checks " +
+      "in an included file (put it into monitor.jsonc)",
+      'c.jsonc:3:2 chekcs: unknown member "chekcs", expected one of $schema, include, defaults, checks in an ' +
+      "included file",
+    ]);
+    assert.equal((await errorOf(load())).message, 'Cannot use config "monitor.jsonc": it has 7 mistakes');
+  });
+});
+
+Deno.test("loadDocument() refuses a name in two files and names both places", async () => {
+  await withFiles({
+    "monitor.jsonc": including(["a.jsonc", "b.jsonc"], { own: CHECK }),
+    "a.jsonc": '{ "checks": {\n  "web": { "kind": "test", "parameters": {} } } }',
+    "b.jsonc":
+      '{ "checks": {\n\n  "web": { "kind": "test", "parameters": {} },\n  "own": { "kind": "test", "parameters": {} } } }',
+  }, async ({ problems }) => {
+    const why = "too, expected each name once (rename or remove one of them: only one could count)";
+    assert.deepEqual(await problems(), [
+      `b.jsonc:3:3 checks.web: the name "web" is given in a.jsonc:2:3 ${why}`,
+      `b.jsonc:4:3 checks.own: the name "own" is given in monitor.jsonc:1:58 ${why}`,
+    ]);
+  });
+});
+
+Deno.test("loadDocument() finds dependencies in other files, and their mistakes where they stand", async () => {
+  const needing = (name: string, needed: string) => ({
+    checks: { [name]: { ...CHECK, depends_on: [needed] } },
+  });
+  await withFiles({
+    "monitor.jsonc": including("*.json", { router: CHECK }),
+    "a.json": needing("a", "router"),
+    "b.json": needing("b", "a"),
+  }, async ({ folder, load, problems }) => {
+    assert.deepEqual((await load()).checks.map((check) => check.dependsOn), [[], ["router"], ["a"]]);
+    await Deno.writeTextFile(`${folder}/b.json`, JSON.stringify(needing("b", "ruoter")));
+    assert.deepEqual(await problems(), [
+      'b.json:1:61 checks.b.depends_on[0]: is "ruoter", expected the name of a check (did you mean "router"?)',
+    ]);
+    await Deno.writeTextFile(`${folder}/b.json`, JSON.stringify(needing("b", "b")));
+    assert.deepEqual(await problems(), [
+      'b.json:1:60 checks.b.depends_on: goes round in a circle: "b" needs "b"',
+    ]);
+  });
+});
+
+Deno.test("loadDocument() resolves the secrets of included files", async () => {
+  await withFiles({
+    "monitor.jsonc": including("sub/a.jsonc"),
+    "sub/secret": "swordfish\n",
+    "sub/a.jsonc": {
+      defaults: { notifications: [{ kind: "webhook", parameters: { target: "http://h/${env:PART}" } }] },
+      checks: { a: { kind: "test", parameters: { output: "${file:secret}" } } },
+    },
+  }, async ({ load, problems }) => {
+    const { checks: [check], secrets } = await load({ environment: { PART: "mackerel" } });
+    assert.ok(check?.kind === "test" && check.parameters.output === "swordfish");
+    assert.deepEqual(secrets, ["mackerel", "swordfish"]);
+    assert.equal((await load({ withoutSecrets: true })).checks.length, 1);
+    assert.deepEqual(await problems({ environment: {} }), [
+      'sub/a.jsonc:1:72 defaults.notifications[0].parameters.target: the environment variable "PART" is not set ' +
+      "(to look at the document where its secrets are not: monitor validate --without-secrets)",
+    ]);
+  });
+});
+
+Deno.test("loadDocument() warns of what is doubtful in included files, where it is", async (t) => {
+  await t.step("in checks and in defaults, said once for each file", async () => {
+    const slow = { schedule: { regular_interval: 5, attentive_interval: 9 } };
+    await withFiles({
+      "monitor.jsonc": { include: "*.json", defaults: slow },
+      "a.json": { defaults: slow, checks: { a: CHECK, b: CHECK } },
+      "b.json": { checks: { c: CHECK, d: { ...CHECK, notifications: [] } } },
+      "c.json": {},
+    }, async ({ warnings }) => {
+      const why =
+        "is longer than the regular interval (9 s, not 5 s), so a problem is looked at less often than health";
+      assert.deepEqual(await warnings(), [
+        "c.json:1:1 : has no checks and includes nothing",
+        `a.json:1:68 defaults.schedule.attentive_interval: ${why}`,
+        `monitor.jsonc:1:87 defaults.schedule.attentive_interval: ${why}`,
+        "b.json:1:99 checks.d.notifications: is empty, so no report reaches anybody",
+      ]);
+    });
+  });
+  await t.step("a pattern that matches nothing", async () => {
+    await withFiles(
+      { "monitor.jsonc": including(["conf.d/*.jsonc", "x*"], { a: CHECK }) },
+      async ({ warnings }) => {
+        assert.deepEqual(await warnings(), [
+          'monitor.jsonc:1:13 include[0]: "conf.d/*.jsonc" matches no file, so it includes nothing',
+          'monitor.jsonc:1:30 include[1]: "x*" matches no file, so it includes nothing',
+        ]);
+      },
+    );
+  });
+  await t.step("what others can write: a file, and a folder that a pattern looks through", async () => {
+    await withFiles({
+      "monitor.jsonc": including("conf.d/*.jsonc"),
+      "conf.d/a.jsonc": holding("a"),
+    }, async ({ folder, warnings }) => {
+      await Deno.chmod(`${folder}/conf.d`, 0o777);
+      await Deno.chmod(`${folder}/conf.d/a.jsonc`, 0o666);
+      assert.deepEqual(await warnings(), [
+        `monitor.jsonc:1:12 include: every user of this machine can add files to the folder "${folder}/conf.d" ` +
+        `(mode 777) (chmod o-w ${folder}/conf.d)`,
+        "conf.d/a.jsonc:1:1 : every user of this machine can write this document (mode 666) " +
+        "(chmod o-w conf.d/a.jsonc)",
+      ]);
+    });
+  });
+});
+
+Deno.test("loadDocument() takes included files from nobody else when the document was only found", async () => {
+  const files = {
+    "/etc/monitor/monitor.jsonc": JSON.stringify(including("a.jsonc")),
+    "/etc/monitor/a.jsonc": { ownerId: 1001 },
+  };
+  const location = { path: "/etc/monitor/monitor.jsonc", named: false };
+  const { problems } = await errorOf(loadDocument(location, createConfigSystem({ files })));
+  assert.deepEqual(problems.map(describe), [
+    'include: cannot use config "/etc/monitor/a.jsonc": it was found, not named, and belongs to another user ' +
+    "(id 1001) (name the document if you trust it: --config /etc/monitor/monitor.jsonc)",
+  ]);
+});
+
+Deno.test("loadDocument() names the byte of an included file that is not UTF-8", async () => {
+  await withFiles({ "monitor.jsonc": including("a.jsonc") }, async ({ folder, problems }) => {
+    await Deno.writeFile(`${folder}/a.jsonc`, new Uint8Array([0x7b, 0x0a, 0x20, 0xff, 0x7d]));
+    assert.deepEqual(await problems(), [
+      "a.jsonc:2:2 : byte 0xff is not valid UTF-8, expected a document in UTF-8 (save it as UTF-8)",
+    ]);
+  });
+});
+
+Deno.test("loadDocument() includes from the working folder when the document comes from standard input", async () => {
+  await withFiles({ "conf.d/a.jsonc": holding("a") }, async ({ load }) => {
+    const loaded = await load({ document: "-", stdin: JSON.stringify(including("conf.d/*.jsonc")) });
+    assert.deepEqual(namesOf(loaded), ["a"]);
+    assert.deepEqual(loaded.sources.map(({ label }) => label), ["<stdin>", "conf.d/a.jsonc"]);
+  });
+});
+
+Deno.test("loadDocument() includes only so many files and so deep", async (t) => {
+  await t.step("depth", async () => {
+    const chain = Object.fromEntries(
+      Array.from(
+        { length: INCLUDE_DEPTH_MAX + 1 },
+        (_, depth) => [`${depth}.json`, { include: `${depth + 1}.json` }],
+      ),
+    );
+    const last = `${INCLUDE_DEPTH_MAX + 1}.json`;
+    await withFiles(
+      { "monitor.jsonc": including("1.json"), ...chain, [last]: holding("deep") },
+      async ({ folder, load, problems }) => {
+        assert.deepEqual(await problems(), [
+          '10.json:1:12 include: includes "11.json" more than 10 deep, which no document asks for',
+        ]);
+        await Deno.writeTextFile(`${folder}/10.json`, JSON.stringify(holding("deep")));
+        assert.deepEqual(namesOf(await load()), ["deep"]);
+      },
+    );
+  });
+  await t.step("files", async () => {
+    const files: Record<string, unknown> = { "monitor.jsonc": including("d/*") };
+    for (let index = 0; index <= INCLUDED_FILES_MAX; index++) files[`d/${index}`] = holding(`check ${index}`);
+    await withFiles(files, async ({ folder, load, problems }) => {
+      assert.deepEqual(await problems(), [
+        "monitor.jsonc:1:12 include: includes more than 1000 files, which no document asks for",
+      ]);
+      await Deno.remove(`${folder}/d/0`);
+      assert.equal((await load()).checks.length, INCLUDED_FILES_MAX);
+    });
+  });
+});
+
+Deno.test("loadDocument() asks nothing of the machine for a document that includes nothing", async () => {
+  const system = createConfigSystem({
+    files: { "/m.jsonc": JSON.stringify({ defaults: {}, checks: { a: CHECK } }) },
+  });
+  const calls: string[] = [];
+  const files = new Proxy(system.files, {
+    get: (target, name, receiver) => {
+      calls.push(String(name));
+      return Reflect.get(target, name, receiver);
+    },
+  });
+  await loadDocument({ path: "/m.jsonc", named: true }, { ...system, files });
+  assert.deepEqual(calls, ["stat", "read"]);
+});
