@@ -1,4 +1,6 @@
-import { bundle, compileModule } from "../scripts/compile.ts";
+import { fileURLToPath } from "node:url";
+import { bundle } from "../scripts/bundle.ts";
+import { compileModule } from "../scripts/compile.ts";
 import { measureInTurn, median, millisecondsText } from "./measure.ts";
 import type { Row } from "./row.ts";
 
@@ -39,7 +41,7 @@ export async function benchStartup(): Promise<readonly Row[]> {
   const folder = await Deno.makeTempDir({ prefix: "monitor_bench_" });
   try {
     const modules = {
-      monitor: new URL(`../${await bundle()}`, import.meta.url).pathname,
+      monitor: (await bundle(fileURLToPath(new URL("../dist/bundle", import.meta.url)))).main,
       empty: `${folder}/empty.js`,
     };
     await Deno.writeTextFile(modules.empty, EMPTY_PROGRAM);

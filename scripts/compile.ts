@@ -1,78 +1,150 @@
 /**
- * Makes `dist/monitor`, one executable for this machine: bundles the program first, since `deno compile` would
- * otherwise take along every package that the project names, used or not.
+ * Makes executables of the program: bundles it first, since `deno compile` would otherwise take along every package
+ * that the project names, used or not.
  *
- *     deno task compile
+ *     deno task compile                   dist/monitor, for this machine
+ *     deno task compile --target TARGET   dist/monitor-VERSION-TARGET, for another one
+ *     deno task compile --all             one for each of the five targets
  *
- * `DENORT_BIN` names a base executable for where Deno's own download cannot be reached.
+ * Beside them `dist/SHA256SUMS` has the checksums of all that are there. Two builds of one commit by one version of
+ * Deno are the same byte for byte, wherever and whenever they are made.
+ *
+ * `DENORT_BIN` names a base executable of this machine's kind, for where Deno's own download cannot be reached.
  */
+import { createHash } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import project from "../deno.json" with { type: "json" };
+import { bundle, runDeno } from "./bundle.ts";
+import { keptLicences, readLicences } from "./licences.ts";
+
 const PROJECT = new URL("..", import.meta.url);
 
+/** What there are executables for, in Deno's words. */
+export const TARGETS = [
+  "x86_64-unknown-linux-gnu",
+  "aarch64-unknown-linux-gnu",
+  "x86_64-apple-darwin",
+  "aarch64-apple-darwin",
+  "x86_64-pc-windows-msvc",
+] as const;
+/** One of {@linkcode TARGETS}. */
+export type Target = typeof TARGETS[number];
+
 /** What the general executable may do: no FFI, no prompt, and only the system facts it uses. */
-const PERMISSIONS = [
+export const GENERAL_PERMISSIONS: readonly string[] = [
   "--allow-read",
   "--allow-write",
   "--allow-net",
   "--allow-run",
   "--allow-env",
   "--allow-sys=uid,hostname",
-  "--no-prompt",
 ];
 
-/**
- * Bundles the program into minified modules and answers the path of the first. What the program imports only when
- * it needs it is a module of its own, so that a run that does without it does not read it.
- */
-export async function bundle(): Promise<string> {
-  // The names change with the contents, so what was made before would stay beside it.
-  await removeFolder(new URL("dist/bundle/", PROJECT));
-  await deno([
-    "bundle",
-    "--quiet",
-    "--minify",
-    "--platform",
-    "deno",
-    "--code-splitting",
-    "--outdir",
-    "dist/bundle",
-    "main.ts",
-  ]);
-  return "dist/bundle/main.js";
+/** How a module is made into an executable. */
+export interface CompileOptions {
+  /** What it may do, as Deno's flags. @default GENERAL_PERMISSIONS */
+  readonly permissionFlags?: readonly string[];
+  /** What it is for. @default this machine */
+  readonly target?: Target;
 }
 
 /** Makes an executable of a module. The code cache is left out: it would be read from a folder all may write. */
-export async function compileModule(module: string, output: string): Promise<void> {
-  await deno([
+export async function compileModule(
+  module: string,
+  output: string,
+  { permissionFlags = GENERAL_PERMISSIONS, target }: CompileOptions = {},
+): Promise<void> {
+  await runDeno([
     "compile",
     "--quiet",
     "--no-config",
     "--no-lock",
     "--no-check",
     "--no-code-cache",
-    ...PERMISSIONS,
+    ...permissionFlags,
+    // Never asks for more, also on a terminal.
+    "--no-prompt",
+    ...(target === undefined ? [] : ["--target", target]),
     "--output",
     output,
     module,
   ]);
 }
 
-async function removeFolder(folder: URL): Promise<void> {
-  try {
-    await Deno.remove(folder, { recursive: true });
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
+/** The name of an executable among those of other targets. */
+export function executableName(target: Target): string {
+  return `monitor-${project.version}-${target}${target.includes("windows") ? ".exe" : ""}`;
 }
 
-async function deno(args: readonly string[]): Promise<void> {
-  const { success } = await new Deno.Command(Deno.execPath(), { args: [...args], cwd: PROJECT }).spawn()
-    .status;
-  if (!success) throw new Error(`Cannot build: "deno ${args[0]}" failed`);
+/** The name of this machine's own executable. */
+export const OWN_NAME = Deno.build.os === "windows" ? "monitor.exe" : "monitor";
+
+/**
+ * Bundles the program for executables.
+ *
+ * @throws {Error} If the licences that are kept are not those of the packages in it.
+ */
+export async function bundleProgram(): Promise<string> {
+  const { main, sources } = await bundle(fileURLToPath(new URL("dist/bundle", PROJECT)));
+  if (JSON.stringify(await readLicences(sources)) !== JSON.stringify(await keptLicences())) {
+    throw new Error('Cannot build: the kept licences are out of date: run "deno task licences"');
+  }
+  return main;
+}
+
+/** What is asked of this script; `null` stands for this machine's own executable. */
+export function readTargets(
+  args: readonly string[],
+  baseExecutable: string | undefined,
+): readonly (Target | null)[] {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { target: { type: "string", multiple: true }, all: { type: "boolean" } },
+  });
+  const named = (values.target ?? []).map((name) => {
+    const target = TARGETS.find((candidate) => candidate === name);
+    if (target === undefined) throw new Error(`--target is "${name}", expected one of ${TARGETS.join(", ")}`);
+    return target;
+  });
+  const chosen: readonly (Target | null)[] = values.all ? TARGETS : named.length > 0 ? named : [null];
+  const foreign = chosen.find((target) => target !== null && target !== Deno.build.target);
+  if (foreign && baseExecutable) {
+    throw new Error(
+      `DENORT_BIN is "${baseExecutable}", which Deno would use for "${foreign}" too: unset it, or build for this machine`,
+    );
+  }
+  return chosen;
+}
+
+/** Writes the checksums of the executables of a folder, as `sha256sum --check` reads them. */
+export async function writeChecksums(folder: URL): Promise<void> {
+  const names = [OWN_NAME, ...TARGETS.map(executableName)].sort();
+  const lines: string[] = [];
+  for (const name of names) {
+    const bytes = await Deno.readFile(new URL(name, folder)).catch(() => null);
+    if (bytes !== null) lines.push(`${createHash("sha256").update(bytes).digest("hex")}  ${name}\n`);
+  }
+  await Deno.writeTextFile(new URL("SHA256SUMS", folder), lines.join(""));
+}
+
+async function main(args: readonly string[]): Promise<void> {
+  const targets = readTargets(args, Deno.env.get("DENORT_BIN"));
+  const module = await bundleProgram();
+  for (const target of targets) {
+    const name = `dist/${target === null ? OWN_NAME : executableName(target)}`;
+    await compileModule(module, name, target === null ? {} : { target });
+    const { size } = await Deno.stat(new URL(name, PROJECT));
+    console.log(`made ${name} (${(size / 1e6).toFixed(1)} MB)`);
+  }
+  await writeChecksums(new URL("dist/", PROJECT));
 }
 
 if (import.meta.main) {
-  const name = Deno.build.os === "windows" ? "dist/monitor.exe" : "dist/monitor";
-  await compileModule(await bundle(), name);
-  const { size } = await Deno.stat(new URL(name, PROJECT));
-  console.log(`made ${name} (${(size / 1e6).toFixed(1)} MB)`);
+  try {
+    await main(Deno.args);
+  } catch (error) {
+    console.error(`compile: error: ${error instanceof Error ? error.message : String(error)}`);
+    Deno.exit(1);
+  }
 }

@@ -1,5 +1,7 @@
 import type { PermissionClass } from "../domain/needs.ts";
+import { nearest } from "../config/nearest.ts";
 import type { System } from "../domain/system.ts";
+import type { Ending } from "./exit_code.ts";
 
 /** One option of a command. */
 export interface OptionSpec {
@@ -11,9 +13,14 @@ export interface OptionSpec {
   readonly value?: string;
   /** Whether it may be given several times; its values are then a list. @default false */
   readonly repeatable?: boolean;
+  /** Every value there is, where the list is closed: completions offer them, and nothing else is accepted. */
+  readonly choices?: readonly string[];
   /** What the help says of it; lower case, no final period. */
   readonly description: string;
 }
+
+/** What an operand is, for completions: the name of a check of the document, a path, or one of some words. */
+export type OperandKind = "check" | "path" | readonly string[];
 
 /** What the user typed, taken apart. */
 export interface Invocation {
@@ -36,6 +43,8 @@ export interface Command {
   readonly operands: string;
   /** How many operands there may be. */
   readonly operandsMax: number;
+  /** What completions offer for an operand; without it nothing. */
+  readonly operandKind?: OperandKind;
   /** Whole sentences for the top of its own help, which wraps them. */
   readonly description: string;
   /** Its own; {@linkcode COMMON_OPTIONS} are added to them. */
@@ -47,6 +56,8 @@ export interface Command {
    * Without it, the command itself gives up what the document does not need.
    */
   readonly uses?: readonly PermissionClass[];
+  /** How it may end, beside what may end every command. */
+  readonly endings: readonly Ending[];
   /** Does the work; the answer is the exit code. */
   run(invocation: Invocation, system: System): Promise<number>;
 }
@@ -81,6 +92,17 @@ export const CONFIG_OPTION: OptionSpec = {
     "then $XDG_CONFIG_HOME/monitor/ and /etc/monitor/)",
 };
 
+/** The formats of a command that tells people or programs of the kept state. */
+export const REPORT_FORMATS = ["pretty", "json"] as const;
+
+/** The option that chooses one of {@linkcode REPORT_FORMATS}. */
+export const REPORT_FORMAT_OPTION: OptionSpec = {
+  name: "format",
+  value: "FORMAT",
+  choices: REPORT_FORMATS,
+  description: "pretty or json",
+};
+
 /** The value of an option, if it was given. */
 export function optionValue(invocation: Invocation, name: string): string | undefined {
   const value = invocation.options.get(name);
@@ -91,4 +113,25 @@ export function optionValue(invocation: Invocation, name: string): string | unde
 export function optionValues(invocation: Invocation, name: string): readonly string[] {
   const value = invocation.options.get(name);
   return Array.isArray(value) ? value : [];
+}
+
+/**
+ * The value of an option that takes one of some words, if it was given.
+ *
+ * @throws {UsageError} If it is another one.
+ */
+export function optionChoice<Choice extends string>(
+  invocation: Invocation,
+  name: string,
+  choices: readonly Choice[],
+): Choice | undefined {
+  const value = optionValue(invocation, name);
+  if (value === undefined) return undefined;
+  const found = choices.find((choice) => choice === value);
+  if (found !== undefined) return found;
+  const meant = nearest(value, choices);
+  throw new UsageError(
+    `--${name} is "${value}", expected one of ${choices.join(", ")}`,
+    meant && `did you mean "${meant}"?`,
+  );
 }

@@ -1,8 +1,11 @@
 import type { Command } from "./command.ts";
 import { checkCommand } from "./commands/check.ts";
+import { createCompleteCommand } from "./commands/complete.ts";
+import { completionsCommand } from "./commands/completions.ts";
 import { explainCommand } from "./commands/explain.ts";
 import { historyCommand } from "./commands/history.ts";
 import { initCommand } from "./commands/init.ts";
+import { licencesCommand } from "./commands/licences.ts";
 import { notifyCommand } from "./commands/notify.ts";
 import { permissionsCommand } from "./commands/permissions.ts";
 import { schemaCommand } from "./commands/schema.ts";
@@ -22,4 +25,9 @@ export const COMMANDS: readonly Command[] = [
   silenceCommand,
   schemaCommand,
   initCommand,
+  completionsCommand,
+  licencesCommand,
 ];
+
+/** What programs call; no help lists them. */
+export const HIDDEN_COMMANDS: readonly Command[] = [createCompleteCommand(COMMANDS)];

@@ -14,20 +14,62 @@ export const EXIT = {
   terminated: 143,
 } as const;
 
-/** The exit codes as `--help` lists them. */
-export const EXIT_CODE_HELP: readonly (readonly [code: string, meaning: string])[] = [
+const CONDITIONS_MEANING = "ok, warning, critical, unknown";
+
+/** Every way to end, in the order of the codes: the words of a command's help. */
+const ENDINGS: Readonly<Record<Ending, readonly [codes: string, meaning: string]>> = {
+  done: ["0", "it is done"],
+  observed: ["0, 1, 2, 3", `worst condition of check --once: ${CONDITIONS_MEANING}`],
+  settled: ["0, 1, 2, 3", `worst settled condition: ${CONDITIONS_MEANING}`],
+  usage: ["64", "wrong usage"],
+  name: ["64", "wrong usage, or the name of a check that is not there or inactive"],
+  undelivered: ["69", "a report was not delivered (where the conditions alone would exit 0)"],
+  bug: ["70", "a bug in monitor"],
+  output: ["74", "the output could not be written"],
+  state: ["74", "the state could not be read or written, or the output could not be written"],
+  held: ["75", "another monitor holds this state"],
+  permission: ["77", "a permission the document needs was not granted"],
+  document: ["78", "the document is invalid or cannot be read"],
+  interrupted: ["130, 143", "interrupted or terminated before every check had a result"],
+};
+
+/** One way in which a command can end. */
+export type Ending =
+  | "done"
+  | "observed"
+  | "settled"
+  | "usage"
+  | "name"
+  | "undelivered"
+  | "bug"
+  | "output"
+  | "state"
+  | "held"
+  | "permission"
+  | "document"
+  | "interrupted";
+
+/** What a help says of the exit codes of some endings. Wrong usage, a bug and a full disk may end every command. */
+export function exitCodeHelp(
+  endings: readonly Ending[],
+): readonly (readonly [codes: string, meaning: string])[] {
+  const all: readonly Ending[] = [
+    ...endings,
+    ...(endings.includes("name") ? [] : ["usage" as const]),
+    ...(endings.includes("state") ? [] : ["output" as const]),
+    "bug",
+  ];
+  const names = Object.keys(ENDINGS) as readonly Ending[];
+  return names.filter((name) => all.includes(name)).map((name) => ENDINGS[name]);
+}
+
+/** The exit codes of the whole program. */
+export const EXIT_CODE_HELP: readonly (readonly [codes: string, meaning: string])[] = [
   [
     "0, 1, 2, 3",
-    "worst condition of check --once (of status: worst settled one): ok, warning, critical, unknown",
+    `worst condition of check --once (of status: worst settled one): ${CONDITIONS_MEANING}`,
   ],
-  ["64", "wrong usage, or the name of a check that is not there or inactive"],
-  ["69", "a report was not delivered (where the conditions alone would exit 0)"],
-  ["70", "a bug in monitor"],
-  ["74", "the state could not be read or written, or the output could not be written"],
-  ["75", "another monitor holds this state"],
-  ["77", "a permission the document needs was not granted"],
-  ["78", "the document is invalid or cannot be read"],
-  ["130, 143", "interrupted or terminated before every check had a result"],
+  ...exitCodeHelp(["name", "undelivered", "state", "held", "permission", "document", "interrupted"]),
 ];
 
 /** The exit code of each condition, after the plugin convention. */

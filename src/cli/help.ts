@@ -1,5 +1,5 @@
 import { type Command, COMMON_OPTIONS, type OptionSpec } from "./command.ts";
-import { EXIT_CODE_HELP } from "./exit_code.ts";
+import { EXIT_CODE_HELP, exitCodeHelp } from "./exit_code.ts";
 
 const WIDTH = 100;
 
@@ -42,7 +42,7 @@ export function commandHelp(command: Command): string {
     ...columns([...command.options, ...COMMON_OPTIONS].map(describeOption)),
     "",
     "Exit codes:",
-    ...columns(EXIT_CODE_HELP),
+    ...columns(exitCodeHelp(command.endings)),
     "",
     "Examples:",
     ...columns(command.examples),

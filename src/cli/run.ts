@@ -3,7 +3,7 @@ import { PERMISSION_CLASSES } from "../domain/needs.ts";
 import type { System } from "../domain/system.ts";
 import { parseInvocation, splitCommand } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
-import { COMMANDS } from "./commands.ts";
+import { COMMANDS, HIDDEN_COMMANDS } from "./commands.ts";
 import { EXIT } from "./exit_code.ts";
 import { describeFailure } from "./failure.ts";
 import { commandHelp, programHelp } from "./help.ts";
@@ -24,7 +24,9 @@ export async function run(args: readonly string[], system: System): Promise<numb
 
 async function dispatch(args: readonly string[], system: System): Promise<number> {
   const { name, rest } = splitCommand(args, COMMANDS);
-  const wantsHelp = rest.includes("--help") || rest.includes("-h");
+  // What follows -- is no option, whatever it looks like.
+  const options = rest.slice(0, rest.includes("--") ? rest.indexOf("--") : rest.length);
+  const wantsHelp = options.includes("--help") || options.includes("-h");
   if (name === null) return answerWithoutCommand(rest, system);
   if (name === "help") return showHelp(rest[0] ?? null, system);
   const command = findCommand(name);
@@ -51,7 +53,7 @@ function answerWithoutCommand(args: readonly string[], system: System): number {
 }
 
 function findCommand(name: string): Command {
-  const command = COMMANDS.find((candidate) => candidate.name === name);
+  const command = [...COMMANDS, ...HIDDEN_COMMANDS].find((candidate) => candidate.name === name);
   if (command !== undefined) return command;
   const meant = nearest(name, COMMANDS.map((candidate) => candidate.name));
   throw new UsageError(
@@ -66,6 +68,7 @@ function showHelp(name: string | null, system: System): number {
 }
 
 function showVersion(system: System): number {
-  system.stdout.write(`monitor ${VERSION}\n`);
+  const { name, version, target } = system.runtime;
+  system.stdout.write(`monitor ${VERSION}\n${name} ${version} (${target})\n`);
   return EXIT.ok;
 }

@@ -292,6 +292,8 @@ export interface System {
   readonly workingFolder: string;
   /** What is neither macOS nor Windows counts as `linux`. */
   readonly platform: "linux" | "darwin" | "windows";
+  /** What runs the program: its name, its version, and the machine it was made for, such as `aarch64-apple-darwin`. */
+  readonly runtime: { readonly name: string; readonly version: string; readonly target: string };
   /** The user's id; `null` on systems without one. */
   readonly userId: number | null;
   /** Calls back at each hangup (SIGHUP); the answer stops that. */

@@ -38,6 +38,7 @@ export function createSystem({ ownDocument }: SystemOptions = {}): System {
     },
     platform: Deno.build.os === "windows" || Deno.build.os === "darwin" ? Deno.build.os : "linux",
     userId: permissions.isGranted("sys", "uid") ? Deno.uid() : null,
+    runtime: { name: "Deno", version: Deno.version.deno, target: Deno.build.target },
     randomId: () => crypto.randomUUID(),
     random: () => Math.random(),
     hostName,

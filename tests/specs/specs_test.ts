@@ -3,7 +3,8 @@
  * and exit codes, `stdout.txt` and `stderr.txt` what is printed (a missing one: nothing), the other files
  * are what the program finds in its working folder.
  *
- * In the expected texts `[ANY]` stands for anything within a line, and `[FOLDER]` for the working folder.
+ * In the expected texts `[ANY]` stands for anything within a line, `[FOLDER]` for the working folder, and `[HOME]` for
+ * the home, which is empty at first.
  *
  * The program under test is the source, or the executable that `MONITOR_PROGRAM` names.
  */
@@ -13,6 +14,8 @@ interface Spec {
   /** One after another, in one working folder; what they print is expected in one piece. */
   readonly steps: readonly Step[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** Whether the program writes in its working folder; if not, only its owner could. */
+  readonly writes_here?: boolean;
 }
 
 interface Step {
@@ -33,21 +36,27 @@ async function runSpec(name: string): Promise<void> {
   const source = new URL(`${name}/`, SPECS);
   const spec = JSON.parse(await Deno.readTextFile(new URL("spec.json", source))) as Spec;
   const folder = await Deno.makeTempDir({ prefix: "monitor_spec_" });
+  const home = await Deno.makeTempDir({ prefix: "monitor_spec_home_" });
   try {
     await copyFiles(source, folder);
+    await Deno.chmod(folder, spec.writes_here === true ? 0o777 : 0o755);
     const decoder = new TextDecoder();
     const seen = { codes: [] as number[], stdout: "", stderr: "" };
     for (const step of spec.steps) {
-      const { code, stdout, stderr } = await runProgram(step, { folder, environment: spec.environment ?? {} });
+      const { code, stdout, stderr } = await runProgram(step, {
+        folder,
+        environment: { HOME: home, ...spec.environment },
+      });
       seen.codes.push(code);
       seen.stdout += decoder.decode(stdout);
       seen.stderr += decoder.decode(stderr);
     }
-    assertMatches(seen.stderr, await readExpected(source, "stderr.txt", folder), "stderr");
-    assertMatches(seen.stdout, await readExpected(source, "stdout.txt", folder), "stdout");
+    assertMatches(seen.stderr, await readExpected(source, "stderr.txt", { folder, home }), "stderr");
+    assertMatches(seen.stdout, await readExpected(source, "stdout.txt", { folder, home }), "stdout");
     assert.deepStrictEqual(seen.codes, spec.steps.map((step) => step.exit_code), seen.stderr);
   } finally {
     await Deno.remove(folder, { recursive: true });
+    await Deno.remove(home, { recursive: true });
   }
 }
 
@@ -63,6 +72,12 @@ async function copyFiles(source: URL, folder: string): Promise<void> {
       await copyFiles(new URL(`${file.name}/`, source), `${folder}/${file.name}`);
     }
   }
+}
+
+/** What stands for itself in expected texts. */
+interface Places {
+  readonly folder: string;
+  readonly home: string;
 }
 
 interface Place {
@@ -81,7 +96,6 @@ async function runProgram(step: Step, { folder, environment }: Place): Promise<D
     clearEnv: true,
     env: {
       PATH: "/usr/local/bin:/usr/bin:/bin",
-      HOME: folder,
       // Only the source needs these: where its packages are, and how they were fetched.
       ...(executable === undefined && sourceEnvironment()),
       ...environment,
@@ -103,9 +117,9 @@ function sourceEnvironment(): Record<string, string> {
   return { DENO_DIR: cache, ...(store !== undefined && { DENO_TLS_CA_STORE: store }) };
 }
 
-async function readExpected(source: URL, name: string, folder: string): Promise<string> {
+async function readExpected(source: URL, name: string, { folder, home }: Places): Promise<string> {
   const text = await Deno.readTextFile(new URL(name, source)).catch(() => "");
-  return text.replaceAll("[FOLDER]", folder);
+  return text.replaceAll("[FOLDER]", folder).replaceAll("[HOME]", home);
 }
 
 function assertMatches(seen: string, expected: string, what: string): void {

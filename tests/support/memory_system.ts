@@ -77,6 +77,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     ownDocument: null,
     workingFolder: options.workingFolder ?? Deno.cwd(),
     platform: "linux",
+    runtime: { name: "Deno", version: "0.0.0", target: "test" },
     userId: options.userId ?? Deno.uid(),
     hostName: () => "test-host",
     randomId: () => crypto.randomUUID(),

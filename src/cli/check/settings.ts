@@ -1,6 +1,5 @@
-import { nearest } from "../../config/nearest.ts";
 import { DEFAULT_LIMITS } from "../../monitor.ts";
-import { type Invocation, optionValue, UsageError } from "../command.ts";
+import { type Invocation, optionChoice, optionValue, UsageError } from "../command.ts";
 import { FAIL_ON_CONDITIONS, type FailOn } from "../exit_code.ts";
 import { type FormatName, FORMATS } from "../formats/registry.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../log.ts";
@@ -43,7 +42,7 @@ export function readCheckSettings(invocation: Invocation): CheckSettings {
     throw new UsageError("--due needs a state: it tells what is due, and the counts are kept in it");
   }
   if (due && !once) throw new UsageError("--due goes with --once", "monitor check --once --due");
-  const format = choice(invocation, "format", once ? FORMAT_NAMES : WATCH_FORMAT_NAMES) ?? null;
+  const format = optionChoice(invocation, "format", once ? FORMAT_NAMES : WATCH_FORMAT_NAMES) ?? null;
   if (!once && optionValue(invocation, "fail-on") !== undefined) {
     throw new UsageError("--fail-on goes with --once");
   }
@@ -51,28 +50,12 @@ export function readCheckSettings(invocation: Invocation): CheckSettings {
     once,
     due,
     format,
-    failOn: choice(invocation, "fail-on", FAIL_ON_CONDITIONS) ?? "warning",
+    failOn: optionChoice(invocation, "fail-on", FAIL_ON_CONDITIONS) ?? "warning",
     concurrency: readConcurrency(invocation),
     notifies: !invocation.options.has("no-notify"),
-    logLevel: choice(invocation, "log-level", LOG_LEVELS) ?? "info",
-    logFormat: choice(invocation, "log-format", LOG_FORMATS) ?? "text",
+    logLevel: optionChoice(invocation, "log-level", LOG_LEVELS) ?? "info",
+    logFormat: optionChoice(invocation, "log-format", LOG_FORMATS) ?? "text",
   };
-}
-
-function choice<Name extends string>(
-  invocation: Invocation,
-  option: string,
-  accepted: readonly Name[],
-): Name | undefined {
-  const value = optionValue(invocation, option);
-  if (value === undefined) return undefined;
-  const found = accepted.find((name) => name === value);
-  if (found !== undefined) return found;
-  const meant = nearest(value, accepted);
-  throw new UsageError(
-    `--${option} is "${value}", expected one of ${accepted.join(", ")}`,
-    meant && `did you mean "${meant}"?`,
-  );
 }
 
 function readConcurrency(invocation: Invocation): number {

@@ -7,6 +7,8 @@ import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError }
 import { renderProblems } from "../diagnostics.ts";
 import { openDocument, readSelection, selectChecks, type Selection, TAG_OPTION } from "../document.ts";
 import { keepToNeeds, needsOfDocument } from "../document_needs.ts";
+import { FAIL_ON_CONDITIONS } from "../exit_code.ts";
+import { LOG_FORMATS, LOG_LEVELS } from "../log.ts";
 import { STATE_OPTION } from "../state.ts";
 import { wantsColour } from "../terminal.ts";
 
@@ -16,6 +18,7 @@ export const checkCommand: Command = {
   summary: "run the checks; without --once, keep running them on their schedules",
   operands: "[NAME…]",
   operandsMax: Infinity,
+  operandKind: "check",
   description:
     "Runs every active check of the document, or those that are named or tagged: on their schedules until it is " +
     "stopped, or once. With --once the exit code is the worst condition.",
@@ -31,11 +34,13 @@ export const checkCommand: Command = {
     {
       name: "format",
       value: "FORMAT",
+      choices: FORMAT_NAMES,
       description: `${FORMAT_NAMES.join(", ")} (default: pretty); without --once pretty or ndjson`,
     },
     {
       name: "fail-on",
       value: "CONDITION",
+      choices: FAIL_ON_CONDITIONS,
       description: "the mildest condition that makes the exit code other than 0: warning or critical " +
         "(default: warning); unknown always does",
     },
@@ -48,8 +53,18 @@ export const checkCommand: Command = {
       value: "COUNT",
       description: `how many checks that start a process run at a time (default: ${DEFAULT_LIMITS.process})`,
     },
-    { name: "log-level", value: "LEVEL", description: "error, warning, info or debug (default: info)" },
-    { name: "log-format", value: "FORMAT", description: "text or json (default: text)" },
+    {
+      name: "log-level",
+      value: "LEVEL",
+      choices: LOG_LEVELS,
+      description: "error, warning, info or debug (default: info)",
+    },
+    {
+      name: "log-format",
+      value: "FORMAT",
+      choices: LOG_FORMATS,
+      description: "text or json (default: text)",
+    },
   ],
   examples: [
     ["monitor check", "watch, until it is stopped"],
@@ -60,6 +75,7 @@ export const checkCommand: Command = {
     ["monitor check --once --state none --format junit", "in a CI pipeline"],
     ["monitor check --once --format plugin", "as one plugin of a bigger monitor"],
   ],
+  endings: ["observed", "name", "undelivered", "state", "held", "permission", "document", "interrupted"],
   run: runCheckCommand,
 };
 

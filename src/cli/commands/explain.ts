@@ -25,6 +25,7 @@ export const explainCommand: Command = {
   summary: "show every effective setting and where it comes from",
   operands: "[NAME…]",
   operandsMax: Infinity,
+  operandKind: "check",
   description:
     "Shows the effective settings of the document and of every check, or of the checks that are named or tagged, and " +
     "where each comes from: the check itself, the document's defaults, or built-in; with the file, where it is " +
@@ -36,6 +37,7 @@ export const explainCommand: Command = {
     ["monitor explain --tag production", "those that are tagged so"],
   ],
   uses: ["read", "env", "sys"],
+  endings: ["done", "name", "permission", "document"],
   run: async (invocation, system) => {
     const document = await openDocument(invocation, system, { withoutSecrets: true });
     const colour = wantsColour(invocation, system.stdout, system);

@@ -3,7 +3,15 @@ import { CONDITIONS } from "../../domain/condition.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { System } from "../../domain/system.ts";
-import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
+import {
+  type Command,
+  CONFIG_OPTION,
+  type Invocation,
+  optionChoice,
+  REPORT_FORMAT_OPTION,
+  REPORT_FORMATS,
+  UsageError,
+} from "../command.ts";
 import { openDocument } from "../document.ts";
 import { EXIT } from "../exit_code.ts";
 import { isoTime, roundedMs } from "../formats/check_members.ts";
@@ -25,25 +33,24 @@ export const historyCommand: Command = {
   summary: "show a check's condition changes, availability and durations",
   operands: "NAME",
   operandsMax: 1,
+  operandKind: "check",
   description:
     "Shows the changes of a check's settled condition, and over the last 24 hours, 7 and 30 days its " +
     "availability (the share of the watched time in which ok was settled) and how long its runs took.",
-  options: [CONFIG_OPTION, STATE_OPTION, { name: "format", value: "FORMAT", description: "pretty or json" }],
+  options: [CONFIG_OPTION, STATE_OPTION, REPORT_FORMAT_OPTION],
   examples: [
     ["monitor history web", "one check"],
     ["monitor history --format json web", "every change that is kept, for programs"],
   ],
   uses: ["read", "write", "env", "sys"],
+  endings: ["done", "name", "state", "permission", "document"],
   run: runHistory,
 };
 
 async function runHistory(invocation: Invocation, system: System): Promise<number> {
   const [name] = invocation.operands;
   if (name === undefined) throw new UsageError("history needs the name of a check", "monitor history NAME");
-  const format = optionValue(invocation, "format") ?? "pretty";
-  if (format !== "pretty" && format !== "json") {
-    throw new UsageError(`--format is "${format}", expected pretty or json`);
-  }
+  const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
   const document = await openDocument(invocation, system, { withoutSecrets: true });
   const store = await readState(await locateState(invocation, document, system), system);
   const nowMs = system.clock.wallMs();

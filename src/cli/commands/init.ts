@@ -9,6 +9,7 @@ export const initCommand: Command = {
   summary: "write a commented starter document",
   operands: "[PATH]",
   operandsMax: 1,
+  operandKind: "path",
   description:
     "Writes a starter document with comments: ./monitor.jsonc, or PATH. It is valid and runs as it is. A file " +
     "that is already there is left alone.",
@@ -18,6 +19,7 @@ export const initCommand: Command = {
     ["monitor init /etc/monitor/monitor.jsonc", "for a service"],
   ],
   uses: ["read", "write", "env"],
+  endings: ["done", "permission"],
   run: async (invocation, system) => {
     const path = invocation.operands[0] ?? "monitor.jsonc";
     try {

@@ -17,6 +17,7 @@ export const notifyCommand: Command = {
   summary: "send a test report through the channels",
   operands: "[NAME…]",
   operandsMax: Infinity,
+  operandKind: "check",
   description:
     "Sends a report that is clearly marked as a test through each channel of the named checks, or of all active " +
     "ones, and says for each what happened, step by step. It exits 69 when a channel did not take it.",
@@ -25,6 +26,7 @@ export const notifyCommand: Command = {
     ["monitor notify", "every channel of the document, once each"],
     ["monitor notify web", "the channels of one check"],
   ],
+  endings: ["done", "name", "undelivered", "permission", "document"],
   run: runNotify,
 };
 

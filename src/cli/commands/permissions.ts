@@ -15,6 +15,7 @@ export const permissionsCommand: Command = {
   summary: "print the permissions that the document needs, no more",
   operands: "[NAME…]",
   operandsMax: Infinity,
+  operandKind: "check",
   description:
     "Prints the runtime's flags for the active checks of the document, or for those that are named, with their " +
     "channels, the state and the document itself. With --check it prints nothing unless something is missing in the " +
@@ -26,6 +27,7 @@ export const permissionsCommand: Command = {
     {
       name: "format",
       value: "FORMAT",
+      choices: ["flags", "json", "deno"],
       description:
         "flags: a line to paste; json: an object; deno: a permission set for deno.json (default: flags)",
     },
@@ -36,6 +38,7 @@ export const permissionsCommand: Command = {
     ["monitor permissions --format deno", 'a permission set "monitor" for deno.json: deno run -P=monitor'],
     ["monitor permissions --check", "whether all of them are granted"],
   ],
+  endings: ["done", "name", "permission", "document"],
   run: runPermissions,
 };
 

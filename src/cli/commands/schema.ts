@@ -18,6 +18,7 @@ export const schemaCommand: Command = {
     ["monitor schema --shape b", "Shape B of the specification"],
   ],
   uses: ["env"],
+  endings: ["done"],
   run: async (invocation, system) => {
     system.stdout.write(await schemaText(readShape(invocation)));
     return EXIT.ok;

@@ -13,6 +13,7 @@ export const silenceCommand: Command = {
   summary: "hold back reports for a while; end a silence",
   operands: "[NAME…]",
   operandsMax: Infinity,
+  operandKind: "check",
   description:
     "Holds back the reports of the named checks, or of all with --all, for an hour unless told otherwise. The " +
     "checks still run. A running monitor honours it at once. What is still true when the silence is over is reported " +
@@ -36,6 +37,7 @@ export const silenceCommand: Command = {
     ["monitor silence --list", "what is silenced now"],
   ],
   uses: ["read", "write", "env", "sys"],
+  endings: ["done", "name", "state", "permission", "document"],
   run: runSilence,
 };
 

@@ -6,7 +6,14 @@ import { describeDuration } from "../../domain/duration.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import { createColours } from "../colour.ts";
-import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
+import {
+  type Command,
+  CONFIG_OPTION,
+  type Invocation,
+  optionChoice,
+  REPORT_FORMAT_OPTION,
+  REPORT_FORMATS,
+} from "../command.ts";
 import { isEverything, openDocument, readSelection, selectChecks, TAG_OPTION } from "../document.ts";
 import { exitCodeOf, failRule } from "../exit_code.ts";
 import { isoTime, roundedMs } from "../formats/check_members.ts";
@@ -23,15 +30,12 @@ export const statusCommand: Command = {
   summary: "show the last known condition of every check",
   operands: "[NAME…]",
   operandsMax: Infinity,
+  operandKind: "check",
   description:
     "Shows what the kept state knows of every active check, or of those that are named, beside a running " +
     "monitor or without one. The exit code is the worst settled condition; a check that never ran, or whose next run " +
     "is overdue by two intervals, counts as unknown. Checks that are named are shown with all that is known of them.",
-  options: [CONFIG_OPTION, STATE_OPTION, TAG_OPTION, {
-    name: "format",
-    value: "FORMAT",
-    description: "pretty or json",
-  }],
+  options: [CONFIG_OPTION, STATE_OPTION, TAG_OPTION, REPORT_FORMAT_OPTION],
   examples: [
     ["monitor status", "every check"],
     ["monitor status web", "one check: its last run and its next one too"],
@@ -39,6 +43,7 @@ export const statusCommand: Command = {
     ["monitor status --format json", "for programs"],
   ],
   uses: ["read", "write", "env", "sys"],
+  endings: ["settled", "name", "state", "permission", "document"],
   run: runStatus,
 };
 
@@ -64,10 +69,7 @@ interface CheckStatus {
 const OVERDUE_INTERVALS = 2;
 
 async function runStatus(invocation: Invocation, system: System): Promise<number> {
-  const format = optionValue(invocation, "format") ?? "pretty";
-  if (format !== "pretty" && format !== "json") {
-    throw new UsageError(`--format is "${format}", expected pretty or json`);
-  }
+  const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
   const document = await openDocument(invocation, system, { withoutSecrets: true });
   const selection = readSelection(invocation);
   const checks = selectChecks(document.checks, selection).filter((check) => check.active);

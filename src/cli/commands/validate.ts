@@ -16,6 +16,7 @@ import { wantsColour } from "../terminal.ts";
 export const SHAPE_OPTION: OptionSpec = {
   name: "shape",
   value: "SHAPE",
+  choices: ["a", "b"],
   description: "a or b: the shape of the specification instead of the default schema",
 };
 
@@ -46,6 +47,7 @@ export const validateCommand: Command = {
     ["monitor validate --shape a", "hold it to Shape A of the specification"],
   ],
   uses: ["read", "env", "sys"],
+  endings: ["done", "permission", "document"],
   run: async (invocation, system) => {
     const document = await openDocument(invocation, system, {
       shape: readShape(invocation),

@@ -1,0 +1,55 @@
+/**
+ * Keeps the licences that `monitor licences` prints: those of the packages whose code is really in the bundle.
+ *
+ *     deno task licences
+ */
+import type { LicencedPackage, Licences } from "../src/cli/commands/licences.ts";
+import { bundle } from "./bundle.ts";
+
+const PROJECT = new URL("..", import.meta.url);
+const KEPT = new URL("src/cli/generated/licences.json", PROJECT);
+
+/**
+ * The licences of a program that was bundled from these sources.
+ *
+ * @throws {Error} If a package does not say what its licence is.
+ */
+export async function readLicences(sources: Iterable<string>): Promise<Licences> {
+  const folders = new Set([...sources].flatMap((source) => PACKAGE_FOLDER.exec(source)?.[0] ?? []));
+  const packages = await Promise.all([...folders].sort().map(readPackage));
+  return { monitor: await Deno.readTextFile(new URL("LICENSE", PROJECT)), packages };
+}
+
+/** The licences that are kept. */
+export async function keptLicences(): Promise<Licences> {
+  return JSON.parse(await Deno.readTextFile(KEPT)) as Licences;
+}
+
+/** Where the runtime keeps a package: `…/npm/REGISTRY/NAME/VERSION/`, the name of some with a scope before it. */
+const PACKAGE_FOLDER = /^.*\/npm\/[^/]+\/(@[^/]+\/)?[^/]+\/\d[^/]*\//;
+
+async function readPackage(folder: string): Promise<LicencedPackage> {
+  const { name, version, license } = JSON.parse(await Deno.readTextFile(`${folder}package.json`)) as {
+    name: string;
+    version: string;
+    license?: string;
+  };
+  const files = [...Deno.readDirSync(folder)].map((entry) => entry.name);
+  const file = files.sort().find((candidate) => /^licen[cs]e(\.(md|txt))?$/i.test(candidate));
+  if (license === undefined || file === undefined) {
+    throw new Error(`Cannot find the licence of "${name}" ${version}`);
+  }
+  const text = (await Deno.readTextFile(folder + file)).replaceAll("\r\n", "\n").trim();
+  return { name, version, licence: license, text: `${text}\n` };
+}
+
+if (import.meta.main) {
+  const folder = await Deno.makeTempDir({ prefix: "monitor_licences_" });
+  try {
+    const { sources } = await bundle(folder);
+    await Deno.mkdir(new URL(".", KEPT), { recursive: true });
+    await Deno.writeTextFile(KEPT, `${JSON.stringify(await readLicences(sources), null, 2)}\n`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}

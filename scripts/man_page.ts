@@ -1,0 +1,142 @@
+/**
+ * Makes the manual page from what `--help` is made from.
+ *
+ *     deno task man   writes dist/man/monitor.1
+ */
+import project from "../deno.json" with { type: "json" };
+import { type Command, COMMON_OPTIONS, CONFIG_OPTION, type OptionSpec } from "../src/cli/command.ts";
+import { COMMANDS } from "../src/cli/commands.ts";
+import { EXIT_CODE_HELP } from "../src/cli/exit_code.ts";
+import { STATE_OPTION } from "../src/cli/state.ts";
+
+type Row = readonly [term: string, meaning: string];
+
+const ENVIRONMENT: readonly Row[] = [
+  ["MONITOR_CONFIG", "the document, where no --config names one"],
+  ["XDG_CONFIG_HOME", "where the user's configuration is (default: ~/.config)"],
+  ["STATE_DIRECTORY", "the folder of the state; systemd sets it from StateDirectory="],
+  ["XDG_STATE_HOME", "where the user's states are (default: ~/.local/state)"],
+  ["NO_COLOR", "no colour, if it is set to anything"],
+  ["HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "the proxies that http_request checks and webhooks go through"],
+  [
+    "DENO_TLS_CA_STORE, DENO_CERT",
+    '"system" for this machine\'s certificate authorities; a file with further ones',
+  ],
+];
+
+const FILES: readonly Row[] = [
+  ["./monitor.jsonc, ./monitor.json", "the document, of the working folder"],
+  ["~/.config/monitor/monitor.jsonc", "the user's document"],
+  ["/etc/monitor/monitor.jsonc", "the machine's document"],
+  ["~/.local/state/monitor/", "the states: counts, history and reports that wait, a file for each document"],
+];
+
+/** The page, in the man macros; `date` is shown in its foot. */
+export function manPage(commands: readonly Command[], date: string): string {
+  return [
+    '.\\" Made by scripts/man_page.ts from what --help is made from; do not edit.',
+    `.TH MONITOR 1 ${date} ${quoted(`monitor ${project.version}`)} "User Commands"`,
+    ".SH NAME",
+    "monitor \\- run the checks of one JSON document and say what is wrong",
+    ".SH SYNOPSIS",
+    ".B monitor",
+    ".I COMMAND",
+    "[\\fIOPTIONS\\fR]",
+    ".SH DESCRIPTION",
+    text(
+      "monitor runs the checks of one document on one machine: scripts and Monitoring Plugins, ages of files, " +
+        "HTTP requests. It reports through channels what has settled, and its exit code is the worst condition it saw.",
+    ),
+    ".SH COMMANDS",
+    ...commands.flatMap(commandSection),
+    ".SH OPTIONS",
+    text("Every command takes these:"),
+    ...COMMON_OPTIONS.flatMap(optionRow),
+    ".PP",
+    text("Those that are about a document, and those that are about a state, take these:"),
+    ...[CONFIG_OPTION, STATE_OPTION].flatMap(optionRow),
+    ".SH EXIT STATUS",
+    ...EXIT_CODE_HELP.flatMap(([codes, meaning]) => row(bold(codes), meaning)),
+    ".SH ENVIRONMENT",
+    ...ENVIRONMENT.flatMap(([names, meaning]) => row(bold(names), meaning)),
+    ".SH FILES",
+    ...FILES.flatMap(([path, meaning]) => row(`\\fI${escaped(path)}\\fR`, meaning)),
+    ".SH EXAMPLES",
+    ...commands.flatMap(({ examples }) => examples).flatMap(([line, meaning]) => row(bold(line), meaning)),
+    ".SH SEE ALSO",
+    ".BR systemd.service (5),",
+    ".BR crontab (5)",
+    "",
+  ].join("\n");
+}
+
+function commandSection(command: Command): readonly string[] {
+  const own = command.options.filter((option) => option !== CONFIG_OPTION && option !== STATE_OPTION);
+  const general = [CONFIG_OPTION, STATE_OPTION].filter((option) => command.options.includes(option));
+  const usage = [
+    bold(`monitor ${command.name}`),
+    ...[...general, ...own].map((option) => `[${optionTerm(option)}]`),
+    ...(command.operands === "" ? [] : [`\\fI${escaped(command.operands)}\\fR`]),
+  ];
+  return [
+    `.SS ${escaped(command.name)}`,
+    ".nh",
+    usage.join("\n"),
+    ".hy",
+    ".PP",
+    text(command.description),
+    ...own.flatMap(optionRow),
+  ];
+}
+
+function optionRow(option: OptionSpec): readonly string[] {
+  const long = optionTerm(option);
+  return row(option.short === undefined ? long : `${bold(`-${option.short}`)}, ${long}`, option.description);
+}
+
+function optionTerm({ name, value }: OptionSpec): string {
+  return value === undefined ? bold(`--${name}`) : `${bold(`--${name}`)} \\fI${escaped(value)}\\fR`;
+}
+
+function row(term: string, meaning: string): readonly string[] {
+  return [".TP", term, text(meaning)];
+}
+
+/** A paragraph in short lines. A sentence begins a new one: that is how roff knows where one ends. */
+function text(words: string): string {
+  const lines = words.replace(/([.:]) (?=[A-Z])/g, "$1\n").split("\n");
+  return escaped(lines.map((line) => line.replace(/(.{1,64})(?: |$)/g, "$1\n").trimEnd()).join("\n"));
+}
+
+function bold(words: string): string {
+  return `\\fB${escaped(words)}\\fR`;
+}
+
+function quoted(words: string): string {
+  return `"${escaped(words).replaceAll('"', "\\(dq")}"`;
+}
+
+/** Text that means itself: no escapes, no requests, and signs that can be copied. */
+function escaped(words: string): string {
+  return words
+    .replaceAll("\\", "\\e")
+    .replaceAll("-", "\\-")
+    .replaceAll("'", "\\(aq")
+    .replaceAll("`", "\\(ga")
+    .replaceAll("^", "\\(ha")
+    .replaceAll("~", "\\(ti")
+    .replaceAll("…", "...")
+    .replace(/[^\n\x20-\x7e]/gu, (character) => `\\[u${hexadecimal(character)}]`)
+    .replace(/^\./gm, "\\&.");
+}
+
+function hexadecimal(character: string): string {
+  return (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+}
+
+if (import.meta.main) {
+  const folder = new URL("../dist/man/", import.meta.url);
+  await Deno.mkdir(folder, { recursive: true });
+  const date = new Date(Number(Deno.env.get("SOURCE_DATE_EPOCH") ?? Date.now() / 1000) * 1000).toISOString();
+  await Deno.writeTextFile(new URL("monitor.1", folder), manPage(COMMANDS, date.slice(0, 10)));
+}

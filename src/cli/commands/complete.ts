@@ -1,0 +1,48 @@
+import type { System } from "../../domain/system.ts";
+import type { Command, Invocation } from "../command.ts";
+import { type Candidate, complete } from "../completion/complete.ts";
+import { answerText, SHELL_ENTRIES } from "../completion/shells.ts";
+import { openDocument } from "../document.ts";
+import { EXIT } from "../exit_code.ts";
+import { printable } from "../printable.ts";
+import { readShell } from "./completions.ts";
+
+/** Makes `monitor __complete SHELL -- …`, which the completions call at every Tab. No help lists it. */
+export function createCompleteCommand(commands: readonly Command[]): Command {
+  return {
+    name: "__complete",
+    summary: "say how a command line can go on",
+    operands: "SHELL -- WORD…",
+    operandsMax: Infinity,
+    description: "Answers the completions of a shell.",
+    options: [],
+    endings: ["done"],
+    uses: ["read", "env", "sys"],
+    examples: [],
+    run: async ({ operands }, system) => {
+      const [name, ...asked] = operands;
+      const shell = readShell(name);
+      const completion = await complete(SHELL_ENTRIES[shell].words(asked), {
+        commands,
+        checks: (config) => listChecks(config, system),
+      });
+      system.stdout.write(answerText(shell, completion, asked));
+      return EXIT.ok;
+    },
+  };
+}
+
+/** Whoever presses Tab wants no message: what is wrong with a document is told when it is used. */
+async function listChecks(config: string | undefined, system: System): Promise<readonly Candidate[]> {
+  // Standard input is for the command itself.
+  if (config === "-") return [];
+  // The shell would put the home in its place, but here the word comes as it was typed.
+  const path = config?.replace(/^~(?=\/)/, system.environment("HOME") ?? "~");
+  const options: Invocation["options"] = new Map(path === undefined ? [] : [["config", path]]);
+  try {
+    const { checks } = await openDocument({ options, operands: [] }, system, { withoutSecrets: true });
+    return checks.map(({ name, title, kind }) => ({ value: name, description: printable(title ?? kind) }));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,42 @@
+import { type Command, UsageError } from "../command.ts";
+import { type Shell, SHELL_ENTRIES, SHELLS } from "../completion/shells.ts";
+import { EXIT } from "../exit_code.ts";
+
+/** `monitor completions SHELL`: prints what a shell needs to complete the program's words. */
+export const completionsCommand: Command = {
+  name: "completions",
+  summary: "print the completions of a shell",
+  operands: "SHELL",
+  operandsMax: 1,
+  operandKind: SHELLS,
+  description:
+    "Prints what bash, zsh or fish reads so that it completes commands, options, their values, paths and the names " +
+    "of the document's checks.",
+  options: [],
+  endings: ["done"],
+  uses: ["env"],
+  examples: [
+    ["monitor completions bash > ~/.local/share/bash-completion/completions/monitor", "for bash"],
+    ['monitor completions zsh > "${fpath[1]}/_monitor"', "for zsh, in a folder you may write"],
+    ["monitor completions fish > ~/.config/fish/completions/monitor.fish", "for fish"],
+  ],
+  run: ({ operands }, system) => {
+    system.stdout.write(SHELL_ENTRIES[readShell(operands[0])].script);
+    return Promise.resolve(EXIT.ok);
+  },
+};
+
+/**
+ * Reads the name of a shell.
+ *
+ * @throws {UsageError} If it is none that is completed in.
+ */
+export function readShell(name: string | undefined): Shell {
+  const shell = SHELLS.find((candidate) => candidate === name);
+  if (shell !== undefined) return shell;
+  throw new UsageError(
+    name === undefined
+      ? `completions needs the name of a shell: ${SHELLS.join(", ")}`
+      : `the shell is "${name}", expected one of ${SHELLS.join(", ")}`,
+  );
+}

@@ -1,0 +1,64 @@
+/**
+ * A line of bash up to the cursor: its words without their quotes, and where readline begins to replace the last of
+ * them. bash itself hands a completion the words in pieces, broken at every colon, with all their quotes; taking
+ * these off there would mean `eval`, which would run what somebody has only begun to type.
+ */
+export interface BashLine {
+  /** Without quotes and backslashes; the last one is where the cursor is, and may be empty. */
+  readonly words: readonly string[];
+  /** How many characters of the last word stand before what readline replaces. */
+  readonly keptLength: number;
+  /** The quote that is open at the cursor. */
+  readonly quote: "" | '"' | "'";
+}
+
+/** Takes a line apart; `breaks` is `COMP_WORDBREAKS`. */
+export function readBashLine(line: string, breaks: string): BashLine {
+  const words: string[] = [];
+  let word = "";
+  let isBegun = false;
+  let kept = 0;
+  let keptOutside = 0;
+  let quote: BashLine["quote"] = "";
+  let isEscaped = false;
+  for (const character of line) {
+    if (isEscaped) {
+      // Between double quotes a backslash stands for itself before most characters.
+      word += quote === '"' && !'$`"\\'.includes(character) ? `\\${character}` : character;
+      isEscaped = false;
+    } else if (character === "\\" && quote !== "'") {
+      isEscaped = isBegun = true;
+    } else if (quote !== "") {
+      if (character === quote) {
+        quote = "";
+        kept = keptOutside;
+      } else word += character;
+    } else if (character === '"' || character === "'") {
+      quote = character;
+      isBegun = true;
+      keptOutside = kept;
+      kept = word.length;
+    } else if (/\s/.test(character)) {
+      if (isBegun) words.push(word);
+      word = "";
+      isBegun = false;
+      kept = 0;
+    } else {
+      word += character;
+      isBegun = true;
+      if (breaks.includes(character)) kept = word.length;
+    }
+  }
+  return { words: [...words, word], keptLength: kept, quote };
+}
+
+/** A text so that bash takes it for one word, or for what follows in an open quote, which is not closed. */
+export function quoteForBash(text: string, quote: BashLine["quote"]): string {
+  if (quote === "'") return text.replaceAll("'", "'\\''");
+  // An exclamation mark would be looked up in the history, and no backslash helps between double quotes.
+  if (quote === '"') return text.replace(/[$`"\\]/g, "\\$&").replaceAll("!", `"'!'"`);
+  return text.replace(
+    /[\x20-\x7e]/g,
+    (character) => /[\w./,+@%=:^-]/.test(character) ? character : `\\${character}`,
+  );
+}

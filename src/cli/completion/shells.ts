@@ -1,0 +1,115 @@
+import { quoteForBash, readBashLine } from "./bash_line.ts";
+import type { Candidate, Completion } from "./complete.ts";
+
+/** The shells that are completed in. */
+export const SHELLS = ["bash", "zsh", "fish"] as const;
+/** One of {@linkcode SHELLS}. */
+export type Shell = typeof SHELLS[number];
+
+/** How one shell asks, and how it is answered. */
+export interface ShellEntry {
+  /** What the shell reads; it calls `monitor __complete SHELL -- …`. */
+  readonly script: string;
+  /** The words behind the program's name, up to the cursor, from what follows `--`. */
+  words(asked: readonly string[]): readonly string[];
+  /** A candidate as the shell is to take it; `null` where it does not fit what is typed. */
+  line(candidate: Candidate, asked: readonly string[]): string | null;
+}
+
+/** The shells by name. */
+export const SHELL_ENTRIES: { readonly [Name in Shell]: ShellEntry } = {
+  bash: {
+    script:
+      `# Completion of monitor for bash: read it in ~/.bashrc, or put it where bash-completion looks for it.
+_monitor() {
+  local program=\${1/#\\~\\//$HOME/} line offers=
+  type -P -- "$program" >/dev/null || program=monitor
+  COMPREPLY=()
+  while IFS= read -r line; do
+    if [[ -z $offers ]]; then offers=$line; else COMPREPLY+=("$line"); fi
+  done < <("$program" __complete bash -- "\${COMP_LINE:0:COMP_POINT}" "$COMP_WORDBREAKS" 2>/dev/null </dev/null)
+  [[ $offers == files ]] && compopt -o bashdefault -o default
+  return 0
+}
+complete -F _monitor monitor
+`,
+    words: ([line = "", breaks = ""]) => readBashLine(line, breaks).words.slice(1),
+    line: ({ value }, [line = "", breaks = ""]) => {
+      const { words, keptLength, quote } = readBashLine(line, breaks);
+      if (!value.startsWith(words.at(-1) ?? "")) return null;
+      return quoteForBash(value.slice(keptLength), quote);
+    },
+  },
+  zsh: {
+    script: `#compdef monitor
+# Completion of monitor for zsh: put it into a folder of $fpath as _monitor.
+_monitor() {
+  local program=\${(Q)words[1]} current=\${(Q)PREFIX} line
+  local -a before answer values displays
+  program=\${program/#\\~\\//$HOME/}
+  [[ -x $program ]] || (( $+commands[$program] )) || program=monitor
+  (( CURRENT > 2 )) && before=("\${(@Q)words[2,CURRENT-1]}")
+  answer=("\${(@f)$("$program" __complete zsh -- "\${(@)before}" "$current" 2>/dev/null </dev/null)}")
+  [[ $current == --*=* ]] && compset -P '--*='
+  if [[ $answer[1] == files ]]; then
+    _files
+    return
+  fi
+  for line in "\${(@)answer[2,-1]}"; do
+    values+=("\${\${line%%$'\\t'*}#\${IPREFIX}}")
+    displays+=("\${line/$'\\t'/  -- }")
+  done
+  (( $#values )) || return 1
+  compadd -l -d displays -a -- values
+}
+if [[ $funcstack[1] == _monitor ]]; then
+  _monitor "$@"
+else
+  compdef _monitor monitor
+fi
+`,
+    words: (asked) => asked,
+    line: describedLine,
+  },
+  fish: {
+    script: `# Completion of monitor for fish: put it into ~/.config/fish/completions as monitor.fish.
+function __monitor_complete
+    set -l before (commandline -opc)
+    set -l current (commandline -ct)
+    set -l program (string replace -r '^~/' "$HOME/" -- $before[1])
+    set -e before[1]
+    type -q -- $program
+    or set program monitor
+    set -l answer ($program __complete fish -- $before "$current" 2>/dev/null </dev/null)
+    if test "$answer[1]" = files
+        set -l option (string match -r -- '^--[^=]*=' "$current")
+        # What follows a command that fish knows nothing of is a path.
+        for path in (complete -C "'' "(string replace -r -- '^--[^=]*=' '' "$current"))
+            echo -- "$option$path"
+        end
+    else
+        printf '%s\\n' $answer[2..-1]
+    end
+end
+complete -c monitor -f -a '(__monitor_complete)'
+`,
+    words: (asked) => asked,
+    line: describedLine,
+  },
+};
+
+/** zsh and fish choose and quote by themselves, and show what a word means. */
+function describedLine({ value, description }: Candidate): string {
+  return description === "" ? value : `${value}\t${description}`;
+}
+
+/** What a shell gets to read: what is offered, then a candidate a line. */
+export function answerText(shell: Shell, completion: Completion, asked: readonly string[]): string {
+  if (completion.offers === "files") return "files\n";
+  const lines = completion.candidates
+    // A line is a candidate, so that a name with a line break cannot be one.
+    .filter(({ value }) => !/\p{Cc}/u.test(value))
+    .map((candidate) => SHELL_ENTRIES[shell].line(candidate, asked))
+    .filter((line) => line !== null);
+  return ["words", ...lines, ""].join("\n");
+}

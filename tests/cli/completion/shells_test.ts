@@ -1,0 +1,140 @@
+/** Real shells on a real terminal: what they pass to the program after Tab was pressed. */
+import assert from "node:assert/strict";
+import { type Shell, SHELL_ENTRIES, SHELLS } from "../../../src/cli/completion/shells.ts";
+
+const PROJECT = new URL("../../../", import.meta.url).pathname;
+const PROMPT = "READY>";
+const TERMINAL = new URL("../../support/terminal.py", import.meta.url).pathname;
+
+const ODD = 'it\'s "odd" $HOME `id`';
+const SIGNS = "wow! (a) <b>;&|*?[x]{y}~#\\";
+const NAMES = ["web", ODD, "disk: /var log", "disk: größe ü", SIGNS, "two\nlines"];
+
+/** What is typed, with `\t` for Tab, and the arguments that the program gets. */
+const LINES: readonly (readonly [typed: string, expected: readonly string[]])[] = [
+  ["monitor che\t--onc\twe\t", ["check", "--once", "web"]],
+  ["monitor explain it\t", ["explain", ODD]],
+  ['monitor explain "it\t', ["explain", ODD]],
+  ["monitor explain 'it\t", ["explain", ODD]],
+  ["monitor explain disk\tg\t", ["explain", "disk: größe ü"]],
+  ["monitor explain disk:\\ g\t", ["explain", "disk: größe ü"]],
+  ['monitor explain "disk: g\t', ["explain", "disk: größe ü"]],
+  ["monitor explain 'disk: /\t", ["explain", "disk: /var log"]],
+  ["monitor explain wo\t", ["explain", SIGNS]],
+  ['monitor explain "wo\t', ["explain", SIGNS]],
+  ["monitor explain 'wo\t", ["explain", SIGNS]],
+  ["monitor check --format ju\t", ["check", "--format", "junit"]],
+  ["monitor check --format=ju\t", ["check", "--format=junit"]],
+  ["monitor check --log-level=wa\t--fail-on cr\t", ["check", "--log-level=warning", "--fail-on", "critical"]],
+  ["monitor explain -c home\\ dir/oth\tels\t", ["explain", "-c", "home dir/other doc.json", "elsewhere one"]],
+  ["monitor explain --config=home\\ dir/oth\tels\t", [
+    "explain",
+    "--config=home dir/other doc.json",
+    "elsewhere one",
+  ]],
+  ["monitor explain -c ~/monitor.json we\t", ["explain", "-c", "[HOME]/monitor.json", "web"]],
+  ["monitor explain -c broken.json we\t", ["explain", "-c", "broken.json", "we"]],
+  ["monitor help val\t", ["help", "validate"]],
+  ["monitor completions zs\t", ["completions", "zsh"]],
+  ["monitor ini\tmon\t", ["init", "monitor.json"]],
+  ["monitor explain web di\tgr\two\t", ["explain", "web", "disk: größe ü", SIGNS]],
+];
+
+/** How each is started without anybody's configuration, and what it is told first. */
+const STARTS: Readonly<Record<Shell, { readonly program: readonly string[]; readonly first: string }>> = {
+  bash: { program: ["bash", "--norc", "--noprofile", "-i"], first: ". ./bash.completion" },
+  zsh: { program: ["zsh", "-f", "-i"], first: "fpath=($PWD $fpath); autoload -Uz compinit; compinit -u -D" },
+  fish: {
+    program: ["fish", "-i", "-C", `function fish_prompt; echo -n '${PROMPT}'; end`],
+    first: "source ./fish.completion",
+  },
+};
+
+async function withHome(use: (home: string) => Promise<void>): Promise<void> {
+  const home = await Deno.makeTempDir({ prefix: "monitor_shells_" });
+  try {
+    await Deno.mkdir(`${home}/bin`);
+    await Deno.mkdir(`${home}/home dir`);
+    await writeProgram(`${home}/bin/monitor`);
+    await Deno.writeTextFile(`${home}/monitor.json`, documentOf(NAMES));
+    await Deno.writeTextFile(`${home}/home dir/other doc.json`, documentOf(["elsewhere one"]));
+    await Deno.writeTextFile(`${home}/broken.json`, `{ "checks": { "web": 1 } }`);
+    for (const shell of SHELLS) {
+      await Deno.writeTextFile(`${home}/${shell}.completion`, SHELL_ENTRIES[shell].script);
+    }
+    await Deno.rename(`${home}/zsh.completion`, `${home}/_monitor`);
+    await use(home);
+  } finally {
+    await Deno.remove(home, { recursive: true });
+  }
+}
+
+function documentOf(names: readonly string[]): string {
+  const check = { kind: "test", parameters: { condition: "ok" } };
+  return JSON.stringify({ defaults: {}, checks: Object.fromEntries(names.map((name) => [name, check])) });
+}
+
+/** The real program for completions; otherwise it shows what it got, since that is the question here. */
+async function writeProgram(path: string): Promise<void> {
+  const executable = Deno.env.get("MONITOR_PROGRAM");
+  const { denoDir } = JSON.parse(
+    new TextDecoder().decode(
+      (await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output()).stdout,
+    ),
+  ) as { denoDir: string };
+  const program = executable === undefined
+    ? `env DENO_DIR='${denoDir}' '${Deno.execPath()}' run --quiet --no-check --allow-all --config '${PROJECT}deno.json' '${PROJECT}main.ts'`
+    : `'${executable}'`;
+  await Deno.writeTextFile(
+    path,
+    `#!/bin/sh
+[ "$1" = __complete ] && exec ${program} "$@"
+printf 'ARGUMENTS'
+printf '<%s>' "$@"
+echo
+`,
+    { mode: 0o755 },
+  );
+}
+
+for (const shell of SHELLS) {
+  const { program, first } = STARTS[shell];
+  Deno.test({
+    name: `completions ${shell}: what stands there after Tab is what the program gets`,
+    ignore: !(await isInstalled(shell)),
+    fn: () =>
+      withHome(async (home) => {
+        const child = new Deno.Command("/usr/bin/python3", {
+          args: [TERMINAL, PROMPT, ...program],
+          cwd: home,
+          clearEnv: true,
+          env: {
+            PATH: `${home}/bin:/usr/bin:/bin`,
+            HOME: home,
+            LC_ALL: "C.UTF-8",
+            TERM: "xterm",
+            PS1: PROMPT,
+          },
+          stdin: "piped",
+          stdout: "piped",
+          stderr: "piped",
+        }).spawn();
+        const writer = child.stdin.getWriter();
+        const typed = [first, ...LINES.map(([line]) => line), "exit"].map((line) => `${line}\r`);
+        await writer.write(new TextEncoder().encode(JSON.stringify(typed)));
+        await writer.close();
+        const { stdout, stderr } = await child.output();
+        const shown = new TextDecoder().decode(stdout);
+        const seen = [...shown.matchAll(/ARGUMENTS(<.*>)\r/g)].map(([, text]) => text);
+        const expected = LINES.map(([, words]) =>
+          words.map((word) => `<${word.replace("[HOME]", home)}>`).join("")
+        );
+        assert.deepStrictEqual(seen, expected, `${shown}\n${new TextDecoder().decode(stderr)}`);
+      }),
+  });
+}
+
+async function isInstalled(shell: Shell): Promise<boolean> {
+  const stat = await Deno.stat(`/usr/bin/${shell}`).catch(() => null);
+  return stat !== null;
+}

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { bundle } from "../../scripts/bundle.ts";
+import { keptLicences, readLicences } from "../../scripts/licences.ts";
+
+async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "monitor_bundle_" });
+  try {
+    await use(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function contents(folder: string): Promise<ReadonlyMap<string, string>> {
+  const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+  return new Map(
+    await Promise.all(
+      names.map(async (name) => [name, await Deno.readTextFile(`${folder}/${name}`)] as const),
+    ),
+  );
+}
+
+Deno.test("bundle() makes the same wherever it is made, and the kept licences are those of what is in it", () =>
+  withFolder(async (folder) => {
+    const places = [`${folder}/one`, `${folder}/another/place of a longer name`];
+    const made = [];
+    for (const place of places) made.push(await bundle(place));
+    const [one, other] = await Promise.all(places.map(contents));
+    assert.ok(one !== undefined && one.size > 5);
+    assert.deepStrictEqual(one, other);
+    for (const [name, text] of one) {
+      assert.doesNotMatch(name, /-[0-9A-Z]{8}\.js$/, "a hash that hangs on where the packages lie");
+      assert.ok(!text.includes(folder), `${name} names the folder`);
+      assert.strictEqual((await Deno.stat(`${places[0]}/${name}`)).mtime?.getTime(), 0);
+    }
+    const licences = await readLicences(made[0]?.sources ?? []);
+    assert.deepStrictEqual(await keptLicences(), licences, 'they are out of date: run "deno task licences"');
+    const names = licences.packages.map(({ name }) => name);
+    assert.ok(names.includes("jsonc-parser") && names.includes("nodemailer"));
+    assert.ok(!names.includes("fast-check"), "what only tests use is not in it");
+    for (const { name, text } of licences.packages) assert.match(text, /copyright/i, name);
+  }));
+
+Deno.test("bundle() makes a program that runs", () =>
+  withFolder(async (folder) => {
+    const { main } = await bundle(`${folder}/bundle`);
+    await Deno.writeTextFile(
+      `${folder}/monitor.json`,
+      JSON.stringify({ defaults: {}, checks: { a: { kind: "test", parameters: { condition: "warning" } } } }),
+    );
+    const { code } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "--quiet", "--no-config", "--allow-all", main, "check", "--once", "--state", "none"],
+      cwd: folder,
+    }).output();
+    assert.strictEqual(code, 1);
+  }));

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { executableName, OWN_NAME, readTargets, TARGETS, writeChecksums } from "../../scripts/compile.ts";
+
+const SCRIPT = new URL("../../scripts/compile.ts", import.meta.url).pathname;
+const OWN_TARGET = TARGETS.find((target) => target === Deno.build.target) ?? TARGETS[0];
+const FOREIGN_TARGET = TARGETS.find((target) => target !== OWN_TARGET) ?? TARGETS[0];
+
+Deno.test("readTargets() takes nothing for this machine, names, and all", () => {
+  assert.deepStrictEqual(readTargets([], undefined), [null]);
+  assert.deepStrictEqual(readTargets(["--target", FOREIGN_TARGET], undefined), [FOREIGN_TARGET]);
+  assert.deepStrictEqual(readTargets(["--all"], undefined), TARGETS);
+  assert.deepStrictEqual(readTargets(["--target", OWN_TARGET], "/base"), [OWN_TARGET]);
+  assert.throws(
+    () => readTargets(["--target", "sparc"], undefined),
+    /--target is "sparc", expected one of x86_64/,
+  );
+});
+
+Deno.test("readTargets() refuses a base executable for another machine's target", () => {
+  for (const args of [["--target", FOREIGN_TARGET], ["--all"]]) {
+    assert.throws(
+      () => readTargets(args, "/base"),
+      /^Error: DENORT_BIN is "\/base", which Deno would use for "/,
+    );
+  }
+});
+
+Deno.test("compile.ts ends with 1 and makes nothing where it refuses", async () => {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--allow-all", SCRIPT, "--target", FOREIGN_TARGET],
+    env: { DENORT_BIN: "/bin/true" },
+  }).output();
+  assert.strictEqual(code, 1);
+  assert.strictEqual(stdout.length, 0);
+  assert.match(new TextDecoder().decode(stderr), /^compile: error: DENORT_BIN is "\/bin\/true".*unset it/m);
+});
+
+Deno.test("executableName() gives every target a name of its own", () => {
+  assert.strictEqual(new Set([OWN_NAME, ...TARGETS.map(executableName)]).size, TARGETS.length + 1);
+});
+
+Deno.test("writeChecksums() writes what sha256sum checks, for the executables alone", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "monitor_sums_" });
+  try {
+    const names = [OWN_NAME, executableName(FOREIGN_TARGET)];
+    for (const name of [...names, "other"]) await Deno.writeTextFile(`${folder}/${name}`, name);
+    await writeChecksums(new URL(`file://${folder}/`));
+    const check = new Deno.Command("sha256sum", { args: ["--check", "--strict", "SHA256SUMS"], cwd: folder });
+    const { code, stdout } = await check.output();
+    assert.strictEqual(code, 0);
+    assert.deepStrictEqual(
+      new TextDecoder().decode(stdout).trim().split("\n"),
+      names.toSorted().map((name) => `${name}: OK`),
+    );
+    await Deno.writeTextFile(`${folder}/${OWN_NAME}`, "changed");
+    assert.notStrictEqual((await check.output()).code, 0);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { manPage } from "../../scripts/man_page.ts";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { EXIT } from "../../src/cli/exit_code.ts";
+
+const DATE = "2026-01-31";
+
+async function isInstalled(program: string): Promise<boolean> {
+  return await Deno.stat(`/usr/bin/${program}`).then(() => true, () => false);
+}
+
+/** What a program prints of the page, and what it complains of. */
+async function readPage(
+  program: string,
+  ...args: readonly string[]
+): Promise<{ text: string; complaints: string }> {
+  const folder = await Deno.makeTempDir({ prefix: "monitor_man_" });
+  try {
+    await Deno.writeTextFile(`${folder}/monitor.1`, manPage(COMMANDS, DATE));
+    const { stdout, stderr } = await new Deno.Command(program, {
+      args: [...args, `${folder}/monitor.1`],
+      env: { LC_ALL: "C.UTF-8", MANWIDTH: "400", MANROFFSEQ: "" },
+    }).output();
+    const decoder = new TextDecoder();
+    return { text: decoder.decode(stdout), complaints: decoder.decode(stderr) };
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test({
+  name: "manPage() is shown by man without a warning, with all that --help says",
+  ignore: !(await isInstalled("man")),
+  fn: async () => {
+    const { text, complaints } = await readPage("man", "--warnings", "--local-file");
+    assert.strictEqual(complaints, "");
+    const words = text.replace(/\s+/g, " ").replaceAll("‐", "-");
+    for (const { name, description, options, examples } of COMMANDS) {
+      assert.ok(words.includes(`monitor ${name}`), name);
+      assert.ok(words.includes(description.replaceAll("…", "...")), description);
+      for (const option of options) {
+        assert.ok(words.includes(`--${option.name}`), option.name);
+        assert.ok(words.includes(option.description.replaceAll("…", "...")), option.description);
+      }
+      for (const [line] of examples) assert.ok(words.includes(line), line);
+    }
+    for (const code of Object.values(EXIT)) assert.match(words, new RegExp(`\\b${code}\\b`));
+  },
+});
+
+Deno.test({
+  name: "manPage() has nothing that mandoc complains of",
+  ignore: !(await isInstalled("mandoc")),
+  fn: async () => {
+    const { text } = await readPage("mandoc", "-T", "lint", "-W", "style");
+    assert.strictEqual(text, "");
+  },
+});
