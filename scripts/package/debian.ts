@@ -1,0 +1,139 @@
+import { gzipSync } from "node:zlib";
+import project from "../../deno.json" with { type: "json" };
+import { STARTER_DOCUMENT } from "../../src/cli/starter_document.ts";
+import { type ReleaseFile, type ReleaseTime, run, textFile, writeTree } from "./release_files.ts";
+
+/** Debian's word for the machines of a target. */
+export const DEBIAN_ARCHITECTURES: Readonly<Record<string, string>> = {
+  "x86_64-unknown-linux-gnu": "amd64",
+  "aarch64-unknown-linux-gnu": "arm64",
+};
+
+/** What a package is made of. */
+export interface DebianOptions {
+  /** In Debian's words. */
+  readonly architecture: string;
+  /** For that architecture. */
+  readonly executable: Uint8Array;
+  /** What goes into an archive too. */
+  readonly companions: readonly ReleaseFile[];
+  /** Stamps every file. */
+  readonly time: ReleaseTime;
+}
+
+/** Makes a Debian package, with Debian's own tool. */
+export async function makeDebianPackage(output: string, options: DebianOptions): Promise<void> {
+  const work = await Deno.makeTempDir({ prefix: "monitor_package_" });
+  try {
+    const installed = installedFiles(options);
+    const bytes = installed.reduce((sum, { content }) => sum + content.length, 0);
+    await Deno.mkdir(`${work}/etc/monitor`, { recursive: true });
+    await writeTree(work, [...installed, ...await controlFiles(options.architecture, bytes)], options.time);
+    await run("dpkg-deb", ["--root-owner-group", "--threads-max=1", "-Zxz", "-z2", "--build", work, output], {
+      SOURCE_DATE_EPOCH: String(options.time.epochSeconds),
+    });
+  } finally {
+    await Deno.remove(work, { recursive: true });
+  }
+}
+
+/** Where Debian has what an archive has, by the beginning of its path there; the rest is documentation. */
+const PLACES: readonly (readonly [from: string, to: string])[] = [
+  ["completions/monitor.bash", "usr/share/bash-completion/completions/monitor"],
+  ["completions/_monitor", "usr/share/zsh/vendor-completions/_monitor"],
+  ["completions/monitor.fish", "usr/share/fish/vendor_completions.d/monitor.fish"],
+  ["examples/systemd/", "lib/systemd/system/"],
+];
+
+const DOCUMENTATION = "usr/share/doc/monitor/";
+
+function installedFiles({ executable, companions, time }: DebianOptions): readonly ReleaseFile[] {
+  const placed = companions.flatMap((file): readonly ReleaseFile[] => {
+    const [from, to] = PLACES.find(([start]) => file.path.startsWith(start)) ?? [];
+    if (from !== undefined && to !== undefined) {
+      return [withOwnPath({ ...file, path: to + file.path.slice(from.length) })];
+    }
+    if (file.path === "man/monitor.1") {
+      return [{ ...file, path: "usr/share/man/man1/monitor.1.gz", content: compressed(file.content) }];
+    }
+    // The copyright file is the place for licences, and Debian's own log that of changes.
+    if (["LICENSE", "LICENCES.txt", "CHANGELOG.md"].includes(file.path)) return [];
+    return [withOwnPath({ ...file, path: DOCUMENTATION + file.path })];
+  });
+  const licences = companions.find(({ path }) => path === "LICENCES.txt")?.content ?? new Uint8Array();
+  return [
+    { path: "usr/bin/monitor", content: executable, isExecutable: true },
+    ...placed,
+    { path: `${DOCUMENTATION}copyright`, content: licences, isExecutable: false },
+    textFile(`${DOCUMENTATION}examples/monitor.jsonc`, STARTER_DOCUMENT),
+    {
+      ...textFile(`${DOCUMENTATION}changelog.gz`, ""),
+      content: compressed(new TextEncoder().encode(changeLog(time))),
+    },
+    textFile("usr/share/lintian/overrides/monitor", LINTIAN_OVERRIDES),
+  ];
+}
+
+/** What is installed by hand lies in /usr/local. */
+function withOwnPath(file: ReleaseFile): ReleaseFile {
+  if (!/systemd|cron/.test(file.path)) return file;
+  const text = new TextDecoder().decode(file.content);
+  return {
+    ...file,
+    content: new TextEncoder().encode(text.replaceAll("/usr/local/bin/monitor", "/usr/bin/monitor")),
+  };
+}
+
+function compressed(content: Uint8Array): Uint8Array {
+  return gzipSync(content, { level: 9 });
+}
+
+function maintainer(): string {
+  const name = Deno.env.get("DEBFULLNAME") ?? "the monitor authors";
+  return `${name} <${Deno.env.get("DEBEMAIL") ?? "monitor@localhost"}>`;
+}
+
+function changeLog({ epochSeconds }: ReleaseTime): string {
+  const date = new Date(epochSeconds * 1000).toUTCString().replace("GMT", "+0000");
+  return `monitor (${project.version}) unstable; urgency=medium
+
+  * See the changelog of the project.
+
+ -- ${maintainer()}  ${date}
+`;
+}
+
+/** The runtime is one program with its parts linked into it, as its makers build it. */
+const LINTIAN_OVERRIDES = `# The runtime is built by its makers, with its libraries inside.
+monitor: embedded-library
+monitor: hardening-no-pie
+# The package enables nothing; what the administrator enabled must not be left behind.
+monitor: maintainer-script-calls-systemctl *
+`;
+
+async function controlFiles(architecture: string, bytes: number): Promise<readonly ReleaseFile[]> {
+  const scripts = ["postinst", "prerm", "postrm"].map(async (name): Promise<ReleaseFile> => ({
+    path: `DEBIAN/${name}`,
+    content: await Deno.readFile(new URL(`debian/${name}`, import.meta.url)),
+    isExecutable: true,
+  }));
+  const control = `Package: monitor
+Version: ${project.version}
+Section: admin
+Priority: optional
+Architecture: ${architecture}
+Maintainer: ${maintainer()}
+Installed-Size: ${Math.ceil(bytes / 1024)}
+Depends: adduser, libc6 (>= 2.27), libgcc-s1 (>= 4.2)
+Suggests: bash-completion, libnotify-bin, monitoring-plugins-basic
+Description: runs the checks of one JSON document and says what is wrong
+ Scripts and Monitoring Plugins, ages of files and HTTP requests: monitor runs
+ them on their schedules, decides when a condition has settled, and reports it
+ by mail, webhook, command, desktop notification, file or console.
+ .
+ It runs as a service, from cron or in a CI pipeline; its exit code is the
+ worst condition it saw. Nothing is started until there is a document in
+ /etc/monitor.
+`;
+  return [textFile("DEBIAN/control", control), ...await Promise.all(scripts)];
+}

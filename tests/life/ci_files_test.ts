@@ -1,0 +1,109 @@
+/** The files in `examples/ci/`: each is read as its system reads it, and its calls of the program are made. */
+import assert from "node:assert/strict";
+import { parse } from "yaml";
+import { programCommand, type Stage, withStage } from "./program.ts";
+
+function readExample(name: string): string {
+  return Deno.readTextFileSync(new URL(`../../examples/ci/${name}`, import.meta.url));
+}
+
+/** The commands of each file, in their order. */
+const COMMANDS: Readonly<Record<string, () => readonly string[]>> = {
+  "github_actions.yml": () => {
+    const { jobs } = parse(readExample("github_actions.yml")) as {
+      jobs: Record<string, { steps: readonly { run?: string; uses?: string }[] }>;
+    };
+    const steps = Object.values(jobs).flatMap((job) => job.steps);
+    assert.ok(steps.every(({ run, uses }) => (run === undefined) !== (uses === undefined)));
+    return steps.flatMap(({ run }) => run?.trim().split("\n") ?? []);
+  },
+  "gitlab_ci.yml": () => {
+    const { monitor } = parse(readExample("gitlab_ci.yml")) as {
+      monitor: { before_script: readonly string[]; script: readonly string[] };
+    };
+    const commands = [...monitor.before_script, ...monitor.script];
+    // A colon and a blank in a plain line would make an object of it.
+    assert.ok(commands.every((command) => typeof command === "string"));
+    return commands;
+  },
+  "Jenkinsfile": () => {
+    const text = readExample("Jenkinsfile").replace(/^\s*\/\/.*$/gm, "");
+    for (const [open, close] of ["{}", "()"]) {
+      assert.strictEqual(
+        text.split(open ?? "").length,
+        text.split(close ?? "").length,
+        `${open} and ${close}`,
+      );
+    }
+    return [...text.matchAll(/^\s*sh '([^']*)'$/gm)].map(([, command = ""]) => command);
+  },
+};
+
+/** Runs commands as a CI system does: one after the other, until one fails. */
+async function runAll(commands: readonly string[], stage: Stage): Promise<{ code: number; stderr: string }> {
+  const path = `${stage.folder}/bin:/usr/local/bin:/usr/bin:/bin`;
+  for (const command of commands) {
+    const { code, stderr } = await stage.start([], { shell: command, environment: { PATH: path } }).end();
+    if (code !== 0) return { code, stderr };
+  }
+  return { code: 0, stderr: "" };
+}
+
+for (const [name, readCommands] of Object.entries(COMMANDS)) {
+  Deno.test(`examples/ci/${name}: its calls validate, run and leave results, and fail where a check does`, () =>
+    withStage(async (stage) => {
+      const calls = readCommands().filter((command) => command.startsWith("monitor "));
+      assert.deepStrictEqual(calls.map((call) => call.split(" ")[1]), ["validate", "check"]);
+      Deno.mkdirSync(`${stage.folder}/bin`);
+      stage.writeScript("bin/monitor", `exec ${programCommand().map((part) => `'${part}'`).join(" ")} "$@"`);
+      for (const [condition, expected] of [["ok", 0], ["critical", 2]] as const) {
+        const check = { kind: "test", parameters: { condition } };
+        const document = `// as in a repository\n${JSON.stringify({ defaults: {}, checks: { web: check } })}`;
+        Deno.writeTextFileSync(`${stage.folder}/monitor.jsonc`, document);
+        const { code, stderr } = await runAll(calls, stage);
+        assert.strictEqual(code, expected, stderr);
+        const results = Deno.readTextFileSync(`${stage.folder}/monitor.xml`);
+        assert.match(results, expected === 0 ? /<testsuite .*failures="0"/ : /<testsuite .*failures="1"/);
+      }
+      Deno.writeTextFileSync(`${stage.folder}/monitor.jsonc`, `{ "checks": {} }`);
+      assert.strictEqual((await runAll(calls, stage)).code, 78, "a document with mistakes");
+    }));
+
+  Deno.test(`examples/ci/${name}: it compares the checksum before it unpacks, and unpacks what a release has`, () =>
+    withStage(async (stage) => {
+      const commands = readCommands().join("\n");
+      const install = readCommands().filter((command) => /sha256sum|tar |mkdir /.test(command));
+      assert.match(commands, /curl .*"\$MONITOR_URL"[\s\S]*sha256sum --check --strict[\s\S]*tar --extract/);
+      await Deno.mkdir(`${stage.folder}/release/monitor-0.0.0-target`, { recursive: true });
+      await Deno.writeTextFile(`${stage.folder}/release/monitor-0.0.0-target/monitor`, "#!/bin/sh\n");
+      const archive = `${stage.folder}/monitor.tar.gz`;
+      const made = await new Deno.Command("tar", {
+        args: [
+          "--create",
+          "--gzip",
+          "--file",
+          archive,
+          "--directory",
+          `${stage.folder}/release`,
+          "monitor-0.0.0-target",
+        ],
+      }).output();
+      assert.ok(made.success);
+      const unpacked = install.map((command) =>
+        command.replaceAll("/tmp/monitor.tar.gz", archive).replace(
+          "/usr/local/bin",
+          `${stage.folder}/monitor`,
+        )
+      );
+      Deno.mkdirSync(`${stage.folder}/monitor`, { recursive: true });
+      const shell = (sum: string): string =>
+        `set -e; MONITOR_SHA256=${sum}; ${unpacked.join("; ").replace("mkdir monitor", "true")}`;
+      const { code } = await stage.start([], { shell: shell("0".repeat(64)) }).end();
+      assert.notStrictEqual(code, 0, "another archive");
+      const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", await Deno.readFile(archive)));
+      const sum = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+      const { code: end, stderr } = await stage.start([], { shell: shell(sum) }).end();
+      assert.strictEqual(end, 0, stderr);
+      assert.ok((await Deno.stat(`${stage.folder}/monitor/monitor`)).isFile);
+    }));
+}

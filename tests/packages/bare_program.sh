@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Makes a program for MONITOR_PROGRAM that runs an executable as barely as can be, and prints its path:
+# `tests/packages/bare_program.sh EXECUTABLE FOLDER`, as root.
+#
+# It runs as a user without rights, who owns nothing but the empty home that the caller names in HOME; without a
+# capability; with nothing in the environment but that home, a PATH on which there is no Deno and no Node, and what the
+# caller sets. The working folder is another user's: it is for reading, unless everybody may write there.
+set -euo pipefail
+executable="$(readlink -f "$1")"
+folder="$(readlink -f "$2")"
+nobody=65534
+
+mkdir -p "$folder/bin"
+chmod 755 "$folder" "$folder/bin"
+install -m 755 "$executable" "$folder/monitor"
+for name in sh basename cat date dirname echo env false grep head kill ls mkdir printf rm sed sleep tail touch true; do
+  ln -sf "/usr/bin/$name" "$folder/bin/$name"
+done
+for name in deno node npm npx; do
+  if PATH="$folder/bin" command -v "$name" >/dev/null; then echo "$name is on the bare PATH" >&2; exit 1; fi
+done
+
+cat >"$folder/bare_monitor" <<W
+#!/bin/sh
+/usr/bin/chown $nobody:$nobody "\$HOME"
+exec /usr/bin/setpriv --reuid=$nobody --regid=$nobody --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all \\
+  /usr/bin/env -u PWD -u OLDPWD -u SHLVL -u _ PATH="$folder/bin" "$folder/monitor" "\$@"
+W
+chmod 755 "$folder/bare_monitor"
+echo "$folder/bare_monitor"

@@ -1,0 +1,94 @@
+/** The packages, of executables that are stand-ins: what is around them is looked at here. */
+import assert from "node:assert/strict";
+import project from "../../deno.json" with { type: "json" };
+import { executableName, TARGETS } from "../../scripts/compile.ts";
+import { makePackages } from "../../scripts/package.ts";
+
+const hasDebianTools = await Deno.stat("/usr/bin/dpkg-deb").then(() => true, () => false);
+
+async function withPackages(use: (folder: string, made: readonly string[]) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "monitor_packages_" });
+  try {
+    for (const target of TARGETS) await Deno.writeTextFile(`${folder}/${executableName(target)}`, target);
+    const executables = new URL(`file://${folder}/`);
+    Deno.env.set("SOURCE_DATE_EPOCH", "1750000000");
+    await use(`${folder}/out`, await makePackages({ executables, packages: new URL("out/", executables) }));
+  } finally {
+    Deno.env.delete("SOURCE_DATE_EPOCH");
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function run(program: string, ...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await new Deno.Command(program, { args: [...args] }).output();
+  assert.strictEqual(code, 0, new TextDecoder().decode(stderr));
+  return new TextDecoder().decode(stdout);
+}
+
+Deno.test("makePackages() makes an archive of every executable, with all that goes with it", () =>
+  withPackages(async (folder, made) => {
+    assert.strictEqual(made.filter((name) => /\.(tar\.gz|zip)$/.test(name)).length, TARGETS.length);
+    const name = `monitor-${project.version}-aarch64-apple-darwin`;
+    const listed = await run(
+      "tar",
+      "--list",
+      "--verbose",
+      "--numeric-owner",
+      "--file",
+      `${folder}/${name}.tar.gz`,
+    );
+    for (
+      const path of [
+        "README.md",
+        "LICENSE",
+        "LICENCES.txt",
+        "completions/_monitor",
+        "docs/checks.md",
+        "examples/systemd/monitor.service",
+        "man/monitor.1",
+      ]
+    ) assert.match(listed, new RegExp(`^-rw-r--r-- 0/0 .* ${name}/${path}$`, "m"));
+    assert.match(listed, new RegExp(`^-rwxr-xr-x 0/0 .* ${name}/monitor$`, "m"));
+    const containerfile = await run(
+      "tar",
+      "--extract",
+      "--to-stdout",
+      "--file",
+      `${folder}/${name}.tar.gz`,
+      `${name}/examples/container/Containerfile`,
+    );
+    assert.match(containerfile, /^COPY --chmod=755 monitor /m, "it lies beside the executable");
+    const zip = await Deno.readFile(`${folder}/monitor-${project.version}-x86_64-pc-windows-msvc.zip`);
+    assert.ok(new TextDecoder("latin1").decode(zip).includes("/monitor.exe"));
+  }));
+
+Deno.test("makePackages() makes the same bytes again, with checksums that hold", () =>
+  withPackages(async (folder) => {
+    const sums = await Deno.readTextFile(`${folder}/SHA256SUMS`);
+    await run("sh", "-c", `cd '${folder}' && sha256sum --check --strict SHA256SUMS`);
+    await withPackages(async (again) => {
+      assert.strictEqual(await Deno.readTextFile(`${again}/SHA256SUMS`), sums);
+    });
+  }));
+
+Deno.test({
+  name: "makePackages() makes Debian packages whose units call the program where it is",
+  ignore: !hasDebianTools,
+  fn: () =>
+    withPackages(async (folder, made) => {
+      assert.deepStrictEqual(made.filter((name) => name.endsWith(".deb")), [
+        `monitor_${project.version}_amd64.deb`,
+        `monitor_${project.version}_arm64.deb`,
+      ]);
+      const path = `${folder}/monitor_${project.version}_arm64.deb`;
+      assert.strictEqual((await run("dpkg-deb", "--field", path, "Architecture")).trim(), "arm64");
+      await run("dpkg-deb", "--extract", path, `${folder}/tree`);
+      const unit = await Deno.readTextFile(`${folder}/tree/lib/systemd/system/monitor.service`);
+      assert.match(unit, /^ExecStart=\/usr\/bin\/monitor check/m);
+      assert.doesNotMatch(unit, /usr\/local/);
+      assert.strictEqual(
+        await Deno.readTextFile(`${folder}/tree/usr/bin/monitor`),
+        "aarch64-unknown-linux-gnu",
+      );
+    }),
+});
