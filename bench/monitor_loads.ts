@@ -53,6 +53,7 @@ function settings(name: string, timeoutMs: number): CheckSettings {
     recoveryThreshold: 3,
     annoy: false,
     schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
+    windows: [],
     notifications: [],
     dependsOn: [],
     tags: [],

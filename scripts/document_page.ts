@@ -13,6 +13,7 @@ const SECTIONS: readonly (readonly [title: string, definition: string])[] = [
   ["`defaults`", "defaults"],
   ["A check", "check"],
   ["`schedule`", "schedule"],
+  ["A maintenance window", "window"],
   ["A channel", "channel"],
 ];
 

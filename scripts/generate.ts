@@ -85,6 +85,7 @@ function dropUnusedDefinitions(schema: JsonObject): JsonObject {
 const FORMATS = [
   "address",
   "argument",
+  "cron",
   "host",
   "include",
   "interval",
@@ -93,6 +94,8 @@ const FORMATS = [
   "secret",
   "tag",
   "template",
+  "time_of_day",
+  "time_zone",
   "url",
   "username",
   "variable",

@@ -70,6 +70,8 @@ export interface Ledger {
    * What it changes waits for `flush`, as with `enter`.
    */
   review(check: Check, options: Omit<EntryOptions, "plan">): Entry | null;
+  /** Notes when a check that was never observed is to run; kept with what `flush` writes next. */
+  plan(name: string, atMs: number, nowMs: number): void;
   /**
    * Whether something is to be written now rather than with what comes next: a change of a settled condition, a
    * report, or very many updates. Never while the store takes nothing: trying again with each result would hold up
@@ -230,6 +232,11 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       waiting.push(entry.update);
       hasNews = true;
       return entry;
+    },
+    plan: (name, atMs, nowMs) => {
+      const record = { ...recordOf(name, nowMs), nextRunAtMs: atMs };
+      records.set(name, record);
+      waiting.push(bareUpdate(record));
     },
     get isUrgent() {
       return !isInTrouble && (hasNews || waiting.length >= MANY);

@@ -13,6 +13,7 @@ import type { Report } from "./domain/report.ts";
 import { type KeptOutbox, StoreError } from "./domain/store.ts";
 import type { System } from "./domain/system.ts";
 import type { Ledger } from "./ledger.ts";
+import { isInWindow } from "./maintenance.ts";
 import { type Outbox, type OutboxEvent, startOutbox } from "./outbox.ts";
 import { rowsFor } from "./outbox_rows.ts";
 import { isSilenced } from "./silences.ts";
@@ -166,6 +167,7 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
     heldBy: (check, nowMs) => {
       if (!notifies) return "no_notify";
       if (isSilenced(check.name, silences, nowMs)) return "silence";
+      if (isInWindow(check.windows, nowMs)) return "maintenance";
       const { problemBeganAtMs } = ledger.recordOf(check.name, nowMs).condition;
       const holds = check.dependsOn.some((name) =>
         dependencyHolds(ledger.recordOf(name, nowMs).condition, problemBeganAtMs ?? nowMs)

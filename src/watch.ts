@@ -12,6 +12,7 @@ import { dueEvent } from "./condition/transition.ts";
 import type { Check } from "./domain/check.ts";
 import type { OutboxRow } from "./domain/outbox.ts";
 import type { Report } from "./domain/report.ts";
+import { isCron } from "./domain/schedule.ts";
 import type { Result } from "./domain/result.ts";
 import type { CheckRecord } from "./domain/store.ts";
 import type { System } from "./domain/system.ts";
@@ -19,11 +20,10 @@ import { startKeeping } from "./keeping.ts";
 import { createLatenessTeller, type Lateness } from "./lateness.ts";
 import type { Entry, Ledger } from "./ledger.ts";
 import { type Limits, runCheck } from "./monitor.ts";
-import { intervalOf, nextRunAfter } from "./next_run.ts";
+import { firstRun, missedUntil, nextRunAfter, overdueRun } from "./next_run.ts";
 import { createDriver } from "./schedule/driver.ts";
 import { createLimiter, type Limiter } from "./schedule/limiter.ts";
 import type { Reporting } from "./reporting.ts";
-import { phaseOf, planFirst } from "./schedule/plan.ts";
 import { createScheduleTime } from "./schedule_time.ts";
 import type { TimerHandle } from "./schedule/timer_table.ts";
 import { createStandstillWatch, STANDSTILL_MS } from "./standstill.ts";
@@ -100,7 +100,6 @@ const AFTER_RELOAD_MS = 1_000;
 
 interface Beat {
   check: Check;
-  readonly phase: number;
   /** When the next or the present run is planned, see `schedule_time.ts`. */
   plannedMs: number;
   timer: TimerHandle | null;
@@ -177,21 +176,16 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
     beat.timer = isStopping ? null : driver.schedule(time.monotonicMs(atMs), { beat });
   };
   const recordOf = (beat: Beat): CheckRecord => ledger.recordOf(beat.check.name, time.nowMs());
-  const intervalNow = (beat: Beat): number => intervalOf(beat.check, recordOf(beat).condition);
   const planAtStart = (beat: Beat, isBehindOverdue: boolean): void => {
-    const { nextRunAtMs: keptMs } = recordOf(beat);
-    const intervalMs = intervalNow(beat);
-    plan(beat, planFirst({ keptMs, nowMs: time.nowMs(), intervalMs, phase: beat.phase, isBehindOverdue }));
+    plan(beat, firstRun(beat.check, { record: recordOf(beat), nowMs: time.nowMs(), isBehindOverdue }));
   };
-  /** Plans a run in place of the planned one; the beats in between are left out. */
-  const replan = (beat: Beat, atMs: number): void => {
-    beat.missed += Math.max(0, Math.floor((atMs - beat.plannedMs) / intervalNow(beat)));
-    plan(beat, atMs);
-  };
-  /** Plans what is overdue soon after a time; what is planned for later stays. */
+  /** Plans what is overdue soon after a time, the beats in between left out; what is planned for later stays. */
   const planOverdue = (beat: Beat, nowMs: number): void => {
-    const { plannedMs: keptMs, phase } = beat;
-    replan(beat, planFirst({ keptMs, nowMs, intervalMs: intervalNow(beat), phase }));
+    const { check, plannedMs } = beat;
+    const { condition: state } = recordOf(beat);
+    const atMs = plannedMs > nowMs ? plannedMs : overdueRun(check, { state, nowMs });
+    beat.missed += missedUntil(check, { state, plannedMs, atMs });
+    plan(beat, atMs);
   };
   /** Plans a run in place of one that was discarded. */
   const planAgain = (beat: Beat, afterMs: number): void => {
@@ -212,11 +206,20 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
         discarded++;
         discard(beat, { againAfterMs: AFTER_SLEEP_MS, reason: "the machine slept" });
       } else if (isJump && jumpMs > 0) planOverdue(beat, time.nowMs() + AFTER_SLEEP_MS);
+      else if (isCron(beat.check.schedule)) followWall(beat, isJump);
       // The timer stands: the run comes after as long a time as without the step, and the next one is on the grid.
       else beat.plannedMs += jumpMs;
     }
     // A clock that was set back is no sleep, but the results of then are as doubtful.
     if (isJump) onEvent({ event: "slept", forMs: jumpMs, discarded });
+  };
+  /** Times of the calendar are those of the wall clock, also when it is set back. */
+  const followWall = (beat: Beat, isJump: boolean): void => {
+    if (beat.running !== null) return;
+    const { plannedMs, check } = beat;
+    const nowMs = time.nowMs();
+    const record = { ...recordOf(beat), nextRunAtMs: plannedMs };
+    plan(beat, isJump && plannedMs > nowMs ? firstRun(check, { record, nowMs }) : plannedMs);
   };
   const noticeStandstill = (): void => {
     const stalledMs = standstill.takeMs();
@@ -422,7 +425,6 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
 function createBeat(check: Check): Beat {
   return {
     check,
-    phase: phaseOf(check.name),
     plannedMs: 0,
     timer: null,
     missed: 0,

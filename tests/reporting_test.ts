@@ -148,6 +148,21 @@ Deno.test("heldBy() waits until a dependency was seen, and since the problem beg
   await reporting.stop();
 });
 
+Deno.test("heldBy() holds a check back in its maintenance window, after a silence and before a dependency", async () => {
+  // 08:00 in UTC; the router is down.
+  const windows = [{ fromMinute: 7 * 60 + 30, toMinute: 9 * 60, timeZone: "UTC" }];
+  const web = { ...WEB, windows };
+  const { reporting, store, observe } = await openDesk([ROUTER, web]);
+  await observe(ROUTER, "critical");
+  assert.strictEqual(reporting.heldBy(web, START), "maintenance");
+  assert.strictEqual(reporting.heldBy(web, START + 2 * HOUR), "dependency");
+  assert.strictEqual(reporting.heldBy(ROUTER, START), null);
+  await store.addSilences([silence("web")]);
+  await reporting.refresh();
+  assert.strictEqual(reporting.heldBy(web, START), "silence");
+  await reporting.stop();
+});
+
 Deno.test("refresh() reads silences, and goes on with those it knows while the store is in trouble", async () => {
   const { store, reporting } = await openDesk([FREE]);
   await store.addSilences([silence(null)]);

@@ -16,6 +16,7 @@ import { run } from "../src/cli/run.ts";
 import { phaseOf } from "../src/schedule/plan.ts";
 import { createMemoryStore } from "../src/storage/memory_store.ts";
 import { startWatch } from "../src/watch.ts";
+import { intervalsOf } from "./support/checks.ts";
 import { createSilentReporting } from "./support/silent_reporting.ts";
 import { createFakeClock, type FakeClock } from "./support/fake_clock.ts";
 import type { MemorySystem } from "./support/memory_system.ts";
@@ -155,7 +156,10 @@ function played(scene: Scene, name: string, times: Parameters<See>[1]): ReturnTy
 /** The loop's first run, within a tenth of the interval. */
 function firstPlan(name: string, scene: Scene): number {
   const check = scene.subjects.find((subject) => subject.check.name === name)?.check;
-  const withinMs = Math.min((check?.schedule.regularIntervalMs ?? 0) / 10, 10 * SECOND);
+  const withinMs = Math.min(
+    (check === undefined ? 0 : intervalsOf(check).regularIntervalMs) / 10,
+    10 * SECOND,
+  );
   return startOf(scene) + Math.round(phaseOf(name) * withinMs);
 }
 
@@ -171,12 +175,13 @@ const seeAtOnce: See = (subject, { nowMs }) =>
   inMinute(subject, nowMs - START - (comesEarly(subject.check) ? 0 : 2 * SECOND));
 
 /** Where in its minute a check's regular runs are. */
-function secondOf({ name, schedule }: Check): number {
-  return Math.round(phaseOf(name) * schedule.regularIntervalMs) % MINUTE;
+function secondOf(check: Check): number {
+  return Math.round(phaseOf(check.name) * intervalsOf(check).regularIntervalMs) % MINUTE;
 }
 
 /** How far ahead of a plan cron may run the check: the smallest and the greatest of its intervals. */
-function tolerancesOf({ schedule }: Check): readonly [number, number] {
+function tolerancesOf(check: Check): readonly [number, number] {
+  const schedule = intervalsOf(check);
   const tolerances = [schedule.regularIntervalMs, schedule.attentiveIntervalMs].map((intervalMs) =>
     Math.min(intervalMs / 10, 30 * SECOND)
   );
@@ -308,8 +313,8 @@ function documentOf({ subjects }: Scene): unknown {
     recovery_threshold: check.recoveryThreshold,
     annoy: typeof check.annoy === "number" ? seconds(check.annoy) : check.annoy,
     schedule: {
-      regular_interval: seconds(check.schedule.regularIntervalMs),
-      attentive_interval: seconds(check.schedule.attentiveIntervalMs),
+      regular_interval: seconds(intervalsOf(check).regularIntervalMs),
+      attentive_interval: seconds(intervalsOf(check).attentiveIntervalMs),
     },
   }]);
   return { defaults: {}, checks: Object.fromEntries(checks) };

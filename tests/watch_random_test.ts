@@ -8,7 +8,7 @@ import fc from "fast-check";
 import type { Check } from "../src/domain/check.ts";
 import type { Condition } from "../src/domain/condition.ts";
 import type { CheckUpdate, Store, StoreFailure } from "../src/domain/store.ts";
-import { requestCheck } from "./support/checks.ts";
+import { intervalsOf, requestCheck } from "./support/checks.ts";
 import { createFakeClock, type FakeClock } from "./support/fake_clock.ts";
 import { createFaultyStore, type FaultyStore } from "./support/faulty_store.ts";
 import type { PlayedAnswer } from "./support/played_targets.ts";
@@ -249,7 +249,9 @@ async function assertInvariants(first: readonly Check[], steps: readonly Step[])
 
   const calm = Map.groupBy(world.stage.runs().slice(before), ({ name }) => name);
   assert.deepStrictEqual([...calm.keys()].toSorted(), world.checks.map(({ name }) => name).toSorted());
-  for (const { name, schedule: { regularIntervalMs } } of world.checks) {
+  for (const check of world.checks) {
+    const { name } = check;
+    const { regularIntervalMs } = intervalsOf(check);
     const runs = calm.get(name) ?? [];
     const expected = CALM_MS / regularIntervalMs;
     assert.ok(Math.abs(runs.length - expected) <= 1, `${name} ran ${runs.length} times, not ${expected}`);

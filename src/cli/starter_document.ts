@@ -19,7 +19,10 @@ export const STARTER_DOCUMENT = `// The document of monitor: what to look at, wh
       "regular_interval": "5 minutes",
       // Used while something is wrong.
       "attentive_interval": "1 minute"
+      // In place of the intervals, times of the calendar: "cron": "*/5 8-18 * * mon-fri", "time_zone": "Europe/Zurich"
     },
+    // Every week at these times the checks run and nothing is reported.
+    // "windows": [{ "days": ["sun"], "from": "02:00", "to": "04:00", "time_zone": "Europe/Zurich" }],
     "notifications": [
       { "kind": "console", "parameters": {} }
       // {

@@ -43,9 +43,13 @@ const STATE_WORDS: Readonly<Record<OutboxRow["state"], string>> = {
 
 /** The lines as one block, or none where there are no lines. */
 function shorten(lines: readonly string[], noun: string): readonly string[] {
-  if (lines.length === 0) return [];
+  return lines.length === 0 ? [] : [shortenLines(lines, noun).join("\n")];
+}
+
+/** Not more lines than anybody reads, the number of the others in their place. */
+export function shortenLines(lines: readonly string[], noun: string): readonly string[] {
   const rest = lines.length - SHOWN_MAX;
-  return [[...lines.slice(0, SHOWN_MAX), ...(rest > 0 ? [`… and ${rest} more ${noun}`] : [])].join("\n")];
+  return [...lines.slice(0, SHOWN_MAX), ...(rest > 0 ? [`… and ${rest} more ${noun}`] : [])];
 }
 
 /** The same for machines; members are only ever added. */

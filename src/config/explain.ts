@@ -40,6 +40,7 @@ export function explainCheck(
       outer: outer === null ? null : defaultsOf(outer),
       builtIn,
     });
+    if (member === "windows") settings.push(...explainDocumentWindows(outer ?? document, reader));
     if (value !== undefined) {
       settings.push(...explainValue(value, { schema, origin, path: [member] }, reader));
     } else if (member in FOLLOWED) {
@@ -66,12 +67,29 @@ export function explainDocument(document: JsonObject, reader: SchemaReader): rea
 /** For editors, and what each check shows as its own. */
 const LEFT_OUT: readonly string[] = ["$schema", "checks", "defaults"];
 
+/** The windows that the document has for all checks; those of a check come besides. */
+function explainDocumentWindows(document: JsonObject, reader: SchemaReader): readonly ExplainedSetting[] {
+  const { windows } = document;
+  const schema = reader.root.properties?.["windows"];
+  if (windows === undefined || schema === undefined) return [];
+  const place = { schema, origin: "check", path: ["windows"] } as const;
+  return [...explainValue(windows, place, reader)].map((setting) => ({ ...setting, origin: "document" }));
+}
+
 /** Settings that take another one's value when they are not given. */
 const FOLLOWED: Readonly<Record<string, string>> = {
   state: "named after the document",
   recovery_threshold: "as threshold",
-  "schedule.attentive_interval": "as regular_interval",
 };
+
+/** The same, where it depends on what else the object says. */
+function followedMember(path: DocumentPath, value: JsonObject): string | undefined {
+  const [member] = path;
+  const name = path.at(-1);
+  if (name === "time_zone") return "regular_interval" in value ? undefined : "that of the machine";
+  if (member !== "schedule" || name !== "attentive_interval") return undefined;
+  return "regular_interval" in value ? "as regular_interval" : "none, cron alone";
+}
 
 interface Place {
   readonly schema: Schema;
@@ -95,7 +113,7 @@ function* explainValue(value: JsonValue, place: Place, reader: SchemaReader): Ge
         origin: isGiven ? origin : "built-in" as const,
         path: [...path, member],
       };
-      const followed = FOLLOWED[describePath(next.path)];
+      const followed = followedMember(next.path, value);
       if (item !== undefined) yield* explainValue(item, next, reader);
       else if (followed !== undefined) {
         yield { path: describePath(next.path), value: followed, origin: "built-in" };

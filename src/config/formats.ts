@@ -2,6 +2,7 @@ import { TEMPLATE_FIELDS, unknownFields } from "../domain/template.ts";
 import { INTERVAL_FORMS, parseInterval } from "./interval.ts";
 import { nearest } from "./nearest.ts";
 import { holdsSecret } from "./placeholders.ts";
+import { minuteOfDay } from "./time_of_day.ts";
 import { type DocumentPath, type Problem, quote } from "./problem.ts";
 import { childOf, isObject, type Schema, type SchemaReader } from "./schema_view.ts";
 import type { JsonValue } from "./syntax.ts";
@@ -93,6 +94,8 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   template: checkTemplate,
   include: checkInclude,
   tag: checkKnown,
+  time_of_day: checkTimeOfDay,
+  time_zone: checkTimeZone,
 };
 
 function checkInterval({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
@@ -179,4 +182,43 @@ function checkTemplate({ value, written }: FormattedValue): Pick<Problem, "messa
     message: `a report has no field ${quote(`{{${unknown}}}`)}, ${expected}`,
     ...(meant !== undefined && { hint: `did you mean ${quote(`{{${meant}}}`)}?` }),
   };
+}
+
+function checkTimeOfDay({ path, value, written }: FormattedValue): Pick<Problem, "message"> | null {
+  const minute = minuteOfDay(String(value));
+  const isEnd = path.at(-1) === "to";
+  if (minute !== null && (isEnd || minute < 24 * 60)) return null;
+  return {
+    message: `${quote(written)} is not a time of day, expected one from "00:00" to "${
+      isEnd ? "24:00" : "23:59"
+    }"`,
+  };
+}
+
+function checkTimeZone({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
+  if (isTimeZone(String(value))) return null;
+  const message = `${quote(written)} is not a time zone, expected a name such as "Europe/Zurich" or "UTC"`;
+  if (value !== written) return { message };
+  const meant = nearestZone(String(value));
+  return { message, ...(meant !== undefined && { hint: `did you mean ${quote(meant)}?` }) };
+}
+
+function isTimeZone(name: string): boolean {
+  // What is no name would be read as a date that tells its zone.
+  if (!/^[A-Za-z][\w+-]*(\/[\w+-]+)*$/.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name);
+    return true;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
+/** The zone that may be meant; a city alone means its zone. */
+function nearestZone(name: string): string | undefined {
+  const zones = Intl.supportedValuesOf("timeZone");
+  const city = name.replaceAll(" ", "_").toLowerCase();
+  return zones.find((zone) => zone.toLowerCase().endsWith(`/${city}`)) ?? nearest(name, [...zones, "UTC"]);
 }

@@ -4,6 +4,7 @@ import { completeFragment } from "./fragment.ts";
 import type { Part } from "./part.ts";
 import { joinProblems, type Problem } from "./problem.ts";
 import { findPrograms, type FoundPrograms } from "./programs.ts";
+import { type CreateCronTimes, findCronProblems, findScheduleProblems } from "./schedules.ts";
 import { isObject, type SchemaReader } from "./schema_view.ts";
 import { createObject, type JsonObject } from "./syntax.ts";
 import { findStructureProblems, type Validator } from "./validate.ts";
@@ -23,6 +24,8 @@ export interface JudgedPart {
   readonly written: JsonObject;
   /** Absolute paths by the names that the file uses. */
   readonly programs: ReadonlyMap<string, string>;
+  /** Reads cron expressions; `null`: the file has none. */
+  readonly createCronTimes: CreateCronTimes | null;
 }
 
 /** The schema that a document is held to. */
@@ -61,13 +64,20 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
   const located = (problems: readonly Problem[]): readonly Problem[] =>
     problems.map((problem) => ({ ...problem, source }));
   if (written === undefined || value === undefined) {
-    const nothing = { value: createObject(), written: createObject(), programs: new Map(), warnings: [] };
+    const nothing = {
+      value: createObject(),
+      written: createObject(),
+      programs: new Map(),
+      warnings: [],
+      createCronTimes: null,
+    };
     return { part, problems: located(part.problems.flat()), ...nothing };
   }
   const structureProblems = findStructureProblems(value, validate, { ...schema, written, isUnresolved });
   const formatProblems: Problem[] = [];
   const exposures: Problem[] = [];
   const programs: FormattedValue[] = [];
+  const expressions: FormattedValue[] = [];
   visitFormattedValues({ value, written, reader }, (item) => {
     const exposure = warnOfExposure(item, source);
     if (exposure !== null) exposures.push(exposure);
@@ -75,13 +85,18 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
     const problem = findFormatProblem(item);
     if (problem !== null) formatProblems.push(problem);
     if (item.format === "program") programs.push(item);
+    if (item.format === "cron") expressions.push(item);
   });
   const found = withoutSecrets ? NO_PROGRAMS : await findPrograms(programs, source.folder, system);
+  const createCronTimes = expressions.length === 0 ? null : await loadCron();
+  const cronProblems = createCronTimes === null ? [] : findCronProblems(expressions, createCronTimes);
+  const scheduleProblems = schema.wider === null && isObject(written) ? findScheduleProblems(written) : [];
   const problems = joinProblems([
     ...part.problems,
     fragmentProblems,
     structureProblems,
-    [...formatProblems, ...found.problems],
+    [...formatProblems, ...found.problems, ...cronProblems],
+    scheduleProblems,
   ]);
   return {
     part,
@@ -90,6 +105,7 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
     value: isObject(value) ? value : createObject(),
     written: isObject(written) ? written : createObject(),
     programs: found.programs,
+    createCronTimes,
   };
 }
 
@@ -97,3 +113,8 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
 const KNOWN_FORMATS: readonly string[] = ["include", "tag"];
 
 const NO_PROGRAMS: FoundPrograms = { programs: new Map(), problems: [] };
+
+/** Only a document with times of the calendar needs what reads them. */
+async function loadCron(): Promise<CreateCronTimes> {
+  return (await import("./cron_times.ts")).createCronTimes;
+}

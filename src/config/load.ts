@@ -107,11 +107,14 @@ export async function loadDocument(
 
   // Whatever a document is held to, it means what the default schema says.
   const reader = schema.wider ?? schema.reader;
-  const resolveOptions = toResolveOptions(main, reader);
+  const createCronTimes = judged.find((part) => part.createCronTimes !== null)?.createCronTimes ??
+    (() => null);
+  const context = { reader, timeZone: system.timeZone(), createCronTimes };
+  const resolveOptions = toResolveOptions(main, context);
   const outer = { document: main.value, options: resolveOptions };
   const resolved = [
     ...resolveChecks(main.value, resolveOptions),
-    ...others.flatMap((part) => resolveChecks(part.value, { ...toResolveOptions(part, reader), outer })),
+    ...others.flatMap((part) => resolveChecks(part.value, { ...toResolveOptions(part, context), outer })),
   ];
   const files = fileFinder(judged);
   const isKindKnown = ({ name }: Check): boolean => !files(name).part.isUnresolved(kindPath(name));
@@ -147,8 +150,11 @@ export async function loadDocument(
   };
 }
 
-function toResolveOptions({ part, written, programs }: JudgedPart, reader: SchemaReader): ResolveOptions {
-  return { reader, written, folder: part.source.folder, programs };
+function toResolveOptions(
+  { part, written, programs }: JudgedPart,
+  context: Pick<ResolveOptions, "reader" | "timeZone" | "createCronTimes">,
+): ResolveOptions {
+  return { ...context, written, folder: part.source.folder, programs };
 }
 
 /** Finds the file of a check; what stands nowhere belongs to the document itself. */

@@ -1,10 +1,14 @@
 import type { Channel } from "../domain/channel.ts";
-import type { Check } from "../domain/check.ts";
+import type { Check, CheckSettings } from "../domain/check.ts";
+import type { CronTimes, Schedule } from "../domain/schedule.ts";
 import { channelKey } from "./channel_key.ts";
 import { parseInterval } from "./interval.ts";
+import { quote } from "./problem.ts";
+import type { CreateCronTimes } from "./schedules.ts";
 import { isObject, type Schema, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
 import { absolutePath } from "./source.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
+import { minuteOfDay } from "./time_of_day.ts";
 
 /** What {@linkcode resolveChecks} needs besides the document. */
 export interface ResolveOptions {
@@ -18,6 +22,10 @@ export interface ResolveOptions {
   readonly programs: ReadonlyMap<string, string>;
   /** For an included file: the document itself, whose defaults hold where the file has none. */
   readonly outer?: { readonly document: JsonObject; readonly options: ResolveOptions };
+  /** The machine's time zone, where the document names none. */
+  readonly timeZone: string;
+  /** Makes times of an expression that is valid. */
+  readonly createCronTimes: CreateCronTimes;
 }
 
 const NOTIFICATIONS = "notifications";
@@ -39,7 +47,7 @@ export function resolveChecks(document: JsonObject, options: ResolveOptions): re
   if (!isObject(checks) || schema === undefined) return [];
   const checkSchema = options.reader.view(schema, checks).otherMembers;
   if (checkSchema === undefined) return [];
-  const resolver = new Resolver(defaultsOf(document), options);
+  const resolver = new Resolver(document, options);
   return Object.keys(checks).map((name) => {
     const check = checks[name];
     return resolver.resolveCheck(name, isObject(check) ? check : {}, options.reader.view(checkSchema, check));
@@ -51,7 +59,7 @@ export function resolveMember(document: JsonObject, name: string, options: Resol
   const schema = options.reader.view(options.reader.root, document).members.get(name);
   const value = document[name];
   if (schema === undefined || value === undefined) return undefined;
-  return new Resolver(createObject(), options).resolveValue(schema, value);
+  return new Resolver(document, options).resolveValue(schema, value);
 }
 
 /** The settings of a file for its checks; an included file may have none. */
@@ -87,7 +95,7 @@ interface ResolvedSettings extends Record<string, unknown> {
   notifications: readonly Channel[];
   threshold: number;
   recoveryThreshold?: number;
-  schedule: { regularIntervalMs: number; attentiveIntervalMs?: number };
+  schedule: { regularIntervalMs: number; attentiveIntervalMs?: number; cron?: string; timeZone?: string };
 }
 
 /** A member as the schema knows it. */
@@ -104,6 +112,7 @@ interface Member {
  * that many checks take from `defaults` or from the schema: they share it.
  */
 class Resolver {
+  readonly #document: JsonObject;
   readonly #defaults: JsonObject;
   readonly #options: ResolveOptions;
   readonly #members = new WeakMap<SchemaView, readonly Member[]>();
@@ -115,11 +124,18 @@ class Resolver {
   /** Channels with their keys, by the list as it is written. */
   readonly #keyed = new WeakMap<readonly JsonValue[], readonly Channel[]>();
 
-  constructor(defaults: JsonObject, options: ResolveOptions) {
+  /** Windows that checks share, by the list of their own. */
+  readonly #joinedWindows = new Map<CheckSettings["windows"], CheckSettings["windows"]>();
+  #documentWindows: CheckSettings["windows"] | undefined;
+  /** Times, by expression and zone: checks share what is costly to read. */
+  readonly #times = new Map<string, CronTimes>();
+
+  constructor(document: JsonObject, options: ResolveOptions) {
     const { outer } = options;
-    this.#defaults = defaults;
+    this.#document = document;
+    this.#defaults = defaultsOf(document);
     this.#options = options;
-    this.#outer = outer === undefined ? null : new Resolver(defaultsOf(outer.document), outer.options);
+    this.#outer = outer === undefined ? null : new Resolver(outer.document, outer.options);
   }
 
   resolveCheck(name: string, check: JsonObject, view: SchemaView): Check {
@@ -135,9 +151,53 @@ class Resolver {
     const { threshold, recoveryThreshold, schedule, notifications } = settings as ResolvedSettings;
     settings["notifications"] = this.#withKeys(name, notifications, view);
     settings["recoveryThreshold"] = recoveryThreshold ?? threshold;
-    settings["schedule"] = { attentiveIntervalMs: schedule.regularIntervalMs, ...schedule };
+    settings["schedule"] = this.#schedule(schedule);
+    settings["windows"] = this.#windows(settings["windows"] as CheckSettings["windows"]);
     // The schema and the hand-written types of `domain` say the same; tests/config/resolve_test.ts holds them together.
     return settings as unknown as Check;
+  }
+
+  /** The check's own windows, and those of all checks before them. */
+  #windows(own: CheckSettings["windows"]): CheckSettings["windows"] {
+    const all = (this.#outer ?? this).#windowsOfAll();
+    let joined = this.#joinedWindows.get(own);
+    if (joined === undefined) {
+      joined = own.length === 0 ? all : [...all, ...this.#withZones(own)];
+      this.#joinedWindows.set(own, joined);
+    }
+    return joined;
+  }
+
+  /** What the document has for all checks. */
+  #windowsOfAll(): CheckSettings["windows"] {
+    return this.#documentWindows ??= this.#withZones(
+      resolveMember(this.#document, "windows", this.#options) as CheckSettings["windows"] | undefined ?? [],
+    );
+  }
+
+  #withZones(windows: CheckSettings["windows"]): CheckSettings["windows"] {
+    return windows.map((window) => ({ ...window, timeZone: window.timeZone ?? this.#options.timeZone }));
+  }
+
+  #schedule(schedule: ResolvedSettings["schedule"]): Schedule {
+    const { regularIntervalMs, attentiveIntervalMs, cron, timeZone } = schedule;
+    if (cron === undefined) {
+      return { regularIntervalMs, attentiveIntervalMs: attentiveIntervalMs ?? regularIntervalMs };
+    }
+    const zone = timeZone ?? this.#options.timeZone;
+    const key = JSON.stringify([cron, zone]);
+    let times = this.#times.get(key);
+    if (times === undefined) this.#times.set(key, times = this.#timesOf(cron, zone));
+    return { times, attentiveIntervalMs: attentiveIntervalMs ?? null };
+  }
+
+  #timesOf(expression: string, timeZone: string): CronTimes {
+    if (/\$\{/.test(expression + timeZone)) return { expression, timeZone, after: () => NaN };
+    const times = this.#options.createCronTimes(expression, timeZone);
+    if (times === null) {
+      throw new Error(`Cannot resolve the expression ${quote(expression)}: it was not checked`);
+    }
+    return times;
   }
 
   /** Gives each channel the key that its reports find it by; checks that share their channels share the list. */
@@ -228,15 +288,19 @@ class Resolver {
 
   #readMember(name: string, schema: Schema): Member {
     const { format, types, default: builtIn } = this.#options.reader.view(schema, undefined);
-    const isInterval = format === "interval" && !types.includes("boolean");
-    return { name, target: camelCase(name) + (isInterval ? "Ms" : ""), schema, builtIn };
+    const unit = types.includes("boolean") ? "" : UNITS[format ?? ""] ?? "";
+    return { name, target: camelCase(name) + unit, schema, builtIn };
   }
 }
+
+/** What the values of a format are counted in, at the end of their names. */
+const UNITS: Readonly<Record<string, string>> = { interval: "Ms", time_of_day: "Minute" };
 
 /** What a format makes of a value. The others only say what a text means. */
 const CONVERSIONS: Readonly<Record<string, (value: JsonValue, options: ResolveOptions) => unknown>> = {
   interval: (value) => typeof value === "boolean" ? value : intervalMs(value),
   path: (value, options) => absolutePath(String(value), options.folder),
+  time_of_day: (value) => minuteOfDay(String(value)) ?? NaN,
   program: (value, options) =>
     options.programs.get(String(value)) ?? absolutePath(String(value), options.folder),
 };

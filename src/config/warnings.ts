@@ -1,4 +1,5 @@
 import type { Check } from "../domain/check.ts";
+import { isCron } from "../domain/schedule.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { FormattedValue } from "./formats.ts";
 import { holdsSecret } from "./placeholders.ts";
@@ -50,6 +51,10 @@ function warnOfSchedules(
     warnings.push({ path, source, message });
   };
   for (const { name, schedule, timeoutMs, notifications } of checks) {
+    if (notifications.length === 0) {
+      warn(name, ["notifications"], "is empty, so no report reaches anybody");
+    }
+    if (isCron(schedule)) continue;
     const { regularIntervalMs, attentiveIntervalMs } = schedule;
     if (attentiveIntervalMs > regularIntervalMs) {
       const both = compare(attentiveIntervalMs, regularIntervalMs);
@@ -66,9 +71,6 @@ function warnOfSchedules(
         ["timeout"],
         `is longer than the regular interval (${both}), so a slow run makes the check miss its next ones`,
       );
-    }
-    if (notifications.length === 0) {
-      warn(name, ["notifications"], "is empty, so no report reaches anybody");
     }
   }
   return warnings;

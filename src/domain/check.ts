@@ -1,13 +1,7 @@
 import type { Channel } from "./channel.ts";
 import type { Condition } from "./condition.ts";
-
-/** When a check runs. Intervals are in milliseconds, 1000 or more. */
-export interface Schedule {
-  /** From one planned run to the next while nothing is being watched. */
-  readonly regularIntervalMs: number;
-  /** Applies while something is being watched; equal to the regular one when the document gives none. */
-  readonly attentiveIntervalMs: number;
-}
+import type { MaintenanceWindow } from "./maintenance_window.ts";
+import type { Schedule } from "./schedule.ts";
 
 /**
  * Whether a problem is told again: not at all, at every further observation that is not `ok`, or at most once
@@ -31,6 +25,8 @@ export interface CheckSettings {
   readonly annoy: Annoy;
   /** The check's own or that of `defaults`, whole, else the built-in one. */
   readonly schedule: Schedule;
+  /** Those of the document, then the check's own or those of `defaults`; while one is open, reports are held back. */
+  readonly windows: readonly MaintenanceWindow[];
   /** Where its reports go, in the document's order; empty: nowhere. */
   readonly notifications: readonly Channel[];
   /** Names of checks without which this one cannot be well; each is in the document, and none leads back here. */

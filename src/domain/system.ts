@@ -282,6 +282,8 @@ export interface System {
   random(): number;
   /** The name of this machine; `localhost` where it may not be asked for. */
   hostName(): string;
+  /** The name of the machine's time zone, such as `Europe/Zurich`. */
+  timeZone(): string;
   /** An environment variable, or `undefined` when it is not set or may not be read. */
   environment(name: string): string | undefined;
   /** Whether a variable may be read at all. */

@@ -42,6 +42,7 @@ export function createSystem({ ownDocument }: SystemOptions = {}): System {
     randomId: () => crypto.randomUUID(),
     random: () => Math.random(),
     hostName,
+    timeZone: () => Temporal.Now.timeZoneId(),
     onReloadSignal: (callback) => {
       // Windows has no hangup to send.
       if (Deno.build.os === "windows") return () => {};

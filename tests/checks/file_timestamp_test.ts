@@ -372,6 +372,7 @@ function check(parameters: Partial<FileTimestampParameters>): FileTimestampCheck
     recoveryThreshold: 3,
     annoy: false,
     schedule: { regularIntervalMs: MINUTE, attentiveIntervalMs: MINUTE },
+    windows: [],
     notifications: [],
     dependsOn: [],
     tags: [],

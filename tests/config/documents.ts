@@ -199,6 +199,7 @@ function meaning(name: string, own: RawCheck, defaults: Settings): Check {
     notifications: (notifications ?? [{ kind: "console", parameters: {} }]).map(channelMeaning),
     dependsOn: [],
     tags: [],
+    windows: [],
     timeoutMs: own.kind === "script" ? 30_000 : 10_000,
     kind: own.kind,
     parameters: PARAMETERS[own.kind](own.parameters),

@@ -19,6 +19,7 @@ Deno.test("explainCheck() shows the built-in value of every setting", async (t) 
     "annoy = false (built-in)",
     'schedule.regular_interval = "1 minute" (1 min) (built-in)',
     "schedule.attentive_interval = as regular_interval (built-in)",
+    "windows = [] (built-in)",
     'notifications[0].kind = "console" (built-in)',
     "notifications[0].parameters = {} (built-in)",
     "depends_on = [] (built-in)",
@@ -90,6 +91,7 @@ Deno.test("explainCheck() says what comes from the check and what from the defau
     'annoy = "6 hours" (6 h) (defaults)',
     "schedule.regular_interval = 120 (2 min) (check)",
     "schedule.attentive_interval = as regular_interval (built-in)",
+    "windows = [] (built-in)",
     'notifications[0].kind = "file_touch" (defaults)',
     'notifications[0].parameters.path = "/run/x" (defaults)',
     "depends_on = [] (built-in)",
@@ -164,4 +166,30 @@ Deno.test("explainCheck() explains a check of any name", async () => {
   const { written, reader } = await load(text);
   const settings = explainCheck(written, "__proto__", reader);
   assert.deepEqual(settings.at(-1), { path: "parameters.output", value: '"x"', origin: "check" });
+});
+
+Deno.test("explainCheck() shows times of the calendar, and the document's windows beside those of the check", async () => {
+  const document = {
+    defaults: { schedule: { cron: "@daily" } },
+    windows: [{ from: "01:00", to: "02:00", time_zone: "UTC" }],
+    checks: {
+      web: { kind: "test", windows: [{ days: ["sun"], from: "22:00", to: "06:00" }], parameters: {} },
+    },
+  };
+  const { written, reader } = await load(JSON.stringify(document));
+  const lines = explainCheck(written, "web", reader).map(({ path, value, origin }) =>
+    `${path} = ${value} (${origin})`
+  );
+  assert.deepEqual(lines.filter((line) => /^(schedule|windows)/.test(line)), [
+    "schedule.attentive_interval = none, cron alone (built-in)",
+    'schedule.cron = "@daily" (defaults)',
+    "schedule.time_zone = that of the machine (built-in)",
+    'windows[0].from = "01:00" (document)',
+    'windows[0].to = "02:00" (document)',
+    'windows[0].time_zone = "UTC" (document)',
+    'windows[0].days = ["sun"] (check)',
+    'windows[0].from = "22:00" (check)',
+    'windows[0].to = "06:00" (check)',
+    "windows[0].time_zone = that of the machine (built-in)",
+  ]);
 });

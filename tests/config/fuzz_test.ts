@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { ConfigError, type PlacedProblem } from "../../src/config/problem.ts";
 import { load, type LoadTestOptions } from "./config_system.ts";
+import { intervalsOf } from "../support/checks.ts";
 import { generatedDocuments } from "./documents.ts";
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
@@ -98,7 +99,8 @@ async function loadAnything(text: string, options: LoadTestOptions = {}): Promis
     const { checks, warnings, place } = await load(text, options);
     for (const { name, schedule, threshold, recoveryThreshold, timeoutMs } of checks) {
       assert.equal(typeof name, "string");
-      const numbers = [schedule.regularIntervalMs, schedule.attentiveIntervalMs, timeoutMs];
+      const { regularIntervalMs, attentiveIntervalMs } = intervalsOf({ schedule });
+      const numbers = [regularIntervalMs, attentiveIntervalMs, timeoutMs];
       assert.ok(numbers.every((number) => number >= 1000 && Number.isSafeInteger(number)));
       assert.ok(threshold >= 1 && recoveryThreshold >= 1);
     }

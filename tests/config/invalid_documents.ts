@@ -4,8 +4,11 @@ const INTERVAL = 'whole seconds from 1 on, or a string such as "5 minutes" or "1
 const VALUE = "a string in double quotes, a number, true, false, null, { or [";
 const CHECK_KINDS = '"test", "script", "file_timestamp", "http_request"';
 const CHANNEL_KINDS = '"console", "file_touch", "email", "desktop_notification", "webhook", "command"';
-const TOP_MEMBERS = "$schema, include, defaults, state, heartbeat, checks";
-const DEFAULTS_MEMBERS = "tags, active, threshold, recovery_threshold, annoy, schedule, notifications";
+const TOP_MEMBERS = "$schema, include, defaults, state, heartbeat, windows, checks";
+const DEFAULTS_MEMBERS =
+  "tags, active, threshold, recovery_threshold, annoy, schedule, windows, notifications";
+const CRON = "expected minute, hour, day of the month, month and day of the week, " +
+  'such as "*/5 8-18 * * mon-fri", or a name such as @daily';
 const CHECK_MEMBERS = `title, ${DEFAULTS_MEMBERS}, depends_on, timeout, kind, parameters`;
 const WITHOUT_SECRETS =
   "to look at the document where its secrets are not: monitor validate --without-secrets";
@@ -180,7 +183,9 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   interval_fraction: {
     problems: [["6:41 checks.web.schedule.regular_interval", `is 0.5, expected ${INTERVAL}`]],
   },
-  interval_missing: { problems: [["6:19 checks.web.schedule", 'the member "regular_interval" is missing']] },
+  interval_missing: {
+    problems: [["6:19 checks.web.schedule", 'the member "regular_interval" or "cron" is missing']],
+  },
   interval_negative: {
     problems: [["6:41 checks.web.schedule.regular_interval", `is -60, expected ${INTERVAL}`]],
   },
@@ -613,7 +618,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   unknown_schedule_member: {
     problems: [[
       "6:45 checks.web.schedule.interval",
-      'unknown member "interval", expected one of regular_interval, attentive_interval',
+      'unknown member "interval", expected one of regular_interval, attentive_interval, cron, time_zone',
       'did you mean "attentive_interval"?',
     ]],
   },
@@ -745,4 +750,61 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     ]],
   },
   wrong_type_title: { problems: [["6:16 checks.web.title", "is 7, expected a string"]] },
+  cron_beside_interval: {
+    problems: [[
+      "6:21 checks.web.schedule.cron",
+      'stands beside "regular_interval", expected one of the two',
+      'for more runs while something is wrong, "attentive_interval" may stand beside "cron"',
+    ]],
+  },
+  cron_field: {
+    problems: [[
+      "6:29 checks.web.schedule.cron",
+      `"0 25 * * *" is not a cron expression (Invalid value for hour: 25), ${CRON}`,
+    ]],
+  },
+  cron_never: { problems: [["6:29 checks.web.schedule.cron", '"0 0 30 2 *" names no time that ever comes']] },
+  cron_seconds: {
+    problems: [[
+      "6:29 checks.web.schedule.cron",
+      `"0 */5 * * * *" has 6 fields, ${CRON}`,
+      "seconds are none of them; leave the first field out",
+    ]],
+  },
+  time_zone_alone: {
+    problems: [[
+      "6:45 checks.web.schedule.time_zone",
+      'means nothing beside "regular_interval", expected it beside "cron" only',
+    ]],
+  },
+  time_zone_unknown: {
+    problems: [[
+      "6:52 checks.web.schedule.time_zone",
+      '"Europe/Zurick" is not a time zone, expected a name such as "Europe/Zurich" or "UTC"',
+      'did you mean "Europe/Zurich"?',
+    ]],
+  },
+  time_zone_city: {
+    problems: [[
+      "6:52 checks.web.schedule.time_zone",
+      '"New York" is not a time zone, expected a name such as "Europe/Zurich" or "UTC"',
+      'did you mean "America/New_York"?',
+    ]],
+  },
+  window_day: {
+    problems: [[
+      "6:30 checks.web.windows[0].days[0]",
+      'is "saturday", expected one of "mon", "tue", "wed", "thu", "fri", "sat", "sun"',
+    ]],
+  },
+  window_time: {
+    problems: [[
+      "6:29 checks.web.windows[0].from",
+      '"24:00" is not a time of day, expected one from "00:00" to "23:59"',
+    ], [
+      "6:44 checks.web.windows[0].to",
+      '"6:00" is not a time of day, expected one from "00:00" to "24:00"',
+    ]],
+  },
+  window_without_end: { problems: [["6:19 checks.web.windows[0]", 'the member "to" is missing']] },
 };

@@ -25,6 +25,7 @@ const system = {
   environment,
   mayReadEnvironment: () => true,
   workingFolder: "/",
+  timeZone: () => "UTC",
   platform: "linux",
   userId: 0,
 };

@@ -138,7 +138,7 @@ Deno.test("loadDocument() does not take the members of a prototype for those of 
   const text = `{ "defaults": { "__proto__": { "threshold": 9 } }, "checks": {} }`;
   assert.deepEqual(await problemsOf(text), [
     'defaults.__proto__: unknown member "__proto__", expected one of tags, active, threshold, recovery_threshold, ' +
-    "annoy, schedule, notifications",
+    "annoy, schedule, windows, notifications",
   ]);
 });
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { pickSetting } from "../../src/config/resolve.ts";
 import type { Channel } from "../../src/domain/channel.ts";
 import type { Check, CheckKind, CheckOf, HttpRequestCheck, ScriptCheck } from "../../src/domain/check.ts";
+import { isCron } from "../../src/domain/schedule.ts";
 import { load } from "./config_system.ts";
 
 /** What each check is when the document says only what it must. */
@@ -11,6 +12,7 @@ const SETTINGS = {
   recoveryThreshold: 3,
   annoy: false,
   schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
+  windows: [],
   notifications: [{ kind: "console", key: "7766df2eecffd690", parameters: {} }],
   dependsOn: [],
   tags: [],
@@ -71,6 +73,9 @@ const ALL_SETTINGS = {
   recovery_threshold: 2,
   annoy: "6 hours",
   schedule: { regular_interval: "5 minutes", attentive_interval: 30 },
+  windows: [
+    { days: ["sat", "sun"], from: "22:00", to: "06:00", time_zone: "Asia/Tokyo", reason: "restart" },
+  ],
   notifications: [
     { kind: "console", parameters: {} },
     { kind: "file_touch", parameters: { path: "run/problem" } },
@@ -151,6 +156,15 @@ const ALL_SETTINGS_MEANT = {
   recoveryThreshold: 2,
   annoy: 21_600_000,
   schedule: { regularIntervalMs: 300_000, attentiveIntervalMs: 30_000 },
+  windows: [
+    {
+      days: ["sat", "sun"] as const,
+      fromMinute: 1320,
+      toMinute: 360,
+      timeZone: "Asia/Tokyo",
+      reason: "restart",
+    },
+  ],
   notifications: [
     CHANNELS.console,
     CHANNELS.file_touch,
@@ -358,3 +372,52 @@ async function resolved(check: object, defaults: object = {}): Promise<Check> {
   // Objects with free names have no prototype, which is no part of what they mean.
   return structuredClone(found);
 }
+
+Deno.test("resolveChecks() reads times of the calendar, in the machine's time zone unless the document names one", async () => {
+  const { checks } = await load(JSON.stringify({
+    defaults: { schedule: { cron: "30 6 * * *" } },
+    checks: {
+      here: { kind: "test", parameters: {} },
+      there: {
+        kind: "test",
+        schedule: { cron: "30 6 * * *", time_zone: "Asia/Tokyo", attentive_interval: "5 minutes" },
+        parameters: {},
+      },
+    },
+  }));
+  const [here, there] = checks.map(({ schedule }) => schedule);
+  assert.ok(here !== undefined && there !== undefined && isCron(here) && isCron(there));
+  assert.deepStrictEqual([here.attentiveIntervalMs, there.attentiveIntervalMs], [null, 300_000]);
+  assert.deepStrictEqual([here.times.timeZone, there.times.timeZone], ["Europe/Zurich", "Asia/Tokyo"]);
+  const midnightMs = Date.UTC(2026, 0, 10);
+  const next = [here, there].map(({ times }) => new Date(times.after(midnightMs)).toISOString());
+  assert.deepStrictEqual(next, ["2026-01-10T05:30:00.000Z", "2026-01-10T21:30:00.000Z"]);
+});
+
+Deno.test("resolveChecks() gives a check the document's windows, and its own or those of the defaults", async () => {
+  const { checks } = await load(JSON.stringify({
+    defaults: { windows: [{ from: "01:00", to: "02:00" }] },
+    windows: [{ days: ["sun"], from: "00:00", to: "24:00", time_zone: "UTC" }],
+    checks: {
+      taken: { kind: "test", parameters: {} },
+      own: { kind: "test", windows: [{ from: "22:00", to: "06:00", reason: "backup" }], parameters: {} },
+      none: { kind: "test", windows: [], parameters: {} },
+    },
+  }));
+  const all = { days: ["sun"], fromMinute: 0, toMinute: 1440, timeZone: "UTC" };
+  assert.deepStrictEqual(checks.map(({ windows }) => windows), [
+    [all, { fromMinute: 60, toMinute: 120, timeZone: "Europe/Zurich" }],
+    [all, { fromMinute: 1320, toMinute: 360, timeZone: "Europe/Zurich", reason: "backup" }],
+    [all],
+  ]);
+});
+
+Deno.test("resolveChecks() leaves times alone whose placeholder is unresolved", async () => {
+  const schedule = { cron: "${env:TIMES}", time_zone: "${env:ZONE}" };
+  const { checks: [check] } = await load(
+    JSON.stringify({ defaults: { schedule }, checks: { web: { kind: "test", parameters: {} } } }),
+    { withoutSecrets: true },
+  );
+  assert.ok(check !== undefined && isCron(check.schedule));
+  assert.strictEqual(check.schedule.times.after(0), NaN);
+});

@@ -87,6 +87,11 @@ const BEYOND: Readonly<Record<string, readonly [document: unknown, a: string | n
     `checks.web.tags: is not in Shape A, ${A_CHECK} ${DEFAULT_HAS_IT}`,
     `checks.web.tags: is not in Shape B, ${B_CHECK} ${DEFAULT_HAS_IT}`,
   ],
+  "windows": [
+    withCheck({ kind: "test", windows: [], parameters: {} }),
+    `checks.web.windows: is not in Shape A, ${A_CHECK} ${DEFAULT_HAS_IT}`,
+    `checks.web.windows: is not in Shape B, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+  ],
   "tags in defaults": [
     { defaults: { tags: ["web"] } },
     `defaults.tags: is not in Shape A, ${A_DEFAULTS} ${DEFAULT_HAS_IT}`,

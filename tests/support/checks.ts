@@ -1,5 +1,12 @@
 import type { Check, HttpRequestCheck, TestCheck } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
+import { type IntervalSchedule, isCron } from "../../src/domain/schedule.ts";
+
+/** The intervals of a check that has some. */
+export function intervalsOf({ schedule }: Pick<Check, "schedule">): IntervalSchedule {
+  if (isCron(schedule)) throw new TypeError("The check has no interval");
+  return schedule;
+}
 
 /** The settings of a check that a test does not care about. */
 export interface CheckOptions {
@@ -10,6 +17,9 @@ export interface CheckOptions {
   readonly regularIntervalMs?: number;
   readonly attentiveIntervalMs?: number;
   readonly timeoutMs?: number;
+  /** In place of the intervals. */
+  readonly schedule?: Check["schedule"];
+  readonly windows?: Check["windows"];
   readonly dependsOn?: readonly string[];
 }
 
@@ -22,7 +32,9 @@ function settings(options: CheckOptions): Omit<TestCheck, "kind" | "parameters">
     threshold,
     recoveryThreshold: options.recoveryThreshold ?? threshold,
     annoy: options.annoy ?? false,
-    schedule: { regularIntervalMs, attentiveIntervalMs: options.attentiveIntervalMs ?? regularIntervalMs },
+    schedule: options.schedule ??
+      { regularIntervalMs, attentiveIntervalMs: options.attentiveIntervalMs ?? regularIntervalMs },
+    windows: options.windows ?? [],
     notifications: [{ kind: "console", key: "console", parameters: {} }],
     dependsOn: options.dependsOn ?? [],
     tags: [],

@@ -33,6 +33,7 @@ export function httpCheck(target: string, expectations: HttpExpectations = {}): 
     recoveryThreshold: 1,
     annoy: false,
     schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
+    windows: [],
     notifications: [],
     dependsOn: [],
     tags: [],

@@ -80,6 +80,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     runtime: { name: "Deno", version: "0.0.0", target: "test" },
     userId: options.userId ?? Deno.uid(),
     hostName: () => "test-host",
+    timeZone: () => "Europe/Zurich",
     randomId: () => crypto.randomUUID(),
     random: () => Math.random(),
     onReloadSignal: (callback) => {

@@ -27,6 +27,7 @@ export function observeProgram(path: string, run: ScriptRun = {}): Promise<Obser
     recoveryThreshold: 1,
     annoy: false,
     schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
+    windows: [],
     notifications: [],
     dependsOn: [],
     tags: [],

@@ -8,7 +8,7 @@ import type { System } from "../../domain/system.ts";
 import { beat } from "../../heartbeat.ts";
 import { type Ledger, openLedger } from "../../ledger.ts";
 import { DEFAULT_LIMITS, runPass } from "../../monitor.ts";
-import { enterAsked, isCheckDue } from "../../next_run.ts";
+import { enterAsked, isCheckDue, regularRunAfter } from "../../next_run.ts";
 import { createRedactor } from "../../redact.ts";
 import { type Reporting, startReporting } from "../../reporting.ts";
 import type { Invocation } from "../command.ts";
@@ -58,6 +58,12 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     const isChosen = (check: Check): boolean =>
       !settings.due || isCheckDue(check, ledger.recordOf(check.name, nowMs), nowMs);
     const due = checks.filter(isChosen);
+    // What has never run waits for its time, so somebody has to know which one that is.
+    for (const check of settings.due ? checks : []) {
+      if (!due.includes(check) && ledger.recordOf(check.name, nowMs).nextRunAtMs === null) {
+        ledger.plan(check.name, regularRunAfter(check, nowMs), nowMs);
+      }
+    }
     // What was seen is kept, also where it cannot be printed.
     const code = await runReporting(due, { ...options, ledger, isKept: state.path !== null })
       .finally(() => ledger.finish(document.checks, system.clock.wallMs()));

@@ -4,6 +4,7 @@ import type { Check } from "../../domain/check.ts";
 import type { ChannelKindEntry } from "../../domain/deliver.ts";
 import type { Delivery, Message } from "../../domain/delivery.ts";
 import type { System } from "../../domain/system.ts";
+import { regularRunAfter } from "../../next_run.ts";
 import { createRedactor } from "../../redact.ts";
 import { type Command, CONFIG_OPTION, type Invocation } from "../command.ts";
 import { type OpenDocument, openDocument, readSelection, selectChecks, TAG_OPTION } from "../document.ts";
@@ -104,7 +105,7 @@ function testMessage(check: Check, system: System): Message {
     problemBeganAtMs: nowMs,
     decidedAtMs: nowMs,
     occurrences: 1,
-    nextRunAtMs: nowMs + check.schedule.regularIntervalMs,
+    nextRunAtMs: regularRunAfter(check, nowMs),
     hostName: system.hostName(),
   } as const;
   return { id, items: [{ report, missedProblem: null, threadId: null }], isTest: true, decidedAtMs: nowMs };

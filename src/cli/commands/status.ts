@@ -1,10 +1,11 @@
 import { occurrences } from "../../condition/settle.ts";
-import { isAttentive } from "../../condition/transition.ts";
 import type { Check } from "../../domain/check.ts";
 import { badness, type Condition, CONDITIONS, worst } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
+import { type OpenWindow, openWindow } from "../../maintenance.ts";
+import { overdueAtMs } from "../../next_run.ts";
 import { createColours } from "../colour.ts";
 import {
   type Command,
@@ -21,7 +22,7 @@ import { jsonText } from "../formats/json_text.ts";
 import { renderTable, type TableOptions, type TableRow } from "../formats/table.ts";
 import { printable } from "../printable.ts";
 import { locateState, readState, STATE_OPTION } from "../state.ts";
-import { keptReportMembers, type KeptReports, renderKeptReports } from "../status_outbox.ts";
+import { keptReportMembers, type KeptReports, renderKeptReports, shortenLines } from "../status_outbox.ts";
 import { wantsColour } from "../terminal.ts";
 
 /** `monitor status`: what is known of every check, from the kept state. */
@@ -64,9 +65,9 @@ interface CheckStatus {
   /** The settled condition; `unknown` when nobody has looked, or not lately. */
   readonly condition: Condition;
   readonly state: "current" | "never_ran" | "overdue";
+  /** The maintenance window that is open. */
+  readonly maintenance: OpenWindow | null;
 }
-
-const OVERDUE_INTERVALS = 2;
 
 async function runStatus(invocation: Invocation, system: System): Promise<number> {
   const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
@@ -91,21 +92,19 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
       colours: createColours(wantsColour(invocation, system.stdout, system)),
       columns: system.stdout.columns(),
       detailed: invocation.operands.length > 0,
-    }) + renderKeptReports(kept, nowMs),
+    }) + renderMaintenance(statuses, nowMs) + renderKeptReports(kept, nowMs),
   );
   return exitCodeOf(statuses.map((status) => status.condition), failRule("warning"));
 }
 
 function statusOf(check: Check, record: CheckRecord | null, nowMs: number): CheckStatus {
+  const maintenance = openWindow(check.windows, nowMs);
   if (record === null || record.last === null) {
-    return { check, record, condition: "unknown", state: "never_ran" };
+    return { check, record, condition: "unknown", state: "never_ran", maintenance };
   }
-  const { regularIntervalMs, attentiveIntervalMs } = check.schedule;
-  const intervalMs = isAttentive(record.condition) ? attentiveIntervalMs : regularIntervalMs;
-  const isOverdue = nowMs - (record.nextRunAtMs ?? nowMs) > OVERDUE_INTERVALS * intervalMs;
-  return isOverdue
-    ? { check, record, condition: "unknown", state: "overdue" }
-    : { check, record, condition: record.condition.settled, state: "current" };
+  return nowMs > overdueAtMs(check, record)
+    ? { check, record, condition: "unknown", state: "overdue", maintenance }
+    : { check, record, condition: record.condition.settled, state: "current", maintenance };
 }
 
 function renderJson(statuses: readonly CheckStatus[], kept: KeptReports): string {
@@ -113,7 +112,7 @@ function renderJson(statuses: readonly CheckStatus[], kept: KeptReports): string
     ms === null || ms === undefined ? null : isoTime(ms);
   const value = {
     condition: worst(statuses.map((status) => status.condition)),
-    checks: statuses.map(({ check, record, condition, state }) => ({
+    checks: statuses.map(({ check, record, condition, state, maintenance }) => ({
       name: check.name,
       title: check.title ?? null,
       kind: check.kind,
@@ -133,6 +132,10 @@ function renderJson(statuses: readonly CheckStatus[], kept: KeptReports): string
       next_run_at: time(record?.nextRunAtMs),
       missed_runs: record?.missedRuns ?? 0,
       tags: check.tags,
+      maintenance: maintenance === null ? null : {
+        until: time(maintenance.untilMs),
+        reason: maintenance.window.reason ?? "",
+      },
     })),
     ...keptReportMembers(kept),
   };
@@ -198,6 +201,19 @@ function describeRuns(
     ...(nextRunAtMs === null ? [] : [`next run ${nextRunAtMs > nowMs ? "" : "was due "}${ago(nextRunAtMs)}`]),
     ...(missedRuns > 0 ? [`${missedRuns} ${missedRuns === 1 ? "run" : "runs"} left out so far`] : []),
   ];
+}
+
+/** A line for each check in a maintenance window, with an empty line before; empty without any. */
+function renderMaintenance(statuses: readonly CheckStatus[], nowMs: number): string {
+  const lines = statuses.flatMap(({ check, maintenance }) => {
+    if (maintenance === null) return [];
+    const { untilMs, window: { reason = "" } } = maintenance;
+    const forHow = untilMs === null ? "without end" : `for ${describeDuration(untilMs - nowMs)} more`;
+    return [`maintenance: "${check.name}" ${forHow}${reason === "" ? "" : ` (${reason})`}`];
+  });
+  return lines.length === 0
+    ? ""
+    : `\n${shortenLines(lines, "checks in maintenance").map(printable).join("\n")}\n`;
 }
 
 function isoSeconds(ms: number): string {

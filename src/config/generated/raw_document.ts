@@ -21,6 +21,10 @@ export type RecoveryThreshold = number;
  */
 export type Annoy = boolean | number | string;
 /**
+ * Maintenance windows, which come every week: the checks run and are counted, but a report is held back until the window has ended, and then made if it still matters.
+ */
+export type Windows = Window[];
+/**
  * One way out for reports.
  */
 export type Channel =
@@ -53,6 +57,10 @@ export type Channel =
  */
 export type Notifications = Channel[];
 /**
+ * Maintenance windows, which come every week: the checks run and are counted, but a report is held back until the window has ended, and then made if it still matters.
+ */
+export type Windows1 = Window[];
+/**
  * One check: what to look at, when, and whom to tell.
  */
 export type Check =
@@ -67,6 +75,7 @@ export type Check =
       recovery_threshold?: RecoveryThreshold;
       annoy?: Annoy;
       schedule?: Schedule;
+      windows?: Windows;
       notifications?: Notifications;
       /**
        * Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.
@@ -90,6 +99,7 @@ export type Check =
       recovery_threshold?: RecoveryThreshold;
       annoy?: Annoy;
       schedule?: Schedule;
+      windows?: Windows;
       notifications?: Notifications;
       /**
        * Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.
@@ -113,6 +123,7 @@ export type Check =
       recovery_threshold?: RecoveryThreshold;
       annoy?: Annoy;
       schedule?: Schedule;
+      windows?: Windows;
       notifications?: Notifications;
       /**
        * Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.
@@ -136,6 +147,7 @@ export type Check =
       recovery_threshold?: RecoveryThreshold;
       annoy?: Annoy;
       schedule?: Schedule;
+      windows?: Windows;
       notifications?: Notifications;
       /**
        * Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.
@@ -183,6 +195,7 @@ export interface MonitorDocument {
      */
     interval?: number | string;
   };
+  windows?: Windows1;
   /**
    * The checks, by name. A name may be any string; it is what the command line, the reports and the kept state call the check.
    */
@@ -200,20 +213,56 @@ export interface Defaults {
   recovery_threshold?: RecoveryThreshold;
   annoy?: Annoy;
   schedule?: Schedule;
+  windows?: Windows;
   notifications?: Notifications;
 }
 /**
- * When the check runs.
+ * When the check runs: at an interval (`regular_interval`) or at times of the calendar (`cron`).
  */
 export interface Schedule {
   /**
    * Time from one run to the next: whole seconds, or text such as "5 minutes".
    */
-  regular_interval: number | string;
+  regular_interval?: number | string;
   /**
-   * Time from one run to the next while something is being watched: the last observation was not ok, or the settled condition is not. Without it the regular one always applies.
+   * Time from one run to the next while something is being watched: the last observation was not ok, or the settled condition is not. Without it the regular one always applies. Beside `cron`: the check runs so long after each run as well, whatever the time.
    */
   attentive_interval?: number | string;
+  /**
+   * The times of the runs, in place of `regular_interval`: minute, hour, day of the month, month and day of the week, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.
+   */
+  cron?: string;
+  /**
+   * The time zone that `cron` is read in. Without it: that of the machine (in containers often UTC).
+   */
+  time_zone?: string;
+}
+/**
+ * One window, by the clock on the wall. An hour that is left out in spring is not in it, one that comes twice in autumn is in it twice.
+ */
+export interface Window {
+  /**
+   * The days on which it begins. Without it: every day.
+   *
+   * @minItems 1
+   */
+  days?: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+  /**
+   * When it begins, from `00:00` to `23:59`.
+   */
+  from: string;
+  /**
+   * When it ends, from `00:00` to `24:00`; a time that is not later than `from` is one of the next day.
+   */
+  to: string;
+  /**
+   * The time zone of `days`, `from` and `to`. Without it: that of the machine (in containers often UTC).
+   */
+  time_zone?: string;
+  /**
+   * Free text for people; `status` shows it.
+   */
+  reason?: string;
 }
 /**
  * Writes one line for each report. It has no parameters.

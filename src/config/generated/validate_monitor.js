@@ -2,15 +2,16 @@
 "use strict";
 export const validate = validate20;
 export default validate20;
-const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"monitor document","description":"Settings and checks for `monitor`.","type":"object","additionalProperties":false,"required":["defaults"],"x-notes":{"groups":"the specification names it as required without defining it, so it has no meaning here"},"properties":{"$schema":{"description":"Address or path of the JSON schema, for editors. The tool does not read it.","type":"string","examples":["./monitor.schema.json"]},"include":{"description":"Further files whose checks belong to this document: paths, or patterns in which `*` and `?` stand for any characters of one name (not for a leading dot). Relative to the folder of the file in which they stand. An included file may have `checks`, `defaults` for its own checks, and `include`.","type":["array","string"],"items":{"type":"string","minLength":1,"format":"include","examples":["conf.d/*.jsonc"]},"minLength":1,"format":"include","default":[],"examples":["conf.d/*.jsonc"]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"description":"The file that keeps the state between runs, so that the service and the shell mean the same one; relative to the document's folder. Without it: a file named after the document, in `$STATE_DIRECTORY`, `$XDG_STATE_HOME/monitor` or `~/.local/state/monitor`.","type":"string","minLength":1,"format":"path","examples":["/var/lib/monitor/state.sqlite"]},"heartbeat":{"description":"A sign of life for something else that watches the monitor: given each time the loop has really advanced, and after each `--due` call.","type":"object","additionalProperties":false,"properties":{"path":{"description":"A file to touch; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/heartbeat"]},"target":{"description":"An address to request.","type":"string","format":"url","examples":["https://watcher.example.org/ping/monitor"]},"interval":{"description":"Time from one sign to the next.","$ref":"#/$defs/interval","default":"1 minute"}}},"checks":{"description":"The checks, by name. A name may be any string; it is what the command line, the reports and the kept state call the check.","type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"description":"Settings for every check that does not give its own. A `schedule` or `notifications` given by a check replaces the one here whole.","type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"description":"One check: what to look at, when, and whom to tell.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"description":"Free text that names the check for people. Without it the check's name serves.","type":"string","examples":["Website"]},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"description":"Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.","type":"array","items":{"type":"string","examples":["router"]},"default":[],"examples":[["router"]]},"timeout":{"description":"Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.","$ref":"#/$defs/interval"},"kind":{"description":"What kind of check this is; it decides which `parameters` there are.","enum":["test","script","file_timestamp","http_request"]},"parameters":{"description":"What the kind needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"description":"Words that checks are chosen by: `monitor check --tag web`. A list given by a check replaces the one in `defaults` whole.","type":"array","items":{"type":"string","minLength":1,"format":"tag","examples":["web"]},"default":[],"examples":[["web","production"]]},"active":{"description":"Whether the check runs. An inactive check is still validated and listed.","type":"boolean","default":true},"threshold":{"description":"How many observations in a row must be at least this bad before the condition settles and is reported.","type":"integer","minimum":1,"default":3},"recovery_threshold":{"description":"How many observations in a row must be better before the condition is lowered. Without it: the check's `threshold`.","type":"integer","minimum":1,"examples":[2]},"annoy":{"description":"Whether reports go on after the first one while the problem lasts: `true` at every further observation that is not ok, an interval at most that often.","type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false,"examples":[true,"6 hours"]},"interval":{"description":"A length of time: whole seconds (1 or more), or text such as \"minute\", \"90 seconds\" or \"1 hour 30 minutes\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["5 minutes",300]},"schedule":{"description":"When the check runs.","type":"object","additionalProperties":false,"required":["regular_interval"],"properties":{"regular_interval":{"description":"Time from one run to the next: whole seconds, or text such as \"5 minutes\".","$ref":"#/$defs/interval"},"attentive_interval":{"description":"Time from one run to the next while something is being watched: the last observation was not ok, or the settled condition is not. Without it the regular one always applies.","$ref":"#/$defs/interval"}},"default":{"regular_interval":"1 minute"}},"notifications":{"description":"The channels that reports go to. An empty list: none.","type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"description":"One way out for reports.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"description":"What kind of channel this is; it decides which `parameters` there are.","enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"description":"What the channel needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"description":"A condition.","enum":["unknown","ok","warning","critical"]},"test_parameters":{"description":"A check that always reports the same; for trying out thresholds and channels.","type":"object","additionalProperties":false,"properties":{"condition":{"description":"The condition it reports.","$ref":"#/$defs/condition","default":"warning"},"output":{"description":"The output it reports.","type":"string","default":""}}},"script_parameters":{"description":"Runs a program. Its exit code is the condition, after the plugin convention: 0 ok, 1 warning, 2 critical, anything else unknown.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["/usr/lib/nagios/plugins/check_disk","./backup_age.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["-w","10%","-c","5%"]]},"environment":{"description":"Variables set for the program, beside the few it always gets.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"PGPASSFILE":"/etc/monitor/pgpass"}]},"condition_on_timeout":{"description":"The condition when the program is still running at its time limit.","$ref":"#/$defs/condition","default":"unknown"}}},"file_timestamp_parameters":{"description":"Watches how long ago a file was last changed.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file or folder; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/var/backups/latest.tar"]},"warning_age":{"description":"Older than this is `warning`: whole seconds, or text such as \"1 hour\".","$ref":"#/$defs/age","default":3600},"critical_age":{"description":"Older than this is `critical`: whole seconds, or text such as \"1 day\".","$ref":"#/$defs/age","default":86400},"condition_on_missing":{"description":"The condition when there is no such file.","$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"description":"The condition when the file was changed in the future.","$ref":"#/$defs/condition","default":"warning"}}},"age":{"description":"An age: whole seconds (1 or more), or text such as \"1 hour\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["26 hours"]},"http_request_parameters":{"description":"Sends an HTTP request and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"description":"What to send.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`.","type":"string","format":"url","examples":["https://example.org/health"]},"method":{"description":"The method.","enum":["GET","POST"],"default":"GET"}}},"response":{"description":"What to expect of the answer. Everything given must hold.","type":"object","additionalProperties":false,"properties":{"status_code":{"description":"The status the answer must have; `null` accepts any. Redirects are followed (at most 10) unless this is a 3xx.","type":["integer","null"],"minimum":100,"maximum":599,"default":200},"headers":{"description":"Headers the answer must carry. Names in any case, values exactly.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{},"examples":[{"Content-Type":"application/json"}]},"body_part":{"description":"Text the body must contain, in its first 10 MiB.","type":"string","examples":["all systems normal"]}},"default":{}},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}},"console_parameters":{"description":"Writes one line for each report. It has no parameters.","type":"object","additionalProperties":false},"file_touch_parameters":{"description":"Sets the modification time of a file for each report, and creates it if missing.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/problem"]}}},"email_parameters":{"description":"Sends reports by mail.","type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"description":"The mail server and how to log in. Port 465 is TLS from the start, every other port STARTTLS.","type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"description":"Name or address of the mail server.","type":"string","minLength":1,"format":"host","examples":["mail.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"examples":[587]},"username":{"description":"The login name. Empty: no login.","type":"string","format":"username","examples":["monitor"]},"password":{"description":"The password. Write `${env:NAME}` or `${file:/path}` rather than the password itself.","type":"string","format":"secret","examples":["${env:MAIL_PASSWORD}"]}}},"sender":{"description":"The sender's address.","type":"string","format":"address","examples":["monitor@example.org"]},"receivers":{"description":"The receivers' addresses.","type":"array","items":{"type":"string","format":"address","examples":["admin@example.org"]},"minItems":1,"examples":[["admin@example.org"]]},"tags":{"description":"Words put in brackets before the subject.","type":"array","items":{"type":"string"},"default":[],"examples":[["production"]]}}},"webhook_parameters":{"description":"Posts reports to an address.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`. Only its host is ever shown.","type":"string","format":"url","examples":["https://hooks.example.org/monitor"]},"method":{"description":"The method.","enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"description":"Further headers. `Content-Type` is `application/json` unless it is given here.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"secret"},"default":{},"examples":[{"Authorization":"Bearer ${env:HOOK_TOKEN}"}]},"body":{"description":"The body of a request, with fields such as `{{condition}}`, `{{title}}` and `{{summary}}`, each escaped as it stands in a JSON string; one request for each report. Without it all reports that wait go as one JSON object.","type":"string","format":"template","examples":["{\"text\": \"{{summary}}\"}"]},"timeout":{"description":"Time limit of one request.","$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"description":"Runs a program for each report, with the report in its environment and as JSON on its standard input.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["./page_me.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["--urgent"]]},"environment":{"description":"Variables set for the program, beside the few it always gets and those of the report.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"TOKEN":"${env:PAGER_TOKEN}"}]},"timeout":{"description":"Time limit of one run. Then the program ends, with everything it started.","$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"description":"Shows reports on this machine's desktop.","type":"object","additionalProperties":false,"properties":{"icon":{"description":"Name or path of an icon.","type":"string","examples":["dialog-warning"]}}}}};
+const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"monitor document","description":"Settings and checks for `monitor`.","type":"object","additionalProperties":false,"required":["defaults"],"x-notes":{"groups":"the specification names it as required without defining it, so it has no meaning here"},"properties":{"$schema":{"description":"Address or path of the JSON schema, for editors. The tool does not read it.","type":"string","examples":["./monitor.schema.json"]},"include":{"description":"Further files whose checks belong to this document: paths, or patterns in which `*` and `?` stand for any characters of one name (not for a leading dot). Relative to the folder of the file in which they stand. An included file may have `checks`, `defaults` for its own checks, and `include`.","type":["array","string"],"items":{"type":"string","minLength":1,"format":"include","examples":["conf.d/*.jsonc"]},"minLength":1,"format":"include","default":[],"examples":["conf.d/*.jsonc"]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"description":"The file that keeps the state between runs, so that the service and the shell mean the same one; relative to the document's folder. Without it: a file named after the document, in `$STATE_DIRECTORY`, `$XDG_STATE_HOME/monitor` or `~/.local/state/monitor`.","type":"string","minLength":1,"format":"path","examples":["/var/lib/monitor/state.sqlite"]},"heartbeat":{"description":"A sign of life for something else that watches the monitor: given each time the loop has really advanced, and after each `--due` call.","type":"object","additionalProperties":false,"properties":{"path":{"description":"A file to touch; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/heartbeat"]},"target":{"description":"An address to request.","type":"string","format":"url","examples":["https://watcher.example.org/ping/monitor"]},"interval":{"description":"Time from one sign to the next.","$ref":"#/$defs/interval","default":"1 minute"}}},"windows":{"description":"Maintenance windows of all checks, beside those in `defaults` or of a check.","$ref":"#/$defs/windows"},"checks":{"description":"The checks, by name. A name may be any string; it is what the command line, the reports and the kept state call the check.","type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"description":"Settings for every check that does not give its own. A `schedule` or `notifications` given by a check replaces the one here whole.","type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"description":"One check: what to look at, when, and whom to tell.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"description":"Free text that names the check for people. Without it the check's name serves.","type":"string","examples":["Website"]},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"description":"Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.","type":"array","items":{"type":"string","examples":["router"]},"default":[],"examples":[["router"]]},"timeout":{"description":"Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.","$ref":"#/$defs/interval"},"kind":{"description":"What kind of check this is; it decides which `parameters` there are.","enum":["test","script","file_timestamp","http_request"]},"parameters":{"description":"What the kind needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"description":"Words that checks are chosen by: `monitor check --tag web`. A list given by a check replaces the one in `defaults` whole.","type":"array","items":{"type":"string","minLength":1,"format":"tag","examples":["web"]},"default":[],"examples":[["web","production"]]},"active":{"description":"Whether the check runs. An inactive check is still validated and listed.","type":"boolean","default":true},"threshold":{"description":"How many observations in a row must be at least this bad before the condition settles and is reported.","type":"integer","minimum":1,"default":3},"recovery_threshold":{"description":"How many observations in a row must be better before the condition is lowered. Without it: the check's `threshold`.","type":"integer","minimum":1,"examples":[2]},"annoy":{"description":"Whether reports go on after the first one while the problem lasts: `true` at every further observation that is not ok, an interval at most that often.","type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false,"examples":[true,"6 hours"]},"interval":{"description":"A length of time: whole seconds (1 or more), or text such as \"minute\", \"90 seconds\" or \"1 hour 30 minutes\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["5 minutes",300]},"schedule":{"description":"When the check runs: at an interval (`regular_interval`) or at times of the calendar (`cron`).","type":"object","additionalProperties":false,"properties":{"regular_interval":{"description":"Time from one run to the next: whole seconds, or text such as \"5 minutes\".","$ref":"#/$defs/interval"},"attentive_interval":{"description":"Time from one run to the next while something is being watched: the last observation was not ok, or the settled condition is not. Without it the regular one always applies. Beside `cron`: the check runs so long after each run as well, whatever the time.","$ref":"#/$defs/interval"},"cron":{"description":"The times of the runs, in place of `regular_interval`: minute, hour, day of the month, month and day of the week, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.","type":"string","format":"cron","examples":["*/5 8-18 * * mon-fri","30 6 * * *","@daily"]},"time_zone":{"description":"The time zone that `cron` is read in. Without it: that of the machine (in containers often UTC).","$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"description":"A name of the time zone database.","type":"string","format":"time_zone","examples":["Europe/Zurich","UTC"]},"windows":{"description":"Maintenance windows, which come every week: the checks run and are counted, but a report is held back until the window has ended, and then made if it still matters.","type":"array","items":{"$ref":"#/$defs/window"},"default":[],"examples":[[{"days":["sun"],"from":"22:00","to":"02:00","time_zone":"Europe/Zurich"}]]},"window":{"description":"One window, by the clock on the wall. An hour that is left out in spring is not in it, one that comes twice in autumn is in it twice.","type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"description":"The days on which it begins. Without it: every day.","type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]},"examples":[["sat","sun"]]},"from":{"description":"When it begins, from `00:00` to `23:59`.","type":"string","format":"time_of_day","examples":["22:00"]},"to":{"description":"When it ends, from `00:00` to `24:00`; a time that is not later than `from` is one of the next day.","type":"string","format":"time_of_day","examples":["06:00"]},"time_zone":{"description":"The time zone of `days`, `from` and `to`. Without it: that of the machine (in containers often UTC).","$ref":"#/$defs/time_zone"},"reason":{"description":"Free text for people; `status` shows it.","type":"string","examples":["weekly restart"]}}},"notifications":{"description":"The channels that reports go to. An empty list: none.","type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"description":"One way out for reports.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"description":"What kind of channel this is; it decides which `parameters` there are.","enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"description":"What the channel needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"description":"A condition.","enum":["unknown","ok","warning","critical"]},"test_parameters":{"description":"A check that always reports the same; for trying out thresholds and channels.","type":"object","additionalProperties":false,"properties":{"condition":{"description":"The condition it reports.","$ref":"#/$defs/condition","default":"warning"},"output":{"description":"The output it reports.","type":"string","default":""}}},"script_parameters":{"description":"Runs a program. Its exit code is the condition, after the plugin convention: 0 ok, 1 warning, 2 critical, anything else unknown.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["/usr/lib/nagios/plugins/check_disk","./backup_age.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["-w","10%","-c","5%"]]},"environment":{"description":"Variables set for the program, beside the few it always gets.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"PGPASSFILE":"/etc/monitor/pgpass"}]},"condition_on_timeout":{"description":"The condition when the program is still running at its time limit.","$ref":"#/$defs/condition","default":"unknown"}}},"file_timestamp_parameters":{"description":"Watches how long ago a file was last changed.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file or folder; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/var/backups/latest.tar"]},"warning_age":{"description":"Older than this is `warning`: whole seconds, or text such as \"1 hour\".","$ref":"#/$defs/age","default":3600},"critical_age":{"description":"Older than this is `critical`: whole seconds, or text such as \"1 day\".","$ref":"#/$defs/age","default":86400},"condition_on_missing":{"description":"The condition when there is no such file.","$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"description":"The condition when the file was changed in the future.","$ref":"#/$defs/condition","default":"warning"}}},"age":{"description":"An age: whole seconds (1 or more), or text such as \"1 hour\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["26 hours"]},"http_request_parameters":{"description":"Sends an HTTP request and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"description":"What to send.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`.","type":"string","format":"url","examples":["https://example.org/health"]},"method":{"description":"The method.","enum":["GET","POST"],"default":"GET"}}},"response":{"description":"What to expect of the answer. Everything given must hold.","type":"object","additionalProperties":false,"properties":{"status_code":{"description":"The status the answer must have; `null` accepts any. Redirects are followed (at most 10) unless this is a 3xx.","type":["integer","null"],"minimum":100,"maximum":599,"default":200},"headers":{"description":"Headers the answer must carry. Names in any case, values exactly.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{},"examples":[{"Content-Type":"application/json"}]},"body_part":{"description":"Text the body must contain, in its first 10 MiB.","type":"string","examples":["all systems normal"]}},"default":{}},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}},"console_parameters":{"description":"Writes one line for each report. It has no parameters.","type":"object","additionalProperties":false},"file_touch_parameters":{"description":"Sets the modification time of a file for each report, and creates it if missing.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/problem"]}}},"email_parameters":{"description":"Sends reports by mail.","type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"description":"The mail server and how to log in. Port 465 is TLS from the start, every other port STARTTLS.","type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"description":"Name or address of the mail server.","type":"string","minLength":1,"format":"host","examples":["mail.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"examples":[587]},"username":{"description":"The login name. Empty: no login.","type":"string","format":"username","examples":["monitor"]},"password":{"description":"The password. Write `${env:NAME}` or `${file:/path}` rather than the password itself.","type":"string","format":"secret","examples":["${env:MAIL_PASSWORD}"]}}},"sender":{"description":"The sender's address.","type":"string","format":"address","examples":["monitor@example.org"]},"receivers":{"description":"The receivers' addresses.","type":"array","items":{"type":"string","format":"address","examples":["admin@example.org"]},"minItems":1,"examples":[["admin@example.org"]]},"tags":{"description":"Words put in brackets before the subject.","type":"array","items":{"type":"string"},"default":[],"examples":[["production"]]}}},"webhook_parameters":{"description":"Posts reports to an address.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`. Only its host is ever shown.","type":"string","format":"url","examples":["https://hooks.example.org/monitor"]},"method":{"description":"The method.","enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"description":"Further headers. `Content-Type` is `application/json` unless it is given here.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"secret"},"default":{},"examples":[{"Authorization":"Bearer ${env:HOOK_TOKEN}"}]},"body":{"description":"The body of a request, with fields such as `{{condition}}`, `{{title}}` and `{{summary}}`, each escaped as it stands in a JSON string; one request for each report. Without it all reports that wait go as one JSON object.","type":"string","format":"template","examples":["{\"text\": \"{{summary}}\"}"]},"timeout":{"description":"Time limit of one request.","$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"description":"Runs a program for each report, with the report in its environment and as JSON on its standard input.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["./page_me.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["--urgent"]]},"environment":{"description":"Variables set for the program, beside the few it always gets and those of the report.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"TOKEN":"${env:PAGER_TOKEN}"}]},"timeout":{"description":"Time limit of one run. Then the program ends, with everything it started.","$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"description":"Shows reports on this machine's desktop.","type":"object","additionalProperties":false,"properties":{"icon":{"description":"Name or path of an icon.","type":"string","examples":["dialog-warning"]}}}}};
 const schema39 = {"description":"A length of time: whole seconds (1 or more), or text such as \"minute\", \"90 seconds\" or \"1 hour 30 minutes\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["5 minutes",300]};
-const schema32 = {"description":"Settings for every check that does not give its own. A `schedule` or `notifications` given by a check replaces the one here whole.","type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"notifications":{"$ref":"#/$defs/notifications"}}};
+const schema32 = {"description":"Settings for every check that does not give its own. A `schedule` or `notifications` given by a check replaces the one here whole.","type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"}}};
 const schema33 = {"description":"Words that checks are chosen by: `monitor check --tag web`. A list given by a check replaces the one in `defaults` whole.","type":"array","items":{"type":"string","minLength":1,"format":"tag","examples":["web"]},"default":[],"examples":[["web","production"]]};
 const schema34 = {"description":"Whether the check runs. An inactive check is still validated and listed.","type":"boolean","default":true};
 const schema35 = {"description":"How many observations in a row must be at least this bad before the condition settles and is reported.","type":"integer","minimum":1,"default":3};
 const schema36 = {"description":"How many observations in a row must be better before the condition is lowered. Without it: the check's `threshold`.","type":"integer","minimum":1,"examples":[2]};
 const schema37 = {"description":"Whether reports go on after the first one while the problem lasts: `true` at every further observation that is not ok, an interval at most that often.","type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false,"examples":[true,"6 hours"]};
-const schema38 = {"description":"When the check runs.","type":"object","additionalProperties":false,"required":["regular_interval"],"properties":{"regular_interval":{"description":"Time from one run to the next: whole seconds, or text such as \"5 minutes\".","$ref":"#/$defs/interval"},"attentive_interval":{"description":"Time from one run to the next while something is being watched: the last observation was not ok, or the settled condition is not. Without it the regular one always applies.","$ref":"#/$defs/interval"}},"default":{"regular_interval":"1 minute"}};
+const schema38 = {"description":"When the check runs: at an interval (`regular_interval`) or at times of the calendar (`cron`).","type":"object","additionalProperties":false,"properties":{"regular_interval":{"description":"Time from one run to the next: whole seconds, or text such as \"5 minutes\".","$ref":"#/$defs/interval"},"attentive_interval":{"description":"Time from one run to the next while something is being watched: the last observation was not ok, or the settled condition is not. Without it the regular one always applies. Beside `cron`: the check runs so long after each run as well, whatever the time.","$ref":"#/$defs/interval"},"cron":{"description":"The times of the runs, in place of `regular_interval`: minute, hour, day of the month, month and day of the week, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.","type":"string","format":"cron","examples":["*/5 8-18 * * mon-fri","30 6 * * *","@daily"]},"time_zone":{"description":"The time zone that `cron` is read in. Without it: that of the machine (in containers often UTC).","$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}};
+const schema41 = {"description":"A name of the time zone database.","type":"string","format":"time_zone","examples":["Europe/Zurich","UTC"]};
 
 function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -23,8 +24,9 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.regular_interval === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "regular_interval"},message:"must have required property '"+"regular_interval"+"'"};
+for(const key0 in data){
+if(!((((key0 === "regular_interval") || (key0 === "attentive_interval")) || (key0 === "cron")) || (key0 === "time_zone"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -33,9 +35,11 @@ vErrors.push(err0);
 }
 errors++;
 }
-for(const key0 in data){
-if(!((key0 === "regular_interval") || (key0 === "attentive_interval"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+}
+if(data.regular_interval !== undefined){
+let data0 = data.regular_interval;
+if((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (typeof data0 !== "string")){
+const err1 = {instancePath:instancePath+"/regular_interval",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema39.type},message:"must be integer,string"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -44,11 +48,9 @@ vErrors.push(err1);
 }
 errors++;
 }
-}
-if(data.regular_interval !== undefined){
-let data0 = data.regular_interval;
-if((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (typeof data0 !== "string")){
-const err2 = {instancePath:instancePath+"/regular_interval",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema39.type},message:"must be integer,string"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 < 1 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/regular_interval",schemaPath:"#/$defs/interval/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -57,9 +59,12 @@ vErrors.push(err2);
 }
 errors++;
 }
-if((typeof data0 == "number") && (isFinite(data0))){
-if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/regular_interval",schemaPath:"#/$defs/interval/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+}
+if(data.attentive_interval !== undefined){
+let data1 = data.attentive_interval;
+if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
+const err3 = {instancePath:instancePath+"/attentive_interval",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema39.type},message:"must be integer,string"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -68,12 +73,9 @@ vErrors.push(err3);
 }
 errors++;
 }
-}
-}
-if(data.attentive_interval !== undefined){
-let data1 = data.attentive_interval;
-if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
-const err4 = {instancePath:instancePath+"/attentive_interval",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema39.type},message:"must be integer,string"};
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 < 1 || isNaN(data1)){
+const err4 = {instancePath:instancePath+"/attentive_interval",schemaPath:"#/$defs/interval/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -82,9 +84,11 @@ vErrors.push(err4);
 }
 errors++;
 }
-if((typeof data1 == "number") && (isFinite(data1))){
-if(data1 < 1 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/attentive_interval",schemaPath:"#/$defs/interval/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+}
+if(data.cron !== undefined){
+if(!(typeof data.cron === "string")){
+const err5 = {instancePath:instancePath+"/cron",schemaPath:"#/properties/cron/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -94,10 +98,9 @@ vErrors.push(err5);
 errors++;
 }
 }
-}
-}
-else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data.time_zone !== undefined){
+if(!(typeof data.time_zone === "string")){
+const err6 = {instancePath:instancePath+"/time_zone",schemaPath:"#/$defs/time_zone/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -106,24 +109,220 @@ vErrors.push(err6);
 }
 errors++;
 }
+}
+}
+else {
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
 validate22.errors = vErrors;
 return errors === 0;
 }
 validate22.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema41 = {"description":"The channels that reports go to. An empty list: none.","type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]};
-const schema42 = {"description":"One way out for reports.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"description":"What kind of channel this is; it decides which `parameters` there are.","enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"description":"What the channel needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]};
-const schema43 = {"description":"Writes one line for each report. It has no parameters.","type":"object","additionalProperties":false};
-const schema44 = {"description":"Sets the modification time of a file for each report, and creates it if missing.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/problem"]}}};
-const schema45 = {"description":"Sends reports by mail.","type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"description":"The mail server and how to log in. Port 465 is TLS from the start, every other port STARTTLS.","type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"description":"Name or address of the mail server.","type":"string","minLength":1,"format":"host","examples":["mail.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"examples":[587]},"username":{"description":"The login name. Empty: no login.","type":"string","format":"username","examples":["monitor"]},"password":{"description":"The password. Write `${env:NAME}` or `${file:/path}` rather than the password itself.","type":"string","format":"secret","examples":["${env:MAIL_PASSWORD}"]}}},"sender":{"description":"The sender's address.","type":"string","format":"address","examples":["monitor@example.org"]},"receivers":{"description":"The receivers' addresses.","type":"array","items":{"type":"string","format":"address","examples":["admin@example.org"]},"minItems":1,"examples":[["admin@example.org"]]},"tags":{"description":"Words put in brackets before the subject.","type":"array","items":{"type":"string"},"default":[],"examples":[["production"]]}}};
-const schema46 = {"description":"Shows reports on this machine's desktop.","type":"object","additionalProperties":false,"properties":{"icon":{"description":"Name or path of an icon.","type":"string","examples":["dialog-warning"]}}};
-const schema47 = {"description":"Posts reports to an address.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`. Only its host is ever shown.","type":"string","format":"url","examples":["https://hooks.example.org/monitor"]},"method":{"description":"The method.","enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"description":"Further headers. `Content-Type` is `application/json` unless it is given here.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"secret"},"default":{},"examples":[{"Authorization":"Bearer ${env:HOOK_TOKEN}"}]},"body":{"description":"The body of a request, with fields such as `{{condition}}`, `{{title}}` and `{{summary}}`, each escaped as it stands in a JSON string; one request for each report. Without it all reports that wait go as one JSON object.","type":"string","format":"template","examples":["{\"text\": \"{{summary}}\"}"]},"timeout":{"description":"Time limit of one request.","$ref":"#/$defs/interval","default":"10 seconds"}}};
-const pattern4 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
+const schema42 = {"description":"Maintenance windows, which come every week: the checks run and are counted, but a report is held back until the window has ended, and then made if it still matters.","type":"array","items":{"$ref":"#/$defs/window"},"default":[],"examples":[[{"days":["sun"],"from":"22:00","to":"02:00","time_zone":"Europe/Zurich"}]]};
+const schema43 = {"description":"One window, by the clock on the wall. An hour that is left out in spring is not in it, one that comes twice in autumn is in it twice.","type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"description":"The days on which it begins. Without it: every day.","type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]},"examples":[["sat","sun"]]},"from":{"description":"When it begins, from `00:00` to `23:59`.","type":"string","format":"time_of_day","examples":["22:00"]},"to":{"description":"When it ends, from `00:00` to `24:00`; a time that is not later than `from` is one of the next day.","type":"string","format":"time_of_day","examples":["06:00"]},"time_zone":{"description":"The time zone of `days`, `from` and `to`. Without it: that of the machine (in containers often UTC).","$ref":"#/$defs/time_zone"},"reason":{"description":"Free text for people; `status` shows it.","type":"string","examples":["weekly restart"]}}};
 
-function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate26.evaluated;
+const evaluated0 = validate25.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.from === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "from"},message:"must have required property '"+"from"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.to === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "to"},message:"must have required property '"+"to"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((((key0 === "days") || (key0 === "from")) || (key0 === "to")) || (key0 === "time_zone")) || (key0 === "reason"))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.days !== undefined){
+let data0 = data.days;
+if(Array.isArray(data0)){
+if(data0.length < 1){
+const err3 = {instancePath:instancePath+"/days",schemaPath:"#/properties/days/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+const len0 = data0.length;
+for(let i0=0; i0<len0; i0++){
+let data1 = data0[i0];
+if(!(((((((data1 === "mon") || (data1 === "tue")) || (data1 === "wed")) || (data1 === "thu")) || (data1 === "fri")) || (data1 === "sat")) || (data1 === "sun"))){
+const err4 = {instancePath:instancePath+"/days/" + i0,schemaPath:"#/properties/days/items/enum",keyword:"enum",params:{allowedValues: schema43.properties.days.items.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+else {
+const err5 = {instancePath:instancePath+"/days",schemaPath:"#/properties/days/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data.from !== undefined){
+if(!(typeof data.from === "string")){
+const err6 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+if(data.to !== undefined){
+if(!(typeof data.to === "string")){
+const err7 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(data.time_zone !== undefined){
+if(!(typeof data.time_zone === "string")){
+const err8 = {instancePath:instancePath+"/time_zone",schemaPath:"#/$defs/time_zone/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.reason !== undefined){
+if(typeof data.reason !== "string"){
+const err9 = {instancePath:instancePath+"/reason",schemaPath:"#/properties/reason/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+}
+else {
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+validate25.errors = vErrors;
+return errors === 0;
+}
+validate25.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate24.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(Array.isArray(data)){
+const len0 = data.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate25(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+validate24.errors = vErrors;
+return errors === 0;
+}
+validate24.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
+
+const schema45 = {"description":"The channels that reports go to. An empty list: none.","type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]};
+const schema46 = {"description":"One way out for reports.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"description":"What kind of channel this is; it decides which `parameters` there are.","enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"description":"What the channel needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]};
+const schema47 = {"description":"Writes one line for each report. It has no parameters.","type":"object","additionalProperties":false};
+const schema48 = {"description":"Sets the modification time of a file for each report, and creates it if missing.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/problem"]}}};
+const schema49 = {"description":"Sends reports by mail.","type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"description":"The mail server and how to log in. Port 465 is TLS from the start, every other port STARTTLS.","type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"description":"Name or address of the mail server.","type":"string","minLength":1,"format":"host","examples":["mail.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"examples":[587]},"username":{"description":"The login name. Empty: no login.","type":"string","format":"username","examples":["monitor"]},"password":{"description":"The password. Write `${env:NAME}` or `${file:/path}` rather than the password itself.","type":"string","format":"secret","examples":["${env:MAIL_PASSWORD}"]}}},"sender":{"description":"The sender's address.","type":"string","format":"address","examples":["monitor@example.org"]},"receivers":{"description":"The receivers' addresses.","type":"array","items":{"type":"string","format":"address","examples":["admin@example.org"]},"minItems":1,"examples":[["admin@example.org"]]},"tags":{"description":"Words put in brackets before the subject.","type":"array","items":{"type":"string"},"default":[],"examples":[["production"]]}}};
+const schema50 = {"description":"Shows reports on this machine's desktop.","type":"object","additionalProperties":false,"properties":{"icon":{"description":"Name or path of an icon.","type":"string","examples":["dialog-warning"]}}};
+const schema51 = {"description":"Posts reports to an address.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`. Only its host is ever shown.","type":"string","format":"url","examples":["https://hooks.example.org/monitor"]},"method":{"description":"The method.","enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"description":"Further headers. `Content-Type` is `application/json` unless it is given here.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"secret"},"default":{},"examples":[{"Authorization":"Bearer ${env:HOOK_TOKEN}"}]},"body":{"description":"The body of a request, with fields such as `{{condition}}`, `{{title}}` and `{{summary}}`, each escaped as it stands in a JSON string; one request for each report. Without it all reports that wait go as one JSON object.","type":"string","format":"template","examples":["{\"text\": \"{{summary}}\"}"]},"timeout":{"description":"Time limit of one request.","$ref":"#/$defs/interval","default":"10 seconds"}}};
+const pattern4 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
+
+function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate30.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -168,7 +367,7 @@ errors++;
 if(data.method !== undefined){
 let data1 = data.method;
 if(!(((data1 === "POST") || (data1 === "PUT")) || (data1 === "PATCH"))){
-const err3 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/enum",keyword:"enum",params:{allowedValues: schema47.properties.method.enum},message:"must be equal to one of the allowed values"};
+const err3 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/enum",keyword:"enum",params:{allowedValues: schema51.properties.method.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -279,18 +478,18 @@ vErrors.push(err11);
 }
 errors++;
 }
-validate26.errors = vErrors;
+validate30.errors = vErrors;
 return errors === 0;
 }
-validate26.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate30.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema49 = {"description":"Runs a program for each report, with the report in its environment and as JSON on its standard input.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["./page_me.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["--urgent"]]},"environment":{"description":"Variables set for the program, beside the few it always gets and those of the report.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"TOKEN":"${env:PAGER_TOKEN}"}]},"timeout":{"description":"Time limit of one run. Then the program ends, with everything it started.","$ref":"#/$defs/interval","default":"30 seconds"}}};
+const schema53 = {"description":"Runs a program for each report, with the report in its environment and as JSON on its standard input.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["./page_me.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["--urgent"]]},"environment":{"description":"Variables set for the program, beside the few it always gets and those of the report.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"TOKEN":"${env:PAGER_TOKEN}"}]},"timeout":{"description":"Time limit of one run. Then the program ends, with everything it started.","$ref":"#/$defs/interval","default":"30 seconds"}}};
 const pattern5 = new RegExp("^[^=\\u0000]+$", "u");
 
-function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate32(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate28.evaluated;
+const evaluated0 = validate32.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -462,16 +661,16 @@ vErrors.push(err12);
 }
 errors++;
 }
-validate28.errors = vErrors;
+validate32.errors = vErrors;
 return errors === 0;
 }
-validate28.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate32.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate25.evaluated;
+const evaluated0 = validate29.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -1209,8 +1408,8 @@ if(_valid4){
 const _errs66 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate26(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate26.errors : vErrors.concat(validate26.errors);
+if(!(validate30(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
 errors = vErrors.length;
 }
 }
@@ -1286,8 +1485,8 @@ if(_valid5){
 const _errs72 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate28(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate28.errors : vErrors.concat(validate28.errors);
+if(!(validate32(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate32.errors : vErrors.concat(validate32.errors);
 errors = vErrors.length;
 }
 }
@@ -1355,7 +1554,7 @@ errors++;
 if(data.kind !== undefined){
 let data24 = data.kind;
 if(!((((((data24 === "console") || (data24 === "file_touch")) || (data24 === "email")) || (data24 === "desktop_notification")) || (data24 === "webhook")) || (data24 === "command"))){
-const err55 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema42.properties.kind.enum},message:"must be equal to one of the allowed values"};
+const err55 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema46.properties.kind.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -1389,16 +1588,16 @@ vErrors.push(err57);
 }
 errors++;
 }
-validate25.errors = vErrors;
+validate29.errors = vErrors;
 return errors === 0;
 }
-validate25.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate29.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate24.evaluated;
+const evaluated0 = validate28.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -1408,8 +1607,8 @@ evaluated0.items = undefined;
 if(Array.isArray(data)){
 const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate25(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+if(!(validate29(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
 errors = vErrors.length;
 }
 }
@@ -1424,10 +1623,10 @@ vErrors.push(err0);
 }
 errors++;
 }
-validate24.errors = vErrors;
+validate28.errors = vErrors;
 return errors === 0;
 }
-validate24.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
+validate28.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate21(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1442,7 +1641,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(((((((key0 === "tags") || (key0 === "active")) || (key0 === "threshold")) || (key0 === "recovery_threshold")) || (key0 === "annoy")) || (key0 === "schedule")) || (key0 === "notifications"))){
+if(!((((((((key0 === "tags") || (key0 === "active")) || (key0 === "threshold")) || (key0 === "recovery_threshold")) || (key0 === "annoy")) || (key0 === "schedule")) || (key0 === "windows")) || (key0 === "notifications"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -1587,9 +1786,15 @@ vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.error
 errors = vErrors.length;
 }
 }
-if(data.notifications !== undefined){
-if(!(validate24(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
+if(data.windows !== undefined){
+if(!(validate24(data.windows, {instancePath:instancePath+"/windows",parentData:data,parentDataProperty:"windows",rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate24.errors : vErrors.concat(validate24.errors);
+errors = vErrors.length;
+}
+}
+if(data.notifications !== undefined){
+if(!(validate28(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate28.errors : vErrors.concat(validate28.errors);
 errors = vErrors.length;
 }
 }
@@ -1609,15 +1814,15 @@ return errors === 0;
 }
 validate21.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema52 = {"description":"One check: what to look at, when, and whom to tell.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"description":"Free text that names the check for people. Without it the check's name serves.","type":"string","examples":["Website"]},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"description":"Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.","type":"array","items":{"type":"string","examples":["router"]},"default":[],"examples":[["router"]]},"timeout":{"description":"Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.","$ref":"#/$defs/interval"},"kind":{"description":"What kind of check this is; it decides which `parameters` there are.","enum":["test","script","file_timestamp","http_request"]},"parameters":{"description":"What the kind needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}}]};
-const schema62 = {"description":"Sends an HTTP request and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"description":"What to send.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`.","type":"string","format":"url","examples":["https://example.org/health"]},"method":{"description":"The method.","enum":["GET","POST"],"default":"GET"}}},"response":{"description":"What to expect of the answer. Everything given must hold.","type":"object","additionalProperties":false,"properties":{"status_code":{"description":"The status the answer must have; `null` accepts any. Redirects are followed (at most 10) unless this is a 3xx.","type":["integer","null"],"minimum":100,"maximum":599,"default":200},"headers":{"description":"Headers the answer must carry. Names in any case, values exactly.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{},"examples":[{"Content-Type":"application/json"}]},"body_part":{"description":"Text the body must contain, in its first 10 MiB.","type":"string","examples":["all systems normal"]}},"default":{}},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}};
-const schema53 = {"description":"A check that always reports the same; for trying out thresholds and channels.","type":"object","additionalProperties":false,"properties":{"condition":{"description":"The condition it reports.","$ref":"#/$defs/condition","default":"warning"},"output":{"description":"The output it reports.","type":"string","default":""}}};
-const schema54 = {"description":"A condition.","enum":["unknown","ok","warning","critical"]};
+const schema56 = {"description":"One check: what to look at, when, and whom to tell.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"description":"Free text that names the check for people. Without it the check's name serves.","type":"string","examples":["Website"]},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"description":"Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.","type":"array","items":{"type":"string","examples":["router"]},"default":[],"examples":[["router"]]},"timeout":{"description":"Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.","$ref":"#/$defs/interval"},"kind":{"description":"What kind of check this is; it decides which `parameters` there are.","enum":["test","script","file_timestamp","http_request"]},"parameters":{"description":"What the kind needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}}]};
+const schema66 = {"description":"Sends an HTTP request and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"description":"What to send.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`.","type":"string","format":"url","examples":["https://example.org/health"]},"method":{"description":"The method.","enum":["GET","POST"],"default":"GET"}}},"response":{"description":"What to expect of the answer. Everything given must hold.","type":"object","additionalProperties":false,"properties":{"status_code":{"description":"The status the answer must have; `null` accepts any. Redirects are followed (at most 10) unless this is a 3xx.","type":["integer","null"],"minimum":100,"maximum":599,"default":200},"headers":{"description":"Headers the answer must carry. Names in any case, values exactly.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{},"examples":[{"Content-Type":"application/json"}]},"body_part":{"description":"Text the body must contain, in its first 10 MiB.","type":"string","examples":["all systems normal"]}},"default":{}},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}};
+const schema57 = {"description":"A check that always reports the same; for trying out thresholds and channels.","type":"object","additionalProperties":false,"properties":{"condition":{"description":"The condition it reports.","$ref":"#/$defs/condition","default":"warning"},"output":{"description":"The output it reports.","type":"string","default":""}}};
+const schema58 = {"description":"A condition.","enum":["unknown","ok","warning","critical"]};
 
-function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate39(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate34.evaluated;
+const evaluated0 = validate39.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -1640,7 +1845,7 @@ errors++;
 if(data.condition !== undefined){
 let data0 = data.condition;
 if(!((((data0 === "unknown") || (data0 === "ok")) || (data0 === "warning")) || (data0 === "critical"))){
-const err1 = {instancePath:instancePath+"/condition",schemaPath:"#/$defs/condition/enum",keyword:"enum",params:{allowedValues: schema54.enum},message:"must be equal to one of the allowed values"};
+const err1 = {instancePath:instancePath+"/condition",schemaPath:"#/$defs/condition/enum",keyword:"enum",params:{allowedValues: schema58.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1673,17 +1878,17 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate34.errors = vErrors;
+validate39.errors = vErrors;
 return errors === 0;
 }
-validate34.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate39.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema55 = {"description":"Runs a program. Its exit code is the condition, after the plugin convention: 0 ok, 1 warning, 2 critical, anything else unknown.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["/usr/lib/nagios/plugins/check_disk","./backup_age.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["-w","10%","-c","5%"]]},"environment":{"description":"Variables set for the program, beside the few it always gets.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"PGPASSFILE":"/etc/monitor/pgpass"}]},"condition_on_timeout":{"description":"The condition when the program is still running at its time limit.","$ref":"#/$defs/condition","default":"unknown"}}};
+const schema59 = {"description":"Runs a program. Its exit code is the condition, after the plugin convention: 0 ok, 1 warning, 2 critical, anything else unknown.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["/usr/lib/nagios/plugins/check_disk","./backup_age.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["-w","10%","-c","5%"]]},"environment":{"description":"Variables set for the program, beside the few it always gets.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"PGPASSFILE":"/etc/monitor/pgpass"}]},"condition_on_timeout":{"description":"The condition when the program is still running at its time limit.","$ref":"#/$defs/condition","default":"unknown"}}};
 
-function validate36(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate41(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate36.evaluated;
+const evaluated0 = validate41.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -1822,7 +2027,7 @@ errors++;
 if(data.condition_on_timeout !== undefined){
 let data5 = data.condition_on_timeout;
 if(!((((data5 === "unknown") || (data5 === "ok")) || (data5 === "warning")) || (data5 === "critical"))){
-const err10 = {instancePath:instancePath+"/condition_on_timeout",schemaPath:"#/$defs/condition/enum",keyword:"enum",params:{allowedValues: schema54.enum},message:"must be equal to one of the allowed values"};
+const err10 = {instancePath:instancePath+"/condition_on_timeout",schemaPath:"#/$defs/condition/enum",keyword:"enum",params:{allowedValues: schema58.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1843,18 +2048,18 @@ vErrors.push(err11);
 }
 errors++;
 }
-validate36.errors = vErrors;
+validate41.errors = vErrors;
 return errors === 0;
 }
-validate36.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate41.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema57 = {"description":"Watches how long ago a file was last changed.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file or folder; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/var/backups/latest.tar"]},"warning_age":{"description":"Older than this is `warning`: whole seconds, or text such as \"1 hour\".","$ref":"#/$defs/age","default":3600},"critical_age":{"description":"Older than this is `critical`: whole seconds, or text such as \"1 day\".","$ref":"#/$defs/age","default":86400},"condition_on_missing":{"description":"The condition when there is no such file.","$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"description":"The condition when the file was changed in the future.","$ref":"#/$defs/condition","default":"warning"}}};
-const schema58 = {"description":"An age: whole seconds (1 or more), or text such as \"1 hour\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["26 hours"]};
+const schema61 = {"description":"Watches how long ago a file was last changed.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file or folder; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/var/backups/latest.tar"]},"warning_age":{"description":"Older than this is `warning`: whole seconds, or text such as \"1 hour\".","$ref":"#/$defs/age","default":3600},"critical_age":{"description":"Older than this is `critical`: whole seconds, or text such as \"1 day\".","$ref":"#/$defs/age","default":86400},"condition_on_missing":{"description":"The condition when there is no such file.","$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"description":"The condition when the file was changed in the future.","$ref":"#/$defs/condition","default":"warning"}}};
+const schema62 = {"description":"An age: whole seconds (1 or more), or text such as \"1 hour\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["26 hours"]};
 
-function validate38(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate43(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate38.evaluated;
+const evaluated0 = validate43.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -1912,7 +2117,7 @@ errors++;
 if(data.warning_age !== undefined){
 let data1 = data.warning_age;
 if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
-const err4 = {instancePath:instancePath+"/warning_age",schemaPath:"#/$defs/age/type",keyword:"type",params:{type: schema58.type},message:"must be integer,string"};
+const err4 = {instancePath:instancePath+"/warning_age",schemaPath:"#/$defs/age/type",keyword:"type",params:{type: schema62.type},message:"must be integer,string"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1937,7 +2142,7 @@ errors++;
 if(data.critical_age !== undefined){
 let data2 = data.critical_age;
 if((!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))) && (typeof data2 !== "string")){
-const err6 = {instancePath:instancePath+"/critical_age",schemaPath:"#/$defs/age/type",keyword:"type",params:{type: schema58.type},message:"must be integer,string"};
+const err6 = {instancePath:instancePath+"/critical_age",schemaPath:"#/$defs/age/type",keyword:"type",params:{type: schema62.type},message:"must be integer,string"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1962,7 +2167,7 @@ errors++;
 if(data.condition_on_missing !== undefined){
 let data3 = data.condition_on_missing;
 if(!((((data3 === "unknown") || (data3 === "ok")) || (data3 === "warning")) || (data3 === "critical"))){
-const err8 = {instancePath:instancePath+"/condition_on_missing",schemaPath:"#/$defs/condition/enum",keyword:"enum",params:{allowedValues: schema54.enum},message:"must be equal to one of the allowed values"};
+const err8 = {instancePath:instancePath+"/condition_on_missing",schemaPath:"#/$defs/condition/enum",keyword:"enum",params:{allowedValues: schema58.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1975,7 +2180,7 @@ errors++;
 if(data.condition_on_implausible !== undefined){
 let data4 = data.condition_on_implausible;
 if(!((((data4 === "unknown") || (data4 === "ok")) || (data4 === "warning")) || (data4 === "critical"))){
-const err9 = {instancePath:instancePath+"/condition_on_implausible",schemaPath:"#/$defs/condition/enum",keyword:"enum",params:{allowedValues: schema54.enum},message:"must be equal to one of the allowed values"};
+const err9 = {instancePath:instancePath+"/condition_on_implausible",schemaPath:"#/$defs/condition/enum",keyword:"enum",params:{allowedValues: schema58.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1996,17 +2201,17 @@ vErrors.push(err10);
 }
 errors++;
 }
-validate38.errors = vErrors;
+validate43.errors = vErrors;
 return errors === 0;
 }
-validate38.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate43.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const func1 = Object.prototype.hasOwnProperty;
 
-function validate33(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate38(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate33.evaluated;
+const evaluated0 = validate38.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2057,8 +2262,8 @@ if(_valid0){
 const _errs5 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate34(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
+if(!(validate39(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate39.errors : vErrors.concat(validate39.errors);
 errors = vErrors.length;
 }
 }
@@ -2126,8 +2331,8 @@ if(_valid1){
 const _errs11 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate36(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
+if(!(validate41(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate41.errors : vErrors.concat(validate41.errors);
 errors = vErrors.length;
 }
 }
@@ -2204,8 +2409,8 @@ if(_valid2){
 const _errs17 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate38(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
+if(!(validate43(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate43.errors : vErrors.concat(validate43.errors);
 errors = vErrors.length;
 }
 }
@@ -2346,7 +2551,7 @@ errors++;
 if(data8.method !== undefined){
 let data10 = data8.method;
 if(!((data10 === "GET") || (data10 === "POST"))){
-const err16 = {instancePath:instancePath+"/parameters/request/method",schemaPath:"#/$defs/http_request_parameters/properties/request/properties/method/enum",keyword:"enum",params:{allowedValues: schema62.properties.request.properties.method.enum},message:"must be equal to one of the allowed values"};
+const err16 = {instancePath:instancePath+"/parameters/request/method",schemaPath:"#/$defs/http_request_parameters/properties/request/properties/method/enum",keyword:"enum",params:{allowedValues: schema66.properties.request.properties.method.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2386,7 +2591,7 @@ errors++;
 if(data11.status_code !== undefined){
 let data12 = data11.status_code;
 if((!(((typeof data12 == "number") && (!(data12 % 1) && !isNaN(data12))) && (isFinite(data12)))) && (data12 !== null)){
-const err19 = {instancePath:instancePath+"/parameters/response/status_code",schemaPath:"#/$defs/http_request_parameters/properties/response/properties/status_code/type",keyword:"type",params:{type: schema62.properties.response.properties.status_code.type},message:"must be integer,null"};
+const err19 = {instancePath:instancePath+"/parameters/response/status_code",schemaPath:"#/$defs/http_request_parameters/properties/response/properties/status_code/type",keyword:"type",params:{type: schema66.properties.response.properties.status_code.type},message:"must be integer,null"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2570,7 +2775,7 @@ vErrors.push(err32);
 errors++;
 }
 for(const key5 in data){
-if(!(func1.call(schema52.properties, key5))){
+if(!(func1.call(schema56.properties, key5))){
 const err33 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err33];
@@ -2727,18 +2932,24 @@ vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.error
 errors = vErrors.length;
 }
 }
-if(data.notifications !== undefined){
-if(!(validate24(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
+if(data.windows !== undefined){
+if(!(validate24(data.windows, {instancePath:instancePath+"/windows",parentData:data,parentDataProperty:"windows",rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate24.errors : vErrors.concat(validate24.errors);
 errors = vErrors.length;
 }
 }
+if(data.notifications !== undefined){
+if(!(validate28(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate28.errors : vErrors.concat(validate28.errors);
+errors = vErrors.length;
+}
+}
 if(data.depends_on !== undefined){
-let data26 = data.depends_on;
-if(Array.isArray(data26)){
-const len1 = data26.length;
+let data27 = data.depends_on;
+if(Array.isArray(data27)){
+const len1 = data27.length;
 for(let i1=0; i1<len1; i1++){
-if(typeof data26[i1] !== "string"){
+if(typeof data27[i1] !== "string"){
 const err45 = {instancePath:instancePath+"/depends_on/" + i1,schemaPath:"#/properties/depends_on/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err45];
@@ -2762,8 +2973,8 @@ errors++;
 }
 }
 if(data.timeout !== undefined){
-let data28 = data.timeout;
-if((!(((typeof data28 == "number") && (!(data28 % 1) && !isNaN(data28))) && (isFinite(data28)))) && (typeof data28 !== "string")){
+let data29 = data.timeout;
+if((!(((typeof data29 == "number") && (!(data29 % 1) && !isNaN(data29))) && (isFinite(data29)))) && (typeof data29 !== "string")){
 const err47 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema39.type},message:"must be integer,string"};
 if(vErrors === null){
 vErrors = [err47];
@@ -2773,8 +2984,8 @@ vErrors.push(err47);
 }
 errors++;
 }
-if((typeof data28 == "number") && (isFinite(data28))){
-if(data28 < 1 || isNaN(data28)){
+if((typeof data29 == "number") && (isFinite(data29))){
+if(data29 < 1 || isNaN(data29)){
 const err48 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err48];
@@ -2787,9 +2998,9 @@ errors++;
 }
 }
 if(data.kind !== undefined){
-let data29 = data.kind;
-if(!((((data29 === "test") || (data29 === "script")) || (data29 === "file_timestamp")) || (data29 === "http_request"))){
-const err49 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema52.properties.kind.enum},message:"must be equal to one of the allowed values"};
+let data30 = data.kind;
+if(!((((data30 === "test") || (data30 === "script")) || (data30 === "file_timestamp")) || (data30 === "http_request"))){
+const err49 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema56.properties.kind.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -2800,8 +3011,8 @@ errors++;
 }
 }
 if(data.parameters !== undefined){
-let data30 = data.parameters;
-if(!(data30 && typeof data30 == "object" && !Array.isArray(data30))){
+let data31 = data.parameters;
+if(!(data31 && typeof data31 == "object" && !Array.isArray(data31))){
 const err50 = {instancePath:instancePath+"/parameters",schemaPath:"#/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err50];
@@ -2823,10 +3034,10 @@ vErrors.push(err51);
 }
 errors++;
 }
-validate33.errors = vErrors;
+validate38.errors = vErrors;
 return errors === 0;
 }
-validate33.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate38.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate20(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -2851,7 +3062,7 @@ vErrors.push(err0);
 errors++;
 }
 for(const key0 in data){
-if(!((((((key0 === "$schema") || (key0 === "include")) || (key0 === "defaults")) || (key0 === "state")) || (key0 === "heartbeat")) || (key0 === "checks"))){
+if(!(((((((key0 === "$schema") || (key0 === "include")) || (key0 === "defaults")) || (key0 === "state")) || (key0 === "heartbeat")) || (key0 === "windows")) || (key0 === "checks"))){
 const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err1];
@@ -3047,12 +3258,18 @@ vErrors.push(err15);
 errors++;
 }
 }
+if(data.windows !== undefined){
+if(!(validate24(data.windows, {instancePath:instancePath+"/windows",parentData:data,parentDataProperty:"windows",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate24.errors : vErrors.concat(validate24.errors);
+errors = vErrors.length;
+}
+}
 if(data.checks !== undefined){
-let data9 = data.checks;
-if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
-for(const key2 in data9){
-if(!(validate33(data9[key2], {instancePath:instancePath+"/checks/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data9,parentDataProperty:key2,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
+let data10 = data.checks;
+if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
+for(const key2 in data10){
+if(!(validate38(data10[key2], {instancePath:instancePath+"/checks/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data10,parentDataProperty:key2,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
 errors = vErrors.length;
 }
 }

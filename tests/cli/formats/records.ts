@@ -46,6 +46,7 @@ export function recordOf(parts: RecordParts): RunRecord {
     recoveryThreshold: 3,
     annoy: false,
     schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
+    windows: [],
     notifications: [],
     dependsOn: [],
     tags: [],

@@ -1,0 +1,75 @@
+/**
+ * The times of a cron expression. The library reads the expression and knows the calendar; it is asked as if every
+ * day had 24 hours, and what the changes of the clock mean is decided here, since libraries disagree about that.
+ *
+ * The rule is that of Debian's cron (`man 8 cron`). Where the minute or the hour is open (it begins with `*`), a
+ * check runs whenever the clock on the wall shows a time that is named: not in an hour that is left out, and twice
+ * in an hour that comes twice. A check of fixed times keeps its number of runs: what falls into an hour that is left
+ * out runs at once after it, once, and what comes twice runs the first time alone. Changes of three hours or more are
+ * corrections, not changes between winter and summer, and all times are open then.
+ */
+import { Cron } from "croner";
+import type { CronTimes } from "../domain/schedule.ts";
+
+/**
+ * Reads an expression: five fields, or a name such as `@daily`.
+ *
+ * @throws {Error} If it is none. One that names no time that ever comes is `null`.
+ */
+export function createCronTimes(expression: string, timeZone: string): CronTimes | null {
+  const pattern = new Cron(expression, { timezone: "UTC", paused: true, mode: "5-part" });
+  if (pattern.nextRun(new Date(Date.UTC(2000, 0, 1))) === null) return null;
+  const isOpen = OPEN.test(expression.trim());
+  /** The first named time later than the given one; both as a clock without changes shows them. */
+  const wallAfter = (wallMs: number): number => pattern.nextRun(new Date(wallMs))?.getTime() ?? Infinity;
+  let span = spanAt(0, timeZone);
+  const after = (afterMs: number): number => {
+    if (afterMs < span.fromMs || afterMs >= span.toMs) span = spanAt(afterMs, timeZone);
+    for (let fromMs = afterMs;; fromMs = span.toMs - 1, span = spanAt(span.toMs, timeZone)) {
+      const { offsetMs, earlierOffsetMs } = span;
+      const changeMs = offsetMs - earlierOffsetMs;
+      const keepsCount = !isOpen && Math.abs(changeMs) < CORRECTION_MS;
+      // Where the clock was set back, what it showed before comes again up to here.
+      const shownMs = keepsCount ? span.fromMs + Math.max(offsetMs, earlierOffsetMs) : -Infinity;
+      if (keepsCount && changeMs > 0 && fromMs < span.fromMs) {
+        const leftOutMs = wallAfter(span.fromMs + earlierOffsetMs - 1);
+        if (leftOutMs < shownMs) return span.fromMs;
+      }
+      const atMs = wallAfter(Math.max(fromMs + offsetMs, shownMs - 1)) - offsetMs;
+      if (atMs < span.toMs) return atMs;
+    }
+  };
+  return { expression, timeZone, after };
+}
+
+/** Expressions whose minute or hour is open. */
+const OPEN = /^(?:@hourly$|[*?]|\S+\s+[*?])/i;
+
+/** Larger changes of the clock are none between winter and summer. */
+const CORRECTION_MS = 3 * 3_600_000;
+
+/** A time during which the clock is not changed. */
+interface Span {
+  /** When it was changed last; `-Infinity`: never. */
+  readonly fromMs: number;
+  /** When it is changed next; `Infinity`: never. */
+  readonly toMs: number;
+  /** What the clock shows less the universal time. */
+  readonly offsetMs: number;
+  /** The same in the span before. */
+  readonly earlierOffsetMs: number;
+}
+
+function spanAt(timeMs: number, timeZone: string): Span {
+  const time = Temporal.Instant.fromEpochMilliseconds(Math.floor(timeMs)).toZonedDateTimeISO(timeZone);
+  // A change at this very time begins a span; `previous` alone would look before it.
+  const from = time.add({ nanoseconds: 1 }).getTimeZoneTransition("previous");
+  const to = time.getTimeZoneTransition("next");
+  const offsetMs = time.offsetNanoseconds / 1e6;
+  return {
+    fromMs: from?.epochMilliseconds ?? -Infinity,
+    toMs: to?.epochMilliseconds ?? Infinity,
+    offsetMs,
+    earlierOffsetMs: from === null ? offsetMs : from.subtract({ nanoseconds: 1 }).offsetNanoseconds / 1e6,
+  };
+}

@@ -1,0 +1,80 @@
+import type { CronTimes } from "../domain/schedule.ts";
+import type { FormattedValue } from "./formats.ts";
+import { type DocumentPath, type Problem, quote } from "./problem.ts";
+import { isObject, valueAt } from "./schema_view.ts";
+import type { JsonObject } from "./syntax.ts";
+
+/** Reads a cron expression; `null`: it names no time that ever comes. Throws where it is none. */
+export type CreateCronTimes = (expression: string, timeZone: string) => CronTimes | null;
+
+/** Schedules that are neither an interval nor times of the calendar, or both. */
+export function findScheduleProblems(written: JsonObject): readonly Problem[] {
+  const checks = written["checks"];
+  const owners: DocumentPath[] = [
+    ["defaults"],
+    ...(isObject(checks) ? Object.keys(checks).map((name) => ["checks", name]) : []),
+  ];
+  return owners.flatMap((owner) => {
+    const path = [...owner, "schedule"];
+    const schedule = valueAt(written, path);
+    return isObject(schedule) ? problemsOf(schedule, path) : [];
+  });
+}
+
+function problemsOf(schedule: JsonObject, path: DocumentPath): readonly Problem[] {
+  const hasInterval = "regular_interval" in schedule;
+  if (!("cron" in schedule)) {
+    if (!hasInterval) return [{ path, message: 'the member "regular_interval" or "cron" is missing' }];
+    if (!("time_zone" in schedule)) return [];
+    return [{
+      path: [...path, "time_zone"],
+      at: "name",
+      message: 'means nothing beside "regular_interval", expected it beside "cron" only',
+    }];
+  }
+  if (!hasInterval) return [];
+  return [{
+    path: [...path, "cron"],
+    at: "name",
+    message: 'stands beside "regular_interval", expected one of the two',
+    hint: 'for more runs while something is wrong, "attentive_interval" may stand beside "cron"',
+  }];
+}
+
+/** Expressions that are none, and those that name no time that ever comes. */
+export function findCronProblems(
+  expressions: readonly FormattedValue[],
+  createCronTimes: CreateCronTimes,
+): readonly Problem[] {
+  return expressions.flatMap(({ path, value, written }): readonly Problem[] => {
+    const problem = cronProblem(String(value), createCronTimes, value === written);
+    return problem === null ? [] : [{ path, ...problem, message: `${quote(written)} ${problem.message}` }];
+  });
+}
+
+const FORMS = "expected minute, hour, day of the month, month and day of the week, " +
+  'such as "*/5 8-18 * * mon-fri", or a name such as @daily';
+
+function cronProblem(
+  text: string,
+  createCronTimes: CreateCronTimes,
+  mayQuote: boolean,
+): Pick<Problem, "message" | "hint"> | null {
+  const fields = text.trim().split(/\s+/).length;
+  if (fields === 6) {
+    return { message: `has 6 fields, ${FORMS}`, hint: "seconds are none of them; leave the first field out" };
+  }
+  try {
+    if (createCronTimes(text, "UTC") !== null) return null;
+    return { message: "names no time that ever comes" };
+  } catch (error) {
+    // What exactly is wrong would quote from a secret.
+    const reason = error instanceof Error && mayQuote ? ` (${inWords(error)})` : "";
+    return { message: `is not a cron expression${reason}, ${FORMS}` };
+  }
+}
+
+/** What the library says, without its name. */
+function inWords(error: Error): string {
+  return error.message.replace(/^CronPattern: /, "").replace(/\.$/, "");
+}

@@ -1,0 +1,7 @@
+/** A time of day such as `06:30`, `24:00` included, as minutes after midnight; `null` where the text is none. */
+export function minuteOfDay(text: string): number | null {
+  const [, hour, minute] = /^(\d\d):([0-5]\d)$/.exec(text) ?? [];
+  if (hour === undefined || minute === undefined) return null;
+  const minutes = Number(hour) * 60 + Number(minute);
+  return minutes <= 24 * 60 ? minutes : null;
+}

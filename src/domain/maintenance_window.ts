@@ -1,0 +1,19 @@
+/** The days of the week, as the document names them, Monday first. */
+export const WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
+
+/** A day of the week. */
+export type Weekday = (typeof WEEKDAYS)[number];
+
+/** A time that comes every week, by the clock on the wall, during which reports are held back. */
+export interface MaintenanceWindow {
+  /** The days on which it begins; absent: every day. */
+  readonly days?: readonly Weekday[];
+  /** When it begins: minutes after midnight, below 1440. */
+  readonly fromMinute: number;
+  /** When it ends: minutes after midnight, 1440 at most; on the next day where it is not later than the beginning. */
+  readonly toMinute: number;
+  /** A name of the time zone database, such as `Europe/Zurich`. */
+  readonly timeZone: string;
+  /** Free text for people. */
+  readonly reason?: string;
+}

@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { CronExpressionParser } from "cron-parser";
+import { createCronTimes } from "../../src/config/cron_times.ts";
+import type { CronTimes } from "../../src/domain/schedule.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const FROM = Date.UTC(2026, 0, 1);
+const TO = Date.UTC(2036, 0, 1);
+
+/** A whole hour in the north, the same elsewhere at another time, and half an hour in the south. */
+const ZONES = ["Europe/Zurich", "America/New_York", "Australia/Lord_Howe"];
+
+/** Those whose minute or hour is open, and those of fixed times; all of them are looked at around each change. */
+const OPEN = ["*/7 * * * *", "30 * * * *", "*/15 2 * * *", "50 */2 * * *", "* 1-3 * * sun", "0 * 1-7 * *"];
+const FIXED = [
+  "30 2 * * *",
+  "15,45 1,2 * * *",
+  "30 1-3 * * *",
+  "0 3 * * sun",
+  "10 2 1-7 4,10,11 *",
+  "45 1 * * *",
+];
+/** Those that are compared whole: not too many times a day. */
+const WHOLE = [
+  "0 */6 * * *",
+  "30 6 * * *",
+  "15 8-18/5 * * mon-fri",
+  "0 0 1 * *",
+  "5 4 13 * fri",
+  "0 12 29 2 *",
+  "@daily",
+];
+
+function timesOf(expression: string, zone: string): CronTimes {
+  const times = createCronTimes(expression, zone);
+  assert.ok(times !== null);
+  return times;
+}
+
+function between(times: CronTimes, fromMs: number, toMs: number): number[] {
+  const found: number[] = [];
+  for (let atMs = times.after(fromMs - 1); atMs < toMs; atMs = times.after(atMs)) found.push(atMs);
+  return found;
+}
+
+interface Change {
+  readonly atMs: number;
+  readonly beforeMs: number;
+  readonly afterMs: number;
+}
+
+/** The changes of the clock in ten years, with what it shows less the universal time. */
+function changesIn(zone: string): readonly Change[] {
+  const changes: Change[] = [];
+  let next = Temporal.Instant.fromEpochMilliseconds(FROM).toZonedDateTimeISO(zone).getTimeZoneTransition(
+    "next",
+  );
+  for (; next !== null && next.epochMilliseconds < TO; next = next.getTimeZoneTransition("next")) {
+    changes.push({
+      atMs: next.epochMilliseconds,
+      beforeMs: next.subtract({ seconds: 1 }).offsetNanoseconds / 1e6,
+      afterMs: next.offsetNanoseconds / 1e6,
+    });
+  }
+  return changes;
+}
+
+function show(times: readonly number[], zone: string): readonly string[] {
+  return times.map((ms) =>
+    Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(zone).toString({ timeZoneName: "never" })
+  );
+}
+
+for (const zone of ZONES) {
+  Deno.test(`createCronTimes() has the times of a second library for ten years, away from the changes, in ${zone}`, () => {
+    const changes = changesIn(zone);
+    assert.strictEqual(changes.length, 20);
+    // The second library gives up at some changes of half an hour (below), so it begins anew after each.
+    const ends = [...changes.map(({ atMs }) => atMs - DAY), TO];
+    const starts = [FROM, ...changes.map(({ atMs }) => atMs + DAY)];
+    for (const expression of WHOLE) {
+      let count = 0;
+      for (const [index, fromMs] of starts.entries()) {
+        const toMs = ends[index] ?? TO;
+        const dates = { currentDate: new Date(fromMs - 1), endDate: new Date(toMs - 1) };
+        const other = CronExpressionParser.parse(expression, { ...dates, tz: zone });
+        const expected: number[] = [];
+        while (other.hasNext()) expected.push(other.next().getTime());
+        assert.deepStrictEqual(between(timesOf(expression, zone), fromMs, toMs), expected, expression);
+        count += expected.length;
+      }
+      assert.ok(count >= 2, expression);
+    }
+  });
+
+  Deno.test(`createCronTimes() runs, where it is open, exactly when a second library says that the clock shows it, in ${zone}`, () => {
+    for (const expression of OPEN) {
+      const other = CronExpressionParser.parse(expression, { tz: zone });
+      for (const { atMs } of changesIn(zone)) {
+        const expected: number[] = [];
+        for (let ms = atMs - 6 * HOUR; ms < atMs + 6 * HOUR; ms += MINUTE) {
+          if (other.includesDate(new Date(ms))) expected.push(ms);
+        }
+        const found = between(timesOf(expression, zone), atMs - 6 * HOUR, atMs + 6 * HOUR);
+        assert.deepStrictEqual(show(found, zone), show(expected, zone), expression);
+      }
+    }
+  });
+
+  Deno.test(`createCronTimes() keeps the number of fixed times, by what a second library says of each minute, in ${zone}`, () => {
+    for (const expression of FIXED) {
+      const other = CronExpressionParser.parse(expression, { tz: zone });
+      const onWall = CronExpressionParser.parse(expression, { tz: "UTC" });
+      for (const { atMs, beforeMs, afterMs } of changesIn(zone)) {
+        const expected: number[] = [];
+        const isLeftOut = minutes(atMs + beforeMs, atMs + afterMs).some((ms) =>
+          onWall.includesDate(new Date(ms))
+        );
+        for (const ms of minutes(atMs - 6 * HOUR, atMs + 6 * HOUR)) {
+          const wasShown = ms >= atMs && ms + afterMs < atMs + beforeMs;
+          if (ms === atMs && isLeftOut || !wasShown && other.includesDate(new Date(ms))) expected.push(ms);
+        }
+        const found = between(timesOf(expression, zone), atMs - 6 * HOUR, atMs + 6 * HOUR);
+        assert.deepStrictEqual(show(found, zone), show(expected, zone), expression);
+      }
+    }
+  });
+}
+
+Deno.test("the second library gives up at a change of half an hour, so there it is asked minute by minute", () => {
+  const other = CronExpressionParser.parse("0 */6 * * *", {
+    currentDate: new Date("2026-04-04T14:00:00Z"),
+    tz: "Australia/Lord_Howe",
+  });
+  assert.throws(() => other.next(), /loop limit exceeded/);
+  assert.ok(other.includesDate(new Date("2026-04-04T19:30:00Z")));
+});
+
+function minutes(fromMs: number, toMs: number): readonly number[] {
+  return Array.from({ length: Math.max(0, (toMs - fromMs) / MINUTE) }, (_, index) => fromMs + index * MINUTE);
+}
+
+const SPRING = "2026-03-28T20:00:00Z";
+const AUTUMN = "2026-10-24T20:00:00Z";
+
+/** In Zurich the clock goes from 02:00 to 03:00 on 29 March 2026, and from 03:00 to 02:00 on 25 October. */
+const NAMED: readonly {
+  readonly name: string;
+  readonly expression: string;
+  readonly from: string;
+  readonly expected: readonly string[];
+  readonly zone?: string;
+}[] = [
+  {
+    name: "a fixed time that is left out runs at once after it",
+    expression: "30 2 * * *",
+    from: SPRING,
+    expected: ["2026-03-29T03:00:00+02:00", "2026-03-30T02:30:00+02:00"],
+  },
+  {
+    name: "several fixed times that are left out run once",
+    expression: "10,20 2,3 * * *",
+    from: SPRING,
+    expected: ["2026-03-29T03:00:00+02:00", "2026-03-29T03:10:00+02:00"],
+  },
+  {
+    name: "a fixed time that comes twice runs the first time",
+    expression: "30 2 * * *",
+    from: AUTUMN,
+    expected: ["2026-10-25T02:30:00+02:00", "2026-10-26T02:30:00+01:00"],
+  },
+  {
+    name: "an open hour that is left out has no run",
+    expression: "30 * * * *",
+    from: "2026-03-29T00:00:00Z",
+    expected: ["2026-03-29T01:30:00+01:00", "2026-03-29T03:30:00+02:00"],
+  },
+  {
+    name: "an open hour that comes twice has its runs twice",
+    expression: "@hourly",
+    from: "2026-10-24T23:30:00Z",
+    expected: ["2026-10-25T02:00:00+02:00", "2026-10-25T02:00:00+01:00", "2026-10-25T03:00:00+01:00"],
+  },
+  {
+    name: "half an hour that is left out",
+    expression: "15 2 * * *",
+    from: "2026-10-03T00:00:00Z",
+    zone: "Australia/Lord_Howe",
+    expected: ["2026-10-04T02:30:00+11:00", "2026-10-05T02:15:00+11:00"],
+  },
+  {
+    name: "a time right at the change",
+    expression: "0 3 * * *",
+    from: SPRING,
+    expected: ["2026-03-29T03:00:00+02:00", "2026-03-30T03:00:00+02:00"],
+  },
+  {
+    name: "a zone without changes",
+    expression: "30 2 * * *",
+    from: SPRING,
+    zone: "Asia/Tokyo",
+    expected: ["2026-03-30T02:30:00+09:00", "2026-03-31T02:30:00+09:00"],
+  },
+];
+
+for (const { name, expression, from, expected, zone = "Europe/Zurich" } of NAMED) {
+  Deno.test(`createCronTimes(): ${name}`, () => {
+    const times = timesOf(expression, zone);
+    const found: number[] = [];
+    let atMs = Date.parse(from);
+    for (let index = 0; index < expected.length; index++) found.push(atMs = times.after(atMs));
+    assert.deepStrictEqual(show(found, zone), expected);
+    // Asked anew from anywhere, and in any order, it answers the same.
+    for (const ms of found.toReversed()) assert.strictEqual(times.after(ms - 1), ms);
+  });
+}
+
+Deno.test("createCronTimes() knows what never comes and what is no expression", () => {
+  assert.strictEqual(createCronTimes("0 0 30 2 *", "UTC"), null);
+  for (const wrong of ["", "* * * *", "60 * * * *", "* * * * * *", "@reboot", "*/0 * * * *"]) {
+    assert.throws(() => createCronTimes(wrong, "UTC"), wrong);
+  }
+});
