@@ -34,7 +34,8 @@ export function documentPage(schema: JsonObject): string {
     "names are not secrets and are shown.",
     "",
     "Relative paths start at the folder of the file in which they stand. An interval is whole seconds, or a count and a unit, as often as needed:",
-    '`"minute"`, `"90 seconds"`, `"1 hour 30 minutes"`, `"2d"`.',
+    '`"minute"`, `"90 seconds"`, `"1 hour 30 minutes"`, `"2d"`. A duration is seconds, or one count with its unit, fractions',
+    'included: `0.5`, `"500 ms"`, `"1.5 seconds"`.',
     "",
     ...section("## ", "Top level", schema, schema),
   ];

@@ -75,8 +75,10 @@ function hasText(schema: JsonObject): boolean {
 function dropUnusedDefinitions(schema: JsonObject): JsonObject {
   const definitions = schema["$defs"] as JsonObject;
   for (;;) {
-    const text = JSON.stringify(schema);
-    const unused = Object.keys(definitions).filter((name) => !text.includes(`"#/$defs/${name}"`));
+    const isUsed = (name: string): boolean =>
+      // One that names itself is not used by that.
+      JSON.stringify({ ...schema, $defs: { ...definitions, [name]: {} } }).includes(`"#/$defs/${name}"`);
+    const unused = Object.keys(definitions).filter((name) => !isUsed(name));
     if (unused.length === 0) return schema;
     for (const name of unused) delete definitions[name];
   }
@@ -86,12 +88,17 @@ const FORMATS = [
   "address",
   "argument",
   "cron",
+  "duration",
+  "header_value",
   "host",
   "include",
   "interval",
+  "json_path",
   "path",
+  "pattern",
   "program",
   "secret",
+  "status",
   "tag",
   "template",
   "time_of_day",

@@ -1,39 +1,52 @@
+import type { Condition } from "../domain/condition.ts";
 import type { HttpRequestCheck } from "../domain/check.ts";
-import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
+import type { HttpRequest } from "../domain/http_check.ts";
 import { hostAndPortOf } from "../domain/needs.ts";
+import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
 import { onAbort } from "../domain/on_abort.ts";
 import type { Observation } from "../domain/result.ts";
-import type { IncomingResponse, RequestFailure, Requests } from "../domain/system.ts";
-import { type Asked, askFollowing, REDIRECT_STATUSES } from "./redirects.ts";
-import { BODY_BYTES_MAX, searchBody } from "./response_body.ts";
-import { readHeader } from "./response_headers.ts";
+import type { IncomingResponse, RequestFailure, TlsMaterial } from "../domain/system.ts";
+import { bodyViolations, expectsBody } from "./expected_body.ts";
+import { durationViolation } from "./expected_duration.ts";
+import { headerViolations } from "./expected_headers.ts";
+import { expectsRedirection, isExpectedStatus, statusViolations } from "./expected_status.ts";
+import { pause, unlessAborted } from "./pause.ts";
+import { describeTarget } from "./quote.ts";
+import { type Asked, askFollowing, locationOf } from "./redirects.ts";
+import { findCaveats, findMistakes } from "./request_mistakes.ts";
+import { readTlsFiles } from "./tls_files.ts";
 
 /** The `http_request` kind. */
 export const httpRequestKind: CheckKindEntry<"http_request"> = {
   observe: observeHttpRequest,
   limit: "network",
   caveats: findCaveats,
-  needs: ({ parameters }) => ({ net: [hostAndPortOf(parameters.request.target)] }),
+  mistakes: findMistakes,
+  needs: ({ parameters: { request: { target, tls = {} } } }) => ({
+    net: [hostAndPortOf(target)],
+    read: [tls.authority, tls.certificate, tls.key].filter((path) => path !== undefined),
+  }),
 };
 
 /**
  * Sends the request, follows redirects where no 3xx is expected, and holds the answer to what is expected of it.
  *
- * Everything that is wrong with the answer is listed: status, headers, body. No answer is a violation as well,
- * except where this side is to blame (a permission that was not granted, no descriptor left): that tells nothing
- * of the target and is `unknown`. The time limit covers the whole exchange, redirects and body included, and when
- * the check ends, its connections have ended.
+ * Everything that is wrong with the answer is listed: status, headers, body, duration. No answer is a violation as
+ * well, except where this side is to blame (a permission that was not granted, no descriptor left): that tells
+ * nothing of the target and is `unknown`. The time limit covers the whole exchange, redirects and body included,
+ * and when the check ends, its connections have ended.
  */
 export async function observeHttpRequest(
   check: HttpRequestCheck,
-  { system: { clock, requests }, signal }: ObserveContext,
+  { system, signal }: ObserveContext,
 ): Promise<Observation> {
   signal.throwIfAborted();
   const end = new AbortController();
   const stopListening = onAbort(signal, () => end.abort(signal.reason));
-  const cancelLimit = clock.after(check.timeoutMs, () => end.abort());
+  const cancelLimit = system.clock.after(check.timeoutMs, () => end.abort());
   try {
-    const findings = await examine(check, { requests, signal: end.signal });
+    const exchange = { check, system, signal: end.signal, startedMs: system.clock.monotonicMs() };
+    const findings = await examine(exchange);
     // What was found while the run was being ended is no finding.
     signal.throwIfAborted();
     return observation(check, findings);
@@ -43,74 +56,87 @@ export async function observeHttpRequest(
   }
 }
 
-/** How the exchange reaches the target, and what ends it early: the time limit or the end of the run. */
+/** One run of a check. */
 interface Exchange {
-  readonly requests: Requests;
+  readonly check: HttpRequestCheck;
+  readonly system: ObserveContext["system"];
+  /** Ends the exchange early: the time limit, or the end of the run. */
   readonly signal: AbortSignal;
+  /** By the monotonic clock. */
+  readonly startedMs: number;
 }
 
 /** What the exchange showed. */
 interface Findings {
-  readonly asked: Asked;
-  /** `null` when no head came. */
-  readonly status: number | null;
+  /** Whom the last request went to; `null`: nobody. */
+  readonly asked: Asked | null;
+  /** Plain numbers; `status` is among them when a head came. */
+  readonly metrics: Readonly<Record<string, number>>;
   /** What is wrong, in the order in which it is told. */
   readonly violations: readonly string[];
+  /** What is told last, and is a warning whatever violations are; `null`: nothing. */
+  readonly warning: string | null;
   /** Why nothing can be said of the target; `null` when something can. */
   readonly obstacle: string | null;
 }
 
-async function examine(check: HttpRequestCheck, exchange: Exchange): Promise<Findings> {
-  const { request, response: expected } = check.parameters;
+const NOTHING: Findings = { asked: null, metrics: {}, violations: [], warning: null, obstacle: null };
+
+async function examine(exchange: Exchange): Promise<Findings> {
+  const { check: { parameters }, system, signal } = exchange;
+  const { request, response: expected } = parameters;
+  let tls: TlsMaterial | undefined;
+  if (request.tls !== undefined) {
+    const files = await unlessAborted(readTlsFiles(request.tls, system.files), signal);
+    if (files === null) {
+      return { ...NOTHING, obstacle: `${timeoutText(exchange.check)} while reading the files of tls` };
+    }
+    if ("problem" in files) return { ...NOTHING, obstacle: files.problem };
+    tls = files.tls;
+  }
+  const follows = request.redirects ?? (expectsRedirection(expected.statusCode) ? "refuse" : "follow");
   const answer = await askFollowing(
-    { target: request.target, method: request.method, headers: REQUEST_HEADERS },
-    { ...exchange, followRedirects: !isRedirection(expected.statusCode) },
+    {
+      target: request.target,
+      method: request.method,
+      headers: headersOf(request),
+      ...(request.body !== undefined && { body: request.body }),
+      ...(tls !== undefined && { tls }),
+    },
+    { requests: system.requests, signal, followRedirects: follows === "follow" },
   );
   const { asked } = answer;
-  if (answer.ended === "failed") return findingsWithoutHead(answer.error, { check, exchange, asked });
+  if (answer.ended === "failed") return findingsWithoutHead(answer.error, exchange, asked);
   if (answer.ended === "misled") {
-    return { asked, status: answer.status, violations: [answer.problem], obstacle: null };
+    return { ...NOTHING, asked, metrics: { status: answer.status }, violations: [answer.problem] };
   }
-  const { response } = answer;
   try {
-    const violations = [
-      ...statusViolations(response, expected.statusCode),
-      ...headerViolations(response, expected.headers),
-      ...await bodyViolations(response, { check, exchange, asked }),
-    ];
-    return { asked, status: response.status, violations, obstacle: null };
+    return await judge(answer.response, exchange, asked);
   } finally {
-    await response.close();
+    await answer.response.close();
   }
 }
 
 /** Targets log who asked; the runtime would name itself. */
-const REQUEST_HEADERS = { "user-agent": "monitor" };
+const USER_AGENT = "monitor";
 
-function isRedirection(statusCode: number | null): boolean {
-  return statusCode !== null && statusCode >= 300 && statusCode <= 399;
+function headersOf({ headers = {} }: HttpRequest): Readonly<Record<string, string>> {
+  const isNamed = Object.keys(headers).some((name) => name.toLowerCase() === "user-agent");
+  return isNamed ? headers : { "user-agent": USER_AGENT, ...headers };
 }
 
-/** A check with its exchange, at the point where something went wrong. */
-interface Moment {
-  readonly check: HttpRequestCheck;
-  readonly exchange: Exchange;
-  readonly asked: Asked;
-}
-
-function findingsWithoutHead(error: unknown, { check, exchange, asked }: Moment): Findings {
-  const nothing = { asked, status: null, violations: [], obstacle: null };
+function findingsWithoutHead(error: unknown, exchange: Exchange, asked: Asked): Findings {
   if (exchange.signal.aborted) {
-    return { ...nothing, violations: [`${timeoutText(check)}, before a response head`] };
+    return { ...NOTHING, asked, violations: [`${timeoutText(exchange.check)}, before a response head`] };
   }
-  const { phase, reason } = exchange.requests.explain(error, asked.target);
-  if (phase === "permission") return { ...nothing, obstacle: reason };
+  const { phase, reason } = exchange.system.requests.explain(error, asked.target);
+  if (phase === "permission" || phase === "settings") return { ...NOTHING, asked, obstacle: reason };
   const text = `${ACTIVITIES[phase]} failed: ${reason}`;
-  return phase === "machine" ? { ...nothing, obstacle: text } : { ...nothing, violations: [text] };
+  return { ...NOTHING, asked, ...(phase === "machine" ? { obstacle: text } : { violations: [text] }) };
 }
 
 /** What was being done in each phase. Before a head there is no body, whatever the runtime's error looks like. */
-const ACTIVITIES: Readonly<Record<Exclude<RequestFailure["phase"], "permission">, string>> = {
+const ACTIVITIES: Readonly<Record<Exclude<RequestFailure["phase"], "permission" | "settings">, string>> = {
   machine: "connecting",
   resolving: "resolving",
   connecting: "connecting",
@@ -123,87 +149,80 @@ function timeoutText({ timeoutMs }: HttpRequestCheck): string {
   return `timeout after ${timeoutMs / 1000} s`;
 }
 
-function statusViolations({ status, headers }: IncomingResponse, expected: number | null): readonly string[] {
-  if (expected === null || status === expected) return [];
-  const leadsNowhere = REDIRECT_STATUSES.has(status) && !headers.has("location");
-  return [`status is ${status}${leadsNowhere ? " without a Location" : ""}, expected ${expected}`];
-}
-
-function headerViolations(
-  response: IncomingResponse,
-  expectedHeaders: Readonly<Record<string, string>>,
-): readonly string[] {
-  const violations: string[] = [];
-  for (const [name, value] of Object.entries(expectedHeaders)) {
-    const actual = readHeader(response.headers, name)?.trim();
-    const expected = value.trim();
-    if (actual === expected) continue;
-    const state = actual === undefined ? "missing" : quote(actual);
-    violations.push(`header "${name}" is ${state}, expected ${quote(expected)}`);
-  }
-  return violations;
-}
-
-async function bodyViolations(
-  { body, headers }: IncomingResponse,
-  { check, exchange, asked }: Moment,
-): Promise<readonly string[]> {
-  const part = check.parameters.response.bodyPart;
-  if (part === undefined) return [];
+async function judge(response: IncomingResponse, exchange: Exchange, asked: Asked): Promise<Findings> {
+  const { check: { parameters }, system: { clock, requests }, signal, startedMs } = exchange;
+  const { request, response: expected } = parameters;
+  const metrics: Record<string, number> = {
+    status: response.status,
+    head_ms: tenths(clock.monotonicMs() - startedMs),
+  };
+  const violations = [
+    ...request.redirects === "refuse"
+      ? refusedRedirect(response, { asked, expected: expected.statusCode })
+      : statusViolations(response, expected.statusCode),
+    ...headerViolations(response, expected.headers),
+  ];
+  const found = { ...NOTHING, asked, metrics, violations };
+  if (!expectsBody(expected)) return found;
+  let durationMs = 0;
   try {
-    const search = await searchBody(body, { part, contentType: headers.get("content-type") });
-    if (search.found) return [];
-    const where = search.cut ? ` in its first ${BODY_BYTES_MAX / 1024 ** 2} MiB` : "";
-    const how = search.unknownCharset === null
-      ? ""
-      : ` (its charset ${quote(search.unknownCharset)} is unknown, it was read as UTF-8)`;
-    return [`body does not contain ${quote(part)}${where}${how}`];
+    violations.push(
+      ...await bodyViolations(expected, {
+        body: response.body,
+        contentType: response.headers.get("content-type"),
+        onRead: () => durationMs = clock.monotonicMs() - startedMs,
+        pause: () => pause(clock, signal),
+      }),
+    );
   } catch (error) {
-    if (exchange.signal.aborted) return [`${timeoutText(check)} while reading the body`];
-    return [`reading the body failed: ${exchange.requests.explain(error, asked.target).reason}`];
+    const reason = signal.aborted
+      ? `${timeoutText(exchange.check)} while reading the body`
+      : `reading the body failed: ${requests.explain(error, asked.target).reason}`;
+    return { ...found, violations: [...violations, reason] };
   }
+  metrics["total_ms"] = tenths(durationMs);
+  const tooLong = durationViolation(durationMs, expected);
+  if (tooLong === null) return found;
+  return tooLong.isWarning
+    ? { ...found, warning: tooLong.text }
+    : { ...found, violations: [...violations, tooLong.text] };
+}
+
+interface RedirectPlace {
+  readonly asked: Asked;
+  readonly expected: HttpRequestCheck["parameters"]["response"]["statusCode"];
+}
+
+/** Where redirects are refused: one that is not the expected answer says where it leads. */
+function refusedRedirect(response: IncomingResponse, { asked, expected }: RedirectPlace): readonly string[] {
+  const location = locationOf(response);
+  const isAnswer = expectsRedirection(expected) && isExpectedStatus(response.status, expected);
+  if (location === null || isAnswer) return statusViolations(response, expected);
+  const target = URL.parse(location, asked.target);
+  const isWeb = target?.protocol === "http:" || target?.protocol === "https:";
+  const place = target !== null && isWeb ? describeTarget(target.href) : "what is no http: or https: address";
+  return [`status is ${response.status}, a redirect to ${place}, expected none`];
+}
+
+function tenths(durationMs: number): number {
+  return Math.round(durationMs * 10) / 10;
 }
 
 function observation({ parameters }: HttpRequestCheck, findings: Findings): Observation {
-  const { asked, status, violations, obstacle } = findings;
-  const violated = parameters.asWarning ? "warning" : "critical";
-  const text = obstacle ?? (violations.length > 0 ? violations.join("; ") : `status is ${status}`);
+  const { asked, metrics, violations, warning, obstacle } = findings;
+  const all = warning === null ? violations : [...violations, warning];
+  const text = obstacle ?? (all.length > 0 ? all.join("; ") : `status is ${metrics["status"]}`);
   return {
-    condition: obstacle !== null ? "unknown" : violations.length > 0 ? violated : "ok",
-    output: asked.redirected ? `${text} (redirected to ${describeTarget(asked.target)})` : text,
+    condition: conditionOf(findings, parameters.asWarning),
+    output: asked?.redirected ? `${text} (redirected to ${describeTarget(asked.target)})` : text,
     detail: "",
-    metrics: status === null ? {} : { status },
+    metrics,
     performanceData: "",
   };
 }
 
-/** Without credentials, query and fragment, which nobody else is to see. */
-function describeTarget(target: string): string {
-  const { origin, pathname } = new URL(target);
-  return shorten(`${origin}${pathname}`);
-}
-
-/** A quotation on one line, as it was sent except that it may be shortened. */
-function quote(text: string): string {
-  return `"${shorten(text).replace(/\r\n|\r|\n/g, "\\n")}"`;
-}
-
-const QUOTED_LENGTH_MAX = 200;
-
-/** Does not cut a surrogate pair in two. */
-function shorten(text: string): string {
-  if (text.length <= QUOTED_LENGTH_MAX) return text;
-  return `${text.slice(0, QUOTED_LENGTH_MAX).replace(/[\ud800-\udbff]$/, "")}…`;
-}
-
-/** The runtime takes these out of what it has decompressed, and it decompresses whatever it can. */
-const HIDDEN_HEADERS: ReadonlySet<string> = new Set(["content-encoding", "content-length"]);
-
-function findCaveats({ parameters }: HttpRequestCheck): readonly Caveat[] {
-  return Object.keys(parameters.response.headers)
-    .filter((name) => HIDDEN_HEADERS.has(name.toLowerCase()))
-    .map((name) => ({
-      path: ["response", "headers", name],
-      message: `header "${name}" cannot be seen on a compressed response, which is decompressed first`,
-    }));
+function conditionOf({ violations, warning, obstacle }: Findings, asWarning: boolean): Condition {
+  if (obstacle !== null) return "unknown";
+  if (violations.length > 0) return asWarning ? "warning" : "critical";
+  return warning === null ? "ok" : "warning";
 }

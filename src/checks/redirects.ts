@@ -45,10 +45,12 @@ export interface AskOptions {
 
 /**
  * Sends a request and follows its redirects as a browser does (Fetch standard, "HTTP-redirect fetch"): a POST
- * becomes a GET after 301, 302 and 303. A redirect without a `Location` is an answer like any other.
+ * becomes a GET after 301 and 302, and what is neither GET nor HEAD after 303. A redirect without a `Location` is
+ * an answer like any other.
  *
- * The target's credentials stay with its origin: they are sent along where a redirect stays there, and nowhere
- * else. Every response but the one that is returned is closed.
+ * What the document gives stays with its origin: the target's credentials, all headers but harmless ones, and the
+ * client certificate are sent along where a redirect stays there, and nowhere else. A body goes where its method
+ * goes, as in browsers. Every response but the one that is returned is closed.
  */
 export async function askFollowing(first: OutgoingRequest, options: AskOptions): Promise<Answer> {
   const { requests, followRedirects, signal } = options;
@@ -80,7 +82,8 @@ const TOO_MANY_REDIRECTS = `more than ${REDIRECTS_MAX} redirects`;
 /** Some request was sent twice, and asked for the same again. */
 const REDIRECT_LOOP = `redirect loop, left after ${REDIRECTS_MAX} redirects`;
 
-function locationOf({ status, headers }: IncomingResponse): string | null {
+/** Where a redirect leads; `null` where the response is none or says nothing. */
+export function locationOf({ status, headers }: IncomingResponse): string | null {
   return REDIRECT_STATUSES.has(status) ? readHeader(headers, "location") : null;
 }
 
@@ -103,8 +106,51 @@ function nextRequest(
   }
   url.hash = "";
   keepCredentials(url, new URL(request.target));
-  return { ...request, target: url.href, method: methodAfter(status, request.method) };
+  return withoutWhatStays(request, { target: url.href, method: methodAfter(status, request.method) });
 }
+
+/** Of the request that was redirected: what goes with the next one to its target. */
+function withoutWhatStays(
+  request: OutgoingRequest,
+  next: Pick<OutgoingRequest, "target" | "method">,
+): OutgoingRequest {
+  const { headers, body, tls } = request;
+  const keepsBody = next.method === request.method;
+  const keepsOrigin = new URL(next.target).origin === new URL(request.target).origin;
+  const kept = Object.entries(headers).filter(([name]) => {
+    const lower = name.toLowerCase();
+    if (BODY_HEADERS.has(lower)) return keepsBody;
+    return keepsOrigin || HARMLESS_HEADERS.has(lower);
+  });
+  const authority = tls?.authority;
+  const nextTls = keepsOrigin ? tls : authority === undefined ? undefined : { authority };
+  return {
+    ...next,
+    headers: Object.fromEntries(kept),
+    ...(keepsBody && body !== undefined && { body }),
+    ...(nextTls !== undefined && { tls: nextTls }),
+  };
+}
+
+/** What a request that has lost its body goes without (Fetch standard, "request-body-header name"). */
+const BODY_HEADERS: ReadonlySet<string> = new Set([
+  "content-encoding",
+  "content-language",
+  "content-location",
+  "content-type",
+]);
+
+/** What another origin may see; the credentials of a service travel in headers of any name. */
+const HARMLESS_HEADERS: ReadonlySet<string> = new Set([
+  "accept",
+  "accept-charset",
+  "accept-encoding",
+  "accept-language",
+  "cache-control",
+  "pragma",
+  "range",
+  "user-agent",
+]);
 
 /** A relative address inherits them anyway; an absolute one of the same origin means the same visitor. */
 function keepCredentials(url: URL, from: URL): void {

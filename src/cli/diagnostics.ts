@@ -20,7 +20,7 @@ const MASKED_WIDTH = 8 * 1024;
 
 /** A member whose name says that its value is a secret, and the value. */
 const SECRET_MEMBER =
-  /("[\w-]*(?:password|passwd|secret|token|authorization|api[-_]?key)[\w-]*"\s*:\s*")((?:[^"\\\r\n]|\\.)*)/gi;
+  /("[\w-]*(?:password|passwd|secret|token|auth(?!ority)|cookie|signature|credential|session|api[-_]?key)[\w-]*"\s*:\s*")((?:[^"\\\r\n]|\\.)*)/gi;
 
 /** Hides literal secrets of a document, sign by sign so that all else stays in its place; placeholders are none. */
 function maskSecrets(text: string): string {

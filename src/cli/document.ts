@@ -2,9 +2,9 @@ import { CHECK_KINDS } from "../checks/registry.ts";
 import { loadDocument, type LoadedDocument, type LoadOptions } from "../config/load.ts";
 import { locateDocument } from "../config/locate.ts";
 import { nearest } from "../config/nearest.ts";
-import type { PlacedProblem } from "../config/problem.ts";
-import type { Check } from "../domain/check.ts";
-import type { Caveat } from "../domain/observe.ts";
+import { ConfigError, type PlacedProblem, type Problem } from "../config/problem.ts";
+import type { Check, CheckKind } from "../domain/check.ts";
+import type { Caveat, CheckKindEntry } from "../domain/observe.ts";
 import type { System } from "../domain/system.ts";
 import { inTextOrder } from "../config/places.ts";
 import { type Invocation, type OptionSpec, optionValue, optionValues, UsageError } from "./command.ts";
@@ -27,12 +27,8 @@ export async function openDocument(
 ): Promise<OpenDocument> {
   const location = await locateDocument(optionValue(invocation, "config"), system);
   const document = await loadDocument(location, system, options);
-  const caveats = document.checks.flatMap((check) =>
-    caveatsOf(check).map(({ path, message }) => ({
-      path: ["checks", check.name, "parameters", ...path],
-      message,
-    }))
-  );
+  refuseMistakes(document);
+  const caveats = document.checks.flatMap((check) => placesOf(check, entryOf(check).caveats(check)));
   const placedWarnings = inTextOrder(
     [...document.warnings, ...caveats].map(document.place),
     document.sources,
@@ -40,9 +36,27 @@ export async function openDocument(
   return { ...document, placedWarnings };
 }
 
-function caveatsOf(check: Check): readonly Caveat[] {
-  const entry = CHECK_KINDS[check.kind] as { caveats(check: Check): readonly Caveat[] };
-  return entry.caveats(check);
+/** What a kind finds wrong only when all else is right; all mistakes at once. */
+function refuseMistakes({ checks, source, sources, place }: LoadedDocument): void {
+  const mistakes = checks.flatMap((check) => placesOf(check, entryOf(check).mistakes?.(check) ?? []));
+  const problems = inTextOrder(mistakes.map(place), sources);
+  if (problems.length === 0) return;
+  const count = problems.length === 1 ? "a mistake" : `${problems.length} mistakes`;
+  throw new ConfigError(`Cannot use config "${source.label}": it has ${count}`, { source, problems });
+}
+
+function placesOf(check: Check, caveats: readonly Caveat[]): readonly Problem[] {
+  return caveats.map(({ path, message }) => ({
+    path: ["checks", check.name, "parameters", ...path],
+    message,
+  }));
+}
+
+type AnyEntry = Pick<CheckKindEntry<CheckKind>, "caveats" | "mistakes">;
+
+/** The entry of a check's own kind; the one cast that a map of generic functions needs. */
+function entryOf(check: Check): AnyEntry {
+  return CHECK_KINDS[check.kind] as unknown as AnyEntry;
 }
 
 /** The option that chooses checks by their tags. */

@@ -72,7 +72,9 @@ export const STARTER_DOCUMENT = `// The document of monitor: what to look at, wh
       "title": "Website",
       "kind": "http_request",
       "parameters": {
+        // "headers": { "Authorization": "Bearer \${env:API_TOKEN}" } goes beside "target".
         "request": { "target": "https://example.org/" },
+        // Also: "status_code": "2xx", "json": { "$.status": "up" }, "warning_duration": "500 ms"
         "response": { "status_code": 200, "body_part": "Example Domain" }
       }
     },

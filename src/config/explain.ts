@@ -1,8 +1,10 @@
 import { describeDuration } from "../domain/duration.ts";
 import { parseInterval } from "./interval.ts";
+import { isCredentialHeader } from "./credential_headers.ts";
+import { holdsSecret } from "./placeholders.ts";
 import { describePath, type DocumentPath } from "./problem.ts";
 import { defaultsOf, type Origin, pickSetting } from "./resolve.ts";
-import { isObject, type Schema, type SchemaReader } from "./schema_view.ts";
+import { isObject, type Schema, type SchemaReader, type SchemaView } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
 /** One effective setting of a check. */
@@ -120,16 +122,35 @@ function* explainValue(value: JsonValue, place: Place, reader: SchemaReader): Ge
       }
     }
   } else {
-    yield { path: describePath(path), value: showValue(value, view.format), origin };
+    yield { path: describePath(path), value: showValue(value, { view, path, reader }), origin };
   }
 }
 
-function showValue(value: JsonValue, format: string | undefined): string {
-  if (format === "secret" && typeof value === "string" && !/^\$\{(env|file):[^}]*\}$/.test(value)) {
-    return "(hidden)";
+function showValue(value: JsonValue, { view, path, reader }: Shown): string {
+  const { format, otherMembers } = view;
+  if (isObject(value) && otherMembers !== undefined) {
+    const shown = Object.entries(value).map(([name, item]) => {
+      const place = { view: reader.view(otherMembers, item), path: [...path, name], reader };
+      return `${JSON.stringify(name)}:${showValue(item, place)}`;
+    });
+    return `{${shown.join(",")}}`;
   }
+  if (isHidden(value, format, path)) return "(hidden)";
   const text = JSON.stringify(value);
   if (format !== "interval" || typeof value === "boolean") return text;
   const interval = parseInterval(typeof value === "number" ? value : String(value));
   return "ms" in interval ? `${text} (${describeDuration(interval.ms)})` : text;
+}
+
+interface Shown {
+  readonly view: SchemaView;
+  readonly path: DocumentPath;
+  readonly reader: SchemaReader;
+}
+
+/** Whether a text is a secret, or a part of one, that stands in the document itself. */
+function isHidden(value: JsonValue, format: string | undefined, path: DocumentPath): boolean {
+  if (typeof value !== "string") return false;
+  if (format === "secret") return !/^\$\{(env|file):[^}]*\}$/.test(value);
+  return format === "header_value" && isCredentialHeader(path.at(-1)) && !holdsSecret(value);
 }

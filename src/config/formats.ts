@@ -1,4 +1,5 @@
 import { TEMPLATE_FIELDS, unknownFields } from "../domain/template.ts";
+import { parseDuration } from "./duration.ts";
 import { INTERVAL_FORMS, parseInterval } from "./interval.ts";
 import { nearest } from "./nearest.ts";
 import { holdsSecret } from "./placeholders.ts";
@@ -17,6 +18,8 @@ export interface FormattedValue {
   readonly value: string | number;
   /** As it stands in the document, with its placeholders; messages show this. */
   readonly written: string | number;
+  /** Given where it is a member's name that has the format, not the member's value. */
+  readonly at?: "name";
 }
 
 /** A document with its placeholders replaced, and as it is written. */
@@ -30,7 +33,7 @@ export interface FormattedDocument {
 }
 
 /**
- * Visits every value of a document that has a format, in the document's order. Goes on where the structure is
+ * Visits every value and every free name of a document that has a format, in the document's order. Goes on where the structure is
  * wrong, as far as the schema knows.
  */
 export function visitFormattedValues(
@@ -54,6 +57,9 @@ export function visitFormattedValues(
       for (let index = 0; index < here.length; index++) walkChild(index, here[index], view.items);
     } else if (isObject(here)) {
       for (const name of Object.keys(here)) {
+        if (view.nameFormat !== undefined && !view.members.has(name)) {
+          visit({ path: [...path, name], format: view.nameFormat, value: name, written: name, at: "name" });
+        }
         walkChild(name, here[name], view.members.get(name) ?? view.otherMembers);
       }
     } else if (view.format !== undefined && isFormattable(here)) {
@@ -96,6 +102,9 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   tag: checkKnown,
   time_of_day: checkTimeOfDay,
   time_zone: checkTimeZone,
+  duration: checkDuration,
+  status: checkStatus,
+  header_value: checkHeaderValue,
 };
 
 function checkInterval({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
@@ -106,6 +115,34 @@ function checkInterval({ value, written }: FormattedValue): Pick<Problem, "messa
   // What exactly is wrong would quote from a secret.
   const problem = value === written ? interval.problem : `holds no interval, expected ${INTERVAL_FORMS}`;
   return { message: `${quote(written)} ${problem}` };
+}
+
+function checkDuration({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
+  const duration = parseDuration(value);
+  return "ms" in duration ? null : { message: `${quote(written)} ${duration.problem}` };
+}
+
+function checkStatus({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
+  // The schema looks at numbers.
+  if (typeof value === "number" || /^[1-5]xx$/.test(value)) return null;
+  return {
+    message: `${quote(written)} is not a status, expected a code from 100 to 599 or a class such as "2xx"`,
+    ...statusHint(value),
+  };
+}
+
+function statusHint(value: string): Pick<Problem, "hint"> {
+  if (/^([1-5]\d\d|null)$/.test(value)) return { hint: `write ${value} without quotes` };
+  return /^[1-5]xx$/i.test(value) ? { hint: `did you mean ${quote(value.toLowerCase())}?` } : {};
+}
+
+/** What ends a header, or would be taken for its end (RFC 9110, section 5.5). The value itself is not for showing. */
+function checkHeaderValue({ value }: FormattedValue): Pick<Problem, "message"> | null {
+  // deno-lint-ignore no-control-regex
+  const found = /[\u0000-\u0008\u000a-\u001f\u007f]/.exec(String(value));
+  if (found === null) return null;
+  const code = found[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
+  return { message: `the value holds the control character U+${code}, which no header can` };
 }
 
 function checkUrl({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {

@@ -1,4 +1,5 @@
 import type { System } from "../domain/system.ts";
+import { findExpressionProblems } from "./expressions.ts";
 import { findFormatProblem, type FormattedValue, visitFormattedValues } from "./formats.ts";
 import { completeFragment } from "./fragment.ts";
 import type { Part } from "./part.ts";
@@ -78,6 +79,7 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
   const exposures: Problem[] = [];
   const programs: FormattedValue[] = [];
   const expressions: FormattedValue[] = [];
+  const cronExpressions: FormattedValue[] = [];
   visitFormattedValues({ value, written, reader }, (item) => {
     const exposure = warnOfExposure(item, source);
     if (exposure !== null) exposures.push(exposure);
@@ -85,17 +87,18 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
     const problem = findFormatProblem(item);
     if (problem !== null) formatProblems.push(problem);
     if (item.format === "program") programs.push(item);
-    if (item.format === "cron") expressions.push(item);
+    if (item.format === "cron") cronExpressions.push(item);
+    if (item.format === "pattern" || item.format === "json_path") expressions.push(item);
   });
   const found = withoutSecrets ? NO_PROGRAMS : await findPrograms(programs, source.folder, system);
-  const createCronTimes = expressions.length === 0 ? null : await loadCron();
-  const cronProblems = createCronTimes === null ? [] : findCronProblems(expressions, createCronTimes);
+  const createCronTimes = cronExpressions.length === 0 ? null : await loadCron();
+  const cronProblems = createCronTimes === null ? [] : findCronProblems(cronExpressions, createCronTimes);
   const scheduleProblems = schema.wider === null && isObject(written) ? findScheduleProblems(written) : [];
   const problems = joinProblems([
     ...part.problems,
     fragmentProblems,
     structureProblems,
-    [...formatProblems, ...found.problems, ...cronProblems],
+    [...formatProblems, ...found.problems, ...cronProblems, ...await findExpressionProblems(expressions)],
     scheduleProblems,
   ]);
   return {

@@ -2,6 +2,7 @@ import type { Channel } from "../domain/channel.ts";
 import type { Check, CheckSettings } from "../domain/check.ts";
 import type { CronTimes, Schedule } from "../domain/schedule.ts";
 import { channelKey } from "./channel_key.ts";
+import { parseDuration } from "./duration.ts";
 import { parseInterval } from "./interval.ts";
 import { quote } from "./problem.ts";
 import type { CreateCronTimes } from "./schedules.ts";
@@ -294,11 +295,12 @@ class Resolver {
 }
 
 /** What the values of a format are counted in, at the end of their names. */
-const UNITS: Readonly<Record<string, string>> = { interval: "Ms", time_of_day: "Minute" };
+const UNITS: Readonly<Record<string, string>> = { duration: "Ms", interval: "Ms", time_of_day: "Minute" };
 
 /** What a format makes of a value. The others only say what a text means. */
 const CONVERSIONS: Readonly<Record<string, (value: JsonValue, options: ResolveOptions) => unknown>> = {
-  interval: (value) => typeof value === "boolean" ? value : intervalMs(value),
+  duration: (value) => milliseconds(value, parseDuration),
+  interval: (value) => typeof value === "boolean" ? value : milliseconds(value, parseInterval),
   path: (value, options) => absolutePath(String(value), options.folder),
   time_of_day: (value) => minuteOfDay(String(value)) ?? NaN,
   program: (value, options) =>
@@ -306,8 +308,8 @@ const CONVERSIONS: Readonly<Record<string, (value: JsonValue, options: ResolveOp
 };
 
 /** What is no interval in a valid document is a placeholder that was left unresolved. */
-function intervalMs(value: JsonValue): number {
-  const interval = parseInterval(typeof value === "number" ? value : String(value));
+function milliseconds(value: JsonValue, parse: typeof parseInterval): number {
+  const interval = parse(typeof value === "number" ? value : String(value));
   return "ms" in interval ? interval.ms : NaN;
 }
 

@@ -35,7 +35,7 @@ export interface Schema {
   readonly required?: readonly string[];
   /** What members with free names are held to; `false`: there are none. */
   readonly additionalProperties?: boolean | Schema;
-  /** What free names are held to: a `pattern`, with a `description` of it. */
+  /** What free names are held to: a `pattern` or a `format`, with a `description` of it. */
   readonly propertyNames?: Schema;
   /** In `propertyNames` only: a regular expression. */
   readonly pattern?: string;
@@ -43,6 +43,8 @@ export interface Schema {
   readonly minLength?: number;
   /** 1 wherever it is used: the list is not empty. */
   readonly minItems?: number;
+  /** 1 wherever it is used: the object is not empty. */
+  readonly minProperties?: number;
   /** What each element of a list is held to. */
   readonly items?: Schema;
   /** Only entries that give one kind its parameters: `{ "if": { "properties": { "kind": { "const": … } } }, "then": … }`. */
@@ -81,6 +83,8 @@ export interface SchemaView {
   readonly items: Schema | undefined;
   /** What the free names must be, in words; `undefined` where any will do. */
   readonly names: string | undefined;
+  /** What the free names stand for, such as `json_path`. */
+  readonly nameFormat: string | undefined;
   /** Sentences for names or values that are refused for a reason worth telling. */
   readonly notes: Readonly<Record<string, string>> | undefined;
 }
@@ -205,6 +209,7 @@ function merge(schemas: readonly Schema[]): SchemaView {
     otherMembers: typeof other === "object" ? other : undefined,
     items: first("items"),
     names: first("propertyNames")?.description,
+    nameFormat: first("propertyNames")?.format,
     notes: first("x-notes"),
   };
 }

@@ -79,7 +79,15 @@ function findMisspelt(
 }
 
 /** Keywords that look at one value, not at the members of an object. */
-const VALUE_KEYWORDS: readonly string[] = ["type", "enum", "minimum", "maximum", "minLength", "minItems"];
+const VALUE_KEYWORDS: readonly string[] = [
+  "type",
+  "enum",
+  "minimum",
+  "maximum",
+  "minLength",
+  "minItems",
+  "minProperties",
+];
 
 /** The document and the place in it that an error speaks of. */
 interface Place extends StructureOptions {
@@ -103,6 +111,7 @@ const EXPLANATIONS: Readonly<Record<string, Explain>> = {
   propertyNames: explainName,
   minLength: explainEmptyText,
   minItems: (_error, { path }) => ({ path, message: "is an empty list, expected at least one entry" }),
+  minProperties: explainEmptyObject,
 };
 
 function viewOf(place: Place): SchemaView | undefined {
@@ -147,9 +156,8 @@ function hintForMember(name: string, known: readonly string[], place: Place): st
 
 function homeOfMember(name: string, known: readonly string[], place: Place): string | undefined {
   const { reader, value, path } = place;
-  for (const member of known) {
-    if (reader.at(value, [...path, member])?.members.has(name)) return `it belongs into "${member}"`;
-  }
+  const owners = known.filter((member) => reader.at(value, [...path, member])?.members.has(name));
+  if (owners.length > 0) return `it belongs into ${owners.map(quote).join(" or ")}`;
   const parent = path.at(-1);
   if (typeof parent === "string" && reader.at(value, path.slice(0, -1))?.members.has(name)) {
     return `it belongs one level up, beside ${quote(parent)}`;
@@ -193,6 +201,11 @@ function explainEmptyText(_error: StructureError, { path, written }: Place): Pro
   const shown = valueAt(written, path);
   const subject = shown === "" || shown === undefined ? "" : `${quote(shown)} `;
   return { path, message: `${subject}is empty, expected some text` };
+}
+
+function explainEmptyObject(_error: StructureError, place: Place): Problem {
+  const known = [...viewOf(place)?.members.keys() ?? []];
+  return { path: place.path, message: `is empty, expected at least ${describeMembers(known)}` };
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {

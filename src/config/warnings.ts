@@ -1,6 +1,7 @@
 import type { Check } from "../domain/check.ts";
 import { isCron } from "../domain/schedule.ts";
 import { describeDuration } from "../domain/duration.ts";
+import { isCredentialHeader } from "./credential_headers.ts";
 import type { FormattedValue } from "./formats.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { type Problem, quote } from "./problem.ts";
@@ -105,7 +106,8 @@ export function warnOfExposure(item: FormattedValue, { mode, label }: Source): P
       hint: 'hand it over in "environment"',
     };
   }
-  if (format === "secret" && value !== "" && !holdsSecret(written) && ((mode ?? 0) & OTHERS_READ) !== 0) {
+  const isSecret = format === "secret" || format === "header_value" && isCredentialHeader(path.at(-1));
+  if (isSecret && value !== "" && !holdsSecret(written) && ((mode ?? 0) & OTHERS_READ) !== 0) {
     return {
       path,
       message: `a password stands in a document that every user of this machine can read (mode ${

@@ -1,5 +1,6 @@
 import type { Channel } from "./channel.ts";
 import type { Condition } from "./condition.ts";
+import type { HttpRequestParameters } from "./http_check.ts";
 import type { MaintenanceWindow } from "./maintenance_window.ts";
 import type { Schedule } from "./schedule.ts";
 
@@ -69,34 +70,6 @@ export interface FileTimestampParameters {
   readonly conditionOnMissing: Condition;
   /** What is observed when the age is negative: the file is from the future. */
   readonly conditionOnImplausible: Condition;
-}
-
-/** What an `http_request` check sends. */
-export interface HttpRequest {
-  /** An `http:` or `https:` address. */
-  readonly target: string;
-  /** Of the first request; a redirect may turn a `POST` into a `GET`. */
-  readonly method: "GET" | "POST";
-}
-
-/** What an `http_request` check expects. */
-export interface HttpExpectation {
-  /** `null`: any status. */
-  readonly statusCode: number | null;
-  /** Names as the document gives them; compared case-insensitively. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Text that the first 10 MiB of the decoded body must contain; absent: the body is not read. */
-  readonly bodyPart?: string;
-}
-
-/** Parameters of an `http_request` check. */
-export interface HttpRequestParameters {
-  /** What is sent first; redirects lead on from there. */
-  readonly request: HttpRequest;
-  /** All of it must hold for the final answer. */
-  readonly response: HttpExpectation;
-  /** Whether a violation is `warning` instead of `critical`. */
-  readonly asWarning: boolean;
 }
 
 /** A `test` check. */

@@ -13,11 +13,11 @@ export interface ObserveContext {
   readonly signal: AbortSignal;
 }
 
-/** A mistake in a check's parameters that is not an error. */
+/** Something to tell of a place in a check's parameters. */
 export interface Caveat {
   /** Member names from the check's `parameters` on, as in the document: `["response", "headers", "ETag"]`. */
   readonly path: readonly string[];
-  /** What is doubtful and why; no final period. */
+  /** What is doubtful or wrong, and why; no final period. */
   readonly message: string;
 }
 
@@ -34,6 +34,8 @@ export interface CheckKindEntry<K extends CheckKind> {
   readonly limit: LimitClass;
   /** What deserves a warning in valid parameters. */
   caveats(check: CheckOf<K>): readonly Caveat[];
+  /** What is wrong in parameters that are valid one by one; such a document is refused. */
+  mistakes?(check: CheckOf<K>): readonly Caveat[];
   /** What the runtime must permit for `observe`. */
   needs(check: CheckOf<K>): Needs;
 }

@@ -140,6 +140,18 @@ export interface OutgoingRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Sent as UTF-8. */
   readonly body?: string;
+  /** What the connection uses besides the defaults; means nothing for `http:`. */
+  readonly tls?: TlsMaterial;
+}
+
+/** What a TLS connection uses besides the defaults, as PEM. */
+export interface TlsMaterial {
+  /** Certificates of authorities that are trusted besides the usual ones. */
+  readonly authority?: string;
+  /** What is shown to a server that asks, with what stands between it and its authority; never without `key`. */
+  readonly certificate?: string;
+  /** The private key of `certificate`. */
+  readonly key?: string;
 }
 
 /** A response head; the body is read only by whoever wants it. */
@@ -157,10 +169,18 @@ export interface IncomingResponse {
 /** Why no whole answer came. */
 export interface RequestFailure {
   /**
-   * Where it failed, as far as the runtime tells it. `permission` and `machine` (it has no descriptor left, say)
-   * are failures of this side and tell nothing of the target.
+   * Where it failed, as far as the runtime tells it. `permission`, `settings` (a certificate that is none, say) and
+   * `machine` (it has no descriptor left) are failures of this side and tell nothing of the target.
    */
-  readonly phase: "permission" | "machine" | "resolving" | "connecting" | "TLS" | "head" | "body";
+  readonly phase:
+    | "permission"
+    | "settings"
+    | "machine"
+    | "resolving"
+    | "connecting"
+    | "TLS"
+    | "head"
+    | "body";
   /** One line for people, such as `connection refused`. */
   readonly reason: string;
 }

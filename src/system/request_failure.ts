@@ -15,6 +15,10 @@ export function explainRequestError(error: unknown, target: string): RequestFail
   if (error instanceof Deno.errors.NotCapable) {
     return { phase: "permission", reason: missingGrant(error, target) };
   }
+  // By its name, since its module is loaded only where it is needed.
+  if (error instanceof Error && error.name === "TlsSettingsError") {
+    return { phase: "settings", reason: error.message };
+  }
   const text = runtimeText(error);
   for (const { pattern, phase, reason } of RULES) {
     const found = pattern.exec(text);
@@ -76,6 +80,11 @@ const RULES: readonly Rule[] = [
     reason: (name) => `certificate is not accepted (${name})`,
   },
   { pattern: /received corrupt message/, phase: "TLS", reason: "answer is not TLS" },
+  {
+    pattern: /received fatal alert: CertificateRequired/,
+    phase: "TLS",
+    reason: "server demands a client certificate",
+  },
   {
     pattern: /received fatal alert: (\w+)/,
     phase: "TLS",

@@ -1,5 +1,6 @@
 import type { IncomingResponse, OutgoingRequest, Requests } from "../domain/system.ts";
 import { explainRequestError } from "./request_failure.ts";
+import type { ClientTls } from "./tls_settings.ts";
 
 /**
  * The runtime's HTTP client as {@link Requests}: every request gets a connection of its own, which is gone when
@@ -18,11 +19,11 @@ export function createRequests(): Requests {
   return {
     async send(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingResponse> {
       signal.throwIfAborted();
-      const { client, giveBack } = isPlain(request.target) ? borrowShared() : ownClient();
+      const { client, giveBack } = isPlain(request.target) ? borrowShared() : await clientFor(request);
       try {
         const response = await fetch(request.target, {
           method: request.method,
-          headers: request.headers,
+          headers: Object.entries(request.headers).map(([name, value]) => [name, asBytes(value)]),
           ...(request.body !== undefined && { body: request.body }),
           redirect: "manual",
           signal,
@@ -49,14 +50,39 @@ function isPlain(target: string): boolean {
   return /^http:/i.test(target);
 }
 
-/** `allowHost`: the document may set a `Host` header; the runtime drops it otherwise. */
-function createClient(): Deno.HttpClient {
-  return Deno.createHttpClient({ poolMaxIdlePerHost: 0, allowHost: true });
+/**
+ * `allowHost`: the document may set a `Host` header; the runtime drops it otherwise. With HTTP/2 it would be dropped
+ * all the same.
+ */
+function createClient(tls: ClientTls & { http2?: boolean } = {}): Deno.HttpClient {
+  return Deno.createHttpClient(
+    { poolMaxIdlePerHost: 0, allowHost: true, ...tls } as Deno.CreateHttpClientOptions,
+  );
 }
 
-function ownClient(): BorrowedClient {
-  const client = createClient();
+async function clientFor({ tls, headers }: OutgoingRequest): Promise<BorrowedClient> {
+  const settings = Object.keys(headers).some((name) => /^host$/i.test(name)) ? { http2: false } : {};
+  if (tls === undefined) return ownClient(createClient(settings));
+  const { clientTls, TlsSettingsError } = await import("./tls_settings.ts");
+  const given = await clientTls(tls);
+  try {
+    return ownClient(createClient({ ...settings, ...given }));
+  } catch (error) {
+    // Key and certificate were looked at already.
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new TlsSettingsError(`tls.authority has a malformed certificate (${reason})`);
+  }
+}
+
+function ownClient(client: Deno.HttpClient): BorrowedClient {
   return { client, giveBack: () => client.close() };
+}
+
+/** The runtime sends each character as one byte; what is beyond ASCII goes as UTF-8. */
+function asBytes(value: string): string {
+  // deno-lint-ignore no-control-regex
+  if (/^[\u0000-\u007f]*$/.test(value)) return value;
+  return Array.from(new TextEncoder().encode(value), (byte) => String.fromCharCode(byte)).join("");
 }
 
 /** Lends one client to all who need one at a time; the last to give it back closes it. */

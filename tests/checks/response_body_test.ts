@@ -1,5 +1,20 @@
 import assert from "node:assert/strict";
-import { BODY_BYTES_MAX, searchBody } from "../../src/checks/response_body.ts";
+import { BODY_BYTES_MAX, readBody, START_LENGTH_MAX } from "../../src/checks/response_body.ts";
+
+interface SearchOptions {
+  readonly part: string;
+  readonly contentType: string | null;
+}
+
+/** Looks for one text with {@linkcode readBody}. */
+async function searchBody(
+  body: ReadableStream<Uint8Array> | null,
+  { part, contentType }: SearchOptions,
+): Promise<{ readonly found: boolean; readonly cut: boolean; readonly unknownCharset: string | null }> {
+  const wishes = { parts: [part], keepsStart: false, readsOn: false, contentType };
+  const { found, cut, unknownCharset } = await readBody(body, wishes);
+  return { found: found[0] ?? false, cut, unknownCharset };
+}
 
 /** A body in chunks of a size. */
 function bodyOf(bytes: Uint8Array, chunkBytes: number): ReadableStream<Uint8Array> {
@@ -12,7 +27,7 @@ function bodyOf(bytes: Uint8Array, chunkBytes: number): ReadableStream<Uint8Arra
   });
 }
 
-Deno.test("searchBody() finds a text however the body is cut into chunks", async (t) => {
+Deno.test("readBody() finds a text however the body is cut into chunks", async (t) => {
   const text = "ein großes, grünes 🙂 Feld";
   const utf8 = new TextEncoder().encode(text);
   const utf16 = new Uint8Array(Uint16Array.from(text, (unit) => unit.charCodeAt(0)).buffer);
@@ -41,12 +56,12 @@ Deno.test("searchBody() finds a text however the body is cut into chunks", async
   }
 });
 
-Deno.test("searchBody() finds no text that only the pieces of two chunks make up", async () => {
+Deno.test("readBody() finds no text that only the pieces of two chunks make up", async () => {
   const body = ReadableStream.from(["abc", "xyz", "def"].map((piece) => new TextEncoder().encode(piece)));
   assert.equal((await searchBody(body, { part: "cd", contentType: null })).found, false);
 });
 
-Deno.test("searchBody() takes any label for a charset", async (t) => {
+Deno.test("readBody() takes any label for a charset", async (t) => {
   const rows = [
     { name: "none", contentType: "text/html", unknownCharset: null },
     { name: "unknown", contentType: "text/html; charset=klingon", unknownCharset: "klingon" },
@@ -71,13 +86,13 @@ Deno.test("searchBody() takes any label for a charset", async (t) => {
   }
 });
 
-Deno.test("searchBody() decodes what is invalid as U+FFFD", async () => {
+Deno.test("readBody() decodes what is invalid as U+FFFD", async () => {
   const body = bodyOf(Uint8Array.of(0x61, 0xff, 0x62, 0xc3), 1);
   const found = await searchBody(body, { part: "a\ufffdb\ufffd", contentType: null });
   assert.equal(found.found, true);
 });
 
-Deno.test("searchBody() reads no further once it has found the text", async () => {
+Deno.test("readBody() reads no further once it has found the text", async () => {
   let pulls = 0;
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
@@ -91,7 +106,7 @@ Deno.test("searchBody() reads no further once it has found the text", async () =
   await body.cancel();
 });
 
-Deno.test("searchBody() searches the first 10 MiB and no more", async (t) => {
+Deno.test("readBody() searches the first 10 MiB and no more", async (t) => {
   const size = BODY_BYTES_MAX;
   const withNeedleAt = (end: number, length: number) => {
     const bytes = new Uint8Array(length).fill(0x2e);
@@ -115,7 +130,7 @@ Deno.test("searchBody() searches the first 10 MiB and no more", async (t) => {
   }
 });
 
-Deno.test("searchBody() throws what the body throws, and looks through what came before", async (t) => {
+Deno.test("readBody() throws what the body throws, and looks through what came before", async (t) => {
   const failing = () => {
     let pulled = false;
     return new ReadableStream<Uint8Array>({
@@ -134,7 +149,56 @@ Deno.test("searchBody() throws what the body throws, and looks through what came
   });
 });
 
-Deno.test("searchBody() takes no body for an empty one", async () => {
+Deno.test("readBody() takes no body for an empty one", async () => {
   assert.equal((await searchBody(null, { part: "x", contentType: null })).found, false);
   assert.equal((await searchBody(null, { part: "", contentType: null })).found, true);
+});
+
+Deno.test("readBody() looks for several texts at once, and keeps the start", async () => {
+  const text = "ab".repeat(100) + "needle" + "cd".repeat(100) + "pin";
+  const bytes = new TextEncoder().encode(text);
+  for (const chunkBytes of [1, 7, 1000]) {
+    const findings = await readBody(bodyOf(bytes, chunkBytes), {
+      parts: ["pin", "a", "needlec", "pins"],
+      keepsStart: true,
+      readsOn: false,
+      contentType: null,
+    });
+    assert.deepEqual(findings, {
+      found: [true, true, true, false],
+      start: text,
+      isWhole: true,
+      cut: false,
+      unknownCharset: null,
+    });
+  }
+});
+
+Deno.test("readBody() keeps no more than the start, and says whether that is all", async (t) => {
+  for (const [length, isWhole] of [[START_LENGTH_MAX, true], [START_LENGTH_MAX + 1, false]] as const) {
+    await t.step(`${length} characters`, async () => {
+      const body = bodyOf(new Uint8Array(length).fill(0x61), 65_536);
+      const wishes = { parts: [], keepsStart: true, readsOn: false, contentType: null };
+      const findings = await readBody(body, wishes);
+      assert.equal(findings.start.length, START_LENGTH_MAX);
+      assert.equal(findings.isWhole, isWhole);
+    });
+  }
+});
+
+Deno.test("readBody() reads on to the end only where that is wanted", async (t) => {
+  for (const readsOn of [true, false]) {
+    await t.step(String(readsOn), async () => {
+      let pulls = 0;
+      const body = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          pulls += 1;
+          if (pulls > 5) return controller.close();
+          controller.enqueue(new TextEncoder().encode("well"));
+        },
+      }, { highWaterMark: 0 });
+      await readBody(body, { parts: ["well"], keepsStart: false, readsOn, contentType: null });
+      assert.equal(pulls, readsOn ? 6 : 1);
+    });
+  }
 });

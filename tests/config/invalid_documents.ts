@@ -361,12 +361,15 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   method: {
     problems: [[
       "6:77 checks.web.parameters.request.method",
-      'is "get", expected one of "GET", "POST"',
+      'is "get", expected one of "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"',
       'did you mean "GET"?',
     ]],
   },
   method_unknown: {
-    problems: [["6:77 checks.web.parameters.request.method", 'is "DANCE", expected one of "GET", "POST"']],
+    problems: [[
+      "6:77 checks.web.parameters.request.method",
+      'is "DANCE", expected one of "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"',
+    ]],
   },
   misplaced_parameter: {
     problems: [[
@@ -513,7 +516,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   status_code_text: {
     problems: [[
       "6:98 checks.web.parameters.response.status_code",
-      'is the string "200", expected a whole number or null',
+      '"200" is not a status, expected a code from 100 to 599 or a class such as "2xx"',
       "write 200 without quotes",
     ]],
   },
@@ -605,13 +608,13 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   unknown_request_member: {
     problems: [[
       "6:67 checks.web.parameters.request.url",
-      'unknown member "url", expected one of target, method',
+      'unknown member "url", expected one of target, method, headers, body, redirects, tls',
     ]],
   },
   unknown_response_member: {
     problems: [[
       "6:83 checks.web.parameters.response.status",
-      'unknown member "status", expected one of status_code, headers, body_part',
+      'unknown member "status", expected one of status_code, headers, body_part, not_body_part, body_pattern, not_body_pattern, json, warning_duration, critical_duration',
       'did you mean "status_code"?',
     ]],
   },

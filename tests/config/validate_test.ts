@@ -28,7 +28,8 @@ Deno.test("findStructureProblems() says where a misplaced member belongs", async
     "a setting at the top": [{ defaults: {}, schedule: {} }, 'it belongs into "defaults"'],
     "a target in the parameters": [page({ request, method: "GET" }), 'it belongs into "request"'],
     "a response member in the request": [page({ request: { ...request, body_part: "x" } }), null],
-    "an expectation in the parameters": [page({ request, headers: {} }), 'it belongs into "response"'],
+    "an expectation in the parameters": [page({ request, body_part: "x" }), 'it belongs into "response"'],
+    "headers in the parameters": [page({ request, headers: {} }), 'it belongs into "request" or "response"'],
     "as_warning in the response": [
       page({ request, response: { as_warning: true } }),
       'it belongs one level up, beside "response"',

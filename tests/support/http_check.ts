@@ -1,5 +1,6 @@
 import { observeHttpRequest } from "../../src/checks/http_request.ts";
-import type { HttpExpectation, HttpRequestCheck } from "../../src/domain/check.ts";
+import type { HttpRequestCheck } from "../../src/domain/check.ts";
+import type { HttpExpectation, HttpRequest } from "../../src/domain/http_check.ts";
 import type { ObserveContext } from "../../src/domain/observe.ts";
 import type { Observation } from "../../src/domain/result.ts";
 import type { Clock } from "../../src/domain/system.ts";
@@ -10,7 +11,9 @@ import { createRequests } from "../../src/system/requests.ts";
 
 /** What a test may set of an `http_request` check. */
 export interface HttpExpectations extends Partial<HttpExpectation> {
-  readonly method?: HttpRequestCheck["parameters"]["request"]["method"];
+  readonly method?: HttpRequest["method"];
+  /** What else is sent. */
+  readonly request?: Partial<HttpRequest>;
   readonly asWarning?: boolean;
   readonly timeoutMs?: number;
 }
@@ -25,7 +28,7 @@ export interface HttpRun extends HttpExpectations {
 
 /** Makes an `http_request` check with a time limit that no test reaches. */
 export function httpCheck(target: string, expectations: HttpExpectations = {}): HttpRequestCheck {
-  const { method = "GET", asWarning = false, timeoutMs = 60_000, ...expected } = expectations;
+  const { method = "GET", request, asWarning = false, timeoutMs = 60_000, ...expected } = expectations;
   return {
     name: "web",
     active: true,
@@ -40,7 +43,7 @@ export function httpCheck(target: string, expectations: HttpExpectations = {}): 
     timeoutMs,
     kind: "http_request",
     parameters: {
-      request: { target, method },
+      request: { target, method, ...request },
       response: { statusCode: 200, headers: {}, ...expected },
       asWarning,
     },
@@ -70,6 +73,12 @@ export function observeTarget(target: string, run: HttpRun = {}): Promise<Observ
     signal,
   };
   return observeHttpRequest(httpCheck(target, expectations), context);
+}
+
+/** An observation without its measured times, which no test can know. */
+export function withoutTimes(observation: Observation): Observation {
+  const { head_ms: _head, total_ms: _total, ...metrics } = observation.metrics;
+  return { ...observation, metrics };
 }
 
 /** A clock whose timers fire when the test says so, and how often one was set. */

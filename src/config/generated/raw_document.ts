@@ -160,6 +160,67 @@ export type Check =
       kind: "http_request";
       parameters: HttpRequestParameters;
     };
+/**
+ * What the places that a path finds must hold: a value that each must equal, or comparisons that must all hold for each. A path that finds nothing is a violation, unless `exists` is false.
+ */
+export type JsonExpectation =
+  | {
+      equals?: JsonValue;
+      not_equals?: JsonValue2;
+      /**
+       * It must be a number below this.
+       */
+      less_than?: number;
+      /**
+       * It must be a number above this.
+       */
+      greater_than?: number;
+      /**
+       * Whether the path must find anything.
+       */
+      exists?: boolean;
+    }
+  | JsonValue1[]
+  | string
+  | number
+  | boolean
+  | null;
+/**
+ * The value it must equal.
+ */
+export type JsonValue =
+  | {
+      [k: string]: JsonValue1;
+    }
+  | JsonValue1[]
+  | string
+  | number
+  | boolean
+  | null;
+/**
+ * Any value of JSON.
+ */
+export type JsonValue1 =
+  | {
+      [k: string]: JsonValue1;
+    }
+  | JsonValue1[]
+  | string
+  | number
+  | boolean
+  | null;
+/**
+ * A value it must not equal.
+ */
+export type JsonValue2 =
+  | {
+      [k: string]: JsonValue1;
+    }
+  | JsonValue1[]
+  | string
+  | number
+  | boolean
+  | null;
 
 /**
  * Settings and checks for `monitor`.
@@ -452,16 +513,49 @@ export interface HttpRequestParameters {
     /**
      * The method.
      */
-    method?: "GET" | "POST";
+    method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
+    /**
+     * Further headers, such as `Authorization`. Another origin that a redirect leads to gets none of them but harmless ones such as `Accept`.
+     */
+    headers?: {
+      [k: string]: string;
+    };
+    /**
+     * The body, sent as UTF-8; not with `GET` and `HEAD`. `Content-Type` is `text/plain;charset=UTF-8` unless `headers` says so.
+     */
+    body?: string;
+    /**
+     * Whether redirects are followed, at most 10, or are a violation. Without it they are followed, unless a 3xx is expected: then the redirect itself is the answer.
+     */
+    redirects?: "follow" | "refuse";
+    /**
+     * What `https:` connections use besides the defaults. The files are read at each run.
+     */
+    tls?: {
+      /**
+       * A PEM file of certificate authorities that are trusted besides the usual ones.
+       */
+      authority?: string;
+      /**
+       * A PEM file with the certificate to show to the server, and perhaps those between it and its authority; needs `key`. No other origin sees it.
+       */
+      certificate?: string;
+      /**
+       * A PEM file with the certificate's private key, without a passphrase.
+       */
+      key?: string;
+    };
   };
   /**
    * What to expect of the answer. Everything given must hold.
    */
   response?: {
     /**
-     * The status the answer must have; `null` accepts any. Redirects are followed (at most 10) unless this is a 3xx.
+     * The status the answer must have: a code, a class such as `"2xx"`, or a list of both; `null` accepts any. Redirects are followed (at most 10) unless a 3xx is among them.
+     *
+     * @minItems 1
      */
-    status_code?: number | null;
+    status_code?: number | string | (number | string)[] | null;
     /**
      * Headers the answer must carry. Names in any case, values exactly.
      */
@@ -472,6 +566,32 @@ export interface HttpRequestParameters {
      * Text the body must contain, in its first 10 MiB.
      */
     body_part?: string;
+    /**
+     * Text the body must not contain, in its first 10 MiB.
+     */
+    not_body_part?: string;
+    /**
+     * A regular expression in RE2 syntax that must match somewhere in the body's beginning (1 MiB; less for long patterns).
+     */
+    body_pattern?: string;
+    /**
+     * A regular expression in RE2 syntax that must match nowhere in the body's beginning.
+     */
+    not_body_pattern?: string;
+    /**
+     * What the body, read as JSON (1 MiB at most), must hold: a path (RFC 9535) and the value that every place it finds must equal, or an object of comparisons.
+     */
+    json?: {
+      [k: string]: JsonExpectation;
+    };
+    /**
+     * A request that takes longer, from its start to the end of the body, redirects included, is `warning`: seconds, or text such as "500 ms".
+     */
+    warning_duration?: number | string;
+    /**
+     * A request that takes longer, from its start to the end of the body, redirects included, is `critical`: seconds, or text such as "500 ms". With `as_warning` it is `warning`.
+     */
+    critical_duration?: number | string;
   };
   /**
    * Report a violation as `warning` instead of `critical`.

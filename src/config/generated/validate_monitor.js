@@ -2,7 +2,7 @@
 "use strict";
 export const validate = validate20;
 export default validate20;
-const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"monitor document","description":"Settings and checks for `monitor`.","type":"object","additionalProperties":false,"required":["defaults"],"x-notes":{"groups":"the specification names it as required without defining it, so it has no meaning here"},"properties":{"$schema":{"description":"Address or path of the JSON schema, for editors. The tool does not read it.","type":"string","examples":["./monitor.schema.json"]},"include":{"description":"Further files whose checks belong to this document: paths, or patterns in which `*` and `?` stand for any characters of one name (not for a leading dot). Relative to the folder of the file in which they stand. An included file may have `checks`, `defaults` for its own checks, and `include`.","type":["array","string"],"items":{"type":"string","minLength":1,"format":"include","examples":["conf.d/*.jsonc"]},"minLength":1,"format":"include","default":[],"examples":["conf.d/*.jsonc"]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"description":"The file that keeps the state between runs, so that the service and the shell mean the same one; relative to the document's folder. Without it: a file named after the document, in `$STATE_DIRECTORY`, `$XDG_STATE_HOME/monitor` or `~/.local/state/monitor`.","type":"string","minLength":1,"format":"path","examples":["/var/lib/monitor/state.sqlite"]},"heartbeat":{"description":"A sign of life for something else that watches the monitor: given each time the loop has really advanced, and after each `--due` call.","type":"object","additionalProperties":false,"properties":{"path":{"description":"A file to touch; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/heartbeat"]},"target":{"description":"An address to request.","type":"string","format":"url","examples":["https://watcher.example.org/ping/monitor"]},"interval":{"description":"Time from one sign to the next.","$ref":"#/$defs/interval","default":"1 minute"}}},"windows":{"description":"Maintenance windows of all checks, beside those in `defaults` or of a check.","$ref":"#/$defs/windows"},"checks":{"description":"The checks, by name. A name may be any string; it is what the command line, the reports and the kept state call the check.","type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"description":"Settings for every check that does not give its own. A `schedule` or `notifications` given by a check replaces the one here whole.","type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"description":"One check: what to look at, when, and whom to tell.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"description":"Free text that names the check for people. Without it the check's name serves.","type":"string","examples":["Website"]},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"description":"Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.","type":"array","items":{"type":"string","examples":["router"]},"default":[],"examples":[["router"]]},"timeout":{"description":"Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.","$ref":"#/$defs/interval"},"kind":{"description":"What kind of check this is; it decides which `parameters` there are.","enum":["test","script","file_timestamp","http_request"]},"parameters":{"description":"What the kind needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"description":"Words that checks are chosen by: `monitor check --tag web`. A list given by a check replaces the one in `defaults` whole.","type":"array","items":{"type":"string","minLength":1,"format":"tag","examples":["web"]},"default":[],"examples":[["web","production"]]},"active":{"description":"Whether the check runs. An inactive check is still validated and listed.","type":"boolean","default":true},"threshold":{"description":"How many observations in a row must be at least this bad before the condition settles and is reported.","type":"integer","minimum":1,"default":3},"recovery_threshold":{"description":"How many observations in a row must be better before the condition is lowered. Without it: the check's `threshold`.","type":"integer","minimum":1,"examples":[2]},"annoy":{"description":"Whether reports go on after the first one while the problem lasts: `true` at every further observation that is not ok, an interval at most that often.","type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false,"examples":[true,"6 hours"]},"interval":{"description":"A length of time: whole seconds (1 or more), or text such as \"minute\", \"90 seconds\" or \"1 hour 30 minutes\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["5 minutes",300]},"schedule":{"description":"When the check runs: at an interval (`regular_interval`) or at times of the calendar (`cron`).","type":"object","additionalProperties":false,"properties":{"regular_interval":{"description":"Time from one run to the next: whole seconds, or text such as \"5 minutes\".","$ref":"#/$defs/interval"},"attentive_interval":{"description":"Time from one run to the next while something is being watched: the last observation was not ok, or the settled condition is not. Without it the regular one always applies. Beside `cron`: the check runs so long after each run as well, whatever the time.","$ref":"#/$defs/interval"},"cron":{"description":"The times of the runs, in place of `regular_interval`: minute, hour, day of the month, month and day of the week, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.","type":"string","format":"cron","examples":["*/5 8-18 * * mon-fri","30 6 * * *","@daily"]},"time_zone":{"description":"The time zone that `cron` is read in. Without it: that of the machine (in containers often UTC).","$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"description":"A name of the time zone database.","type":"string","format":"time_zone","examples":["Europe/Zurich","UTC"]},"windows":{"description":"Maintenance windows, which come every week: the checks run and are counted, but a report is held back until the window has ended, and then made if it still matters.","type":"array","items":{"$ref":"#/$defs/window"},"default":[],"examples":[[{"days":["sun"],"from":"22:00","to":"02:00","time_zone":"Europe/Zurich"}]]},"window":{"description":"One window, by the clock on the wall. An hour that is left out in spring is not in it, one that comes twice in autumn is in it twice.","type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"description":"The days on which it begins. Without it: every day.","type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]},"examples":[["sat","sun"]]},"from":{"description":"When it begins, from `00:00` to `23:59`.","type":"string","format":"time_of_day","examples":["22:00"]},"to":{"description":"When it ends, from `00:00` to `24:00`; a time that is not later than `from` is one of the next day.","type":"string","format":"time_of_day","examples":["06:00"]},"time_zone":{"description":"The time zone of `days`, `from` and `to`. Without it: that of the machine (in containers often UTC).","$ref":"#/$defs/time_zone"},"reason":{"description":"Free text for people; `status` shows it.","type":"string","examples":["weekly restart"]}}},"notifications":{"description":"The channels that reports go to. An empty list: none.","type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"description":"One way out for reports.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"description":"What kind of channel this is; it decides which `parameters` there are.","enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"description":"What the channel needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"description":"A condition.","enum":["unknown","ok","warning","critical"]},"test_parameters":{"description":"A check that always reports the same; for trying out thresholds and channels.","type":"object","additionalProperties":false,"properties":{"condition":{"description":"The condition it reports.","$ref":"#/$defs/condition","default":"warning"},"output":{"description":"The output it reports.","type":"string","default":""}}},"script_parameters":{"description":"Runs a program. Its exit code is the condition, after the plugin convention: 0 ok, 1 warning, 2 critical, anything else unknown.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["/usr/lib/nagios/plugins/check_disk","./backup_age.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["-w","10%","-c","5%"]]},"environment":{"description":"Variables set for the program, beside the few it always gets.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"PGPASSFILE":"/etc/monitor/pgpass"}]},"condition_on_timeout":{"description":"The condition when the program is still running at its time limit.","$ref":"#/$defs/condition","default":"unknown"}}},"file_timestamp_parameters":{"description":"Watches how long ago a file was last changed.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file or folder; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/var/backups/latest.tar"]},"warning_age":{"description":"Older than this is `warning`: whole seconds, or text such as \"1 hour\".","$ref":"#/$defs/age","default":3600},"critical_age":{"description":"Older than this is `critical`: whole seconds, or text such as \"1 day\".","$ref":"#/$defs/age","default":86400},"condition_on_missing":{"description":"The condition when there is no such file.","$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"description":"The condition when the file was changed in the future.","$ref":"#/$defs/condition","default":"warning"}}},"age":{"description":"An age: whole seconds (1 or more), or text such as \"1 hour\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["26 hours"]},"http_request_parameters":{"description":"Sends an HTTP request and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"description":"What to send.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`.","type":"string","format":"url","examples":["https://example.org/health"]},"method":{"description":"The method.","enum":["GET","POST"],"default":"GET"}}},"response":{"description":"What to expect of the answer. Everything given must hold.","type":"object","additionalProperties":false,"properties":{"status_code":{"description":"The status the answer must have; `null` accepts any. Redirects are followed (at most 10) unless this is a 3xx.","type":["integer","null"],"minimum":100,"maximum":599,"default":200},"headers":{"description":"Headers the answer must carry. Names in any case, values exactly.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{},"examples":[{"Content-Type":"application/json"}]},"body_part":{"description":"Text the body must contain, in its first 10 MiB.","type":"string","examples":["all systems normal"]}},"default":{}},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}},"console_parameters":{"description":"Writes one line for each report. It has no parameters.","type":"object","additionalProperties":false},"file_touch_parameters":{"description":"Sets the modification time of a file for each report, and creates it if missing.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/problem"]}}},"email_parameters":{"description":"Sends reports by mail.","type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"description":"The mail server and how to log in. Port 465 is TLS from the start, every other port STARTTLS.","type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"description":"Name or address of the mail server.","type":"string","minLength":1,"format":"host","examples":["mail.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"examples":[587]},"username":{"description":"The login name. Empty: no login.","type":"string","format":"username","examples":["monitor"]},"password":{"description":"The password. Write `${env:NAME}` or `${file:/path}` rather than the password itself.","type":"string","format":"secret","examples":["${env:MAIL_PASSWORD}"]}}},"sender":{"description":"The sender's address.","type":"string","format":"address","examples":["monitor@example.org"]},"receivers":{"description":"The receivers' addresses.","type":"array","items":{"type":"string","format":"address","examples":["admin@example.org"]},"minItems":1,"examples":[["admin@example.org"]]},"tags":{"description":"Words put in brackets before the subject.","type":"array","items":{"type":"string"},"default":[],"examples":[["production"]]}}},"webhook_parameters":{"description":"Posts reports to an address.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`. Only its host is ever shown.","type":"string","format":"url","examples":["https://hooks.example.org/monitor"]},"method":{"description":"The method.","enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"description":"Further headers. `Content-Type` is `application/json` unless it is given here.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"secret"},"default":{},"examples":[{"Authorization":"Bearer ${env:HOOK_TOKEN}"}]},"body":{"description":"The body of a request, with fields such as `{{condition}}`, `{{title}}` and `{{summary}}`, each escaped as it stands in a JSON string; one request for each report. Without it all reports that wait go as one JSON object.","type":"string","format":"template","examples":["{\"text\": \"{{summary}}\"}"]},"timeout":{"description":"Time limit of one request.","$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"description":"Runs a program for each report, with the report in its environment and as JSON on its standard input.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["./page_me.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["--urgent"]]},"environment":{"description":"Variables set for the program, beside the few it always gets and those of the report.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"TOKEN":"${env:PAGER_TOKEN}"}]},"timeout":{"description":"Time limit of one run. Then the program ends, with everything it started.","$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"description":"Shows reports on this machine's desktop.","type":"object","additionalProperties":false,"properties":{"icon":{"description":"Name or path of an icon.","type":"string","examples":["dialog-warning"]}}}}};
+const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"monitor document","description":"Settings and checks for `monitor`.","type":"object","additionalProperties":false,"required":["defaults"],"x-notes":{"groups":"the specification names it as required without defining it, so it has no meaning here"},"properties":{"$schema":{"description":"Address or path of the JSON schema, for editors. The tool does not read it.","type":"string","examples":["./monitor.schema.json"]},"include":{"description":"Further files whose checks belong to this document: paths, or patterns in which `*` and `?` stand for any characters of one name (not for a leading dot). Relative to the folder of the file in which they stand. An included file may have `checks`, `defaults` for its own checks, and `include`.","type":["array","string"],"items":{"type":"string","minLength":1,"format":"include","examples":["conf.d/*.jsonc"]},"minLength":1,"format":"include","default":[],"examples":["conf.d/*.jsonc"]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"description":"The file that keeps the state between runs, so that the service and the shell mean the same one; relative to the document's folder. Without it: a file named after the document, in `$STATE_DIRECTORY`, `$XDG_STATE_HOME/monitor` or `~/.local/state/monitor`.","type":"string","minLength":1,"format":"path","examples":["/var/lib/monitor/state.sqlite"]},"heartbeat":{"description":"A sign of life for something else that watches the monitor: given each time the loop has really advanced, and after each `--due` call.","type":"object","additionalProperties":false,"properties":{"path":{"description":"A file to touch; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/heartbeat"]},"target":{"description":"An address to request.","type":"string","format":"url","examples":["https://watcher.example.org/ping/monitor"]},"interval":{"description":"Time from one sign to the next.","$ref":"#/$defs/interval","default":"1 minute"}}},"windows":{"description":"Maintenance windows of all checks, beside those in `defaults` or of a check.","$ref":"#/$defs/windows"},"checks":{"description":"The checks, by name. A name may be any string; it is what the command line, the reports and the kept state call the check.","type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"description":"Settings for every check that does not give its own. A `schedule` or `notifications` given by a check replaces the one here whole.","type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"description":"One check: what to look at, when, and whom to tell.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"description":"Free text that names the check for people. Without it the check's name serves.","type":"string","examples":["Website"]},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"description":"Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.","type":"array","items":{"type":"string","examples":["router"]},"default":[],"examples":[["router"]]},"timeout":{"description":"Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.","$ref":"#/$defs/interval"},"kind":{"description":"What kind of check this is; it decides which `parameters` there are.","enum":["test","script","file_timestamp","http_request"]},"parameters":{"description":"What the kind needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"description":"Words that checks are chosen by: `monitor check --tag web`. A list given by a check replaces the one in `defaults` whole.","type":"array","items":{"type":"string","minLength":1,"format":"tag","examples":["web"]},"default":[],"examples":[["web","production"]]},"active":{"description":"Whether the check runs. An inactive check is still validated and listed.","type":"boolean","default":true},"threshold":{"description":"How many observations in a row must be at least this bad before the condition settles and is reported.","type":"integer","minimum":1,"default":3},"recovery_threshold":{"description":"How many observations in a row must be better before the condition is lowered. Without it: the check's `threshold`.","type":"integer","minimum":1,"examples":[2]},"annoy":{"description":"Whether reports go on after the first one while the problem lasts: `true` at every further observation that is not ok, an interval at most that often.","type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false,"examples":[true,"6 hours"]},"interval":{"description":"A length of time: whole seconds (1 or more), or text such as \"minute\", \"90 seconds\" or \"1 hour 30 minutes\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["5 minutes",300]},"schedule":{"description":"When the check runs: at an interval (`regular_interval`) or at times of the calendar (`cron`).","type":"object","additionalProperties":false,"properties":{"regular_interval":{"description":"Time from one run to the next: whole seconds, or text such as \"5 minutes\".","$ref":"#/$defs/interval"},"attentive_interval":{"description":"Time from one run to the next while something is being watched: the last observation was not ok, or the settled condition is not. Without it the regular one always applies. Beside `cron`: the check runs so long after each run as well, whatever the time.","$ref":"#/$defs/interval"},"cron":{"description":"The times of the runs, in place of `regular_interval`: minute, hour, day of the month, month and day of the week, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.","type":"string","format":"cron","examples":["*/5 8-18 * * mon-fri","30 6 * * *","@daily"]},"time_zone":{"description":"The time zone that `cron` is read in. Without it: that of the machine (in containers often UTC).","$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"description":"A name of the time zone database.","type":"string","format":"time_zone","examples":["Europe/Zurich","UTC"]},"windows":{"description":"Maintenance windows, which come every week: the checks run and are counted, but a report is held back until the window has ended, and then made if it still matters.","type":"array","items":{"$ref":"#/$defs/window"},"default":[],"examples":[[{"days":["sun"],"from":"22:00","to":"02:00","time_zone":"Europe/Zurich"}]]},"window":{"description":"One window, by the clock on the wall. An hour that is left out in spring is not in it, one that comes twice in autumn is in it twice.","type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"description":"The days on which it begins. Without it: every day.","type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]},"examples":[["sat","sun"]]},"from":{"description":"When it begins, from `00:00` to `23:59`.","type":"string","format":"time_of_day","examples":["22:00"]},"to":{"description":"When it ends, from `00:00` to `24:00`; a time that is not later than `from` is one of the next day.","type":"string","format":"time_of_day","examples":["06:00"]},"time_zone":{"description":"The time zone of `days`, `from` and `to`. Without it: that of the machine (in containers often UTC).","$ref":"#/$defs/time_zone"},"reason":{"description":"Free text for people; `status` shows it.","type":"string","examples":["weekly restart"]}}},"notifications":{"description":"The channels that reports go to. An empty list: none.","type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"description":"One way out for reports.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"description":"What kind of channel this is; it decides which `parameters` there are.","enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"description":"What the channel needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"description":"A condition.","enum":["unknown","ok","warning","critical"]},"test_parameters":{"description":"A check that always reports the same; for trying out thresholds and channels.","type":"object","additionalProperties":false,"properties":{"condition":{"description":"The condition it reports.","$ref":"#/$defs/condition","default":"warning"},"output":{"description":"The output it reports.","type":"string","default":""}}},"script_parameters":{"description":"Runs a program. Its exit code is the condition, after the plugin convention: 0 ok, 1 warning, 2 critical, anything else unknown.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["/usr/lib/nagios/plugins/check_disk","./backup_age.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["-w","10%","-c","5%"]]},"environment":{"description":"Variables set for the program, beside the few it always gets.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"PGPASSFILE":"/etc/monitor/pgpass"}]},"condition_on_timeout":{"description":"The condition when the program is still running at its time limit.","$ref":"#/$defs/condition","default":"unknown"}}},"file_timestamp_parameters":{"description":"Watches how long ago a file was last changed.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file or folder; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/var/backups/latest.tar"]},"warning_age":{"description":"Older than this is `warning`: whole seconds, or text such as \"1 hour\".","$ref":"#/$defs/age","default":3600},"critical_age":{"description":"Older than this is `critical`: whole seconds, or text such as \"1 day\".","$ref":"#/$defs/age","default":86400},"condition_on_missing":{"description":"The condition when there is no such file.","$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"description":"The condition when the file was changed in the future.","$ref":"#/$defs/condition","default":"warning"}}},"age":{"description":"An age: whole seconds (1 or more), or text such as \"1 hour\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["26 hours"]},"http_request_parameters":{"description":"Sends an HTTP request and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"description":"What to send.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`.","type":"string","format":"url","examples":["https://example.org/health"]},"method":{"description":"The method.","enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"description":"Further headers, such as `Authorization`. Another origin that a redirect leads to gets none of them but harmless ones such as `Accept`.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"examples":[{"Authorization":"Bearer ${env:API_TOKEN}"}]},"body":{"description":"The body, sent as UTF-8; not with `GET` and `HEAD`. `Content-Type` is `text/plain;charset=UTF-8` unless `headers` says so.","type":"string","examples":["{\"probe\": true}"]},"redirects":{"description":"Whether redirects are followed, at most 10, or are a violation. Without it they are followed, unless a 3xx is expected: then the redirect itself is the answer.","enum":["follow","refuse"]},"tls":{"description":"What `https:` connections use besides the defaults. The files are read at each run.","type":"object","additionalProperties":false,"properties":{"authority":{"description":"A PEM file of certificate authorities that are trusted besides the usual ones.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/ca.pem"]},"certificate":{"description":"A PEM file with the certificate to show to the server, and perhaps those between it and its authority; needs `key`. No other origin sees it.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/client.pem"]},"key":{"description":"A PEM file with the certificate's private key, without a passphrase.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/client.key"]}}}}},"response":{"description":"What to expect of the answer. Everything given must hold.","type":"object","additionalProperties":false,"properties":{"status_code":{"description":"The status the answer must have: a code, a class such as `\"2xx\"`, or a list of both; `null` accepts any. Redirects are followed (at most 10) unless a 3xx is among them.","type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200,"examples":[[200,"3xx"]]},"headers":{"description":"Headers the answer must carry. Names in any case, values exactly.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{},"examples":[{"Content-Type":"application/json"}]},"body_part":{"description":"Text the body must contain, in its first 10 MiB.","type":"string","examples":["all systems normal"]},"not_body_part":{"description":"Text the body must not contain, in its first 10 MiB.","type":"string","minLength":1,"examples":["Internal Server Error"]},"body_pattern":{"description":"A regular expression in RE2 syntax that must match somewhere in the body's beginning (1 MiB; less for long patterns).","type":"string","minLength":1,"format":"pattern","examples":["queue is \\d{1,3} long"]},"not_body_pattern":{"description":"A regular expression in RE2 syntax that must match nowhere in the body's beginning.","type":"string","minLength":1,"format":"pattern","examples":["(?i)error \\d+"]},"json":{"description":"What the body, read as JSON (1 MiB at most), must hold: a path (RFC 9535) and the value that every place it finds must equal, or an object of comparisons.","type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"},"examples":[{"$.status":"up","$.queue.length":{"less_than":100}}]},"warning_duration":{"description":"A request that takes longer, from its start to the end of the body, redirects included, is `warning`: seconds, or text such as \"500 ms\".","$ref":"#/$defs/duration"},"critical_duration":{"description":"A request that takes longer, from its start to the end of the body, redirects included, is `critical`: seconds, or text such as \"500 ms\". With `as_warning` it is `warning`.","$ref":"#/$defs/duration"}},"default":{}},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}},"duration":{"description":"A short length of time: seconds (more than 0, fractions too), or text such as \"500 ms\" or \"1.5 seconds\".","type":["number","string"],"format":"duration","examples":["500 ms",1.5]},"json_expectation":{"description":"What the places that a path finds must hold: a value that each must equal, or comparisons that must all hold for each. A path that finds nothing is a violation, unless `exists` is false.","type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"description":"The value it must equal.","$ref":"#/$defs/json_value","examples":["up"]},"not_equals":{"description":"A value it must not equal.","$ref":"#/$defs/json_value","examples":["down"]},"less_than":{"description":"It must be a number below this.","type":"number","examples":[100]},"greater_than":{"description":"It must be a number above this.","type":"number","examples":[0]},"exists":{"description":"Whether the path must find anything.","type":"boolean","examples":[false]}}},"json_value":{"description":"Any value of JSON.","type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}},"console_parameters":{"description":"Writes one line for each report. It has no parameters.","type":"object","additionalProperties":false},"file_touch_parameters":{"description":"Sets the modification time of a file for each report, and creates it if missing.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/problem"]}}},"email_parameters":{"description":"Sends reports by mail.","type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"description":"The mail server and how to log in. Port 465 is TLS from the start, every other port STARTTLS.","type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"description":"Name or address of the mail server.","type":"string","minLength":1,"format":"host","examples":["mail.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"examples":[587]},"username":{"description":"The login name. Empty: no login.","type":"string","format":"username","examples":["monitor"]},"password":{"description":"The password. Write `${env:NAME}` or `${file:/path}` rather than the password itself.","type":"string","format":"secret","examples":["${env:MAIL_PASSWORD}"]}}},"sender":{"description":"The sender's address.","type":"string","format":"address","examples":["monitor@example.org"]},"receivers":{"description":"The receivers' addresses.","type":"array","items":{"type":"string","format":"address","examples":["admin@example.org"]},"minItems":1,"examples":[["admin@example.org"]]},"tags":{"description":"Words put in brackets before the subject.","type":"array","items":{"type":"string"},"default":[],"examples":[["production"]]}}},"webhook_parameters":{"description":"Posts reports to an address.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`. Only its host is ever shown.","type":"string","format":"url","examples":["https://hooks.example.org/monitor"]},"method":{"description":"The method.","enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"description":"Further headers. `Content-Type` is `application/json` unless it is given here.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"secret"},"default":{},"examples":[{"Authorization":"Bearer ${env:HOOK_TOKEN}"}]},"body":{"description":"The body of a request, with fields such as `{{condition}}`, `{{title}}` and `{{summary}}`, each escaped as it stands in a JSON string; one request for each report. Without it all reports that wait go as one JSON object.","type":"string","format":"template","examples":["{\"text\": \"{{summary}}\"}"]},"timeout":{"description":"Time limit of one request.","$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"description":"Runs a program for each report, with the report in its environment and as JSON on its standard input.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["./page_me.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["--urgent"]]},"environment":{"description":"Variables set for the program, beside the few it always gets and those of the report.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"TOKEN":"${env:PAGER_TOKEN}"}]},"timeout":{"description":"Time limit of one run. Then the program ends, with everything it started.","$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"description":"Shows reports on this machine's desktop.","type":"object","additionalProperties":false,"properties":{"icon":{"description":"Name or path of an icon.","type":"string","examples":["dialog-warning"]}}}}};
 const schema39 = {"description":"A length of time: whole seconds (1 or more), or text such as \"minute\", \"90 seconds\" or \"1 hour 30 minutes\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["5 minutes",300]};
 const schema32 = {"description":"Settings for every check that does not give its own. A `schedule` or `notifications` given by a check replaces the one here whole.","type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"}}};
 const schema33 = {"description":"Words that checks are chosen by: `monitor check --tag web`. A list given by a check replaces the one in `defaults` whole.","type":"array","items":{"type":"string","minLength":1,"format":"tag","examples":["web"]},"default":[],"examples":[["web","production"]]};
@@ -1815,7 +1815,6 @@ return errors === 0;
 validate21.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema56 = {"description":"One check: what to look at, when, and whom to tell.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"description":"Free text that names the check for people. Without it the check's name serves.","type":"string","examples":["Website"]},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"description":"Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.","type":"array","items":{"type":"string","examples":["router"]},"default":[],"examples":[["router"]]},"timeout":{"description":"Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.","$ref":"#/$defs/interval"},"kind":{"description":"What kind of check this is; it decides which `parameters` there are.","enum":["test","script","file_timestamp","http_request"]},"parameters":{"description":"What the kind needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}}]};
-const schema66 = {"description":"Sends an HTTP request and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"description":"What to send.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`.","type":"string","format":"url","examples":["https://example.org/health"]},"method":{"description":"The method.","enum":["GET","POST"],"default":"GET"}}},"response":{"description":"What to expect of the answer. Everything given must hold.","type":"object","additionalProperties":false,"properties":{"status_code":{"description":"The status the answer must have; `null` accepts any. Redirects are followed (at most 10) unless this is a 3xx.","type":["integer","null"],"minimum":100,"maximum":599,"default":200},"headers":{"description":"Headers the answer must carry. Names in any case, values exactly.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{},"examples":[{"Content-Type":"application/json"}]},"body_part":{"description":"Text the body must contain, in its first 10 MiB.","type":"string","examples":["all systems normal"]}},"default":{}},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}};
 const schema57 = {"description":"A check that always reports the same; for trying out thresholds and channels.","type":"object","additionalProperties":false,"properties":{"condition":{"description":"The condition it reports.","$ref":"#/$defs/condition","default":"warning"},"output":{"description":"The output it reports.","type":"string","default":""}}};
 const schema58 = {"description":"A condition.","enum":["unknown","ok","warning","critical"]};
 
@@ -2206,7 +2205,779 @@ return errors === 0;
 }
 validate43.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
+const schema66 = {"description":"Sends an HTTP request and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"description":"What to send.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`.","type":"string","format":"url","examples":["https://example.org/health"]},"method":{"description":"The method.","enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"description":"Further headers, such as `Authorization`. Another origin that a redirect leads to gets none of them but harmless ones such as `Accept`.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"examples":[{"Authorization":"Bearer ${env:API_TOKEN}"}]},"body":{"description":"The body, sent as UTF-8; not with `GET` and `HEAD`. `Content-Type` is `text/plain;charset=UTF-8` unless `headers` says so.","type":"string","examples":["{\"probe\": true}"]},"redirects":{"description":"Whether redirects are followed, at most 10, or are a violation. Without it they are followed, unless a 3xx is expected: then the redirect itself is the answer.","enum":["follow","refuse"]},"tls":{"description":"What `https:` connections use besides the defaults. The files are read at each run.","type":"object","additionalProperties":false,"properties":{"authority":{"description":"A PEM file of certificate authorities that are trusted besides the usual ones.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/ca.pem"]},"certificate":{"description":"A PEM file with the certificate to show to the server, and perhaps those between it and its authority; needs `key`. No other origin sees it.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/client.pem"]},"key":{"description":"A PEM file with the certificate's private key, without a passphrase.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/client.key"]}}}}},"response":{"description":"What to expect of the answer. Everything given must hold.","type":"object","additionalProperties":false,"properties":{"status_code":{"description":"The status the answer must have: a code, a class such as `\"2xx\"`, or a list of both; `null` accepts any. Redirects are followed (at most 10) unless a 3xx is among them.","type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200,"examples":[[200,"3xx"]]},"headers":{"description":"Headers the answer must carry. Names in any case, values exactly.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{},"examples":[{"Content-Type":"application/json"}]},"body_part":{"description":"Text the body must contain, in its first 10 MiB.","type":"string","examples":["all systems normal"]},"not_body_part":{"description":"Text the body must not contain, in its first 10 MiB.","type":"string","minLength":1,"examples":["Internal Server Error"]},"body_pattern":{"description":"A regular expression in RE2 syntax that must match somewhere in the body's beginning (1 MiB; less for long patterns).","type":"string","minLength":1,"format":"pattern","examples":["queue is \\d{1,3} long"]},"not_body_pattern":{"description":"A regular expression in RE2 syntax that must match nowhere in the body's beginning.","type":"string","minLength":1,"format":"pattern","examples":["(?i)error \\d+"]},"json":{"description":"What the body, read as JSON (1 MiB at most), must hold: a path (RFC 9535) and the value that every place it finds must equal, or an object of comparisons.","type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"},"examples":[{"$.status":"up","$.queue.length":{"less_than":100}}]},"warning_duration":{"description":"A request that takes longer, from its start to the end of the body, redirects included, is `warning`: seconds, or text such as \"500 ms\".","$ref":"#/$defs/duration"},"critical_duration":{"description":"A request that takes longer, from its start to the end of the body, redirects included, is `critical`: seconds, or text such as \"500 ms\". With `as_warning` it is `warning`.","$ref":"#/$defs/duration"}},"default":{}},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}};
+const schema69 = {"description":"A short length of time: seconds (more than 0, fractions too), or text such as \"500 ms\" or \"1.5 seconds\".","type":["number","string"],"format":"duration","examples":["500 ms",1.5]};
 const func1 = Object.prototype.hasOwnProperty;
+const schema67 = {"description":"What the places that a path finds must hold: a value that each must equal, or comparisons that must all hold for each. A path that finds nothing is a violation, unless `exists` is false.","type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"description":"The value it must equal.","$ref":"#/$defs/json_value","examples":["up"]},"not_equals":{"description":"A value it must not equal.","$ref":"#/$defs/json_value","examples":["down"]},"less_than":{"description":"It must be a number below this.","type":"number","examples":[100]},"greater_than":{"description":"It must be a number above this.","type":"number","examples":[0]},"exists":{"description":"Whether the path must find anything.","type":"boolean","examples":[false]}}};
+const schema68 = {"description":"Any value of JSON.","type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}};
+const wrapper0 = {validate: validate47};
+
+function validate47(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate47.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if((((typeof data != "object") && (typeof data !== "string")) && (!((typeof data == "number") && (isFinite(data))))) && (typeof data !== "boolean")){
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema68.type},message:"must be object,array,string,number,boolean,null"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(Array.isArray(data)){
+const len0 = data.length;
+for(let i0=0; i0<len0; i0++){
+if(!(wrapper0.validate(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? wrapper0.validate.errors : vErrors.concat(wrapper0.validate.errors);
+errors = vErrors.length;
+}
+}
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(wrapper0.validate(data[key0], {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data,parentDataProperty:key0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? wrapper0.validate.errors : vErrors.concat(wrapper0.validate.errors);
+errors = vErrors.length;
+}
+}
+}
+validate47.errors = vErrors;
+return errors === 0;
+}
+validate47.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate46(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate46.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if((((typeof data != "object") && (typeof data !== "string")) && (!((typeof data == "number") && (isFinite(data))))) && (typeof data !== "boolean")){
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema67.type},message:"must be object,array,string,number,boolean,null"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(Array.isArray(data)){
+const len0 = data.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate47(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
+errors = vErrors.length;
+}
+}
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(Object.keys(data).length < 1){
+const err1 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((((key0 === "equals") || (key0 === "not_equals")) || (key0 === "less_than")) || (key0 === "greater_than")) || (key0 === "exists"))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.equals !== undefined){
+if(!(validate47(data.equals, {instancePath:instancePath+"/equals",parentData:data,parentDataProperty:"equals",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
+errors = vErrors.length;
+}
+}
+if(data.not_equals !== undefined){
+if(!(validate47(data.not_equals, {instancePath:instancePath+"/not_equals",parentData:data,parentDataProperty:"not_equals",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
+errors = vErrors.length;
+}
+}
+if(data.less_than !== undefined){
+let data3 = data.less_than;
+if(!((typeof data3 == "number") && (isFinite(data3)))){
+const err3 = {instancePath:instancePath+"/less_than",schemaPath:"#/properties/less_than/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.greater_than !== undefined){
+let data4 = data.greater_than;
+if(!((typeof data4 == "number") && (isFinite(data4)))){
+const err4 = {instancePath:instancePath+"/greater_than",schemaPath:"#/properties/greater_than/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.exists !== undefined){
+if(typeof data.exists !== "boolean"){
+const err5 = {instancePath:instancePath+"/exists",schemaPath:"#/properties/exists/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+}
+validate46.errors = vErrors;
+return errors === 0;
+}
+validate46.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate45(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate45.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.request === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request"},message:"must have required property '"+"request"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((key0 === "request") || (key0 === "response")) || (key0 === "as_warning"))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.request !== undefined){
+let data0 = data.request;
+if(data0 && typeof data0 == "object" && !Array.isArray(data0)){
+if(data0.target === undefined){
+const err2 = {instancePath:instancePath+"/request",schemaPath:"#/properties/request/required",keyword:"required",params:{missingProperty: "target"},message:"must have required property '"+"target"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+for(const key1 in data0){
+if(!((((((key1 === "target") || (key1 === "method")) || (key1 === "headers")) || (key1 === "body")) || (key1 === "redirects")) || (key1 === "tls"))){
+const err3 = {instancePath:instancePath+"/request",schemaPath:"#/properties/request/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data0.target !== undefined){
+if(!(typeof data0.target === "string")){
+const err4 = {instancePath:instancePath+"/request/target",schemaPath:"#/properties/request/properties/target/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data0.method !== undefined){
+let data2 = data0.method;
+if(!(((((((data2 === "GET") || (data2 === "HEAD")) || (data2 === "POST")) || (data2 === "PUT")) || (data2 === "PATCH")) || (data2 === "DELETE")) || (data2 === "OPTIONS"))){
+const err5 = {instancePath:instancePath+"/request/method",schemaPath:"#/properties/request/properties/method/enum",keyword:"enum",params:{allowedValues: schema66.properties.request.properties.method.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data0.headers !== undefined){
+let data3 = data0.headers;
+if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
+for(const key2 in data3){
+const _errs10 = errors;
+if(typeof key2 === "string"){
+if(!pattern4.test(key2)){
+const err6 = {instancePath:instancePath+"/request/headers",schemaPath:"#/properties/request/properties/headers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",propertyName:key2};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+var valid2 = _errs10 === errors;
+if(!valid2){
+const err7 = {instancePath:instancePath+"/request/headers",schemaPath:"#/properties/request/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key2},message:"property name must be valid"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+for(const key3 in data3){
+if(!(typeof data3[key3] === "string")){
+const err8 = {instancePath:instancePath+"/request/headers/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/request/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+else {
+const err9 = {instancePath:instancePath+"/request/headers",schemaPath:"#/properties/request/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data0.body !== undefined){
+if(typeof data0.body !== "string"){
+const err10 = {instancePath:instancePath+"/request/body",schemaPath:"#/properties/request/properties/body/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(data0.redirects !== undefined){
+let data6 = data0.redirects;
+if(!((data6 === "follow") || (data6 === "refuse"))){
+const err11 = {instancePath:instancePath+"/request/redirects",schemaPath:"#/properties/request/properties/redirects/enum",keyword:"enum",params:{allowedValues: schema66.properties.request.properties.redirects.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data0.tls !== undefined){
+let data7 = data0.tls;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+for(const key4 in data7){
+if(!(((key4 === "authority") || (key4 === "certificate")) || (key4 === "key"))){
+const err12 = {instancePath:instancePath+"/request/tls",schemaPath:"#/properties/request/properties/tls/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data7.authority !== undefined){
+let data8 = data7.authority;
+if(typeof data8 === "string"){
+if(data8.length < 1){
+const err13 = {instancePath:instancePath+"/request/tls/authority",schemaPath:"#/properties/request/properties/tls/properties/authority/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+else {
+const err14 = {instancePath:instancePath+"/request/tls/authority",schemaPath:"#/properties/request/properties/tls/properties/authority/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+if(data7.certificate !== undefined){
+let data9 = data7.certificate;
+if(typeof data9 === "string"){
+if(data9.length < 1){
+const err15 = {instancePath:instancePath+"/request/tls/certificate",schemaPath:"#/properties/request/properties/tls/properties/certificate/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+else {
+const err16 = {instancePath:instancePath+"/request/tls/certificate",schemaPath:"#/properties/request/properties/tls/properties/certificate/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+if(data7.key !== undefined){
+let data10 = data7.key;
+if(typeof data10 === "string"){
+if(data10.length < 1){
+const err17 = {instancePath:instancePath+"/request/tls/key",schemaPath:"#/properties/request/properties/tls/properties/key/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+else {
+const err18 = {instancePath:instancePath+"/request/tls/key",schemaPath:"#/properties/request/properties/tls/properties/key/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/request/tls",schemaPath:"#/properties/request/properties/tls/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/request",schemaPath:"#/properties/request/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+if(data.response !== undefined){
+let data11 = data.response;
+if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
+for(const key5 in data11){
+if(!(func1.call(schema66.properties.response.properties, key5))){
+const err21 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+if(data11.status_code !== undefined){
+let data12 = data11.status_code;
+if((((!(((typeof data12 == "number") && (!(data12 % 1) && !isNaN(data12))) && (isFinite(data12)))) && (typeof data12 !== "string")) && (!(Array.isArray(data12)))) && (data12 !== null)){
+const err22 = {instancePath:instancePath+"/response/status_code",schemaPath:"#/properties/response/properties/status_code/type",keyword:"type",params:{type: schema66.properties.response.properties.status_code.type},message:"must be integer,string,array,null"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+if((typeof data12 == "number") && (isFinite(data12))){
+if(data12 > 599 || isNaN(data12)){
+const err23 = {instancePath:instancePath+"/response/status_code",schemaPath:"#/properties/response/properties/status_code/maximum",keyword:"maximum",params:{comparison: "<=", limit: 599},message:"must be <= 599"};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+if(data12 < 100 || isNaN(data12)){
+const err24 = {instancePath:instancePath+"/response/status_code",schemaPath:"#/properties/response/properties/status_code/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+}
+}
+if(Array.isArray(data12)){
+if(data12.length < 1){
+const err25 = {instancePath:instancePath+"/response/status_code",schemaPath:"#/properties/response/properties/status_code/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
+}
+errors++;
+}
+const len0 = data12.length;
+for(let i0=0; i0<len0; i0++){
+let data13 = data12[i0];
+if((!(((typeof data13 == "number") && (!(data13 % 1) && !isNaN(data13))) && (isFinite(data13)))) && (typeof data13 !== "string")){
+const err26 = {instancePath:instancePath+"/response/status_code/" + i0,schemaPath:"#/properties/response/properties/status_code/items/type",keyword:"type",params:{type: schema66.properties.response.properties.status_code.items.type},message:"must be integer,string"};
+if(vErrors === null){
+vErrors = [err26];
+}
+else {
+vErrors.push(err26);
+}
+errors++;
+}
+if((typeof data13 == "number") && (isFinite(data13))){
+if(data13 > 599 || isNaN(data13)){
+const err27 = {instancePath:instancePath+"/response/status_code/" + i0,schemaPath:"#/properties/response/properties/status_code/items/maximum",keyword:"maximum",params:{comparison: "<=", limit: 599},message:"must be <= 599"};
+if(vErrors === null){
+vErrors = [err27];
+}
+else {
+vErrors.push(err27);
+}
+errors++;
+}
+if(data13 < 100 || isNaN(data13)){
+const err28 = {instancePath:instancePath+"/response/status_code/" + i0,schemaPath:"#/properties/response/properties/status_code/items/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"};
+if(vErrors === null){
+vErrors = [err28];
+}
+else {
+vErrors.push(err28);
+}
+errors++;
+}
+}
+}
+}
+}
+if(data11.headers !== undefined){
+let data14 = data11.headers;
+if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
+for(const key6 in data14){
+const _errs35 = errors;
+if(typeof key6 === "string"){
+if(!pattern4.test(key6)){
+const err29 = {instancePath:instancePath+"/response/headers",schemaPath:"#/properties/response/properties/headers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",propertyName:key6};
+if(vErrors === null){
+vErrors = [err29];
+}
+else {
+vErrors.push(err29);
+}
+errors++;
+}
+}
+var valid8 = _errs35 === errors;
+if(!valid8){
+const err30 = {instancePath:instancePath+"/response/headers",schemaPath:"#/properties/response/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key6},message:"property name must be valid"};
+if(vErrors === null){
+vErrors = [err30];
+}
+else {
+vErrors.push(err30);
+}
+errors++;
+}
+}
+for(const key7 in data14){
+if(typeof data14[key7] !== "string"){
+const err31 = {instancePath:instancePath+"/response/headers/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/response/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err31];
+}
+else {
+vErrors.push(err31);
+}
+errors++;
+}
+}
+}
+else {
+const err32 = {instancePath:instancePath+"/response/headers",schemaPath:"#/properties/response/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err32];
+}
+else {
+vErrors.push(err32);
+}
+errors++;
+}
+}
+if(data11.body_part !== undefined){
+if(typeof data11.body_part !== "string"){
+const err33 = {instancePath:instancePath+"/response/body_part",schemaPath:"#/properties/response/properties/body_part/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err33];
+}
+else {
+vErrors.push(err33);
+}
+errors++;
+}
+}
+if(data11.not_body_part !== undefined){
+let data17 = data11.not_body_part;
+if(typeof data17 === "string"){
+if(data17.length < 1){
+const err34 = {instancePath:instancePath+"/response/not_body_part",schemaPath:"#/properties/response/properties/not_body_part/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err34];
+}
+else {
+vErrors.push(err34);
+}
+errors++;
+}
+}
+else {
+const err35 = {instancePath:instancePath+"/response/not_body_part",schemaPath:"#/properties/response/properties/not_body_part/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err35];
+}
+else {
+vErrors.push(err35);
+}
+errors++;
+}
+}
+if(data11.body_pattern !== undefined){
+let data18 = data11.body_pattern;
+if(typeof data18 === "string"){
+if(data18.length < 1){
+const err36 = {instancePath:instancePath+"/response/body_pattern",schemaPath:"#/properties/response/properties/body_pattern/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err36];
+}
+else {
+vErrors.push(err36);
+}
+errors++;
+}
+}
+else {
+const err37 = {instancePath:instancePath+"/response/body_pattern",schemaPath:"#/properties/response/properties/body_pattern/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err37];
+}
+else {
+vErrors.push(err37);
+}
+errors++;
+}
+}
+if(data11.not_body_pattern !== undefined){
+let data19 = data11.not_body_pattern;
+if(typeof data19 === "string"){
+if(data19.length < 1){
+const err38 = {instancePath:instancePath+"/response/not_body_pattern",schemaPath:"#/properties/response/properties/not_body_pattern/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err38];
+}
+else {
+vErrors.push(err38);
+}
+errors++;
+}
+}
+else {
+const err39 = {instancePath:instancePath+"/response/not_body_pattern",schemaPath:"#/properties/response/properties/not_body_pattern/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err39];
+}
+else {
+vErrors.push(err39);
+}
+errors++;
+}
+}
+if(data11.json !== undefined){
+let data20 = data11.json;
+if(data20 && typeof data20 == "object" && !Array.isArray(data20)){
+for(const key8 in data20){
+const _errs49 = errors;
+var valid10 = _errs49 === errors;
+if(!valid10){
+const err40 = {instancePath:instancePath+"/response/json",schemaPath:"#/properties/response/properties/json/propertyNames",keyword:"propertyNames",params:{propertyName: key8},message:"property name must be valid"};
+if(vErrors === null){
+vErrors = [err40];
+}
+else {
+vErrors.push(err40);
+}
+errors++;
+}
+}
+for(const key9 in data20){
+if(!(validate46(data20[key9], {instancePath:instancePath+"/response/json/" + key9.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data20,parentDataProperty:key9,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate46.errors : vErrors.concat(validate46.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err41 = {instancePath:instancePath+"/response/json",schemaPath:"#/properties/response/properties/json/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err41];
+}
+else {
+vErrors.push(err41);
+}
+errors++;
+}
+}
+if(data11.warning_duration !== undefined){
+let data22 = data11.warning_duration;
+if((!((typeof data22 == "number") && (isFinite(data22)))) && (typeof data22 !== "string")){
+const err42 = {instancePath:instancePath+"/response/warning_duration",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema69.type},message:"must be number,string"};
+if(vErrors === null){
+vErrors = [err42];
+}
+else {
+vErrors.push(err42);
+}
+errors++;
+}
+}
+if(data11.critical_duration !== undefined){
+let data23 = data11.critical_duration;
+if((!((typeof data23 == "number") && (isFinite(data23)))) && (typeof data23 !== "string")){
+const err43 = {instancePath:instancePath+"/response/critical_duration",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema69.type},message:"must be number,string"};
+if(vErrors === null){
+vErrors = [err43];
+}
+else {
+vErrors.push(err43);
+}
+errors++;
+}
+}
+}
+else {
+const err44 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err44];
+}
+else {
+vErrors.push(err44);
+}
+errors++;
+}
+}
+if(data.as_warning !== undefined){
+if(typeof data.as_warning !== "boolean"){
+const err45 = {instancePath:instancePath+"/as_warning",schemaPath:"#/properties/as_warning/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err45];
+}
+else {
+vErrors.push(err45);
+}
+errors++;
+}
+}
+}
+else {
+const err46 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err46];
+}
+else {
+vErrors.push(err46);
+}
+errors++;
+}
+validate45.errors = vErrors;
+return errors === 0;
+}
+validate45.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 
 function validate38(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -2487,241 +3258,9 @@ if(_valid3){
 const _errs23 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-let data7 = data.parameters;
-if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
-if(data7.request === undefined){
-const err11 = {instancePath:instancePath+"/parameters",schemaPath:"#/$defs/http_request_parameters/required",keyword:"required",params:{missingProperty: "request"},message:"must have required property '"+"request"+"'"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-for(const key0 in data7){
-if(!(((key0 === "request") || (key0 === "response")) || (key0 === "as_warning"))){
-const err12 = {instancePath:instancePath+"/parameters",schemaPath:"#/$defs/http_request_parameters/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-}
-if(data7.request !== undefined){
-let data8 = data7.request;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.target === undefined){
-const err13 = {instancePath:instancePath+"/parameters/request",schemaPath:"#/$defs/http_request_parameters/properties/request/required",keyword:"required",params:{missingProperty: "target"},message:"must have required property '"+"target"+"'"};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "target") || (key1 === "method"))){
-const err14 = {instancePath:instancePath+"/parameters/request",schemaPath:"#/$defs/http_request_parameters/properties/request/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-}
-if(data8.target !== undefined){
-if(!(typeof data8.target === "string")){
-const err15 = {instancePath:instancePath+"/parameters/request/target",schemaPath:"#/$defs/http_request_parameters/properties/request/properties/target/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-}
-if(data8.method !== undefined){
-let data10 = data8.method;
-if(!((data10 === "GET") || (data10 === "POST"))){
-const err16 = {instancePath:instancePath+"/parameters/request/method",schemaPath:"#/$defs/http_request_parameters/properties/request/properties/method/enum",keyword:"enum",params:{allowedValues: schema66.properties.request.properties.method.enum},message:"must be equal to one of the allowed values"};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-}
-}
-else {
-const err17 = {instancePath:instancePath+"/parameters/request",schemaPath:"#/$defs/http_request_parameters/properties/request/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err17];
-}
-else {
-vErrors.push(err17);
-}
-errors++;
-}
-}
-if(data7.response !== undefined){
-let data11 = data7.response;
-if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
-for(const key2 in data11){
-if(!(((key2 === "status_code") || (key2 === "headers")) || (key2 === "body_part"))){
-const err18 = {instancePath:instancePath+"/parameters/response",schemaPath:"#/$defs/http_request_parameters/properties/response/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err18];
-}
-else {
-vErrors.push(err18);
-}
-errors++;
-}
-}
-if(data11.status_code !== undefined){
-let data12 = data11.status_code;
-if((!(((typeof data12 == "number") && (!(data12 % 1) && !isNaN(data12))) && (isFinite(data12)))) && (data12 !== null)){
-const err19 = {instancePath:instancePath+"/parameters/response/status_code",schemaPath:"#/$defs/http_request_parameters/properties/response/properties/status_code/type",keyword:"type",params:{type: schema66.properties.response.properties.status_code.type},message:"must be integer,null"};
-if(vErrors === null){
-vErrors = [err19];
-}
-else {
-vErrors.push(err19);
-}
-errors++;
-}
-if((typeof data12 == "number") && (isFinite(data12))){
-if(data12 > 599 || isNaN(data12)){
-const err20 = {instancePath:instancePath+"/parameters/response/status_code",schemaPath:"#/$defs/http_request_parameters/properties/response/properties/status_code/maximum",keyword:"maximum",params:{comparison: "<=", limit: 599},message:"must be <= 599"};
-if(vErrors === null){
-vErrors = [err20];
-}
-else {
-vErrors.push(err20);
-}
-errors++;
-}
-if(data12 < 100 || isNaN(data12)){
-const err21 = {instancePath:instancePath+"/parameters/response/status_code",schemaPath:"#/$defs/http_request_parameters/properties/response/properties/status_code/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-}
-}
-if(data11.headers !== undefined){
-let data13 = data11.headers;
-if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
-for(const key3 in data13){
-const _errs41 = errors;
-if(typeof key3 === "string"){
-if(!pattern4.test(key3)){
-const err22 = {instancePath:instancePath+"/parameters/response/headers",schemaPath:"#/$defs/http_request_parameters/properties/response/properties/headers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",propertyName:key3};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-var valid17 = _errs41 === errors;
-if(!valid17){
-const err23 = {instancePath:instancePath+"/parameters/response/headers",schemaPath:"#/$defs/http_request_parameters/properties/response/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key3},message:"property name must be valid"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-for(const key4 in data13){
-if(typeof data13[key4] !== "string"){
-const err24 = {instancePath:instancePath+"/parameters/response/headers/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/http_request_parameters/properties/response/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
-}
-errors++;
-}
-}
-}
-else {
-const err25 = {instancePath:instancePath+"/parameters/response/headers",schemaPath:"#/$defs/http_request_parameters/properties/response/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err25];
-}
-else {
-vErrors.push(err25);
-}
-errors++;
-}
-}
-if(data11.body_part !== undefined){
-if(typeof data11.body_part !== "string"){
-const err26 = {instancePath:instancePath+"/parameters/response/body_part",schemaPath:"#/$defs/http_request_parameters/properties/response/properties/body_part/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err26];
-}
-else {
-vErrors.push(err26);
-}
-errors++;
-}
-}
-}
-else {
-const err27 = {instancePath:instancePath+"/parameters/response",schemaPath:"#/$defs/http_request_parameters/properties/response/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err27];
-}
-else {
-vErrors.push(err27);
-}
-errors++;
-}
-}
-if(data7.as_warning !== undefined){
-if(typeof data7.as_warning !== "boolean"){
-const err28 = {instancePath:instancePath+"/parameters/as_warning",schemaPath:"#/$defs/http_request_parameters/properties/as_warning/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
-if(vErrors === null){
-vErrors = [err28];
-}
-else {
-vErrors.push(err28);
-}
-errors++;
-}
-}
-}
-else {
-const err29 = {instancePath:instancePath+"/parameters",schemaPath:"#/$defs/http_request_parameters/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err29];
-}
-else {
-vErrors.push(err29);
-}
-errors++;
+if(!(validate45(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate45.errors : vErrors.concat(validate45.errors);
+errors = vErrors.length;
 }
 }
 }
@@ -2735,12 +3274,12 @@ props3.kind = true;
 }
 }
 if(!valid10){
-const err30 = {instancePath,schemaPath:"#/allOf/3/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema"};
+const err11 = {instancePath,schemaPath:"#/allOf/3/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema"};
 if(vErrors === null){
-vErrors = [err30];
+vErrors = [err11];
 }
 else {
-vErrors.push(err30);
+vErrors.push(err11);
 }
 errors++;
 }
@@ -2755,172 +3294,172 @@ Object.assign(props0, props3);
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.kind === undefined){
-const err31 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'"};
+const err12 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'"};
 if(vErrors === null){
-vErrors = [err31];
+vErrors = [err12];
 }
 else {
-vErrors.push(err31);
+vErrors.push(err12);
 }
 errors++;
 }
 if(data.parameters === undefined){
-const err32 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "parameters"},message:"must have required property '"+"parameters"+"'"};
+const err13 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "parameters"},message:"must have required property '"+"parameters"+"'"};
 if(vErrors === null){
-vErrors = [err32];
+vErrors = [err13];
 }
 else {
-vErrors.push(err32);
+vErrors.push(err13);
 }
 errors++;
 }
-for(const key5 in data){
-if(!(func1.call(schema56.properties, key5))){
-const err33 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties"};
+for(const key0 in data){
+if(!(func1.call(schema56.properties, key0))){
+const err14 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
-vErrors = [err33];
+vErrors = [err14];
 }
 else {
-vErrors.push(err33);
+vErrors.push(err14);
 }
 errors++;
 }
 }
 if(data.title !== undefined){
 if(typeof data.title !== "string"){
-const err34 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err15 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err34];
+vErrors = [err15];
 }
 else {
-vErrors.push(err34);
+vErrors.push(err15);
 }
 errors++;
 }
 }
 if(data.tags !== undefined){
-let data18 = data.tags;
-if(Array.isArray(data18)){
-const len0 = data18.length;
+let data9 = data.tags;
+if(Array.isArray(data9)){
+const len0 = data9.length;
 for(let i0=0; i0<len0; i0++){
-let data19 = data18[i0];
-if(typeof data19 === "string"){
-if(data19.length < 1){
-const err35 = {instancePath:instancePath+"/tags/" + i0,schemaPath:"#/$defs/tags/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+let data10 = data9[i0];
+if(typeof data10 === "string"){
+if(data10.length < 1){
+const err16 = {instancePath:instancePath+"/tags/" + i0,schemaPath:"#/$defs/tags/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
-vErrors = [err35];
+vErrors = [err16];
 }
 else {
-vErrors.push(err35);
+vErrors.push(err16);
 }
 errors++;
 }
 }
 else {
-const err36 = {instancePath:instancePath+"/tags/" + i0,schemaPath:"#/$defs/tags/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err17 = {instancePath:instancePath+"/tags/" + i0,schemaPath:"#/$defs/tags/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err36];
+vErrors = [err17];
 }
 else {
-vErrors.push(err36);
+vErrors.push(err17);
 }
 errors++;
 }
 }
 }
 else {
-const err37 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/tags/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err18 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/tags/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
-vErrors = [err37];
+vErrors = [err18];
 }
 else {
-vErrors.push(err37);
+vErrors.push(err18);
 }
 errors++;
 }
 }
 if(data.active !== undefined){
 if(typeof data.active !== "boolean"){
-const err38 = {instancePath:instancePath+"/active",schemaPath:"#/$defs/active/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+const err19 = {instancePath:instancePath+"/active",schemaPath:"#/$defs/active/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
 if(vErrors === null){
-vErrors = [err38];
+vErrors = [err19];
 }
 else {
-vErrors.push(err38);
+vErrors.push(err19);
 }
 errors++;
 }
 }
 if(data.threshold !== undefined){
-let data21 = data.threshold;
-if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
-const err39 = {instancePath:instancePath+"/threshold",schemaPath:"#/$defs/threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+let data12 = data.threshold;
+if(!(((typeof data12 == "number") && (!(data12 % 1) && !isNaN(data12))) && (isFinite(data12)))){
+const err20 = {instancePath:instancePath+"/threshold",schemaPath:"#/$defs/threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
-vErrors = [err39];
+vErrors = [err20];
 }
 else {
-vErrors.push(err39);
+vErrors.push(err20);
 }
 errors++;
 }
-if((typeof data21 == "number") && (isFinite(data21))){
-if(data21 < 1 || isNaN(data21)){
-const err40 = {instancePath:instancePath+"/threshold",schemaPath:"#/$defs/threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data12 == "number") && (isFinite(data12))){
+if(data12 < 1 || isNaN(data12)){
+const err21 = {instancePath:instancePath+"/threshold",schemaPath:"#/$defs/threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
-vErrors = [err40];
+vErrors = [err21];
 }
 else {
-vErrors.push(err40);
+vErrors.push(err21);
 }
 errors++;
 }
 }
 }
 if(data.recovery_threshold !== undefined){
-let data22 = data.recovery_threshold;
-if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
-const err41 = {instancePath:instancePath+"/recovery_threshold",schemaPath:"#/$defs/recovery_threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+let data13 = data.recovery_threshold;
+if(!(((typeof data13 == "number") && (!(data13 % 1) && !isNaN(data13))) && (isFinite(data13)))){
+const err22 = {instancePath:instancePath+"/recovery_threshold",schemaPath:"#/$defs/recovery_threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
-vErrors = [err41];
+vErrors = [err22];
 }
 else {
-vErrors.push(err41);
+vErrors.push(err22);
 }
 errors++;
 }
-if((typeof data22 == "number") && (isFinite(data22))){
-if(data22 < 1 || isNaN(data22)){
-const err42 = {instancePath:instancePath+"/recovery_threshold",schemaPath:"#/$defs/recovery_threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data13 == "number") && (isFinite(data13))){
+if(data13 < 1 || isNaN(data13)){
+const err23 = {instancePath:instancePath+"/recovery_threshold",schemaPath:"#/$defs/recovery_threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
-vErrors = [err42];
+vErrors = [err23];
 }
 else {
-vErrors.push(err42);
+vErrors.push(err23);
 }
 errors++;
 }
 }
 }
 if(data.annoy !== undefined){
-let data23 = data.annoy;
-if(((typeof data23 !== "boolean") && (!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23))))) && (typeof data23 !== "string")){
-const err43 = {instancePath:instancePath+"/annoy",schemaPath:"#/$defs/annoy/type",keyword:"type",params:{type: schema37.type},message:"must be boolean,integer,string"};
+let data14 = data.annoy;
+if(((typeof data14 !== "boolean") && (!(((typeof data14 == "number") && (!(data14 % 1) && !isNaN(data14))) && (isFinite(data14))))) && (typeof data14 !== "string")){
+const err24 = {instancePath:instancePath+"/annoy",schemaPath:"#/$defs/annoy/type",keyword:"type",params:{type: schema37.type},message:"must be boolean,integer,string"};
 if(vErrors === null){
-vErrors = [err43];
+vErrors = [err24];
 }
 else {
-vErrors.push(err43);
+vErrors.push(err24);
 }
 errors++;
 }
-if((typeof data23 == "number") && (isFinite(data23))){
-if(data23 < 1 || isNaN(data23)){
-const err44 = {instancePath:instancePath+"/annoy",schemaPath:"#/$defs/annoy/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data14 == "number") && (isFinite(data14))){
+if(data14 < 1 || isNaN(data14)){
+const err25 = {instancePath:instancePath+"/annoy",schemaPath:"#/$defs/annoy/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
-vErrors = [err44];
+vErrors = [err25];
 }
 else {
-vErrors.push(err44);
+vErrors.push(err25);
 }
 errors++;
 }
@@ -2945,92 +3484,92 @@ errors = vErrors.length;
 }
 }
 if(data.depends_on !== undefined){
-let data27 = data.depends_on;
-if(Array.isArray(data27)){
-const len1 = data27.length;
+let data18 = data.depends_on;
+if(Array.isArray(data18)){
+const len1 = data18.length;
 for(let i1=0; i1<len1; i1++){
-if(typeof data27[i1] !== "string"){
-const err45 = {instancePath:instancePath+"/depends_on/" + i1,schemaPath:"#/properties/depends_on/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(typeof data18[i1] !== "string"){
+const err26 = {instancePath:instancePath+"/depends_on/" + i1,schemaPath:"#/properties/depends_on/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err45];
+vErrors = [err26];
 }
 else {
-vErrors.push(err45);
+vErrors.push(err26);
 }
 errors++;
 }
 }
 }
 else {
-const err46 = {instancePath:instancePath+"/depends_on",schemaPath:"#/properties/depends_on/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err27 = {instancePath:instancePath+"/depends_on",schemaPath:"#/properties/depends_on/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
-vErrors = [err46];
+vErrors = [err27];
 }
 else {
-vErrors.push(err46);
+vErrors.push(err27);
 }
 errors++;
 }
 }
 if(data.timeout !== undefined){
-let data29 = data.timeout;
-if((!(((typeof data29 == "number") && (!(data29 % 1) && !isNaN(data29))) && (isFinite(data29)))) && (typeof data29 !== "string")){
-const err47 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema39.type},message:"must be integer,string"};
+let data20 = data.timeout;
+if((!(((typeof data20 == "number") && (!(data20 % 1) && !isNaN(data20))) && (isFinite(data20)))) && (typeof data20 !== "string")){
+const err28 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema39.type},message:"must be integer,string"};
 if(vErrors === null){
-vErrors = [err47];
+vErrors = [err28];
 }
 else {
-vErrors.push(err47);
+vErrors.push(err28);
 }
 errors++;
 }
-if((typeof data29 == "number") && (isFinite(data29))){
-if(data29 < 1 || isNaN(data29)){
-const err48 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data20 == "number") && (isFinite(data20))){
+if(data20 < 1 || isNaN(data20)){
+const err29 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
-vErrors = [err48];
+vErrors = [err29];
 }
 else {
-vErrors.push(err48);
+vErrors.push(err29);
 }
 errors++;
 }
 }
 }
 if(data.kind !== undefined){
-let data30 = data.kind;
-if(!((((data30 === "test") || (data30 === "script")) || (data30 === "file_timestamp")) || (data30 === "http_request"))){
-const err49 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema56.properties.kind.enum},message:"must be equal to one of the allowed values"};
+let data21 = data.kind;
+if(!((((data21 === "test") || (data21 === "script")) || (data21 === "file_timestamp")) || (data21 === "http_request"))){
+const err30 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema56.properties.kind.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
-vErrors = [err49];
+vErrors = [err30];
 }
 else {
-vErrors.push(err49);
+vErrors.push(err30);
 }
 errors++;
 }
 }
 if(data.parameters !== undefined){
-let data31 = data.parameters;
-if(!(data31 && typeof data31 == "object" && !Array.isArray(data31))){
-const err50 = {instancePath:instancePath+"/parameters",schemaPath:"#/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object"};
+let data22 = data.parameters;
+if(!(data22 && typeof data22 == "object" && !Array.isArray(data22))){
+const err31 = {instancePath:instancePath+"/parameters",schemaPath:"#/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err50];
+vErrors = [err31];
 }
 else {
-vErrors.push(err50);
+vErrors.push(err31);
 }
 errors++;
 }
 }
 }
 else {
-const err51 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err32 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err51];
+vErrors = [err32];
 }
 else {
-vErrors.push(err51);
+vErrors.push(err32);
 }
 errors++;
 }

@@ -1,0 +1,26 @@
+import { onAbort } from "../domain/on_abort.ts";
+import type { Clock } from "../domain/system.ts";
+
+/** Gives way to whatever else is waiting; throws the signal's reason when it aborts. */
+export function pause(clock: Clock, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const stopListening = onAbort(signal, () => {
+      cancel();
+      reject(signal.reason);
+    });
+    const cancel = clock.after(0, () => {
+      stopListening();
+      resolve();
+    });
+  });
+}
+
+/** Waits for what cannot be ended, but no longer than until the signal aborts: then `null`. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | null> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return resolve(null);
+    const stopListening = onAbort(signal, () => resolve(null));
+    work.then(resolve, reject).finally(stopListening);
+  });
+}

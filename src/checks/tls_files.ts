@@ -1,0 +1,40 @@
+import type { HttpTls } from "../domain/http_check.ts";
+import type { Files, TlsMaterial } from "../domain/system.ts";
+
+/** What the files hold that a document names for TLS, or why they cannot be read. */
+export type TlsFiles = { readonly tls: TlsMaterial } | { readonly problem: string };
+
+/** Far more than any list of authorities has. */
+const FILE_BYTES_MAX = 4 * 1024 * 1024;
+
+/** Reads the files that a document names for TLS. */
+export async function readTlsFiles(tls: HttpTls, files: Files): Promise<TlsFiles> {
+  const read: { authority?: string; certificate?: string; key?: string } = {};
+  for (const member of ["authority", "certificate", "key"] as const) {
+    const path = tls[member];
+    if (path === undefined) continue;
+    try {
+      // What is no file, such as a pipe, might never come to its end.
+      const { kind, sizeBytes } = await files.stat(path);
+      if (kind !== "file") return unreadable(member, path, "it is not a file");
+      if (sizeBytes > FILE_BYTES_MAX) return unreadable(member, path, `it has ${sizeBytes} bytes`);
+      read[member] = new TextDecoder().decode(await files.read(path));
+    } catch (error) {
+      return unreadable(member, path, reasonOf(error, path));
+    }
+  }
+  return { tls: read };
+}
+
+function unreadable(member: string, path: string, reason: string): TlsFiles {
+  return { problem: `cannot read tls.${member} "${path}": ${reason}` };
+}
+
+function reasonOf(error: unknown, path: string): string {
+  if (error instanceof Deno.errors.NotFound) return "it does not exist";
+  if (error instanceof Deno.errors.NotCapable) return `monitor may not read it, grant --allow-read=${path}`;
+  if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
+  return error instanceof Error
+    ? error.message.replace(/ \(os error \d+\)/, "").replace(/: \w+ '.*$/s, "")
+    : String(error);
+}

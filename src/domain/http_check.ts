@@ -1,0 +1,83 @@
+/** A class of statuses: `"2xx"` is every status from 200 to 299. */
+export type StatusClass = `${1 | 2 | 3 | 4 | 5}xx`;
+
+/** A status, or a class of them. */
+export type ExpectedStatus = number | StatusClass;
+
+/** What an `http_request` check sends. */
+export interface HttpRequest {
+  /** An `http:` or `https:` address. */
+  readonly target: string;
+  /** Of the first request; a redirect may turn it into a `GET`. */
+  readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
+  /** Names as the document gives them. Values hold no control characters but tabs; they may be secrets. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as UTF-8; never with `GET` and `HEAD`. It may hold secrets. */
+  readonly body?: string;
+  /** Absent: followed, unless a 3xx is expected. */
+  readonly redirects?: "follow" | "refuse";
+  /** What `https:` connections use besides the defaults. */
+  readonly tls?: HttpTls;
+}
+
+/** Absolute paths of PEM files. */
+export interface HttpTls {
+  /** Authorities that are trusted besides the usual ones. */
+  readonly authority?: string;
+  /** What is shown to the target's origin, and only there; never without `key`. */
+  readonly certificate?: string;
+  /** Of `certificate`; never without it. */
+  readonly key?: string;
+}
+
+/** What an `http_request` check expects. */
+export interface HttpExpectation {
+  /** `null`: any status. A list is not empty; one of it must fit. */
+  readonly statusCode: ExpectedStatus | readonly ExpectedStatus[] | null;
+  /** Names as the document gives them; compared case-insensitively. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Text that the first 10 MiB of the decoded body must contain. */
+  readonly bodyPart?: string;
+  /** Text that the first 10 MiB of the decoded body must not contain. */
+  readonly notBodyPart?: string;
+  /** A regular expression in RE2 syntax that must match in the body's beginning. */
+  readonly bodyPattern?: string;
+  /** A regular expression in RE2 syntax that must not match in the body's beginning. */
+  readonly notBodyPattern?: string;
+  /** By path (RFC 9535): a value that is to be equalled, or comparisons. */
+  readonly json?: Readonly<Record<string, JsonExpectation | JsonPlain>>;
+  /** A request that takes longer is a warning. */
+  readonly warningDurationMs?: number;
+  /** A request that takes longer is a violation. */
+  readonly criticalDurationMs?: number;
+}
+
+/** Comparisons for whatever a path finds: all of them must hold for every value. */
+export interface JsonExpectation {
+  /** It must equal this. */
+  readonly equals?: JsonAny;
+  /** It must not equal this. */
+  readonly notEquals?: JsonAny;
+  /** It must be a number below this. */
+  readonly lessThan?: number;
+  /** It must be a number above this. */
+  readonly greaterThan?: number;
+  /** `false`: the path must find nothing. Otherwise it must find something. */
+  readonly exists?: boolean;
+}
+
+/** A value of JSON that is no object, so that it cannot be taken for comparisons. */
+export type JsonPlain = string | number | boolean | null | readonly JsonAny[];
+
+/** Any value of JSON. Objects have no prototype where they come from a document. */
+export type JsonAny = JsonPlain | { readonly [name: string]: JsonAny };
+
+/** Parameters of an `http_request` check. */
+export interface HttpRequestParameters {
+  /** What is sent first; redirects lead on from there. */
+  readonly request: HttpRequest;
+  /** All of it must hold for the final answer. */
+  readonly response: HttpExpectation;
+  /** Whether a violation is `warning` instead of `critical`. */
+  readonly asWarning: boolean;
+}

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { searchPattern } from "../../src/checks/body_pattern.ts";
+import { START_LENGTH_MAX } from "../../src/checks/response_body.ts";
+
+Deno.test("searchPattern() finds what RE2 finds", async (t) => {
+  const rows = [
+    { name: "a match", pattern: "queue is \\d+ long", text: "the queue is 12 long", found: true },
+    { name: "none", pattern: "queue is \\d+ long", text: "the queue is empty", found: false },
+    { name: "across lines", pattern: "one\\s+two", text: "one\n two", found: true },
+    { name: "a dot is not a line's end", pattern: "one.two", text: "one\ntwo", found: false },
+    { name: "unless told", pattern: "(?s)one.two", text: "one\ntwo", found: true },
+    { name: "the start is the text's", pattern: "^two", text: "one\ntwo", found: false },
+    { name: "or a line's when told", pattern: "(?m)^two$", text: "one\ntwo\n", found: true },
+    { name: "in any case", pattern: "(?i)GRÜN", text: "grün", found: true },
+    { name: "beyond the basic plane", pattern: "^.\\p{So}$", text: "a🙂", found: true },
+    { name: "nothing in nothing", pattern: "^$", text: "", found: true },
+  ];
+  for (const { name, pattern, text, found } of rows) {
+    await t.step(name, async () => {
+      assert.deepEqual(await searchPattern(text, { pattern, isWhole: true }), {
+        found,
+        searchedLength: null,
+      });
+    });
+  }
+});
+
+// With an engine that goes back and tries again, none of these would end.
+Deno.test("searchPattern() ends whatever pattern and text are", async (t) => {
+  const length = START_LENGTH_MAX;
+  const rows = [
+    { pattern: "^(a+)+$", text: `${"a".repeat(length - 1)}!` },
+    { pattern: "(x+x+)+y", text: "x".repeat(length) },
+    { pattern: "(a|a|a)*b", text: "a".repeat(length) },
+    { pattern: "(.*)*(.*)*z", text: "a".repeat(length) },
+    { pattern: "(?:a?){100}a{100}b", text: "a".repeat(length) },
+    { pattern: "(\\w+\\s?)*[^\\w\\s]x", text: "word ".repeat(length / 5) },
+  ];
+  for (const { pattern, text } of rows) {
+    await t.step(pattern, async () => {
+      assert.equal((await searchPattern(text, { pattern, isWhole: true })).found, false);
+    });
+  }
+});
+
+Deno.test("searchPattern() searches less of a text the larger the pattern is, and says so", async (t) => {
+  const text = `${"b".repeat(START_LENGTH_MAX - 1)}a`;
+  await t.step("a small one", async () => {
+    const search = await searchPattern(text, { pattern: "a", isWhole: true });
+    assert.deepEqual(search, { found: true, searchedLength: null });
+  });
+  await t.step("a large one", async () => {
+    const { found, searchedLength } = await searchPattern(text, {
+      pattern: "[ac](?:d{1,400})?",
+      isWhole: true,
+    });
+    assert.equal(found, false);
+    assert.ok(
+      searchedLength !== null && searchedLength > 5_000 && searchedLength < 20_000,
+      `${searchedLength}`,
+    );
+  });
+});
+
+Deno.test("searchPattern() does not take a cut for the end", async () => {
+  assert.equal((await searchPattern("aaa", { pattern: "^a+$", isWhole: true })).found, true);
+  assert.equal((await searchPattern("aaa", { pattern: "^a+$", isWhole: false })).found, false);
+});

@@ -1,0 +1,379 @@
+/** What an `http_request` check sends, as real servers receive it. */
+import assert from "node:assert/strict";
+import type { HttpRequest } from "../../src/domain/http_check.ts";
+import { createAuthority, createCertificate } from "../support/certificates.ts";
+import { observeTarget } from "../support/http_check.ts";
+
+/** A request as it came. */
+interface Received {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+interface Recorder extends AsyncDisposable {
+  readonly origin: string;
+  readonly received: readonly Received[];
+}
+
+/** A server that notes every request; what it answers is the test's. */
+function startRecorder(
+  answer: (request: Received) => Response = () => new Response("fine"),
+  tls: { readonly cert: string; readonly key: string } | null = null,
+): Recorder {
+  const received: Received[] = [];
+  const server = Deno.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    onListen() {},
+    ...tls,
+  }, async (request) => {
+    const { method, url, headers } = request;
+    const { pathname, search } = new URL(url);
+    const one = { method, path: pathname + search, headers, body: await request.text() };
+    received.push(one);
+    return answer(one);
+  });
+  return {
+    origin: `${tls === null ? "http" : "https"}://127.0.0.1:${server.addr.port}`,
+    received,
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+Deno.test("observeHttpRequest() sends every method, with a body where it has one", async (t) => {
+  const rows: readonly { method: HttpRequest["method"]; body?: string }[] = [
+    { method: "GET" },
+    { method: "HEAD" },
+    { method: "OPTIONS" },
+    { method: "DELETE" },
+    { method: "DELETE", body: "which" },
+    { method: "POST", body: '{"a": "grün 🙂"}' },
+    { method: "PUT", body: "" },
+    { method: "PATCH", body: "x".repeat(200_000) },
+  ];
+  for (const { method, body } of rows) {
+    await t.step(`${method} ${body?.length ?? "without"}`, async () => {
+      await using server = startRecorder();
+      const run = { request: { method, ...(body !== undefined && { body }) } };
+      const { condition, output } = await observeTarget(`${server.origin}/a?b`, run);
+      assert.equal(output, "status is 200");
+      assert.equal(condition, "ok");
+      assert.deepEqual(server.received.map((one) => [one.method, one.path, one.body]), [[
+        method,
+        "/a?b",
+        body ?? "",
+      ]]);
+    });
+  }
+});
+
+Deno.test("observeHttpRequest() sends the document's headers", async (t) => {
+  const given = {
+    Authorization: "Bearer abc",
+    Accept: "application/json",
+    "X-Text": "grün 🙂",
+    "X-Space": "  a\tb ",
+    "user-Agent": "probe/1",
+    "Content-Type": "application/json",
+    "X-Empty": "",
+  };
+  const seen = (headers: Headers, name: string): string => {
+    const bytes = Uint8Array.from(headers.get(name) ?? "", (character) => character.charCodeAt(0));
+    return new TextDecoder().decode(bytes);
+  };
+  await using server = startRecorder();
+  await observeTarget(server.origin, { request: { method: "POST", headers: given, body: "{}" } });
+  const [{ headers } = { headers: new Headers() }] = server.received;
+  for (const [name, value] of Object.entries(given)) {
+    await t.step(name, () => assert.equal(seen(headers, name), value.trim()));
+  }
+  await t.step("a content type of its own for a text", async () => {
+    await observeTarget(server.origin, { request: { method: "POST", body: "x" } });
+    assert.equal(server.received[1]?.headers.get("content-type"), "text/plain;charset=UTF-8");
+  });
+});
+
+Deno.test("observeHttpRequest() sends the Host that the document names, over TLS too", async (t) => {
+  const authority = createAuthority();
+  const certificate = createCertificate({ authority });
+  for (const tls of [null, certificate]) {
+    await t.step(tls === null ? "http:" : "https:", async () => {
+      await using folder = await createFolder({ "ca.pem": authority.cert });
+      await using server = startRecorder(undefined, tls);
+      const request = {
+        headers: { Host: "shop.example.org" },
+        ...(tls !== null && { tls: { authority: folder.path("ca.pem") } }),
+      };
+      assert.equal((await observeTarget(server.origin, { request })).output, "status is 200");
+      assert.equal(server.received[0]?.headers.get("host"), "shop.example.org");
+    });
+  }
+});
+
+Deno.test("observeHttpRequest() takes body and headers along a redirect as a browser does", async (t) => {
+  const rows: readonly {
+    status: number;
+    method: HttpRequest["method"];
+    next: HttpRequest["method"];
+    keeps: boolean;
+  }[] = [
+    { status: 301, method: "POST", next: "GET", keeps: false },
+    { status: 302, method: "POST", next: "GET", keeps: false },
+    { status: 303, method: "POST", next: "GET", keeps: false },
+    { status: 303, method: "PUT", next: "GET", keeps: false },
+    { status: 302, method: "PUT", next: "PUT", keeps: true },
+    { status: 307, method: "POST", next: "POST", keeps: true },
+    { status: 308, method: "PATCH", next: "PATCH", keeps: true },
+  ];
+  for (const { status, method, next, keeps } of rows) {
+    await t.step(`${method} after ${status}`, async () => {
+      await using server = startRecorder(({ path }) =>
+        path === "/" ? new Response(null, { status, headers: { location: "/next" } }) : new Response()
+      );
+      const headers = { "Content-Type": "a/b", "Content-Language": "de", Authorization: "secret" };
+      await observeTarget(`${server.origin}/`, { request: { method, headers, body: "text" } });
+      const [, last] = server.received;
+      assert.deepEqual(
+        [
+          last?.method,
+          last?.path,
+          last?.body,
+          last?.headers.get("content-type"),
+          last?.headers.get("content-language"),
+        ],
+        [next, "/next", keeps ? "text" : "", keeps ? "a/b" : null, keeps ? "de" : null],
+      );
+      assert.equal(last?.headers.get("authorization"), "secret");
+    });
+  }
+});
+
+Deno.test("observeHttpRequest() keeps what the document gives from another origin", async () => {
+  await using other = startRecorder();
+  await using server = startRecorder(() =>
+    new Response(null, { status: 307, headers: { location: `${other.origin}/elsewhere` } })
+  );
+  const headers = {
+    Authorization: "secret",
+    Cookie: "secret",
+    "X-Api-Key": "secret",
+    Host: "shop.example.org",
+    Accept: "a/b",
+    "Content-Type": "c/d",
+  };
+  await observeTarget(`${server.origin}/`, { request: { method: "POST", headers, body: "text" } });
+  const [{ headers: seen, body } = { headers: new Headers(), body: "" }] = other.received;
+  const credentials = ["authorization", "cookie", "x-api-key"];
+  assert.deepEqual(credentials.map((name) => seen.get(name)), [null, null, null]);
+  assert.equal(`http://${seen.get("host")}`, other.origin);
+  assert.deepEqual([seen.get("accept"), seen.get("content-type"), body], ["a/b", "c/d", "text"]);
+});
+
+Deno.test("observeHttpRequest() trusts the document's authority, and shows its certificate", async (t) => {
+  const authority = createAuthority();
+  const stranger = createAuthority();
+  const certificate = createCertificate({ authority });
+  const client = createCertificate({ authority });
+  await using folder = await createFolder({
+    "ca.pem": authority.cert,
+    "other.pem": stranger.cert,
+    "both.pem": `# ours\n${stranger.cert}\n${authority.cert}`,
+    "client.pem": client.cert,
+    "client.key": client.key,
+  });
+  const ca = folder.path("ca.pem");
+  const pair = { certificate: folder.path("client.pem"), key: folder.path("client.key") };
+  const tls = { cert: certificate.cert, key: certificate.key };
+  const rows = [
+    { name: "without it", given: null, facts: {}, output: /^TLS failed: certificate is not trusted/ },
+    { name: "its own", given: { authority: ca }, facts: {}, output: /^status is 200$/ },
+    {
+      name: "among others",
+      given: { authority: folder.path("both.pem") },
+      facts: {},
+      output: /^status is 200$/,
+    },
+    {
+      name: "another one",
+      given: { authority: folder.path("other.pem") },
+      facts: {},
+      output: /^TLS failed: certificate is not (trusted|accepted)/,
+    },
+    {
+      name: "expired all the same",
+      given: { authority: ca },
+      facts: { fromDay: -3, toDay: -2 },
+      output: /^TLS failed: certificate expired/,
+    },
+    {
+      name: "not valid yet",
+      given: { authority: ca },
+      facts: { fromDay: 2, toDay: 3 },
+      output: /^TLS failed: certificate is not valid yet/,
+    },
+    {
+      name: "for another name",
+      given: { authority: ca },
+      facts: { hosts: ["example.org"], addresses: [] },
+      output: /^TLS failed: certificate is not valid for/,
+    },
+    {
+      name: "a client certificate that nobody asks for",
+      given: { authority: ca, ...pair },
+      facts: {},
+      output: /^status is 200$/,
+    },
+  ];
+  for (const { name, given, facts, output } of rows) {
+    await t.step(name, async () => {
+      await using server = startRecorder(undefined, createCertificate({ authority, ...facts }));
+      const observation = await observeTarget(
+        server.origin,
+        given === null ? {} : { request: { tls: given } },
+      );
+      assert.match(observation.output, output);
+      assert.equal(observation.condition, observation.output === "status is 200" ? "ok" : "critical");
+    });
+  }
+  await t.step("a server that demands one", async (t) => {
+    await using server = await startDemanding({ ...tls, ca: authority.cert });
+    await t.step("and gets none", async () => {
+      const { condition, output } = await observeTarget(server.origin, {
+        request: { tls: { authority: ca } },
+      });
+      assert.equal(condition, "critical");
+      assert.match(output, /failed: (server demands a client certificate|connection)/);
+    });
+    await t.step("and gets it", async () => {
+      const given = { authority: ca, ...pair };
+      const { output } = await observeTarget(server.origin, {
+        request: { tls: given },
+        bodyPart: "hello test server",
+      });
+      assert.equal(output, "status is 200");
+    });
+    await t.step("behind a redirect from another origin, where it is not shown", async () => {
+      await using first = startRecorder(
+        () => new Response(null, { status: 302, headers: { location: server.origin } }),
+        tls,
+      );
+      const { output } = await observeTarget(first.origin, { request: { tls: { authority: ca, ...pair } } });
+      assert.match(output, /failed: (server demands a client certificate|connection)/);
+    });
+  });
+});
+
+Deno.test("observeHttpRequest() reads the files at each run", async () => {
+  const authority = createAuthority();
+  await using folder = await createFolder({ "ca.pem": createAuthority().cert });
+  await using server = startRecorder(undefined, createCertificate({ authority }));
+  const run = { request: { tls: { authority: folder.path("ca.pem") } } };
+  assert.match((await observeTarget(server.origin, run)).output, /certificate is not/);
+  await Deno.writeTextFile(folder.path("ca.pem"), authority.cert);
+  assert.equal((await observeTarget(server.origin, run)).output, "status is 200");
+});
+
+Deno.test("observeHttpRequest() cannot judge a target with files that are of no use", async (t) => {
+  const authority = createAuthority();
+  const { cert, key } = createCertificate({ authority });
+  await using server = startRecorder(undefined, createCertificate({ authority }));
+  await using folder = await createFolder({
+    "cert.pem": cert,
+    "key.pem": key,
+    "other.key": createCertificate().key,
+    "words.pem": "no certificate",
+    "broken.pem": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+    "broken.key": "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
+    "encrypted.key": "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
+  });
+  const at = (name: string): string => folder.path(name);
+  const certificate = at("cert.pem");
+  const rows = [
+    {
+      tls: { authority: at("missing.pem") },
+      output: `cannot read tls.authority "${at("missing.pem")}": it does not exist`,
+    },
+    { tls: { authority: at("") }, output: `cannot read tls.authority "${at("")}": it is not a file` },
+    {
+      tls: { authority: at("words.pem") },
+      output: 'tls.authority holds no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")',
+    },
+    {
+      tls: { authority: at("broken.pem") },
+      output: "tls.authority has a malformed certificate (invalid peer certificate: BadEncoding)",
+    },
+    {
+      tls: { certificate: at("words.pem"), key: at("key.pem") },
+      output: 'tls.certificate holds no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")',
+    },
+    {
+      tls: { certificate: at("broken.pem"), key: at("key.pem") },
+      output: "tls.certificate has a malformed certificate (number 1)",
+    },
+    {
+      tls: { certificate, key: at("words.pem") },
+      output: 'tls.key holds no private key, expected PEM ("-----BEGIN PRIVATE KEY-----")',
+    },
+    { tls: { certificate, key: at("broken.key") }, output: "tls.key has a malformed private key" },
+    {
+      tls: { certificate, key: at("encrypted.key") },
+      output: "tls.key is encrypted, expected one without a passphrase",
+    },
+    {
+      tls: { certificate, key: at("other.key") },
+      output: "tls.key does not belong to the first certificate of tls.certificate",
+    },
+  ];
+  for (const { tls, output } of rows) {
+    await t.step(output, async () => {
+      const observation = await observeTarget(server.origin, { request: { tls }, asWarning: true });
+      assert.deepEqual([observation.condition, observation.output], ["unknown", output]);
+    });
+  }
+});
+
+interface Folder extends AsyncDisposable {
+  path(name: string): string;
+}
+
+async function createFolder(files: Readonly<Record<string, string>>): Promise<Folder> {
+  const folder = await Deno.makeTempDir();
+  for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(`${folder}/${name}`, text);
+  return {
+    path: (name) => `${folder}/${name}`,
+    [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
+  };
+}
+
+interface Demands {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+}
+
+/** A server that talks only to who shows a certificate, and greets by its name; it runs in Node. */
+async function startDemanding(
+  { cert, key, ca }: Demands,
+): Promise<AsyncDisposable & { readonly origin: string }> {
+  const folder = await createFolder({ "cert.pem": cert, "key.pem": key, "ca.pem": ca });
+  const program = new URL("../fixtures/demand_certificate.js", import.meta.url).pathname;
+  const child = new Deno.Command("node", {
+    args: [program, folder.path("cert.pem"), folder.path("key.pem"), folder.path("ca.pem")],
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  const reader = child.stdout.getReader();
+  const { value = new Uint8Array() } = await reader.read();
+  const port = new TextDecoder().decode(value).trim();
+  return {
+    origin: `https://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await reader.cancel();
+      await child.status;
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
