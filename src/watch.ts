@@ -59,7 +59,7 @@ export type WatchEvent =
 /** What a watch needs. */
 export interface WatchOptions {
   /** The parts of the machine that checks and their timers use. */
-  readonly system: Pick<System, "clock" | "files" | "processes" | "requests" | "environment">;
+  readonly system: Pick<System, "clock" | "files" | "processes" | "requests" | "connections" | "environment">;
   /** Takes every result that counts, and decides what is told; this writes and tidies it. */
   readonly ledger: Ledger;
   /** How many checks run at a time; the others wait, and are told as late. */

@@ -58,6 +58,31 @@ Deno.test("needsOf() tells what each check kind needs, and no more", async (t) =
       net: ["example.org:443"],
     }],
     ["http_request to an address", quiet(requestCheck("http://[::1]:8080/")), { net: ["[::1]:8080"] }],
+    [
+      "tcp_connect",
+      {
+        ...base,
+        kind: "tcp_connect",
+        parameters: { host: "db.example.org", port: 5432, tls: true, asWarning: false },
+      },
+      { net: ["db.example.org:5432"] },
+    ],
+    [
+      "tls_certificate",
+      {
+        ...base,
+        kind: "tls_certificate",
+        parameters: {
+          host: "10.0.0.1",
+          port: 443,
+          serverName: "www.example.org",
+          warningLeftMs: 1000,
+          criticalLeftMs: 1000,
+          authority: "/srv/authority.pem",
+        },
+      },
+      { net: ["10.0.0.1:443"], read: ["/srv/authority.pem"] },
+    ],
   ];
   for (const [name, check, needs] of cases) {
     await t.step(name, async () => assert.deepStrictEqual(await needsOfChecks(check), needs));

@@ -14,6 +14,7 @@ import { pause, unlessAborted } from "./pause.ts";
 import { describeTarget } from "./quote.ts";
 import { type Asked, askFollowing, locationOf } from "./redirects.ts";
 import { findCaveats, findMistakes } from "./request_mistakes.ts";
+import { findCertificate } from "./response_certificate.ts";
 import { readTlsFiles } from "./tls_files.ts";
 
 /** The `http_request` kind. */
@@ -31,7 +32,7 @@ export const httpRequestKind: CheckKindEntry<"http_request"> = {
 /**
  * Sends the request, follows redirects where no 3xx is expected, and holds the answer to what is expected of it.
  *
- * Everything that is wrong with the answer is listed: status, headers, body, duration. No answer is a violation as
+ * Everything that is wrong with the answer is listed: status, headers, body, duration, certificate. No answer is a violation as
  * well, except where this side is to blame (a permission that was not granted, no descriptor left): that tells
  * nothing of the target and is `unknown`. The time limit covers the whole exchange, redirects and body included,
  * and when the check ends, its connections have ended.
@@ -74,17 +75,17 @@ interface Findings {
   readonly metrics: Readonly<Record<string, number>>;
   /** What is wrong, in the order in which it is told. */
   readonly violations: readonly string[];
-  /** What is told last, and is a warning whatever violations are; `null`: nothing. */
-  readonly warning: string | null;
+  /** What is told last, and is a warning whatever violations are. */
+  readonly warnings: readonly string[];
   /** Why nothing can be said of the target; `null` when something can. */
   readonly obstacle: string | null;
 }
 
-const NOTHING: Findings = { asked: null, metrics: {}, violations: [], warning: null, obstacle: null };
+const NOTHING: Findings = { asked: null, metrics: {}, violations: [], warnings: [], obstacle: null };
 
 async function examine(exchange: Exchange): Promise<Findings> {
-  const { check: { parameters }, system, signal } = exchange;
-  const { request, response: expected } = parameters;
+  const { check, system, signal } = exchange;
+  const { request } = check.parameters;
   let tls: TlsMaterial | undefined;
   if (request.tls !== undefined) {
     const files = await unlessAborted(readTlsFiles(request.tls, system.files), signal);
@@ -94,6 +95,25 @@ async function examine(exchange: Exchange): Promise<Findings> {
     if ("problem" in files) return { ...NOTHING, obstacle: files.problem };
     tls = files.tls;
   }
+  const findings = await ask(exchange, tls);
+  const { connections, clock } = system;
+  const certificate = await findCertificate(check, findings.metrics["status"] ?? null, {
+    connections,
+    clock,
+    signal,
+    authorities: tls?.authority === undefined ? [] : [tls.authority],
+  });
+  return {
+    ...findings,
+    metrics: { ...findings.metrics, ...certificate.metrics },
+    violations: [...findings.violations, ...certificate.isGrave ? certificate.violations : []],
+    warnings: [...findings.warnings, ...certificate.isGrave ? [] : certificate.violations],
+  };
+}
+
+async function ask(exchange: Exchange, tls: TlsMaterial | undefined): Promise<Findings> {
+  const { check: { parameters }, system, signal } = exchange;
+  const { request, response: expected } = parameters;
   const follows = request.redirects ?? (expectsRedirection(expected.statusCode) ? "refuse" : "follow");
   const answer = await askFollowing(
     {
@@ -184,7 +204,7 @@ async function judge(response: IncomingResponse, exchange: Exchange, asked: Aske
   const tooLong = durationViolation(durationMs, expected);
   if (tooLong === null) return found;
   return tooLong.isWarning
-    ? { ...found, warning: tooLong.text }
+    ? { ...found, warnings: [tooLong.text] }
     : { ...found, violations: [...violations, tooLong.text] };
 }
 
@@ -209,8 +229,8 @@ function tenths(durationMs: number): number {
 }
 
 function observation({ parameters }: HttpRequestCheck, findings: Findings): Observation {
-  const { asked, metrics, violations, warning, obstacle } = findings;
-  const all = warning === null ? violations : [...violations, warning];
+  const { asked, metrics, violations, warnings, obstacle } = findings;
+  const all = [...violations, ...warnings];
   const text = obstacle ?? (all.length > 0 ? all.join("; ") : `status is ${metrics["status"]}`);
   return {
     condition: conditionOf(findings, parameters.asWarning),
@@ -221,8 +241,8 @@ function observation({ parameters }: HttpRequestCheck, findings: Findings): Obse
   };
 }
 
-function conditionOf({ violations, warning, obstacle }: Findings, asWarning: boolean): Condition {
+function conditionOf({ violations, warnings, obstacle }: Findings, asWarning: boolean): Condition {
   if (obstacle !== null) return "unknown";
   if (violations.length > 0) return asWarning ? "warning" : "critical";
-  return warning === null ? "ok" : "warning";
+  return warnings.length === 0 ? "ok" : "warning";
 }

@@ -3,6 +3,7 @@ import type { HttpExpectation, HttpRequest } from "../domain/http_check.ts";
 import type { Caveat } from "../domain/observe.ts";
 import { BODY_PARTS } from "./expected_body.ts";
 import { durationText } from "./expected_duration.ts";
+import { certificateCaveats } from "./response_certificate.ts";
 import { expectsRedirection } from "./expected_status.ts";
 
 /** What cannot be right in the parameters of an `http_request` check. */
@@ -73,6 +74,7 @@ function* jsonMistakes({ json = {} }: HttpExpectation): Generator<Caveat> {
 export function findCaveats({ parameters, timeoutMs }: HttpRequestCheck): readonly Caveat[] {
   const { request, response } = parameters;
   return [
+    ...certificateCaveats(parameters),
     ...tlsCaveats(request),
     ...redirectCaveats(request, response),
     ...hiddenHeaderCaveats(response),

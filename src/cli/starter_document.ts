@@ -79,6 +79,10 @@ export const STARTER_DOCUMENT = `// The document of monitor: what to look at, wh
       }
     },
 
+    // A port that must answer, and a certificate that must not run out.
+    // "database": { "kind": "tcp_connect", "parameters": { "host": "db.example.org", "port": 5432 } },
+    // "certificate": { "kind": "tls_certificate", "parameters": { "host": "example.org", "warning_left": "14 days" } },
+
     // Always the same: for trying out thresholds and channels.
     "example": {
       "kind": "test",

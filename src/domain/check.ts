@@ -3,6 +3,8 @@ import type { Condition } from "./condition.ts";
 import type { HttpRequestParameters } from "./http_check.ts";
 import type { MaintenanceWindow } from "./maintenance_window.ts";
 import type { Schedule } from "./schedule.ts";
+import type { StartTlsProtocol } from "./system.ts";
+import type { TimeLeft } from "./time_left.ts";
 
 /**
  * Whether a problem is told again: not at all, at every further observation that is not `ok`, or at most once
@@ -72,6 +74,36 @@ export interface FileTimestampParameters {
   readonly conditionOnImplausible: Condition;
 }
 
+/** Parameters of a `tcp_connect` check. */
+export interface TcpConnectParameters {
+  /** A name or an address, without a port. */
+  readonly host: string;
+  /** 1 to 65535. */
+  readonly port: number;
+  /** Whether the connection is TLS from the start, with a certificate that is valid for the host. */
+  readonly tls: boolean;
+  /** Sent as UTF-8 once the connection stands; absent: nothing. */
+  readonly send?: string;
+  /** Text that the first 64 KiB of the answer must contain; absent: nothing is read. */
+  readonly expect?: string;
+  /** Whether a violation is `warning` instead of `critical`. */
+  readonly asWarning: boolean;
+}
+
+/** Parameters of a `tls_certificate` check. */
+export interface TlsCertificateParameters extends TimeLeft {
+  /** A name or an address, without a port. */
+  readonly host: string;
+  /** 1 to 65535. */
+  readonly port: number;
+  /** The name that the certificate must be for; absent: the host. */
+  readonly serverName?: string;
+  /** How TLS is asked for; absent: TLS from the start. */
+  readonly starttls?: StartTlsProtocol;
+  /** Absolute path of certificates (PEM) that are trusted as well. */
+  readonly authority?: string;
+}
+
 /** A `test` check. */
 export interface TestCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the document. */
@@ -104,8 +136,30 @@ export interface HttpRequestCheck extends CheckSettings {
   readonly parameters: HttpRequestParameters;
 }
 
+/** A `tcp_connect` check. */
+export interface TcpConnectCheck extends CheckSettings {
+  /** The discriminant of {@linkcode Check}; as in the document. */
+  readonly kind: "tcp_connect";
+  /** Where it connects, and what is said there. */
+  readonly parameters: TcpConnectParameters;
+}
+
+/** A `tls_certificate` check. */
+export interface TlsCertificateCheck extends CheckSettings {
+  /** The discriminant of {@linkcode Check}; as in the document. */
+  readonly kind: "tls_certificate";
+  /** Whose certificate is looked at, and how long it must hold. */
+  readonly parameters: TlsCertificateParameters;
+}
+
 /** One check of the document: resolved, validated, with every default filled in. */
-export type Check = TestCheck | ScriptCheck | FileTimestampCheck | HttpRequestCheck;
+export type Check =
+  | TestCheck
+  | ScriptCheck
+  | FileTimestampCheck
+  | HttpRequestCheck
+  | TcpConnectCheck
+  | TlsCertificateCheck;
 
 /** The name of a check kind. */
 export type CheckKind = Check["kind"];

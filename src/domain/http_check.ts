@@ -1,3 +1,5 @@
+import type { TimeLeft } from "./time_left.ts";
+
 /** A class of statuses: `"2xx"` is every status from 200 to 299. */
 export type StatusClass = `${1 | 2 | 3 | 4 | 5}xx`;
 
@@ -50,6 +52,8 @@ export interface HttpExpectation {
   readonly warningDurationMs?: number;
   /** A request that takes longer is a violation. */
   readonly criticalDurationMs?: number;
+  /** How long the certificate of the target must still hold; absent: it is not looked at. */
+  readonly certificate?: TimeLeft;
 }
 
 /** Comparisons for whatever a path finds: all of them must hold for every value. */

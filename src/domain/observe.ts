@@ -6,7 +6,7 @@ import type { System } from "./system.ts";
 /** What a check kind may use while it looks at its target. */
 export interface ObserveContext {
   /** The parts of the machine that a kind may reach. */
-  readonly system: Pick<System, "clock" | "files" | "processes" | "requests" | "environment">;
+  readonly system: Pick<System, "clock" | "files" | "processes" | "requests" | "connections" | "environment">;
   /** The document's folder, absolute. */
   readonly folder: string;
   /** Aborts when the run is to end early; the observer then throws the signal's reason. */

@@ -193,6 +193,103 @@ export interface Requests {
   explain(error: unknown, target: string): RequestFailure;
 }
 
+/** How TLS is asked for within a protocol that begins in clear text. */
+export type StartTlsProtocol = "smtp" | "imap" | "pop3";
+
+/** Where a connection leads. */
+export interface ConnectionTarget {
+  /** A name or an address, without a port. */
+  readonly host: string;
+  /** 1 to 65535. */
+  readonly port: number;
+}
+
+/** How the other side of a TLS connection is held to be who it should be. */
+export interface TlsExpectations {
+  /** The name that the certificate must be for; it is told to the server as well, unless it is an address. */
+  readonly serverName: string;
+  /** Certificates of authorities (PEM) that are trusted beside those that the runtime trusts. */
+  readonly authorities: readonly string[];
+}
+
+/** A connection that stands; with TLS, the certificate has been verified. */
+export interface Connection {
+  /** What comes next, or `null` when the other side has ended. Rejects when the connection breaks. */
+  read(): Promise<Uint8Array | null>;
+  /** Sends all of it. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Ends the connection at once; call it whatever happened. */
+  close(): void;
+}
+
+/** How far a connection came. */
+export type ConnectionPhase = "connecting" | "asking for TLS" | "TLS" | "sending" | "reading";
+
+/** What a certificate says of itself. */
+export interface CertificateFacts {
+  /** Milliseconds since 1970. */
+  readonly validFromMs: number;
+  /** Milliseconds since 1970. */
+  readonly validToMs: number;
+  /** The name of who signed it; empty where it has none. */
+  readonly issuer: string;
+  /** Whether it names itself as who signed it. */
+  readonly isSelfSigned: boolean;
+  /** The names and addresses that it is for. */
+  readonly names: readonly string[];
+}
+
+/** What is wrong with a certificate that a server shows. */
+export interface CertificateProblem {
+  /** Its dates, the names that it is for, or who signed it. */
+  readonly about: "dates" | "names" | "trust";
+  /** One line for people. */
+  readonly reason: string;
+}
+
+/** A certificate as a server shows it. */
+export interface CertificateReading {
+  /** `null` when it is valid for the name and leads to an authority that is trusted. */
+  readonly problem: CertificateProblem | null;
+  /** `null` when it is refused and could not be read. */
+  readonly facts: CertificateFacts | null;
+}
+
+/** Why a connection did not come about, or broke. */
+export interface ConnectionFailure {
+  /** `permission` and `machine` are failures of this side and tell nothing of the target. */
+  readonly phase: "permission" | "machine" | "resolving" | ConnectionPhase;
+  /** One line for people, such as `connection refused`. */
+  readonly reason: string;
+}
+
+/** What a connection under way is told, and tells. */
+export interface ConnectionOptions {
+  /** Told what is done next, whenever that changes. */
+  onPhase?(phase: ConnectionPhase): void;
+  /** Ends it all; also a connection that stands. */
+  readonly signal: AbortSignal;
+}
+
+/** Connections over TCP. What is rejected with is for `explain`, or the signal's reason once that has aborted. */
+export interface Connections {
+  /** Connects, and shakes hands where TLS is expected. */
+  connect(
+    target: ConnectionTarget & { readonly tls?: TlsExpectations },
+    options: ConnectionOptions,
+  ): Promise<Connection>;
+  /**
+   * Reads the certificate that a server shows, whether it is valid or not, and holds it to what is expected. This may
+   * take a second connection. Rejects when there is no server, or one that does not speak TLS.
+   */
+  readCertificate(
+    target: ConnectionTarget & { readonly tls: TlsExpectations; readonly startTls?: StartTlsProtocol },
+    options: ConnectionOptions,
+  ): Promise<CertificateReading>;
+  /** Puts an error into words; `phase` is what was being done. */
+  explain(error: unknown, target: ConnectionTarget, phase: ConnectionPhase): ConnectionFailure;
+}
+
 /** A place for text: the process's stdout or stderr. */
 export interface TextSink {
   /** Writes all of it, in order; after the reader has gone it does nothing and `closed` is true. */
@@ -284,6 +381,8 @@ export interface System {
   readonly processes: Processes;
   /** The requests of `http_request` checks and `webhook` channels. */
   readonly requests: Requests;
+  /** The connections of `tcp_connect` checks, and the certificates that checks look at. */
+  readonly connections: Connections;
   /** The mails of the `email` channel. */
   readonly mail: Mail;
   /** What of all this is granted. */

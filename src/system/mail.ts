@@ -5,11 +5,11 @@
  * Invariant: when `send` is done, whatever came of it, its socket is gone.
  */
 import type { Clock, Mail, MailEnd, OutgoingMail } from "../domain/system.ts";
-import { explainHandshake } from "./mail_certificate.ts";
 import { connectFailure } from "./mail_failure.ts";
 import { converse, prepareMail } from "./mail_session.ts";
 import { type Protection, type ProtectionFacts, protectionOf } from "./mail_protection.ts";
 import { connectSocket } from "./mail_socket.ts";
+import { explainHandshake, type HandshakeTarget } from "./tls_problem.ts";
 
 /** Mail as the machine sends it; `protect` decides what is encrypted. */
 export function createMail(
@@ -32,7 +32,7 @@ export function createMail(
         address: socket.remoteAddress,
         hasLogin: mail.username !== "",
       });
-      const explain = () => explainHandshake(mail, { protection, clock, signal });
+      const explain = () => explainHandshake(handshakeWith(mail, protection), { clock, signal });
       try {
         const end = await converse(socket, mail, { prepared, protection, clock, explain, onStep, signal });
         return withoutPassword(end, mail);
@@ -41,6 +41,11 @@ export function createMail(
       }
     },
   };
+}
+
+function handshakeWith({ host, port }: OutgoingMail, protection: Protection): HandshakeTarget {
+  const target = { host, port, tls: { serverName: host, authorities: [] } };
+  return protection === "from_start" ? target : { ...target, startTls: "smtp" };
 }
 
 const HIDDEN = "[secret]";

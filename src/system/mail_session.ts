@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import type { Clock, MailEnd, OutgoingMail } from "../domain/system.ts";
 import type { MailSocket } from "./mail_socket.ts";
 import type { Protection } from "./mail_protection.ts";
-import type { TlsProblem } from "./mail_certificate.ts";
+import type { TlsProblem } from "./tls_problem.ts";
 import { type MailFailure, refusal, replyOf, sessionFailure } from "./mail_failure.ts";
 
 /** From the connection to the greeting, and for a handshake. */

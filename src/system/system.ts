@@ -1,5 +1,6 @@
 import type { System } from "../domain/system.ts";
 import { createClock } from "./clock.ts";
+import { createConnections } from "./connections.ts";
 import { createFiles } from "./files.ts";
 import { acquireLock, lockHolder } from "./lock.ts";
 import { createMail } from "./mail.ts";
@@ -24,6 +25,7 @@ export function createSystem({ ownDocument }: SystemOptions = {}): System {
     files: createFiles(),
     processes: createProcesses(clock),
     requests: createRequests(),
+    connections: createConnections(clock),
     mail: createMail(clock),
     state: { files: createStoreFiles(), lock: acquireLock, holder: lockHolder },
     stdout: createTextSink(Deno.stdout),

@@ -41,7 +41,7 @@ type Settings = {
 type RawInterval = number | keyof typeof TEXT_INTERVALS;
 type RawCheck = Settings & {
   readonly title?: string;
-  readonly kind: Check["kind"];
+  readonly kind: SpecifiedKind;
   readonly parameters: Readonly<Record<string, unknown>>;
 };
 type RawChannel = { readonly kind: Channel["kind"]; readonly parameters: Readonly<Record<string, unknown>> };
@@ -167,7 +167,7 @@ function check(shape: Shape): fc.Arbitrary<RawCheck> {
     }),
     as_warning: fc.boolean(),
   }, { requiredKeys: ["request"] });
-  const kinds: Partial<Record<Check["kind"], fc.Arbitrary<object>>> = shape === "a"
+  const kinds: Partial<Record<SpecifiedKind, fc.Arbitrary<object>>> = shape === "a"
     ? { test, script, file_timestamp: file, http_request: request }
     : { test, script, http_request: request };
   const own = fc.tuple(settings(shape), optional({ title: texts() }));
@@ -222,7 +222,10 @@ function channelMeaning({ kind, parameters }: RawChannel): unknown {
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-const PARAMETERS: Readonly<Record<Check["kind"], (given: Parameters) => unknown>> = {
+/** The kinds that the specification has; the others are in no shape. */
+type SpecifiedKind = "test" | "script" | "file_timestamp" | "http_request";
+
+const PARAMETERS: Readonly<Record<SpecifiedKind, (given: Parameters) => unknown>> = {
   test: (given) => ({ condition: "warning", output: "", ...given }),
   script: ({ path, arguments: given = [] }) => ({
     path: absolute(path),

@@ -2,7 +2,7 @@
 const INTERVAL = 'whole seconds from 1 on, or a string such as "5 minutes" or "1 hour 30 minutes" ' +
   "(units: second, minute, hour, day, week, or their first letters)";
 const VALUE = "a string in double quotes, a number, true, false, null, { or [";
-const CHECK_KINDS = '"test", "script", "file_timestamp", "http_request"';
+const CHECK_KINDS = '"test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate"';
 const CHANNEL_KINDS = '"console", "file_touch", "email", "desktop_notification", "webhook", "command"';
 const TOP_MEMBERS = "$schema, include, defaults, state, heartbeat, windows, checks";
 const DEFAULTS_MEMBERS =
@@ -614,7 +614,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   unknown_response_member: {
     problems: [[
       "6:83 checks.web.parameters.response.status",
-      'unknown member "status", expected one of status_code, headers, body_part, not_body_part, body_pattern, not_body_pattern, json, warning_duration, critical_duration',
+      'unknown member "status", expected one of status_code, headers, body_part, not_body_part, body_pattern, not_body_pattern, json, warning_duration, critical_duration, certificate',
       'did you mean "status_code"?',
     ]],
   },

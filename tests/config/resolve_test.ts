@@ -63,6 +63,25 @@ const LEAST: { readonly [K in CheckKind]: readonly [parameters: object, check: C
     },
     timeoutMs: 10_000,
   }],
+  tcp_connect: [{ host: "db.example.org", port: 5432 }, {
+    ...SETTINGS,
+    name: "web",
+    kind: "tcp_connect",
+    parameters: { host: "db.example.org", port: 5432, tls: false, asWarning: false },
+    timeoutMs: 10_000,
+  }],
+  tls_certificate: [{ host: "www.example.org" }, {
+    ...SETTINGS,
+    name: "web",
+    kind: "tls_certificate",
+    parameters: {
+      host: "www.example.org",
+      port: 443,
+      warningLeftMs: 14 * 86_400_000,
+      criticalLeftMs: 3 * 86_400_000,
+    },
+    timeoutMs: 10_000,
+  }],
 };
 
 /** Every setting, written and meant. */
@@ -219,15 +238,65 @@ const MOST: { readonly [K in CheckKind]: readonly [parameters: object, check: Ch
   }],
   http_request: [{
     request: { target: "https://example.org/health", method: "POST" },
-    response: { status_code: null, headers: { "Content-Type": "text/plain", "x_y": "z" }, body_part: "ok" },
+    response: {
+      status_code: null,
+      headers: { "Content-Type": "text/plain", "x_y": "z" },
+      body_part: "ok",
+      certificate: { critical_left: 60 },
+    },
     as_warning: true,
   }, {
     ...ALL_SETTINGS_MEANT,
     kind: "http_request",
     parameters: {
       request: { target: "https://example.org/health", method: "POST" },
-      response: { statusCode: null, headers: { "Content-Type": "text/plain", "x_y": "z" }, bodyPart: "ok" },
+      response: {
+        statusCode: null,
+        headers: { "Content-Type": "text/plain", "x_y": "z" },
+        bodyPart: "ok",
+        certificate: { warningLeftMs: 14 * 86_400_000, criticalLeftMs: 60_000 },
+      },
       asWarning: true,
+    },
+  }],
+  tcp_connect: [{
+    host: "[::1]",
+    port: 6379,
+    tls: true,
+    send: "PING\r\n",
+    expect: "+PONG",
+    as_warning: true,
+  }, {
+    ...ALL_SETTINGS_MEANT,
+    kind: "tcp_connect",
+    parameters: {
+      host: "[::1]",
+      port: 6379,
+      tls: true,
+      send: "PING\r\n",
+      expect: "+PONG",
+      asWarning: true,
+    },
+  }],
+  tls_certificate: [{
+    host: "10.0.0.1",
+    port: 25,
+    server_name: "mail.example.org",
+    starttls: "smtp",
+    warning_left: "30 days",
+    critical_left: 604_800,
+    authority: "authority.pem",
+  }, {
+    ...ALL_SETTINGS_MEANT,
+    kind: "tls_certificate",
+    parameters: {
+      host: "10.0.0.1",
+      port: 25,
+      serverName: "mail.example.org",
+      starttls: "smtp",
+      warningLeftMs: 30 * 86_400_000,
+      criticalLeftMs: 7 * 86_400_000,
+      authority: "/etc/monitor/authority.pem",
     },
   }],
 };
@@ -311,6 +380,8 @@ Deno.test("resolveChecks() gives each kind its own time limit where none is give
     script: 30_000,
     file_timestamp: 10_000,
     http_request: 10_000,
+    tcp_connect: 10_000,
+    tls_certificate: 10_000,
   });
 });
 

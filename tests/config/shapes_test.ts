@@ -65,6 +65,11 @@ const channel = (kind: string, parameters: object = {}) => ({
   defaults: { notifications: [{ kind, parameters }] },
 });
 
+function kindRefused(kind: string, shape: string, kinds: string): string {
+  return `checks.web.kind: is "${kind}", expected one of ${kinds} ` +
+    `("${kind}" is not in Shape ${shape}; the default schema has it)`;
+}
+
 /** What the default schema accepts, and what each shape says of it: `null` where it accepts it too. */
 const BEYOND: Readonly<Record<string, readonly [document: unknown, a: string | null, b: string | null]>> = {
   "$schema": [
@@ -184,6 +189,26 @@ const BEYOND: Readonly<Record<string, readonly [document: unknown, a: string | n
     "list of channels; the default schema has it",
     'defaults.notifications[0].kind: is "desktop_notification", expected one of "console", "email" ' +
     '("desktop_notification" is not in Shape B; the default schema has it)',
+  ],
+  "tcp_connect": [
+    withCheck({ kind: "tcp_connect", parameters: { host: "h", port: 22 } }),
+    kindRefused("tcp_connect", "A", '"test", "script", "file_timestamp", "http_request"'),
+    kindRefused("tcp_connect", "B", '"test", "script", "http_request"'),
+  ],
+  "tls_certificate": [
+    withCheck({ kind: "tls_certificate", parameters: { host: "h" } }),
+    kindRefused("tls_certificate", "A", '"test", "script", "file_timestamp", "http_request"'),
+    kindRefused("tls_certificate", "B", '"test", "script", "http_request"'),
+  ],
+  "certificate of a response": [
+    withCheck({
+      kind: "http_request",
+      parameters: { request: { target: "https://h/" }, response: { certificate: {} } },
+    }),
+    "checks.web.parameters.response.certificate: is not in Shape A, expected one of status_code, headers, " +
+    `body_part ${DEFAULT_HAS_IT}`,
+    "checks.web.parameters.response.certificate: is not in Shape B, expected one of status_code, headers, " +
+    `body_part ${DEFAULT_HAS_IT}`,
   ],
   "email": [channel("email", mail), null, null],
 };

@@ -1,6 +1,8 @@
 /** What `monitor permissions` prints is enough for everything the document does, and every bit of it is needed. */
 import assert from "node:assert/strict";
 import type { PermissionClass } from "../../src/domain/needs.ts";
+import { createAuthority, createCertificate } from "../support/certificates.ts";
+import { startServer } from "../support/http_servers.ts";
 import { flagsFor, withNeeds } from "./stage.ts";
 
 Deno.test("monitor permissions: the printed flags are enough to check, to keep the state and to send a mail", () =>
@@ -54,6 +56,40 @@ Deno.test("monitor permissions: the printed flags are enough for what is include
       const refused = await stage.run(["check", "--once", ...args], { permissions: without, environment });
       assert.strictEqual(refused.code, 77, value);
     }
+  }));
+
+Deno.test("monitor permissions: the printed flags are enough to connect and to read a certificate", () =>
+  withNeeds(async (stage) => {
+    const authority = createAuthority();
+    const certificate = createCertificate({ authority, toDay: 60 });
+    await using server = startServer((visitor) => visitor.untilGone(), { certificate });
+    await using greeter = startServer(async (visitor) => {
+      await visitor.send("220 hello\r\n");
+      await visitor.untilGone();
+    });
+    Deno.writeTextFileSync(`${stage.folder}/authority.pem`, authority.cert);
+    const { port } = server;
+    stage.writeDocument({
+      port: { kind: "tcp_connect", parameters: { host: "localhost", port: greeter.port, expect: "220 " } },
+      secure: { kind: "tcp_connect", parameters: { host: "localhost", port, tls: true } },
+      certificate: {
+        kind: "tls_certificate",
+        parameters: { host: "localhost", port, authority: "authority.pem" },
+      },
+    });
+    const options = ["--state", "none"];
+    const printed = await stage.run(["permissions", ...options, "--format", "json"]);
+    const needs = JSON.parse(printed.stdout);
+    const ports = [greeter.port, port].map((number) => `localhost:${number}`);
+    assert.deepStrictEqual(needs.net, ports.toSorted());
+    const { stdout, stderr, code } = await stage.run(["check", "--once", ...options], {
+      permissions: flagsFor(needs),
+      environment: { DENO_CERT: `${stage.folder}/authority.pem` },
+    });
+    assert.match(stdout, /OK +port .*connected, answer contains "220 "/, stderr);
+    assert.match(stdout, /OK +secure .*connected with TLS/);
+    assert.match(stdout, /OK +certificate .*expires in 59 d 23 h/);
+    assert.strictEqual(code, 0);
   }));
 
 Deno.test("monitor permissions: a named check needs its own alone", () =>

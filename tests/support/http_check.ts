@@ -5,6 +5,7 @@ import type { ObserveContext } from "../../src/domain/observe.ts";
 import type { Observation } from "../../src/domain/result.ts";
 import type { Clock } from "../../src/domain/system.ts";
 import { createClock } from "../../src/system/clock.ts";
+import { createConnections } from "../../src/system/connections.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { createProcesses } from "../../src/system/processes.ts";
 import { createRequests } from "../../src/system/requests.ts";
@@ -67,6 +68,7 @@ export function observeTarget(target: string, run: HttpRun = {}): Promise<Observ
           return response;
         },
       },
+      connections: createConnections(clock),
       environment: () => undefined,
     },
     folder: "/",

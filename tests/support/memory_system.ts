@@ -1,6 +1,7 @@
 import type { PermissionClass } from "../../src/domain/needs.ts";
 import type { System, TextSink } from "../../src/domain/system.ts";
 import { createClock } from "../../src/system/clock.ts";
+import { createConnections } from "../../src/system/connections.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { acquireLock, lockHolder } from "../../src/system/lock.ts";
 import { createMail } from "../../src/system/mail.ts";
@@ -61,6 +62,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     files: createFiles(),
     processes: createProcesses(clock),
     requests: createRequests(),
+    connections: createConnections(clock),
     mail: createMail(clock),
     state: { files: createStoreFiles(), lock: acquireLock, holder: lockHolder },
     stdout: createMemorySink(options.columns ?? null),

@@ -4,6 +4,7 @@ import type { ObserveContext } from "../../src/domain/observe.ts";
 import type { Observation } from "../../src/domain/result.ts";
 import type { Requests } from "../../src/domain/system.ts";
 import { createClock } from "../../src/system/clock.ts";
+import { createConnections } from "../../src/system/connections.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { createProcesses } from "../../src/system/processes.ts";
 
@@ -42,6 +43,7 @@ export function observeProgram(path: string, run: ScriptRun = {}): Promise<Obser
       files: createFiles(),
       processes: createProcesses(clock, { terminationGraceMs: 200 }),
       requests: NO_REQUESTS,
+      connections: createConnections(clock),
       environment: (variable) => environment[variable],
     },
     folder,

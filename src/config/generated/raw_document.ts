@@ -82,7 +82,7 @@ export type Check =
        */
       depends_on?: string[];
       /**
-       * Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.
+       * Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request`, a `tcp_connect` and a `tls_certificate` a violation, the others `unknown`.
        */
       timeout?: number | string;
       kind: "test";
@@ -106,7 +106,7 @@ export type Check =
        */
       depends_on?: string[];
       /**
-       * Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.
+       * Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request`, a `tcp_connect` and a `tls_certificate` a violation, the others `unknown`.
        */
       timeout?: number | string;
       kind: "script";
@@ -130,7 +130,7 @@ export type Check =
        */
       depends_on?: string[];
       /**
-       * Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.
+       * Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request`, a `tcp_connect` and a `tls_certificate` a violation, the others `unknown`.
        */
       timeout?: number | string;
       kind: "file_timestamp";
@@ -154,11 +154,59 @@ export type Check =
        */
       depends_on?: string[];
       /**
-       * Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.
+       * Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request`, a `tcp_connect` and a `tls_certificate` a violation, the others `unknown`.
        */
       timeout?: number | string;
       kind: "http_request";
       parameters: HttpRequestParameters;
+    }
+  | {
+      /**
+       * Free text that names the check for people. Without it the check's name serves.
+       */
+      title?: string;
+      tags?: Tags;
+      active?: Active;
+      threshold?: Threshold;
+      recovery_threshold?: RecoveryThreshold;
+      annoy?: Annoy;
+      schedule?: Schedule;
+      windows?: Windows;
+      notifications?: Notifications;
+      /**
+       * Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.
+       */
+      depends_on?: string[];
+      /**
+       * Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request`, a `tcp_connect` and a `tls_certificate` a violation, the others `unknown`.
+       */
+      timeout?: number | string;
+      kind: "tcp_connect";
+      parameters: TcpConnectParameters;
+    }
+  | {
+      /**
+       * Free text that names the check for people. Without it the check's name serves.
+       */
+      title?: string;
+      tags?: Tags;
+      active?: Active;
+      threshold?: Threshold;
+      recovery_threshold?: RecoveryThreshold;
+      annoy?: Annoy;
+      schedule?: Schedule;
+      windows?: Windows;
+      notifications?: Notifications;
+      /**
+       * Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.
+       */
+      depends_on?: string[];
+      /**
+       * Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request`, a `tcp_connect` and a `tls_certificate` a violation, the others `unknown`.
+       */
+      timeout?: number | string;
+      kind: "tls_certificate";
+      parameters: TlsCertificateParameters;
     };
 /**
  * What the places that a path finds must hold: a value that each must equal, or comparisons that must all hold for each. A path that finds nothing is a violation, unless `exists` is false.
@@ -592,9 +640,84 @@ export interface HttpRequestParameters {
      * A request that takes longer, from its start to the end of the body, redirects included, is `critical`: seconds, or text such as "500 ms". With `as_warning` it is `warning`.
      */
     critical_duration?: number | string;
+    /**
+     * How long the certificate of the `https:` target must still hold. It is read over a further connection to the target itself, not to where it redirects.
+     */
+    certificate?: {
+      /**
+       * Less time than this before it expires is `warning`.
+       */
+      warning_left?: number | string;
+      /**
+       * Less time than this before it expires is `critical`.
+       */
+      critical_left?: number | string;
+    };
   };
   /**
    * Report a violation as `warning` instead of `critical`.
    */
   as_warning?: boolean;
+}
+/**
+ * Connects to a port, perhaps says something there, and holds the answer to what is expected of it.
+ */
+export interface TcpConnectParameters {
+  /**
+   * Name or address of the server.
+   */
+  host: string;
+  /**
+   * Its port.
+   */
+  port: number;
+  /**
+   * Whether the connection is TLS from the start. The certificate must be valid for the host.
+   */
+  tls?: boolean;
+  /**
+   * Text sent once the connection stands, as it is: a line end is written `\r\n`.
+   */
+  send?: string;
+  /**
+   * Text that the answer must contain, in its first 64 KiB. Without it nothing is read.
+   */
+  expect?: string;
+  /**
+   * Report a violation as `warning` instead of `critical`.
+   */
+  as_warning?: boolean;
+}
+/**
+ * Reads the certificate of a server: how long it still holds, whether it is for this name, and whether who signed it is trusted.
+ */
+export interface TlsCertificateParameters {
+  /**
+   * Name or address of the server.
+   */
+  host: string;
+  /**
+   * Its port.
+   */
+  port?: number;
+  /**
+   * The name that the server is asked for and that the certificate must be for. Without it: the host.
+   */
+  server_name?: string;
+  /**
+   * The protocol in which TLS is asked for. Without it: TLS from the start.
+   */
+  starttls?: "smtp" | "imap" | "pop3";
+  /**
+   * Less time than this before it expires is `warning`.
+   */
+  warning_left?: number | string;
+  /**
+   * Less time than this before it expires is `critical`.
+   */
+  critical_left?: number | string;
+  /**
+   * A file with certificates (PEM) of authorities that are trusted as well; relative to the document's folder.
+   */
+  authority?: string;
 }

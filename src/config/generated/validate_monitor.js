@@ -2,7 +2,7 @@
 "use strict";
 export const validate = validate20;
 export default validate20;
-const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"monitor document","description":"Settings and checks for `monitor`.","type":"object","additionalProperties":false,"required":["defaults"],"x-notes":{"groups":"the specification names it as required without defining it, so it has no meaning here"},"properties":{"$schema":{"description":"Address or path of the JSON schema, for editors. The tool does not read it.","type":"string","examples":["./monitor.schema.json"]},"include":{"description":"Further files whose checks belong to this document: paths, or patterns in which `*` and `?` stand for any characters of one name (not for a leading dot). Relative to the folder of the file in which they stand. An included file may have `checks`, `defaults` for its own checks, and `include`.","type":["array","string"],"items":{"type":"string","minLength":1,"format":"include","examples":["conf.d/*.jsonc"]},"minLength":1,"format":"include","default":[],"examples":["conf.d/*.jsonc"]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"description":"The file that keeps the state between runs, so that the service and the shell mean the same one; relative to the document's folder. Without it: a file named after the document, in `$STATE_DIRECTORY`, `$XDG_STATE_HOME/monitor` or `~/.local/state/monitor`.","type":"string","minLength":1,"format":"path","examples":["/var/lib/monitor/state.sqlite"]},"heartbeat":{"description":"A sign of life for something else that watches the monitor: given each time the loop has really advanced, and after each `--due` call.","type":"object","additionalProperties":false,"properties":{"path":{"description":"A file to touch; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/heartbeat"]},"target":{"description":"An address to request.","type":"string","format":"url","examples":["https://watcher.example.org/ping/monitor"]},"interval":{"description":"Time from one sign to the next.","$ref":"#/$defs/interval","default":"1 minute"}}},"windows":{"description":"Maintenance windows of all checks, beside those in `defaults` or of a check.","$ref":"#/$defs/windows"},"checks":{"description":"The checks, by name. A name may be any string; it is what the command line, the reports and the kept state call the check.","type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"description":"Settings for every check that does not give its own. A `schedule` or `notifications` given by a check replaces the one here whole.","type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"description":"One check: what to look at, when, and whom to tell.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"description":"Free text that names the check for people. Without it the check's name serves.","type":"string","examples":["Website"]},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"description":"Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.","type":"array","items":{"type":"string","examples":["router"]},"default":[],"examples":[["router"]]},"timeout":{"description":"Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.","$ref":"#/$defs/interval"},"kind":{"description":"What kind of check this is; it decides which `parameters` there are.","enum":["test","script","file_timestamp","http_request"]},"parameters":{"description":"What the kind needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"description":"Words that checks are chosen by: `monitor check --tag web`. A list given by a check replaces the one in `defaults` whole.","type":"array","items":{"type":"string","minLength":1,"format":"tag","examples":["web"]},"default":[],"examples":[["web","production"]]},"active":{"description":"Whether the check runs. An inactive check is still validated and listed.","type":"boolean","default":true},"threshold":{"description":"How many observations in a row must be at least this bad before the condition settles and is reported.","type":"integer","minimum":1,"default":3},"recovery_threshold":{"description":"How many observations in a row must be better before the condition is lowered. Without it: the check's `threshold`.","type":"integer","minimum":1,"examples":[2]},"annoy":{"description":"Whether reports go on after the first one while the problem lasts: `true` at every further observation that is not ok, an interval at most that often.","type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false,"examples":[true,"6 hours"]},"interval":{"description":"A length of time: whole seconds (1 or more), or text such as \"minute\", \"90 seconds\" or \"1 hour 30 minutes\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["5 minutes",300]},"schedule":{"description":"When the check runs: at an interval (`regular_interval`) or at times of the calendar (`cron`).","type":"object","additionalProperties":false,"properties":{"regular_interval":{"description":"Time from one run to the next: whole seconds, or text such as \"5 minutes\".","$ref":"#/$defs/interval"},"attentive_interval":{"description":"Time from one run to the next while something is being watched: the last observation was not ok, or the settled condition is not. Without it the regular one always applies. Beside `cron`: the check runs so long after each run as well, whatever the time.","$ref":"#/$defs/interval"},"cron":{"description":"The times of the runs, in place of `regular_interval`: minute, hour, day of the month, month and day of the week, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.","type":"string","format":"cron","examples":["*/5 8-18 * * mon-fri","30 6 * * *","@daily"]},"time_zone":{"description":"The time zone that `cron` is read in. Without it: that of the machine (in containers often UTC).","$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"description":"A name of the time zone database.","type":"string","format":"time_zone","examples":["Europe/Zurich","UTC"]},"windows":{"description":"Maintenance windows, which come every week: the checks run and are counted, but a report is held back until the window has ended, and then made if it still matters.","type":"array","items":{"$ref":"#/$defs/window"},"default":[],"examples":[[{"days":["sun"],"from":"22:00","to":"02:00","time_zone":"Europe/Zurich"}]]},"window":{"description":"One window, by the clock on the wall. An hour that is left out in spring is not in it, one that comes twice in autumn is in it twice.","type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"description":"The days on which it begins. Without it: every day.","type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]},"examples":[["sat","sun"]]},"from":{"description":"When it begins, from `00:00` to `23:59`.","type":"string","format":"time_of_day","examples":["22:00"]},"to":{"description":"When it ends, from `00:00` to `24:00`; a time that is not later than `from` is one of the next day.","type":"string","format":"time_of_day","examples":["06:00"]},"time_zone":{"description":"The time zone of `days`, `from` and `to`. Without it: that of the machine (in containers often UTC).","$ref":"#/$defs/time_zone"},"reason":{"description":"Free text for people; `status` shows it.","type":"string","examples":["weekly restart"]}}},"notifications":{"description":"The channels that reports go to. An empty list: none.","type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"description":"One way out for reports.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"description":"What kind of channel this is; it decides which `parameters` there are.","enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"description":"What the channel needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"description":"A condition.","enum":["unknown","ok","warning","critical"]},"test_parameters":{"description":"A check that always reports the same; for trying out thresholds and channels.","type":"object","additionalProperties":false,"properties":{"condition":{"description":"The condition it reports.","$ref":"#/$defs/condition","default":"warning"},"output":{"description":"The output it reports.","type":"string","default":""}}},"script_parameters":{"description":"Runs a program. Its exit code is the condition, after the plugin convention: 0 ok, 1 warning, 2 critical, anything else unknown.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["/usr/lib/nagios/plugins/check_disk","./backup_age.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["-w","10%","-c","5%"]]},"environment":{"description":"Variables set for the program, beside the few it always gets.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"PGPASSFILE":"/etc/monitor/pgpass"}]},"condition_on_timeout":{"description":"The condition when the program is still running at its time limit.","$ref":"#/$defs/condition","default":"unknown"}}},"file_timestamp_parameters":{"description":"Watches how long ago a file was last changed.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file or folder; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/var/backups/latest.tar"]},"warning_age":{"description":"Older than this is `warning`: whole seconds, or text such as \"1 hour\".","$ref":"#/$defs/age","default":3600},"critical_age":{"description":"Older than this is `critical`: whole seconds, or text such as \"1 day\".","$ref":"#/$defs/age","default":86400},"condition_on_missing":{"description":"The condition when there is no such file.","$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"description":"The condition when the file was changed in the future.","$ref":"#/$defs/condition","default":"warning"}}},"age":{"description":"An age: whole seconds (1 or more), or text such as \"1 hour\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["26 hours"]},"http_request_parameters":{"description":"Sends an HTTP request and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"description":"What to send.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`.","type":"string","format":"url","examples":["https://example.org/health"]},"method":{"description":"The method.","enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"description":"Further headers, such as `Authorization`. Another origin that a redirect leads to gets none of them but harmless ones such as `Accept`.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"examples":[{"Authorization":"Bearer ${env:API_TOKEN}"}]},"body":{"description":"The body, sent as UTF-8; not with `GET` and `HEAD`. `Content-Type` is `text/plain;charset=UTF-8` unless `headers` says so.","type":"string","examples":["{\"probe\": true}"]},"redirects":{"description":"Whether redirects are followed, at most 10, or are a violation. Without it they are followed, unless a 3xx is expected: then the redirect itself is the answer.","enum":["follow","refuse"]},"tls":{"description":"What `https:` connections use besides the defaults. The files are read at each run.","type":"object","additionalProperties":false,"properties":{"authority":{"description":"A PEM file of certificate authorities that are trusted besides the usual ones.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/ca.pem"]},"certificate":{"description":"A PEM file with the certificate to show to the server, and perhaps those between it and its authority; needs `key`. No other origin sees it.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/client.pem"]},"key":{"description":"A PEM file with the certificate's private key, without a passphrase.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/client.key"]}}}}},"response":{"description":"What to expect of the answer. Everything given must hold.","type":"object","additionalProperties":false,"properties":{"status_code":{"description":"The status the answer must have: a code, a class such as `\"2xx\"`, or a list of both; `null` accepts any. Redirects are followed (at most 10) unless a 3xx is among them.","type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200,"examples":[[200,"3xx"]]},"headers":{"description":"Headers the answer must carry. Names in any case, values exactly.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{},"examples":[{"Content-Type":"application/json"}]},"body_part":{"description":"Text the body must contain, in its first 10 MiB.","type":"string","examples":["all systems normal"]},"not_body_part":{"description":"Text the body must not contain, in its first 10 MiB.","type":"string","minLength":1,"examples":["Internal Server Error"]},"body_pattern":{"description":"A regular expression in RE2 syntax that must match somewhere in the body's beginning (1 MiB; less for long patterns).","type":"string","minLength":1,"format":"pattern","examples":["queue is \\d{1,3} long"]},"not_body_pattern":{"description":"A regular expression in RE2 syntax that must match nowhere in the body's beginning.","type":"string","minLength":1,"format":"pattern","examples":["(?i)error \\d+"]},"json":{"description":"What the body, read as JSON (1 MiB at most), must hold: a path (RFC 9535) and the value that every place it finds must equal, or an object of comparisons.","type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"},"examples":[{"$.status":"up","$.queue.length":{"less_than":100}}]},"warning_duration":{"description":"A request that takes longer, from its start to the end of the body, redirects included, is `warning`: seconds, or text such as \"500 ms\".","$ref":"#/$defs/duration"},"critical_duration":{"description":"A request that takes longer, from its start to the end of the body, redirects included, is `critical`: seconds, or text such as \"500 ms\". With `as_warning` it is `warning`.","$ref":"#/$defs/duration"}},"default":{}},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}},"duration":{"description":"A short length of time: seconds (more than 0, fractions too), or text such as \"500 ms\" or \"1.5 seconds\".","type":["number","string"],"format":"duration","examples":["500 ms",1.5]},"json_expectation":{"description":"What the places that a path finds must hold: a value that each must equal, or comparisons that must all hold for each. A path that finds nothing is a violation, unless `exists` is false.","type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"description":"The value it must equal.","$ref":"#/$defs/json_value","examples":["up"]},"not_equals":{"description":"A value it must not equal.","$ref":"#/$defs/json_value","examples":["down"]},"less_than":{"description":"It must be a number below this.","type":"number","examples":[100]},"greater_than":{"description":"It must be a number above this.","type":"number","examples":[0]},"exists":{"description":"Whether the path must find anything.","type":"boolean","examples":[false]}}},"json_value":{"description":"Any value of JSON.","type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}},"console_parameters":{"description":"Writes one line for each report. It has no parameters.","type":"object","additionalProperties":false},"file_touch_parameters":{"description":"Sets the modification time of a file for each report, and creates it if missing.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/problem"]}}},"email_parameters":{"description":"Sends reports by mail.","type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"description":"The mail server and how to log in. Port 465 is TLS from the start, every other port STARTTLS.","type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"description":"Name or address of the mail server.","type":"string","minLength":1,"format":"host","examples":["mail.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"examples":[587]},"username":{"description":"The login name. Empty: no login.","type":"string","format":"username","examples":["monitor"]},"password":{"description":"The password. Write `${env:NAME}` or `${file:/path}` rather than the password itself.","type":"string","format":"secret","examples":["${env:MAIL_PASSWORD}"]}}},"sender":{"description":"The sender's address.","type":"string","format":"address","examples":["monitor@example.org"]},"receivers":{"description":"The receivers' addresses.","type":"array","items":{"type":"string","format":"address","examples":["admin@example.org"]},"minItems":1,"examples":[["admin@example.org"]]},"tags":{"description":"Words put in brackets before the subject.","type":"array","items":{"type":"string"},"default":[],"examples":[["production"]]}}},"webhook_parameters":{"description":"Posts reports to an address.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`. Only its host is ever shown.","type":"string","format":"url","examples":["https://hooks.example.org/monitor"]},"method":{"description":"The method.","enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"description":"Further headers. `Content-Type` is `application/json` unless it is given here.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"secret"},"default":{},"examples":[{"Authorization":"Bearer ${env:HOOK_TOKEN}"}]},"body":{"description":"The body of a request, with fields such as `{{condition}}`, `{{title}}` and `{{summary}}`, each escaped as it stands in a JSON string; one request for each report. Without it all reports that wait go as one JSON object.","type":"string","format":"template","examples":["{\"text\": \"{{summary}}\"}"]},"timeout":{"description":"Time limit of one request.","$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"description":"Runs a program for each report, with the report in its environment and as JSON on its standard input.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["./page_me.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["--urgent"]]},"environment":{"description":"Variables set for the program, beside the few it always gets and those of the report.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"TOKEN":"${env:PAGER_TOKEN}"}]},"timeout":{"description":"Time limit of one run. Then the program ends, with everything it started.","$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"description":"Shows reports on this machine's desktop.","type":"object","additionalProperties":false,"properties":{"icon":{"description":"Name or path of an icon.","type":"string","examples":["dialog-warning"]}}}}};
+const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"monitor document","description":"Settings and checks for `monitor`.","type":"object","additionalProperties":false,"required":["defaults"],"x-notes":{"groups":"the specification names it as required without defining it, so it has no meaning here"},"properties":{"$schema":{"description":"Address or path of the JSON schema, for editors. The tool does not read it.","type":"string","examples":["./monitor.schema.json"]},"include":{"description":"Further files whose checks belong to this document: paths, or patterns in which `*` and `?` stand for any characters of one name (not for a leading dot). Relative to the folder of the file in which they stand. An included file may have `checks`, `defaults` for its own checks, and `include`.","type":["array","string"],"items":{"type":"string","minLength":1,"format":"include","examples":["conf.d/*.jsonc"]},"minLength":1,"format":"include","default":[],"examples":["conf.d/*.jsonc"]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"description":"The file that keeps the state between runs, so that the service and the shell mean the same one; relative to the document's folder. Without it: a file named after the document, in `$STATE_DIRECTORY`, `$XDG_STATE_HOME/monitor` or `~/.local/state/monitor`.","type":"string","minLength":1,"format":"path","examples":["/var/lib/monitor/state.sqlite"]},"heartbeat":{"description":"A sign of life for something else that watches the monitor: given each time the loop has really advanced, and after each `--due` call.","type":"object","additionalProperties":false,"properties":{"path":{"description":"A file to touch; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/heartbeat"]},"target":{"description":"An address to request.","type":"string","format":"url","examples":["https://watcher.example.org/ping/monitor"]},"interval":{"description":"Time from one sign to the next.","$ref":"#/$defs/interval","default":"1 minute"}}},"windows":{"description":"Maintenance windows of all checks, beside those in `defaults` or of a check.","$ref":"#/$defs/windows"},"checks":{"description":"The checks, by name. A name may be any string; it is what the command line, the reports and the kept state call the check.","type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"description":"Settings for every check that does not give its own. A `schedule` or `notifications` given by a check replaces the one here whole.","type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"description":"One check: what to look at, when, and whom to tell.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"description":"Free text that names the check for people. Without it the check's name serves.","type":"string","examples":["Website"]},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"description":"Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.","type":"array","items":{"type":"string","examples":["router"]},"default":[],"examples":[["router"]]},"timeout":{"description":"Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request`, a `tcp_connect` and a `tls_certificate` a violation, the others `unknown`.","$ref":"#/$defs/interval"},"kind":{"description":"What kind of check this is; it decides which `parameters` there are.","enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate"]},"parameters":{"description":"What the kind needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"description":"Words that checks are chosen by: `monitor check --tag web`. A list given by a check replaces the one in `defaults` whole.","type":"array","items":{"type":"string","minLength":1,"format":"tag","examples":["web"]},"default":[],"examples":[["web","production"]]},"active":{"description":"Whether the check runs. An inactive check is still validated and listed.","type":"boolean","default":true},"threshold":{"description":"How many observations in a row must be at least this bad before the condition settles and is reported.","type":"integer","minimum":1,"default":3},"recovery_threshold":{"description":"How many observations in a row must be better before the condition is lowered. Without it: the check's `threshold`.","type":"integer","minimum":1,"examples":[2]},"annoy":{"description":"Whether reports go on after the first one while the problem lasts: `true` at every further observation that is not ok, an interval at most that often.","type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false,"examples":[true,"6 hours"]},"interval":{"description":"A length of time: whole seconds (1 or more), or text such as \"minute\", \"90 seconds\" or \"1 hour 30 minutes\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["5 minutes",300]},"schedule":{"description":"When the check runs: at an interval (`regular_interval`) or at times of the calendar (`cron`).","type":"object","additionalProperties":false,"properties":{"regular_interval":{"description":"Time from one run to the next: whole seconds, or text such as \"5 minutes\".","$ref":"#/$defs/interval"},"attentive_interval":{"description":"Time from one run to the next while something is being watched: the last observation was not ok, or the settled condition is not. Without it the regular one always applies. Beside `cron`: the check runs so long after each run as well, whatever the time.","$ref":"#/$defs/interval"},"cron":{"description":"The times of the runs, in place of `regular_interval`: minute, hour, day of the month, month and day of the week, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.","type":"string","format":"cron","examples":["*/5 8-18 * * mon-fri","30 6 * * *","@daily"]},"time_zone":{"description":"The time zone that `cron` is read in. Without it: that of the machine (in containers often UTC).","$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"description":"A name of the time zone database.","type":"string","format":"time_zone","examples":["Europe/Zurich","UTC"]},"windows":{"description":"Maintenance windows, which come every week: the checks run and are counted, but a report is held back until the window has ended, and then made if it still matters.","type":"array","items":{"$ref":"#/$defs/window"},"default":[],"examples":[[{"days":["sun"],"from":"22:00","to":"02:00","time_zone":"Europe/Zurich"}]]},"window":{"description":"One window, by the clock on the wall. An hour that is left out in spring is not in it, one that comes twice in autumn is in it twice.","type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"description":"The days on which it begins. Without it: every day.","type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]},"examples":[["sat","sun"]]},"from":{"description":"When it begins, from `00:00` to `23:59`.","type":"string","format":"time_of_day","examples":["22:00"]},"to":{"description":"When it ends, from `00:00` to `24:00`; a time that is not later than `from` is one of the next day.","type":"string","format":"time_of_day","examples":["06:00"]},"time_zone":{"description":"The time zone of `days`, `from` and `to`. Without it: that of the machine (in containers often UTC).","$ref":"#/$defs/time_zone"},"reason":{"description":"Free text for people; `status` shows it.","type":"string","examples":["weekly restart"]}}},"notifications":{"description":"The channels that reports go to. An empty list: none.","type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"description":"One way out for reports.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"description":"What kind of channel this is; it decides which `parameters` there are.","enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"description":"What the channel needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"description":"A condition.","enum":["unknown","ok","warning","critical"]},"test_parameters":{"description":"A check that always reports the same; for trying out thresholds and channels.","type":"object","additionalProperties":false,"properties":{"condition":{"description":"The condition it reports.","$ref":"#/$defs/condition","default":"warning"},"output":{"description":"The output it reports.","type":"string","default":""}}},"script_parameters":{"description":"Runs a program. Its exit code is the condition, after the plugin convention: 0 ok, 1 warning, 2 critical, anything else unknown.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["/usr/lib/nagios/plugins/check_disk","./backup_age.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["-w","10%","-c","5%"]]},"environment":{"description":"Variables set for the program, beside the few it always gets.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"PGPASSFILE":"/etc/monitor/pgpass"}]},"condition_on_timeout":{"description":"The condition when the program is still running at its time limit.","$ref":"#/$defs/condition","default":"unknown"}}},"file_timestamp_parameters":{"description":"Watches how long ago a file was last changed.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file or folder; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/var/backups/latest.tar"]},"warning_age":{"description":"Older than this is `warning`: whole seconds, or text such as \"1 hour\".","$ref":"#/$defs/age","default":3600},"critical_age":{"description":"Older than this is `critical`: whole seconds, or text such as \"1 day\".","$ref":"#/$defs/age","default":86400},"condition_on_missing":{"description":"The condition when there is no such file.","$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"description":"The condition when the file was changed in the future.","$ref":"#/$defs/condition","default":"warning"}}},"age":{"description":"An age: whole seconds (1 or more), or text such as \"1 hour\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["26 hours"]},"http_request_parameters":{"description":"Sends an HTTP request and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"description":"What to send.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`.","type":"string","format":"url","examples":["https://example.org/health"]},"method":{"description":"The method.","enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"description":"Further headers, such as `Authorization`. Another origin that a redirect leads to gets none of them but harmless ones such as `Accept`.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"examples":[{"Authorization":"Bearer ${env:API_TOKEN}"}]},"body":{"description":"The body, sent as UTF-8; not with `GET` and `HEAD`. `Content-Type` is `text/plain;charset=UTF-8` unless `headers` says so.","type":"string","examples":["{\"probe\": true}"]},"redirects":{"description":"Whether redirects are followed, at most 10, or are a violation. Without it they are followed, unless a 3xx is expected: then the redirect itself is the answer.","enum":["follow","refuse"]},"tls":{"description":"What `https:` connections use besides the defaults. The files are read at each run.","type":"object","additionalProperties":false,"properties":{"authority":{"description":"A PEM file of certificate authorities that are trusted besides the usual ones.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/ca.pem"]},"certificate":{"description":"A PEM file with the certificate to show to the server, and perhaps those between it and its authority; needs `key`. No other origin sees it.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/client.pem"]},"key":{"description":"A PEM file with the certificate's private key, without a passphrase.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/client.key"]}}}}},"response":{"description":"What to expect of the answer. Everything given must hold.","type":"object","additionalProperties":false,"properties":{"status_code":{"description":"The status the answer must have: a code, a class such as `\"2xx\"`, or a list of both; `null` accepts any. Redirects are followed (at most 10) unless a 3xx is among them.","type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200,"examples":[[200,"3xx"]]},"headers":{"description":"Headers the answer must carry. Names in any case, values exactly.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{},"examples":[{"Content-Type":"application/json"}]},"body_part":{"description":"Text the body must contain, in its first 10 MiB.","type":"string","examples":["all systems normal"]},"not_body_part":{"description":"Text the body must not contain, in its first 10 MiB.","type":"string","minLength":1,"examples":["Internal Server Error"]},"body_pattern":{"description":"A regular expression in RE2 syntax that must match somewhere in the body's beginning (1 MiB; less for long patterns).","type":"string","minLength":1,"format":"pattern","examples":["queue is \\d{1,3} long"]},"not_body_pattern":{"description":"A regular expression in RE2 syntax that must match nowhere in the body's beginning.","type":"string","minLength":1,"format":"pattern","examples":["(?i)error \\d+"]},"json":{"description":"What the body, read as JSON (1 MiB at most), must hold: a path (RFC 9535) and the value that every place it finds must equal, or an object of comparisons.","type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"},"examples":[{"$.status":"up","$.queue.length":{"less_than":100}}]},"warning_duration":{"description":"A request that takes longer, from its start to the end of the body, redirects included, is `warning`: seconds, or text such as \"500 ms\".","$ref":"#/$defs/duration"},"critical_duration":{"description":"A request that takes longer, from its start to the end of the body, redirects included, is `critical`: seconds, or text such as \"500 ms\". With `as_warning` it is `warning`.","$ref":"#/$defs/duration"},"certificate":{"description":"How long the certificate of the `https:` target must still hold. It is read over a further connection to the target itself, not to where it redirects.","type":"object","additionalProperties":false,"properties":{"warning_left":{"description":"Less time than this before it expires is `warning`.","$ref":"#/$defs/time_left","default":"14 days"},"critical_left":{"description":"Less time than this before it expires is `critical`.","$ref":"#/$defs/time_left","default":"3 days"}},"examples":[{"warning_left":"14 days","critical_left":"3 days"}]}},"default":{}},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}},"duration":{"description":"A short length of time: seconds (more than 0, fractions too), or text such as \"500 ms\" or \"1.5 seconds\".","type":["number","string"],"format":"duration","examples":["500 ms",1.5]},"json_expectation":{"description":"What the places that a path finds must hold: a value that each must equal, or comparisons that must all hold for each. A path that finds nothing is a violation, unless `exists` is false.","type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"description":"The value it must equal.","$ref":"#/$defs/json_value","examples":["up"]},"not_equals":{"description":"A value it must not equal.","$ref":"#/$defs/json_value","examples":["down"]},"less_than":{"description":"It must be a number below this.","type":"number","examples":[100]},"greater_than":{"description":"It must be a number above this.","type":"number","examples":[0]},"exists":{"description":"Whether the path must find anything.","type":"boolean","examples":[false]}}},"json_value":{"description":"Any value of JSON.","type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}},"time_left":{"description":"A length of time: whole seconds (1 or more), or text such as \"14 days\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["14 days"]},"tcp_connect_parameters":{"description":"Connects to a port, perhaps says something there, and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"description":"Name or address of the server.","type":"string","minLength":1,"format":"host","examples":["db.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"examples":[5432]},"tls":{"description":"Whether the connection is TLS from the start. The certificate must be valid for the host.","type":"boolean","default":false},"send":{"description":"Text sent once the connection stands, as it is: a line end is written `\\r\\n`.","type":"string","examples":["PING\r\n"]},"expect":{"description":"Text that the answer must contain, in its first 64 KiB. Without it nothing is read.","type":"string","minLength":1,"examples":["+PONG"]},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}},"tls_certificate_parameters":{"description":"Reads the certificate of a server: how long it still holds, whether it is for this name, and whether who signed it is trusted.","type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"description":"Name or address of the server.","type":"string","minLength":1,"format":"host","examples":["www.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"default":443},"server_name":{"description":"The name that the server is asked for and that the certificate must be for. Without it: the host.","type":"string","minLength":1,"format":"host","examples":["shop.example.org"]},"starttls":{"description":"The protocol in which TLS is asked for. Without it: TLS from the start.","enum":["smtp","imap","pop3"]},"warning_left":{"description":"Less time than this before it expires is `warning`.","$ref":"#/$defs/time_left","default":"14 days"},"critical_left":{"description":"Less time than this before it expires is `critical`.","$ref":"#/$defs/time_left","default":"3 days"},"authority":{"description":"A file with certificates (PEM) of authorities that are trusted as well; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/etc/ssl/private_authority.pem"]}}},"console_parameters":{"description":"Writes one line for each report. It has no parameters.","type":"object","additionalProperties":false},"file_touch_parameters":{"description":"Sets the modification time of a file for each report, and creates it if missing.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/problem"]}}},"email_parameters":{"description":"Sends reports by mail.","type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"description":"The mail server and how to log in. Port 465 is TLS from the start, every other port STARTTLS.","type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"description":"Name or address of the mail server.","type":"string","minLength":1,"format":"host","examples":["mail.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"examples":[587]},"username":{"description":"The login name. Empty: no login.","type":"string","format":"username","examples":["monitor"]},"password":{"description":"The password. Write `${env:NAME}` or `${file:/path}` rather than the password itself.","type":"string","format":"secret","examples":["${env:MAIL_PASSWORD}"]}}},"sender":{"description":"The sender's address.","type":"string","format":"address","examples":["monitor@example.org"]},"receivers":{"description":"The receivers' addresses.","type":"array","items":{"type":"string","format":"address","examples":["admin@example.org"]},"minItems":1,"examples":[["admin@example.org"]]},"tags":{"description":"Words put in brackets before the subject.","type":"array","items":{"type":"string"},"default":[],"examples":[["production"]]}}},"webhook_parameters":{"description":"Posts reports to an address.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`. Only its host is ever shown.","type":"string","format":"url","examples":["https://hooks.example.org/monitor"]},"method":{"description":"The method.","enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"description":"Further headers. `Content-Type` is `application/json` unless it is given here.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"secret"},"default":{},"examples":[{"Authorization":"Bearer ${env:HOOK_TOKEN}"}]},"body":{"description":"The body of a request, with fields such as `{{condition}}`, `{{title}}` and `{{summary}}`, each escaped as it stands in a JSON string; one request for each report. Without it all reports that wait go as one JSON object.","type":"string","format":"template","examples":["{\"text\": \"{{summary}}\"}"]},"timeout":{"description":"Time limit of one request.","$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"description":"Runs a program for each report, with the report in its environment and as JSON on its standard input.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["./page_me.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["--urgent"]]},"environment":{"description":"Variables set for the program, beside the few it always gets and those of the report.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"TOKEN":"${env:PAGER_TOKEN}"}]},"timeout":{"description":"Time limit of one run. Then the program ends, with everything it started.","$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"description":"Shows reports on this machine's desktop.","type":"object","additionalProperties":false,"properties":{"icon":{"description":"Name or path of an icon.","type":"string","examples":["dialog-warning"]}}}}};
 const schema39 = {"description":"A length of time: whole seconds (1 or more), or text such as \"minute\", \"90 seconds\" or \"1 hour 30 minutes\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["5 minutes",300]};
 const schema32 = {"description":"Settings for every check that does not give its own. A `schedule` or `notifications` given by a check replaces the one here whole.","type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"}}};
 const schema33 = {"description":"Words that checks are chosen by: `monitor check --tag web`. A list given by a check replaces the one in `defaults` whole.","type":"array","items":{"type":"string","minLength":1,"format":"tag","examples":["web"]},"default":[],"examples":[["web","production"]]};
@@ -1814,7 +1814,8 @@ return errors === 0;
 }
 validate21.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema56 = {"description":"One check: what to look at, when, and whom to tell.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"description":"Free text that names the check for people. Without it the check's name serves.","type":"string","examples":["Website"]},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"description":"Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.","type":"array","items":{"type":"string","examples":["router"]},"default":[],"examples":[["router"]]},"timeout":{"description":"Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request` a violation, the others `unknown`.","$ref":"#/$defs/interval"},"kind":{"description":"What kind of check this is; it decides which `parameters` there are.","enum":["test","script","file_timestamp","http_request"]},"parameters":{"description":"What the kind needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}}]};
+const schema56 = {"description":"One check: what to look at, when, and whom to tell.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"description":"Free text that names the check for people. Without it the check's name serves.","type":"string","examples":["Website"]},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"description":"Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.","type":"array","items":{"type":"string","examples":["router"]},"default":[],"examples":[["router"]]},"timeout":{"description":"Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request`, a `tcp_connect` and a `tls_certificate` a violation, the others `unknown`.","$ref":"#/$defs/interval"},"kind":{"description":"What kind of check this is; it decides which `parameters` there are.","enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate"]},"parameters":{"description":"What the kind needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}}]};
+const schema73 = {"description":"Connects to a port, perhaps says something there, and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"description":"Name or address of the server.","type":"string","minLength":1,"format":"host","examples":["db.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"examples":[5432]},"tls":{"description":"Whether the connection is TLS from the start. The certificate must be valid for the host.","type":"boolean","default":false},"send":{"description":"Text sent once the connection stands, as it is: a line end is written `\\r\\n`.","type":"string","examples":["PING\r\n"]},"expect":{"description":"Text that the answer must contain, in its first 64 KiB. Without it nothing is read.","type":"string","minLength":1,"examples":["+PONG"]},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}};
 const schema57 = {"description":"A check that always reports the same; for trying out thresholds and channels.","type":"object","additionalProperties":false,"properties":{"condition":{"description":"The condition it reports.","$ref":"#/$defs/condition","default":"warning"},"output":{"description":"The output it reports.","type":"string","default":""}}};
 const schema58 = {"description":"A condition.","enum":["unknown","ok","warning","critical"]};
 
@@ -2205,8 +2206,9 @@ return errors === 0;
 }
 validate43.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema66 = {"description":"Sends an HTTP request and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"description":"What to send.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`.","type":"string","format":"url","examples":["https://example.org/health"]},"method":{"description":"The method.","enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"description":"Further headers, such as `Authorization`. Another origin that a redirect leads to gets none of them but harmless ones such as `Accept`.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"examples":[{"Authorization":"Bearer ${env:API_TOKEN}"}]},"body":{"description":"The body, sent as UTF-8; not with `GET` and `HEAD`. `Content-Type` is `text/plain;charset=UTF-8` unless `headers` says so.","type":"string","examples":["{\"probe\": true}"]},"redirects":{"description":"Whether redirects are followed, at most 10, or are a violation. Without it they are followed, unless a 3xx is expected: then the redirect itself is the answer.","enum":["follow","refuse"]},"tls":{"description":"What `https:` connections use besides the defaults. The files are read at each run.","type":"object","additionalProperties":false,"properties":{"authority":{"description":"A PEM file of certificate authorities that are trusted besides the usual ones.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/ca.pem"]},"certificate":{"description":"A PEM file with the certificate to show to the server, and perhaps those between it and its authority; needs `key`. No other origin sees it.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/client.pem"]},"key":{"description":"A PEM file with the certificate's private key, without a passphrase.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/client.key"]}}}}},"response":{"description":"What to expect of the answer. Everything given must hold.","type":"object","additionalProperties":false,"properties":{"status_code":{"description":"The status the answer must have: a code, a class such as `\"2xx\"`, or a list of both; `null` accepts any. Redirects are followed (at most 10) unless a 3xx is among them.","type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200,"examples":[[200,"3xx"]]},"headers":{"description":"Headers the answer must carry. Names in any case, values exactly.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{},"examples":[{"Content-Type":"application/json"}]},"body_part":{"description":"Text the body must contain, in its first 10 MiB.","type":"string","examples":["all systems normal"]},"not_body_part":{"description":"Text the body must not contain, in its first 10 MiB.","type":"string","minLength":1,"examples":["Internal Server Error"]},"body_pattern":{"description":"A regular expression in RE2 syntax that must match somewhere in the body's beginning (1 MiB; less for long patterns).","type":"string","minLength":1,"format":"pattern","examples":["queue is \\d{1,3} long"]},"not_body_pattern":{"description":"A regular expression in RE2 syntax that must match nowhere in the body's beginning.","type":"string","minLength":1,"format":"pattern","examples":["(?i)error \\d+"]},"json":{"description":"What the body, read as JSON (1 MiB at most), must hold: a path (RFC 9535) and the value that every place it finds must equal, or an object of comparisons.","type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"},"examples":[{"$.status":"up","$.queue.length":{"less_than":100}}]},"warning_duration":{"description":"A request that takes longer, from its start to the end of the body, redirects included, is `warning`: seconds, or text such as \"500 ms\".","$ref":"#/$defs/duration"},"critical_duration":{"description":"A request that takes longer, from its start to the end of the body, redirects included, is `critical`: seconds, or text such as \"500 ms\". With `as_warning` it is `warning`.","$ref":"#/$defs/duration"}},"default":{}},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}};
+const schema66 = {"description":"Sends an HTTP request and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"description":"What to send.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`.","type":"string","format":"url","examples":["https://example.org/health"]},"method":{"description":"The method.","enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"description":"Further headers, such as `Authorization`. Another origin that a redirect leads to gets none of them but harmless ones such as `Accept`.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"examples":[{"Authorization":"Bearer ${env:API_TOKEN}"}]},"body":{"description":"The body, sent as UTF-8; not with `GET` and `HEAD`. `Content-Type` is `text/plain;charset=UTF-8` unless `headers` says so.","type":"string","examples":["{\"probe\": true}"]},"redirects":{"description":"Whether redirects are followed, at most 10, or are a violation. Without it they are followed, unless a 3xx is expected: then the redirect itself is the answer.","enum":["follow","refuse"]},"tls":{"description":"What `https:` connections use besides the defaults. The files are read at each run.","type":"object","additionalProperties":false,"properties":{"authority":{"description":"A PEM file of certificate authorities that are trusted besides the usual ones.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/ca.pem"]},"certificate":{"description":"A PEM file with the certificate to show to the server, and perhaps those between it and its authority; needs `key`. No other origin sees it.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/client.pem"]},"key":{"description":"A PEM file with the certificate's private key, without a passphrase.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/client.key"]}}}}},"response":{"description":"What to expect of the answer. Everything given must hold.","type":"object","additionalProperties":false,"properties":{"status_code":{"description":"The status the answer must have: a code, a class such as `\"2xx\"`, or a list of both; `null` accepts any. Redirects are followed (at most 10) unless a 3xx is among them.","type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200,"examples":[[200,"3xx"]]},"headers":{"description":"Headers the answer must carry. Names in any case, values exactly.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{},"examples":[{"Content-Type":"application/json"}]},"body_part":{"description":"Text the body must contain, in its first 10 MiB.","type":"string","examples":["all systems normal"]},"not_body_part":{"description":"Text the body must not contain, in its first 10 MiB.","type":"string","minLength":1,"examples":["Internal Server Error"]},"body_pattern":{"description":"A regular expression in RE2 syntax that must match somewhere in the body's beginning (1 MiB; less for long patterns).","type":"string","minLength":1,"format":"pattern","examples":["queue is \\d{1,3} long"]},"not_body_pattern":{"description":"A regular expression in RE2 syntax that must match nowhere in the body's beginning.","type":"string","minLength":1,"format":"pattern","examples":["(?i)error \\d+"]},"json":{"description":"What the body, read as JSON (1 MiB at most), must hold: a path (RFC 9535) and the value that every place it finds must equal, or an object of comparisons.","type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"},"examples":[{"$.status":"up","$.queue.length":{"less_than":100}}]},"warning_duration":{"description":"A request that takes longer, from its start to the end of the body, redirects included, is `warning`: seconds, or text such as \"500 ms\".","$ref":"#/$defs/duration"},"critical_duration":{"description":"A request that takes longer, from its start to the end of the body, redirects included, is `critical`: seconds, or text such as \"500 ms\". With `as_warning` it is `warning`.","$ref":"#/$defs/duration"},"certificate":{"description":"How long the certificate of the `https:` target must still hold. It is read over a further connection to the target itself, not to where it redirects.","type":"object","additionalProperties":false,"properties":{"warning_left":{"description":"Less time than this before it expires is `warning`.","$ref":"#/$defs/time_left","default":"14 days"},"critical_left":{"description":"Less time than this before it expires is `critical`.","$ref":"#/$defs/time_left","default":"3 days"}},"examples":[{"warning_left":"14 days","critical_left":"3 days"}]}},"default":{}},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}};
 const schema69 = {"description":"A short length of time: seconds (more than 0, fractions too), or text such as \"500 ms\" or \"1.5 seconds\".","type":["number","string"],"format":"duration","examples":["500 ms",1.5]};
+const schema71 = {"description":"A length of time: whole seconds (1 or more), or text such as \"14 days\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["14 days"]};
 const func1 = Object.prototype.hasOwnProperty;
 const schema67 = {"description":"What the places that a path finds must hold: a value that each must equal, or comparisons that must all hold for each. A path that finds nothing is a violation, unless `exists` is false.","type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"description":"The value it must equal.","$ref":"#/$defs/json_value","examples":["up"]},"not_equals":{"description":"A value it must not equal.","$ref":"#/$defs/json_value","examples":["down"]},"less_than":{"description":"It must be a number below this.","type":"number","examples":[100]},"greater_than":{"description":"It must be a number above this.","type":"number","examples":[0]},"exists":{"description":"Whether the path must find anything.","type":"boolean","examples":[false]}}};
 const schema68 = {"description":"Any value of JSON.","type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}};
@@ -2938,9 +2940,12 @@ vErrors.push(err43);
 errors++;
 }
 }
-}
-else {
-const err44 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data11.certificate !== undefined){
+let data24 = data11.certificate;
+if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
+for(const key10 in data24){
+if(!((key10 === "warning_left") || (key10 === "critical_left"))){
+const err44 = {instancePath:instancePath+"/response/certificate",schemaPath:"#/properties/response/properties/certificate/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -2950,9 +2955,10 @@ vErrors.push(err44);
 errors++;
 }
 }
-if(data.as_warning !== undefined){
-if(typeof data.as_warning !== "boolean"){
-const err45 = {instancePath:instancePath+"/as_warning",schemaPath:"#/properties/as_warning/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(data24.warning_left !== undefined){
+let data25 = data24.warning_left;
+if((!(((typeof data25 == "number") && (!(data25 % 1) && !isNaN(data25))) && (isFinite(data25)))) && (typeof data25 !== "string")){
+const err45 = {instancePath:instancePath+"/response/certificate/warning_left",schemaPath:"#/$defs/time_left/type",keyword:"type",params:{type: schema71.type},message:"must be integer,string"};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -2961,10 +2967,9 @@ vErrors.push(err45);
 }
 errors++;
 }
-}
-}
-else {
-const err46 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if((typeof data25 == "number") && (isFinite(data25))){
+if(data25 < 1 || isNaN(data25)){
+const err46 = {instancePath:instancePath+"/response/certificate/warning_left",schemaPath:"#/$defs/time_left/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -2973,10 +2978,308 @@ vErrors.push(err46);
 }
 errors++;
 }
+}
+}
+if(data24.critical_left !== undefined){
+let data26 = data24.critical_left;
+if((!(((typeof data26 == "number") && (!(data26 % 1) && !isNaN(data26))) && (isFinite(data26)))) && (typeof data26 !== "string")){
+const err47 = {instancePath:instancePath+"/response/certificate/critical_left",schemaPath:"#/$defs/time_left/type",keyword:"type",params:{type: schema71.type},message:"must be integer,string"};
+if(vErrors === null){
+vErrors = [err47];
+}
+else {
+vErrors.push(err47);
+}
+errors++;
+}
+if((typeof data26 == "number") && (isFinite(data26))){
+if(data26 < 1 || isNaN(data26)){
+const err48 = {instancePath:instancePath+"/response/certificate/critical_left",schemaPath:"#/$defs/time_left/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err48];
+}
+else {
+vErrors.push(err48);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err49 = {instancePath:instancePath+"/response/certificate",schemaPath:"#/properties/response/properties/certificate/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err49];
+}
+else {
+vErrors.push(err49);
+}
+errors++;
+}
+}
+}
+else {
+const err50 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err50];
+}
+else {
+vErrors.push(err50);
+}
+errors++;
+}
+}
+if(data.as_warning !== undefined){
+if(typeof data.as_warning !== "boolean"){
+const err51 = {instancePath:instancePath+"/as_warning",schemaPath:"#/properties/as_warning/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err51];
+}
+else {
+vErrors.push(err51);
+}
+errors++;
+}
+}
+}
+else {
+const err52 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err52];
+}
+else {
+vErrors.push(err52);
+}
+errors++;
+}
 validate45.errors = vErrors;
 return errors === 0;
 }
 validate45.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+const schema74 = {"description":"Reads the certificate of a server: how long it still holds, whether it is for this name, and whether who signed it is trusted.","type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"description":"Name or address of the server.","type":"string","minLength":1,"format":"host","examples":["www.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"default":443},"server_name":{"description":"The name that the server is asked for and that the certificate must be for. Without it: the host.","type":"string","minLength":1,"format":"host","examples":["shop.example.org"]},"starttls":{"description":"The protocol in which TLS is asked for. Without it: TLS from the start.","enum":["smtp","imap","pop3"]},"warning_left":{"description":"Less time than this before it expires is `warning`.","$ref":"#/$defs/time_left","default":"14 days"},"critical_left":{"description":"Less time than this before it expires is `critical`.","$ref":"#/$defs/time_left","default":"3 days"},"authority":{"description":"A file with certificates (PEM) of authorities that are trusted as well; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/etc/ssl/private_authority.pem"]}}};
+
+function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate53.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.host === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "host"},message:"must have required property '"+"host"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((((((key0 === "host") || (key0 === "port")) || (key0 === "server_name")) || (key0 === "starttls")) || (key0 === "warning_left")) || (key0 === "critical_left")) || (key0 === "authority"))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.host !== undefined){
+let data0 = data.host;
+if(typeof data0 === "string"){
+if(data0.length < 1){
+const err2 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+else {
+const err3 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.port !== undefined){
+let data1 = data.port;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+const err4 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 65535 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+if(data.server_name !== undefined){
+let data2 = data.server_name;
+if(typeof data2 === "string"){
+if(data2.length < 1){
+const err7 = {instancePath:instancePath+"/server_name",schemaPath:"#/properties/server_name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+else {
+const err8 = {instancePath:instancePath+"/server_name",schemaPath:"#/properties/server_name/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.starttls !== undefined){
+let data3 = data.starttls;
+if(!(((data3 === "smtp") || (data3 === "imap")) || (data3 === "pop3"))){
+const err9 = {instancePath:instancePath+"/starttls",schemaPath:"#/properties/starttls/enum",keyword:"enum",params:{allowedValues: schema74.properties.starttls.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.warning_left !== undefined){
+let data4 = data.warning_left;
+if((!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))) && (typeof data4 !== "string")){
+const err10 = {instancePath:instancePath+"/warning_left",schemaPath:"#/$defs/time_left/type",keyword:"type",params:{type: schema71.type},message:"must be integer,string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 < 1 || isNaN(data4)){
+const err11 = {instancePath:instancePath+"/warning_left",schemaPath:"#/$defs/time_left/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+if(data.critical_left !== undefined){
+let data5 = data.critical_left;
+if((!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))) && (typeof data5 !== "string")){
+const err12 = {instancePath:instancePath+"/critical_left",schemaPath:"#/$defs/time_left/type",keyword:"type",params:{type: schema71.type},message:"must be integer,string"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+if((typeof data5 == "number") && (isFinite(data5))){
+if(data5 < 1 || isNaN(data5)){
+const err13 = {instancePath:instancePath+"/critical_left",schemaPath:"#/$defs/time_left/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+}
+if(data.authority !== undefined){
+let data6 = data.authority;
+if(typeof data6 === "string"){
+if(data6.length < 1){
+const err14 = {instancePath:instancePath+"/authority",schemaPath:"#/properties/authority/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+else {
+const err15 = {instancePath:instancePath+"/authority",schemaPath:"#/properties/authority/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+}
+else {
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+validate53.errors = vErrors;
+return errors === 0;
+}
+validate53.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate38(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -3292,9 +3595,13 @@ props0 = props0 || {};
 Object.assign(props0, props3);
 }
 }
+const _errs26 = errors;
+let valid13 = true;
+const _errs27 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.kind === undefined){
-const err12 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'"};
+let missing4;
+if((data.kind === undefined) && (missing4 = "kind")){
+const err12 = {};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3303,8 +3610,10 @@ vErrors.push(err12);
 }
 errors++;
 }
-if(data.parameters === undefined){
-const err13 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "parameters"},message:"must have required property '"+"parameters"+"'"};
+else {
+if(data.kind !== undefined){
+if("tcp_connect" !== data.kind){
+const err13 = {};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3313,9 +3622,27 @@ vErrors.push(err13);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func1.call(schema56.properties, key0))){
-const err14 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+}
+}
+}
+var _valid4 = _errs27 === errors;
+errors = _errs26;
+if(vErrors !== null){
+if(_errs26){
+vErrors.length = _errs26;
+}
+else {
+vErrors = null;
+}
+}
+if(_valid4){
+const _errs29 = errors;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.parameters !== undefined){
+let data9 = data.parameters;
+if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
+if(data9.host === undefined){
+const err14 = {instancePath:instancePath+"/parameters",schemaPath:"#/$defs/tcp_connect_parameters/required",keyword:"required",params:{missingProperty: "host"},message:"must have required property '"+"host"+"'"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -3324,10 +3651,8 @@ vErrors.push(err14);
 }
 errors++;
 }
-}
-if(data.title !== undefined){
-if(typeof data.title !== "string"){
-const err15 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data9.port === undefined){
+const err15 = {instancePath:instancePath+"/parameters",schemaPath:"#/$defs/tcp_connect_parameters/required",keyword:"required",params:{missingProperty: "port"},message:"must have required property '"+"port"+"'"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -3336,16 +3661,9 @@ vErrors.push(err15);
 }
 errors++;
 }
-}
-if(data.tags !== undefined){
-let data9 = data.tags;
-if(Array.isArray(data9)){
-const len0 = data9.length;
-for(let i0=0; i0<len0; i0++){
-let data10 = data9[i0];
-if(typeof data10 === "string"){
-if(data10.length < 1){
-const err16 = {instancePath:instancePath+"/tags/" + i0,schemaPath:"#/$defs/tags/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+for(const key0 in data9){
+if(!((((((key0 === "host") || (key0 === "port")) || (key0 === "tls")) || (key0 === "send")) || (key0 === "expect")) || (key0 === "as_warning"))){
+const err16 = {instancePath:instancePath+"/parameters",schemaPath:"#/$defs/tcp_connect_parameters/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -3355,8 +3673,11 @@ vErrors.push(err16);
 errors++;
 }
 }
-else {
-const err17 = {instancePath:instancePath+"/tags/" + i0,schemaPath:"#/$defs/tags/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data9.host !== undefined){
+let data10 = data9.host;
+if(typeof data10 === "string"){
+if(data10.length < 1){
+const err17 = {instancePath:instancePath+"/parameters/host",schemaPath:"#/$defs/tcp_connect_parameters/properties/host/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -3366,9 +3687,8 @@ vErrors.push(err17);
 errors++;
 }
 }
-}
 else {
-const err18 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/tags/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err18 = {instancePath:instancePath+"/parameters/host",schemaPath:"#/$defs/tcp_connect_parameters/properties/host/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -3378,9 +3698,10 @@ vErrors.push(err18);
 errors++;
 }
 }
-if(data.active !== undefined){
-if(typeof data.active !== "boolean"){
-const err19 = {instancePath:instancePath+"/active",schemaPath:"#/$defs/active/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(data9.port !== undefined){
+let data11 = data9.port;
+if(!(((typeof data11 == "number") && (!(data11 % 1) && !isNaN(data11))) && (isFinite(data11)))){
+const err19 = {instancePath:instancePath+"/parameters/port",schemaPath:"#/$defs/tcp_connect_parameters/properties/port/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -3389,11 +3710,9 @@ vErrors.push(err19);
 }
 errors++;
 }
-}
-if(data.threshold !== undefined){
-let data12 = data.threshold;
-if(!(((typeof data12 == "number") && (!(data12 % 1) && !isNaN(data12))) && (isFinite(data12)))){
-const err20 = {instancePath:instancePath+"/threshold",schemaPath:"#/$defs/threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data11 == "number") && (isFinite(data11))){
+if(data11 > 65535 || isNaN(data11)){
+const err20 = {instancePath:instancePath+"/parameters/port",schemaPath:"#/$defs/tcp_connect_parameters/properties/port/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535"};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -3402,9 +3721,8 @@ vErrors.push(err20);
 }
 errors++;
 }
-if((typeof data12 == "number") && (isFinite(data12))){
-if(data12 < 1 || isNaN(data12)){
-const err21 = {instancePath:instancePath+"/threshold",schemaPath:"#/$defs/threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(data11 < 1 || isNaN(data11)){
+const err21 = {instancePath:instancePath+"/parameters/port",schemaPath:"#/$defs/tcp_connect_parameters/properties/port/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -3415,10 +3733,9 @@ errors++;
 }
 }
 }
-if(data.recovery_threshold !== undefined){
-let data13 = data.recovery_threshold;
-if(!(((typeof data13 == "number") && (!(data13 % 1) && !isNaN(data13))) && (isFinite(data13)))){
-const err22 = {instancePath:instancePath+"/recovery_threshold",schemaPath:"#/$defs/recovery_threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data9.tls !== undefined){
+if(typeof data9.tls !== "boolean"){
+const err22 = {instancePath:instancePath+"/parameters/tls",schemaPath:"#/$defs/tcp_connect_parameters/properties/tls/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -3427,9 +3744,10 @@ vErrors.push(err22);
 }
 errors++;
 }
-if((typeof data13 == "number") && (isFinite(data13))){
-if(data13 < 1 || isNaN(data13)){
-const err23 = {instancePath:instancePath+"/recovery_threshold",schemaPath:"#/$defs/recovery_threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+if(data9.send !== undefined){
+if(typeof data9.send !== "string"){
+const err23 = {instancePath:instancePath+"/parameters/send",schemaPath:"#/$defs/tcp_connect_parameters/properties/send/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -3439,11 +3757,11 @@ vErrors.push(err23);
 errors++;
 }
 }
-}
-if(data.annoy !== undefined){
-let data14 = data.annoy;
-if(((typeof data14 !== "boolean") && (!(((typeof data14 == "number") && (!(data14 % 1) && !isNaN(data14))) && (isFinite(data14))))) && (typeof data14 !== "string")){
-const err24 = {instancePath:instancePath+"/annoy",schemaPath:"#/$defs/annoy/type",keyword:"type",params:{type: schema37.type},message:"must be boolean,integer,string"};
+if(data9.expect !== undefined){
+let data14 = data9.expect;
+if(typeof data14 === "string"){
+if(data14.length < 1){
+const err24 = {instancePath:instancePath+"/parameters/expect",schemaPath:"#/$defs/tcp_connect_parameters/properties/expect/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -3452,14 +3770,317 @@ vErrors.push(err24);
 }
 errors++;
 }
-if((typeof data14 == "number") && (isFinite(data14))){
-if(data14 < 1 || isNaN(data14)){
-const err25 = {instancePath:instancePath+"/annoy",schemaPath:"#/$defs/annoy/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+else {
+const err25 = {instancePath:instancePath+"/parameters/expect",schemaPath:"#/$defs/tcp_connect_parameters/properties/expect/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err25];
 }
 else {
 vErrors.push(err25);
+}
+errors++;
+}
+}
+if(data9.as_warning !== undefined){
+if(typeof data9.as_warning !== "boolean"){
+const err26 = {instancePath:instancePath+"/parameters/as_warning",schemaPath:"#/$defs/tcp_connect_parameters/properties/as_warning/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err26];
+}
+else {
+vErrors.push(err26);
+}
+errors++;
+}
+}
+}
+else {
+const err27 = {instancePath:instancePath+"/parameters",schemaPath:"#/$defs/tcp_connect_parameters/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err27];
+}
+else {
+vErrors.push(err27);
+}
+errors++;
+}
+}
+}
+var _valid4 = _errs29 === errors;
+valid13 = _valid4;
+if(valid13){
+var props4 = {};
+props4.parameters = true;
+props4.timeout = true;
+props4.kind = true;
+}
+}
+if(!valid13){
+const err28 = {instancePath,schemaPath:"#/allOf/4/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema"};
+if(vErrors === null){
+vErrors = [err28];
+}
+else {
+vErrors.push(err28);
+}
+errors++;
+}
+if(props0 !== true && props4 !== undefined){
+if(props4 === true){
+props0 = true;
+}
+else {
+props0 = props0 || {};
+Object.assign(props0, props4);
+}
+}
+const _errs47 = errors;
+let valid18 = true;
+const _errs48 = errors;
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing5;
+if((data.kind === undefined) && (missing5 = "kind")){
+const err29 = {};
+if(vErrors === null){
+vErrors = [err29];
+}
+else {
+vErrors.push(err29);
+}
+errors++;
+}
+else {
+if(data.kind !== undefined){
+if("tls_certificate" !== data.kind){
+const err30 = {};
+if(vErrors === null){
+vErrors = [err30];
+}
+else {
+vErrors.push(err30);
+}
+errors++;
+}
+}
+}
+}
+var _valid5 = _errs48 === errors;
+errors = _errs47;
+if(vErrors !== null){
+if(_errs47){
+vErrors.length = _errs47;
+}
+else {
+vErrors = null;
+}
+}
+if(_valid5){
+const _errs50 = errors;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.parameters !== undefined){
+if(!(validate53(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
+errors = vErrors.length;
+}
+}
+}
+var _valid5 = _errs50 === errors;
+valid18 = _valid5;
+if(valid18){
+var props5 = {};
+props5.parameters = true;
+props5.timeout = true;
+props5.kind = true;
+}
+}
+if(!valid18){
+const err31 = {instancePath,schemaPath:"#/allOf/5/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema"};
+if(vErrors === null){
+vErrors = [err31];
+}
+else {
+vErrors.push(err31);
+}
+errors++;
+}
+if(props0 !== true && props5 !== undefined){
+if(props5 === true){
+props0 = true;
+}
+else {
+props0 = props0 || {};
+Object.assign(props0, props5);
+}
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.kind === undefined){
+const err32 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'"};
+if(vErrors === null){
+vErrors = [err32];
+}
+else {
+vErrors.push(err32);
+}
+errors++;
+}
+if(data.parameters === undefined){
+const err33 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "parameters"},message:"must have required property '"+"parameters"+"'"};
+if(vErrors === null){
+vErrors = [err33];
+}
+else {
+vErrors.push(err33);
+}
+errors++;
+}
+for(const key1 in data){
+if(!(func1.call(schema56.properties, key1))){
+const err34 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err34];
+}
+else {
+vErrors.push(err34);
+}
+errors++;
+}
+}
+if(data.title !== undefined){
+if(typeof data.title !== "string"){
+const err35 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err35];
+}
+else {
+vErrors.push(err35);
+}
+errors++;
+}
+}
+if(data.tags !== undefined){
+let data19 = data.tags;
+if(Array.isArray(data19)){
+const len0 = data19.length;
+for(let i0=0; i0<len0; i0++){
+let data20 = data19[i0];
+if(typeof data20 === "string"){
+if(data20.length < 1){
+const err36 = {instancePath:instancePath+"/tags/" + i0,schemaPath:"#/$defs/tags/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err36];
+}
+else {
+vErrors.push(err36);
+}
+errors++;
+}
+}
+else {
+const err37 = {instancePath:instancePath+"/tags/" + i0,schemaPath:"#/$defs/tags/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err37];
+}
+else {
+vErrors.push(err37);
+}
+errors++;
+}
+}
+}
+else {
+const err38 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/tags/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err38];
+}
+else {
+vErrors.push(err38);
+}
+errors++;
+}
+}
+if(data.active !== undefined){
+if(typeof data.active !== "boolean"){
+const err39 = {instancePath:instancePath+"/active",schemaPath:"#/$defs/active/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err39];
+}
+else {
+vErrors.push(err39);
+}
+errors++;
+}
+}
+if(data.threshold !== undefined){
+let data22 = data.threshold;
+if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
+const err40 = {instancePath:instancePath+"/threshold",schemaPath:"#/$defs/threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err40];
+}
+else {
+vErrors.push(err40);
+}
+errors++;
+}
+if((typeof data22 == "number") && (isFinite(data22))){
+if(data22 < 1 || isNaN(data22)){
+const err41 = {instancePath:instancePath+"/threshold",schemaPath:"#/$defs/threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err41];
+}
+else {
+vErrors.push(err41);
+}
+errors++;
+}
+}
+}
+if(data.recovery_threshold !== undefined){
+let data23 = data.recovery_threshold;
+if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
+const err42 = {instancePath:instancePath+"/recovery_threshold",schemaPath:"#/$defs/recovery_threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err42];
+}
+else {
+vErrors.push(err42);
+}
+errors++;
+}
+if((typeof data23 == "number") && (isFinite(data23))){
+if(data23 < 1 || isNaN(data23)){
+const err43 = {instancePath:instancePath+"/recovery_threshold",schemaPath:"#/$defs/recovery_threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err43];
+}
+else {
+vErrors.push(err43);
+}
+errors++;
+}
+}
+}
+if(data.annoy !== undefined){
+let data24 = data.annoy;
+if(((typeof data24 !== "boolean") && (!(((typeof data24 == "number") && (!(data24 % 1) && !isNaN(data24))) && (isFinite(data24))))) && (typeof data24 !== "string")){
+const err44 = {instancePath:instancePath+"/annoy",schemaPath:"#/$defs/annoy/type",keyword:"type",params:{type: schema37.type},message:"must be boolean,integer,string"};
+if(vErrors === null){
+vErrors = [err44];
+}
+else {
+vErrors.push(err44);
+}
+errors++;
+}
+if((typeof data24 == "number") && (isFinite(data24))){
+if(data24 < 1 || isNaN(data24)){
+const err45 = {instancePath:instancePath+"/annoy",schemaPath:"#/$defs/annoy/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err45];
+}
+else {
+vErrors.push(err45);
 }
 errors++;
 }
@@ -3484,92 +4105,92 @@ errors = vErrors.length;
 }
 }
 if(data.depends_on !== undefined){
-let data18 = data.depends_on;
-if(Array.isArray(data18)){
-const len1 = data18.length;
+let data28 = data.depends_on;
+if(Array.isArray(data28)){
+const len1 = data28.length;
 for(let i1=0; i1<len1; i1++){
-if(typeof data18[i1] !== "string"){
-const err26 = {instancePath:instancePath+"/depends_on/" + i1,schemaPath:"#/properties/depends_on/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(typeof data28[i1] !== "string"){
+const err46 = {instancePath:instancePath+"/depends_on/" + i1,schemaPath:"#/properties/depends_on/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err26];
+vErrors = [err46];
 }
 else {
-vErrors.push(err26);
+vErrors.push(err46);
 }
 errors++;
 }
 }
 }
 else {
-const err27 = {instancePath:instancePath+"/depends_on",schemaPath:"#/properties/depends_on/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err47 = {instancePath:instancePath+"/depends_on",schemaPath:"#/properties/depends_on/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
-vErrors = [err27];
+vErrors = [err47];
 }
 else {
-vErrors.push(err27);
+vErrors.push(err47);
 }
 errors++;
 }
 }
 if(data.timeout !== undefined){
-let data20 = data.timeout;
-if((!(((typeof data20 == "number") && (!(data20 % 1) && !isNaN(data20))) && (isFinite(data20)))) && (typeof data20 !== "string")){
-const err28 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema39.type},message:"must be integer,string"};
+let data30 = data.timeout;
+if((!(((typeof data30 == "number") && (!(data30 % 1) && !isNaN(data30))) && (isFinite(data30)))) && (typeof data30 !== "string")){
+const err48 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema39.type},message:"must be integer,string"};
 if(vErrors === null){
-vErrors = [err28];
+vErrors = [err48];
 }
 else {
-vErrors.push(err28);
+vErrors.push(err48);
 }
 errors++;
 }
-if((typeof data20 == "number") && (isFinite(data20))){
-if(data20 < 1 || isNaN(data20)){
-const err29 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if((typeof data30 == "number") && (isFinite(data30))){
+if(data30 < 1 || isNaN(data30)){
+const err49 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
-vErrors = [err29];
+vErrors = [err49];
 }
 else {
-vErrors.push(err29);
+vErrors.push(err49);
 }
 errors++;
 }
 }
 }
 if(data.kind !== undefined){
-let data21 = data.kind;
-if(!((((data21 === "test") || (data21 === "script")) || (data21 === "file_timestamp")) || (data21 === "http_request"))){
-const err30 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema56.properties.kind.enum},message:"must be equal to one of the allowed values"};
+let data31 = data.kind;
+if(!((((((data31 === "test") || (data31 === "script")) || (data31 === "file_timestamp")) || (data31 === "http_request")) || (data31 === "tcp_connect")) || (data31 === "tls_certificate"))){
+const err50 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema56.properties.kind.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
-vErrors = [err30];
+vErrors = [err50];
 }
 else {
-vErrors.push(err30);
+vErrors.push(err50);
 }
 errors++;
 }
 }
 if(data.parameters !== undefined){
-let data22 = data.parameters;
-if(!(data22 && typeof data22 == "object" && !Array.isArray(data22))){
-const err31 = {instancePath:instancePath+"/parameters",schemaPath:"#/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object"};
+let data32 = data.parameters;
+if(!(data32 && typeof data32 == "object" && !Array.isArray(data32))){
+const err51 = {instancePath:instancePath+"/parameters",schemaPath:"#/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err31];
+vErrors = [err51];
 }
 else {
-vErrors.push(err31);
+vErrors.push(err51);
 }
 errors++;
 }
 }
 }
 else {
-const err32 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err52 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err32];
+vErrors = [err52];
 }
 else {
-vErrors.push(err32);
+vErrors.push(err52);
 }
 errors++;
 }

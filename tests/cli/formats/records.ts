@@ -33,6 +33,8 @@ const PARAMETERS = {
     response: { statusCode: 200, headers: {} },
     asWarning: false,
   },
+  tcp_connect: { host: "localhost", port: 22, tls: false, asWarning: false },
+  tls_certificate: { host: "localhost", port: 443, warningLeftMs: 2000, criticalLeftMs: 1000 },
 } as const;
 
 /** A finished check. */

@@ -1,0 +1,56 @@
+/** How much of an answer is read. */
+export const ANSWER_BYTES_MAX = 64 * 1024;
+
+/** What was read of an answer, and whether it holds what is expected. */
+export interface AnswerSearch {
+  /** Whether the expected text has come. */
+  readonly found: boolean;
+  /** Whether as much has come as is read. */
+  readonly full: boolean;
+  /** How much has come, in bytes. */
+  readonly length: number;
+  /** Takes a further part of the answer. */
+  add(bytes: Uint8Array): void;
+  /** The beginning of what has come, decoded as UTF-8. */
+  text(): string;
+}
+
+/**
+ * Looks for a text in an answer that comes in parts of any size. It compares bytes, so that any answer can be read, and
+ * looks at each byte about once, so that one that drips costs no more than one that comes whole.
+ */
+export function searchAnswer(expected: string): AnswerSearch {
+  const wanted = new TextEncoder().encode(expected);
+  const answer = new Uint8Array(ANSWER_BYTES_MAX);
+  let length = 0;
+  let found = false;
+  return {
+    get found() {
+      return found;
+    },
+    get full() {
+      return length === ANSWER_BYTES_MAX;
+    },
+    get length() {
+      return length;
+    },
+    add(bytes) {
+      // What is looked for may have begun before.
+      const from = Math.max(0, length - wanted.length + 1);
+      const part = bytes.subarray(0, ANSWER_BYTES_MAX - length);
+      answer.set(part, length);
+      length += part.length;
+      found ||= holds(answer.subarray(from, length), wanted);
+    },
+    text: () => new TextDecoder().decode(answer.subarray(0, length)),
+  };
+}
+
+function holds(bytes: Uint8Array, wanted: Uint8Array): boolean {
+  const [first] = wanted;
+  if (first === undefined) return true;
+  for (let start = bytes.indexOf(first); start >= 0; start = bytes.indexOf(first, start + 1)) {
+    if (wanted.every((byte, index) => bytes[start + index] === byte)) return true;
+  }
+  return false;
+}

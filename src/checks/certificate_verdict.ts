@@ -1,0 +1,91 @@
+import type { TimeLeft } from "../domain/time_left.ts";
+import type { Condition } from "../domain/condition.ts";
+import { describeDuration } from "../domain/duration.ts";
+import type { Caveat } from "../domain/observe.ts";
+import type { CertificateFacts, CertificateProblem, CertificateReading } from "../domain/system.ts";
+import { excerpt } from "./excerpt.ts";
+
+/** What a certificate that was read means. */
+export interface CertificateVerdict {
+  /** `ok`, `warning` or `critical`. */
+  readonly condition: Extract<Condition, "ok" | "warning" | "critical">;
+  /** One line. */
+  readonly text: string;
+  /** Until it expires, in whole seconds, negative afterwards; `null` where its dates are not known. */
+  readonly leftSeconds: number | null;
+}
+
+/** Judges a certificate by the time now and by what the handshake said of it. */
+export function judgeCertificate(
+  { problem, facts }: CertificateReading,
+  { warningLeftMs, criticalLeftMs }: TimeLeft,
+  nowMs: number,
+): CertificateVerdict {
+  if (facts === null) {
+    return problem === null
+      ? { condition: "critical", text: "certificate could not be read", leftSeconds: null }
+      : { condition: "critical", text: problem.reason, leftSeconds: null };
+  }
+  const leftMs = facts.validToMs - nowMs;
+  const dates = datesOf(facts, nowMs);
+  const refusal = problem === null || problem.about === "dates" && dates.isBad
+    ? null
+    : refusalText(problem, facts);
+  const condition = refusal !== null || dates.isBad || leftMs < criticalLeftMs
+    ? "critical"
+    : leftMs < warningLeftMs
+    ? "warning"
+    : "ok";
+  const issuer = facts.issuer === "" ? "" : `, issued by ${excerpt(facts.issuer)}`;
+  return {
+    condition,
+    text: `${refusal === null ? "certificate" : `${refusal}; it`} ${dates.text}${issuer}`,
+    leftSeconds: Math.trunc(leftMs / 1000),
+  };
+}
+
+function datesOf(
+  { validFromMs, validToMs }: CertificateFacts,
+  nowMs: number,
+): { readonly isBad: boolean; readonly text: string } {
+  if (nowMs >= validToMs) {
+    return { isBad: true, text: `expired ${describeDuration(nowMs - validToMs)} ago (${day(validToMs)})` };
+  }
+  if (nowMs < validFromMs) {
+    const wait = describeDuration(validFromMs - nowMs);
+    return { isBad: true, text: `is not valid yet, it will be in ${wait} (${day(validFromMs)})` };
+  }
+  return { isBad: false, text: `expires in ${describeDuration(validToMs - nowMs)} (${day(validToMs)})` };
+}
+
+/** In UTC. */
+function day(timeMs: number): string {
+  return new Date(timeMs).toISOString().slice(0, 10);
+}
+
+const NAMES_MAX = 3;
+
+function refusalText(
+  { about, reason }: CertificateProblem,
+  { names, isSelfSigned }: CertificateFacts,
+): string {
+  if (about === "trust" && isSelfSigned) return "certificate is not trusted (self-signed)";
+  if (about !== "names") return reason;
+  if (names.length === 0) return `${reason}, nor for any other`;
+  const shown = names.slice(0, NAMES_MAX).map(excerpt).join(", ");
+  const more = names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : "";
+  return `${reason}, only for ${shown}${more}`;
+}
+
+/** What deserves a warning in limits of the time left; `path` leads to their object. */
+export function timeLeftCaveats(
+  { warningLeftMs, criticalLeftMs }: TimeLeft,
+  path: readonly string[],
+): readonly Caveat[] {
+  if (criticalLeftMs <= warningLeftMs) return [];
+  const both = `${describeDuration(criticalLeftMs)}, not ${describeDuration(warningLeftMs)}`;
+  return [{
+    path: [...path, "critical_left"],
+    message: `is longer than warning_left (${both}), so it is never "warning"`,
+  }];
+}

@@ -1,0 +1,153 @@
+import type { TcpConnectCheck } from "../domain/check.ts";
+import { hostAndPort } from "../domain/needs.ts";
+import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
+import { onAbort } from "../domain/on_abort.ts";
+import type { Observation } from "../domain/result.ts";
+import type { Connection, ConnectionPhase } from "../domain/system.ts";
+import { ANSWER_BYTES_MAX, type AnswerSearch, searchAnswer } from "./answer_search.ts";
+import { failureVerdict, timeoutText } from "./connection_words.ts";
+import { excerpt } from "./excerpt.ts";
+
+/** The `tcp_connect` kind. */
+export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
+  observe: observeTcpConnect,
+  limit: "network",
+  caveats: findCaveats,
+  needs: ({ parameters: { host, port } }) => ({ net: [hostAndPort(host, port)] }),
+};
+
+/**
+ * Connects, sends what is to be sent, and reads until the expected text has come. That no connection comes about, or
+ * not the expected text, is a violation; the output says how far it came. The time limit covers all of it.
+ */
+export async function observeTcpConnect(
+  check: TcpConnectCheck,
+  context: ObserveContext,
+): Promise<Observation> {
+  const { system: { clock, connections }, signal } = context;
+  const { host, port, tls, send, expect } = check.parameters;
+  signal.throwIfAborted();
+  const end = new AbortController();
+  const stopListening = onAbort(signal, () => end.abort(signal.reason));
+  const cancelLimit = clock.after(check.timeoutMs, () => end.abort());
+  const course = new Course(() => clock.monotonicMs());
+  const search = expect === undefined ? null : searchAnswer(expect);
+  let connection: Connection | null = null;
+  try {
+    connection = await connections.connect(
+      { host, port, ...tls && { tls: { serverName: host, authorities: [] } } },
+      { onPhase: (phase) => course.enter(phase), signal: end.signal },
+    );
+    course.enter("sending");
+    if (send !== undefined) await connection.write(new TextEncoder().encode(send));
+    course.enter("reading");
+    const violation = search === null ? null : await readUntilFound(connection, search, check);
+    signal.throwIfAborted();
+    return end.signal.aborted && violation !== null
+      ? violated(check, course, limitText(check, course, search))
+      : violation === null
+      ? passed(check, course)
+      : violated(check, course, violation);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (end.signal.aborted) return violated(check, course, limitText(check, course, search));
+    const verdict = failureVerdict(connections.explain(error, { host, port }, course.phase));
+    const text = `${verdict.text}${soFar(search)}`;
+    return verdict.isObstacle ? observation("unknown", text, course) : violated(check, course, text);
+  } finally {
+    connection?.close();
+    cancelLimit();
+    stopListening();
+  }
+}
+
+/** What is being done, and when the connection stood. */
+class Course {
+  phase: ConnectionPhase = "connecting";
+  readonly #nowMs: () => number;
+  readonly #startMs: number;
+  #connectedMs: number | null = null;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+    this.#startMs = nowMs();
+  }
+
+  enter(phase: ConnectionPhase): void {
+    if (this.phase === "connecting" && phase !== "connecting") this.#connectedMs = this.#nowMs();
+    this.phase = phase;
+  }
+
+  /** Milliseconds since the start, to a tenth. */
+  metrics(): Readonly<Record<string, number>> {
+    const since = (timeMs: number): number => Math.round((timeMs - this.#startMs) * 10) / 10;
+    return {
+      ...this.#connectedMs !== null && { connect_ms: since(this.#connectedMs) },
+      total_ms: since(this.#nowMs()),
+    };
+  }
+}
+
+/** Answers what is wrong with the answer; `null` when the expected text came. */
+async function readUntilFound(
+  connection: Connection,
+  search: AnswerSearch,
+  { parameters: { expect = "" } }: TcpConnectCheck,
+): Promise<string | null> {
+  while (!search.found) {
+    if (search.full) {
+      return `answer does not contain ${excerpt(expect)} in its first ${ANSWER_BYTES_MAX / 1024} KiB: ${
+        excerpt(search.text())
+      }`;
+    }
+    const bytes = await connection.read();
+    if (bytes === null) {
+      return search.length === 0
+        ? `connection closed by the server without an answer, expected ${excerpt(expect)}`
+        : `answer does not contain ${excerpt(expect)}: ${excerpt(search.text())}`;
+    }
+    search.add(bytes);
+  }
+  return null;
+}
+
+function limitText(check: TcpConnectCheck, course: Course, search: AnswerSearch | null): string {
+  const { host, expect = "" } = check.parameters;
+  const text = timeoutText(check.timeoutMs, course.phase, host);
+  return course.phase === "reading" ? `${text}, expected ${excerpt(expect)}${soFar(search)}` : text;
+}
+
+function soFar(search: AnswerSearch | null): string {
+  return search === null || search.length === 0 ? "" : `; it had sent ${excerpt(search.text())}`;
+}
+
+function passed({ parameters: { expect, tls } }: TcpConnectCheck, course: Course): Observation {
+  const how = tls ? "connected with TLS" : "connected";
+  return observation("ok", expect === undefined ? how : `${how}, answer contains ${excerpt(expect)}`, course);
+}
+
+function violated({ parameters: { asWarning } }: TcpConnectCheck, course: Course, text: string): Observation {
+  return observation(asWarning ? "warning" : "critical", text, course);
+}
+
+function observation(condition: Observation["condition"], output: string, course: Course): Observation {
+  return { condition, output, detail: "", metrics: course.metrics(), performanceData: "" };
+}
+
+function findCaveats({ parameters: { send, expect, tls, port } }: TcpConnectCheck): readonly Caveat[] {
+  const caveats: Caveat[] = [];
+  if (expect !== undefined && new TextEncoder().encode(expect).length > ANSWER_BYTES_MAX) {
+    caveats.push({
+      path: ["expect"],
+      message: `is longer than the ${ANSWER_BYTES_MAX / 1024} KiB that are read of an answer`,
+    });
+  }
+  if (send === "") caveats.push({ path: ["send"], message: "is empty, so nothing is sent" });
+  if (!tls && TLS_PORTS.has(port)) {
+    caveats.push({ path: ["port"], message: `${port} is a port of TLS, yet "tls" is not set` });
+  }
+  return caveats;
+}
+
+/** HTTPS, SMTP, LDAP, IMAP and POP3 with TLS from the start (IANA's list of service names). */
+const TLS_PORTS: ReadonlySet<number> = new Set([443, 465, 636, 993, 995]);

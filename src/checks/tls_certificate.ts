@@ -1,0 +1,92 @@
+import type { TlsCertificateCheck } from "../domain/check.ts";
+import { hostAndPort } from "../domain/needs.ts";
+import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
+import { onAbort } from "../domain/on_abort.ts";
+import type { Observation } from "../domain/result.ts";
+import type { ConnectionPhase, Files } from "../domain/system.ts";
+import { judgeCertificate, timeLeftCaveats } from "./certificate_verdict.ts";
+import { failureVerdict, timeoutText } from "./connection_words.ts";
+
+/** The `tls_certificate` kind. */
+export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
+  observe: observeTlsCertificate,
+  limit: "network",
+  caveats: ({ parameters }) => timeLeftCaveats(parameters, []),
+  needs: ({ parameters: { host, port, authority } }) => ({
+    net: [hostAndPort(host, port)],
+    ...authority !== undefined && { read: [authority] },
+  }),
+};
+
+/**
+ * Reads the certificate that a server shows. One that is not valid for the name, or that nobody trusted has signed, is
+ * critical, with its dates where they can be read; so is a server that shows none. The time limit covers all of it.
+ */
+export async function observeTlsCertificate(
+  check: TlsCertificateCheck,
+  { system: { clock, connections, files }, signal }: ObserveContext,
+): Promise<Observation> {
+  const { host, port, serverName = host, starttls, authority } = check.parameters;
+  signal.throwIfAborted();
+  const end = new AbortController();
+  const stopListening = onAbort(signal, () => end.abort(signal.reason));
+  const cancelLimit = clock.after(check.timeoutMs, () => end.abort());
+  let phase: ConnectionPhase = "connecting";
+  try {
+    const authorities = authority === undefined ? [] : await readAuthorities(files, authority);
+    signal.throwIfAborted();
+    if (!Array.isArray(authorities)) return observation("unknown", `${authorities}`);
+    const reading = await connections.readCertificate(
+      { host, port, tls: { serverName, authorities }, ...starttls !== undefined && { startTls: starttls } },
+      { onPhase: (next) => phase = next, signal: end.signal },
+    );
+    signal.throwIfAborted();
+    const { condition, text, leftSeconds } = judgeCertificate(reading, check.parameters, clock.wallMs());
+    return observation(condition, text, leftSeconds);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (end.signal.aborted) return observation("critical", timeoutText(check.timeoutMs, phase, host));
+    const { isObstacle, text } = failureVerdict(connections.explain(error, { host, port }, phase));
+    return observation(isObstacle ? "unknown" : "critical", text);
+  } finally {
+    cancelLimit();
+    stopListening();
+  }
+}
+
+/** One certificate in the form of RFC 7468. */
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+
+/** The certificates in a file, or why there are none. */
+async function readAuthorities(files: Files, path: string): Promise<readonly string[] | string> {
+  let text;
+  try {
+    text = new TextDecoder().decode(await files.read(path));
+  } catch (error) {
+    return `authority "${path}" cannot be read: ${readFailure(error, path)}`;
+  }
+  const certificates = text.match(CERTIFICATE) ?? [];
+  return certificates.length > 0 ? certificates : `authority "${path}" holds no certificate, expected PEM`;
+}
+
+function readFailure(error: unknown, path: string): string {
+  const name = error instanceof Error ? error.name : "";
+  if (name === "NotFound") return "file does not exist";
+  if (name === "NotCapable") return `grant --allow-read=${path}`;
+  if (name === "PermissionDenied") return "permission denied";
+  return error instanceof Error ? error.message : String(error);
+}
+
+function observation(
+  condition: Observation["condition"],
+  output: string,
+  leftSeconds: number | null = null,
+): Observation {
+  return {
+    condition,
+    output,
+    detail: "",
+    metrics: leftSeconds === null ? {} : { certificate_left_seconds: leftSeconds },
+    performanceData: "",
+  };
+}

@@ -1,0 +1,302 @@
+import assert from "node:assert/strict";
+import { tcpConnectKind } from "../../src/checks/tcp_connect.ts";
+import type { TcpConnectParameters } from "../../src/domain/check.ts";
+import { createAuthority, createCertificate } from "../support/certificates.ts";
+import { observeConnection, observeInOwnProcess, tcpCheck } from "../support/connection_check.ts";
+import {
+  beSilent,
+  drip,
+  flood,
+  leave,
+  reset,
+  speakGarbage,
+  speakPlainly,
+} from "../support/hostile_servers.ts";
+import { freePort, startServer, type Visitor } from "../support/http_servers.ts";
+
+/** How a server answers and what is made of it. */
+interface Row {
+  readonly name: string;
+  readonly meet: (visitor: Visitor) => Promise<void>;
+  readonly parameters?: Partial<TcpConnectParameters>;
+  readonly timeoutMs?: number;
+  readonly condition: string;
+  readonly output: RegExp;
+}
+
+const answering = (answer: string | Uint8Array) => async (visitor: Visitor) => {
+  await visitor.readSome();
+  await visitor.send(answer);
+};
+
+const ROWS: readonly Row[] = [
+  { name: "a server that is there", meet: beSilent, condition: "ok", output: /^connected$/ },
+  {
+    name: "a greeting",
+    meet: speakPlainly,
+    parameters: { expect: "220 " },
+    condition: "ok",
+    output: /^connected, answer contains "220 "$/,
+  },
+  {
+    name: "an answer to what was sent",
+    meet: answering("+PONG\r\n"),
+    parameters: { send: "PING\r\n", expect: "+PONG" },
+    condition: "ok",
+    output: /^connected, answer contains "\+PONG"$/,
+  },
+  {
+    name: "an answer in pieces, with letters of several bytes",
+    meet: async (visitor) => {
+      for (const byte of new TextEncoder().encode("xxgrüß")) {
+        await visitor.send(new Uint8Array([byte]));
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      await visitor.untilGone();
+    },
+    parameters: { expect: "grüß" },
+    condition: "ok",
+    output: /^connected, answer contains "grüß"$/,
+  },
+  {
+    name: "another answer",
+    meet: answering("-ERR \x1b[31m\0 no\r\n"),
+    parameters: { send: "PING\r\n", expect: "+PONG" },
+    condition: "critical",
+    output: /^answer does not contain "\+PONG": "-ERR \\x1b\[31m\\x00 no\\r\\n"$/,
+  },
+  {
+    name: "another answer as a warning",
+    meet: answering("no"),
+    parameters: { send: "P", expect: "+PONG", asWarning: true },
+    condition: "warning",
+    output: /^answer does not contain "\+PONG": "no"$/,
+  },
+  {
+    name: "no answer",
+    meet: leave,
+    parameters: { expect: "220" },
+    condition: "critical",
+    output: /^connection closed by the server without an answer, expected "220"$/,
+  },
+  {
+    name: "a server that never speaks",
+    meet: beSilent,
+    parameters: { expect: "220" },
+    timeoutMs: 100,
+    condition: "critical",
+    output: /^timeout after 0\.1 s while reading, expected "220"$/,
+  },
+  {
+    name: "a server that drips",
+    meet: drip,
+    parameters: { expect: "220" },
+    timeoutMs: 200,
+    condition: "critical",
+    output: /^timeout after 0\.2 s while reading, expected "220"; it had sent "a+"$/,
+  },
+  {
+    name: "a flood of bytes that are no text",
+    meet: flood,
+    parameters: { expect: "220" },
+    condition: "critical",
+    output: /^answer does not contain "220" in its first 64 KiB: "\ufffd{200}…"$/,
+  },
+  {
+    name: "a reset",
+    meet: reset,
+    parameters: { send: "x".repeat(5_000_000), expect: "+PONG" },
+    condition: "critical",
+    output: /^(sending|reading) failed: connection (reset|closed) by the server$/,
+  },
+  {
+    name: "a server that takes nothing of much",
+    meet: async (visitor) => {
+      await visitor.readSome();
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    },
+    parameters: { send: "x".repeat(50_000_000), expect: "+PONG" },
+    timeoutMs: 200,
+    condition: "critical",
+    output: /^timeout after 0\.2 s while sending$/,
+  },
+  {
+    name: "TLS with a server that never speaks",
+    meet: beSilent,
+    parameters: { tls: true },
+    timeoutMs: 200,
+    condition: "critical",
+    output: /^timeout after 0\.2 s while shaking hands for TLS$/,
+  },
+  {
+    name: "TLS with a server that drips",
+    meet: drip,
+    parameters: { tls: true },
+    timeoutMs: 400,
+    condition: "critical",
+    output: /^(TLS failed: answer is not TLS|timeout after 0\.4 s while shaking hands for TLS)$/,
+  },
+  {
+    name: "TLS with a server that leaves",
+    meet: leave,
+    parameters: { tls: true },
+    condition: "critical",
+    output: /^TLS failed: connection (closed during the handshake|reset by the server)$/,
+  },
+  {
+    name: "TLS with a server that speaks garbage",
+    meet: speakGarbage,
+    parameters: { tls: true },
+    condition: "critical",
+    output: /^TLS failed: \S/,
+  },
+  {
+    name: "TLS with a server that speaks in clear text",
+    meet: speakPlainly,
+    parameters: { tls: true },
+    condition: "critical",
+    output: /^TLS failed: answer is not TLS$/,
+  },
+];
+
+Deno.test("observeTcpConnect() holds a server to what is expected, and says how far it came", async (t) => {
+  for (const { name, meet, parameters, timeoutMs, condition, output } of ROWS) {
+    await t.step(name, async () => {
+      await using server = startServer(meet);
+      const check = tcpCheck({ port: server.port, ...parameters }, timeoutMs);
+      const found = await observeConnection(check);
+      assert.match(found.output, output);
+      assert.strictEqual(found.condition, condition);
+      const { connect_ms: connectMs = -1, total_ms: totalMs = -1 } = found.metrics;
+      assert(connectMs >= 0 && totalMs >= connectMs, JSON.stringify(found.metrics));
+      await server.untilLeft();
+    });
+  }
+});
+
+// Deno 2.7 keeps a number, though no descriptor, for an attempt to connect that could have been aborted and failed.
+Deno.test("observeTcpConnect() tells refused, unresolved and forbidden apart", {
+  sanitizeResources: false,
+}, async (t) => {
+  await t.step("refused", async () => {
+    const { condition, output, metrics } = await observeConnection(tcpCheck({ port: freePort() }));
+    assert.deepStrictEqual([condition, output], ["critical", "connecting failed: connection refused"]);
+    assert.deepStrictEqual(Object.keys(metrics), ["total_ms"]);
+  });
+  await t.step("unresolved", async () => {
+    const { condition, output } = await observeConnection(tcpCheck({ host: "nowhere.invalid", port: 1 }));
+    assert.strictEqual(condition, "critical");
+    assert.match(output, /^resolving failed: (name does not resolve|no answer from a name server)$/);
+  });
+  await t.step("forbidden", async () => {
+    const { observations: [found] } = await observeInOwnProcess(tcpCheck({ port: 7 }), {
+      flags: ["--allow-read", "--allow-env", "--allow-sys", "--allow-net=127.0.0.1:8"],
+    });
+    assert.strictEqual(found?.condition, "unknown");
+    assert.strictEqual(
+      found.output,
+      'needs network access to "127.0.0.1:7": grant --allow-net=127.0.0.1:7',
+    );
+  });
+});
+
+Deno.test("observeTcpConnect() throws the signal's reason and leaves the server when the run is ended", async () => {
+  for (const tls of [false, true]) {
+    const end = new AbortController();
+    await using server = startServer(async (visitor) => {
+      end.abort(new Error("enough"));
+      await visitor.untilGone();
+    });
+    const run = observeConnection(tcpCheck({ port: server.port, tls, expect: "x" }), { signal: end.signal });
+    await assert.rejects(run, /^Error: enough$/);
+    await server.untilLeft();
+  }
+});
+
+Deno.test("observeTcpConnect() verifies the certificate when it speaks TLS", async (t) => {
+  const authority = createAuthority();
+  const file = await Deno.makeTempFile();
+  await Deno.writeTextFile(file, authority.cert);
+  const rows = [
+    {
+      name: "valid",
+      facts: { authority },
+      condition: "ok",
+      output: /^connected with TLS, answer contains "pong"$/,
+    },
+    {
+      name: "expired",
+      facts: { authority, fromDay: -9, toDay: -2 },
+      condition: "critical",
+      output: /^TLS failed: certificate expired 2 d( \d+ s)? ago$/,
+    },
+    {
+      name: "another name",
+      facts: { authority, hosts: ["other.example"] },
+      condition: "critical",
+      output: /^TLS failed: certificate is not valid for name "localhost"$/,
+    },
+    {
+      name: "self-signed",
+      facts: {},
+      condition: "critical",
+      output: /^TLS failed: certificate is not trusted/,
+    },
+  ];
+  for (const { name, facts, condition, output } of rows) {
+    await t.step(name, async () => {
+      await using server = startServer(answering("pong"), { certificate: createCertificate(facts) });
+      const check = tcpCheck({
+        host: "localhost",
+        port: server.port,
+        tls: true,
+        send: "ping",
+        expect: "pong",
+      });
+      const { observations: [found] } = await observeInOwnProcess(check, {
+        flags: ["--allow-read", "--allow-env", "--allow-sys", `--allow-net=localhost:${server.port}`],
+        environment: { DENO_CERT: file },
+      });
+      assert.match(found?.output ?? "", output);
+      assert.strictEqual(found?.condition, condition);
+    });
+  }
+  await Deno.remove(file);
+});
+
+Deno.test("observeTcpConnect() lets go of every descriptor", async (t) => {
+  const rows = [
+    { name: "silent", meet: beSilent, parameters: { expect: "x" } },
+    { name: "flooding", meet: flood, parameters: { expect: "x" } },
+    { name: "silent with TLS", meet: beSilent, parameters: { tls: true } },
+    { name: "dripping with TLS", meet: drip, parameters: { tls: true } },
+    { name: "clear text with TLS", meet: speakPlainly, parameters: { tls: true } },
+  ];
+  for (const { name, meet, parameters } of rows) {
+    await t.step(name, async () => {
+      await using server = startServer(meet);
+      const check = tcpCheck({ port: server.port, ...parameters }, 100);
+      const run = { times: 10, countsDescriptors: Deno.build.os === "linux" };
+      // The runtime opens up to two for itself, at any time; one for each run would be many more.
+      assert((await observeInOwnProcess(check, run)).descriptorGrowth <= 2);
+    });
+  }
+});
+
+Deno.test("tcpConnectKind warns of what cannot be meant", () => {
+  const warned = (parameters: Partial<TcpConnectParameters>): readonly string[] =>
+    tcpConnectKind.caveats(tcpCheck({ port: 25, ...parameters })).map(({ path, message }) =>
+      `${path.join(".")}: ${message}`
+    );
+  assert.deepStrictEqual(warned({ send: "a", expect: "b" }), []);
+  assert.deepStrictEqual(warned({ expect: "x".repeat(70_000) }), [
+    "expect: is longer than the 64 KiB that are read of an answer",
+  ]);
+  assert.deepStrictEqual(warned({ send: "" }), ["send: is empty, so nothing is sent"]);
+  assert.deepStrictEqual(warned({ port: 465 }), ['port: 465 is a port of TLS, yet "tls" is not set']);
+  assert.deepStrictEqual(warned({ port: 465, tls: true }), []);
+});
+
+Deno.test("tcpConnectKind needs its host and port alone", () => {
+  assert.deepStrictEqual(tcpConnectKind.needs(tcpCheck({ host: "::1", port: 25 })), { net: ["[::1]:25"] });
+});

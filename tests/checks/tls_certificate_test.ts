@@ -1,0 +1,305 @@
+import assert from "node:assert/strict";
+import { tlsCertificateKind } from "../../src/checks/tls_certificate.ts";
+import type { TlsCertificateParameters } from "../../src/domain/check.ts";
+import { type CertificateFacts, createAuthority, createCertificate } from "../support/certificates.ts";
+import { certificateCheck, observeConnection, observeInOwnProcess } from "../support/connection_check.ts";
+import { beSilent, drip, leave, speakGarbage, speakPlainly } from "../support/hostile_servers.ts";
+import { freePort, startServer, type Visitor } from "../support/http_servers.ts";
+import { startMailServer, startScriptedServer } from "../support/mail_server.ts";
+
+const DAY_MS = 86_400_000;
+
+/** An authority, and a file with its certificate. */
+async function withAuthority(
+  use: (authority: ReturnType<typeof createAuthority>, path: string) => Promise<void>,
+): Promise<void> {
+  const authority = createAuthority();
+  const path = await Deno.makeTempFile({ suffix: ".pem" });
+  try {
+    await Deno.writeTextFile(path, `a private authority\n${authority.cert}`);
+    await use(authority, path);
+  } finally {
+    await Deno.remove(path);
+  }
+}
+
+interface Row {
+  readonly name: string;
+  readonly facts: CertificateFacts;
+  readonly parameters?: Partial<TlsCertificateParameters>;
+  readonly aheadMs?: number;
+  readonly condition: string;
+  readonly output: RegExp;
+  readonly leftDays: number;
+}
+
+Deno.test("observeTlsCertificate() tells how long a certificate holds, and everything that is wrong with it", async (t) => {
+  await withAuthority(async (authority, path) => {
+    const rows: readonly Row[] = [
+      {
+        name: "holds long",
+        facts: { authority, toDay: 400 },
+        condition: "ok",
+        output: /^certificate expires in 399 d 23 h \(\d{4}-\d\d-\d\d\), issued by "test authority"$/,
+        leftDays: 400,
+      },
+      {
+        name: "ends soon",
+        facts: { authority, toDay: 9 },
+        condition: "warning",
+        output: /^certificate expires in 8 d 23 h \(\d{4}-\d\d-\d\d\), issued by "test authority"$/,
+        leftDays: 9,
+      },
+      {
+        name: "ends very soon",
+        facts: { authority, toDay: 2 },
+        condition: "critical",
+        output: /^certificate expires in 1 d 23 h /,
+        leftDays: 2,
+      },
+      {
+        name: "the same certificate with other limits",
+        facts: { authority, toDay: 2 },
+        parameters: { warningLeftMs: DAY_MS, criticalLeftMs: 3_600_000 },
+        condition: "ok",
+        output: /^certificate expires in 1 d 23 h /,
+        leftDays: 2,
+      },
+      {
+        name: "the same certificate when it is later",
+        facts: { authority, toDay: 400 },
+        aheadMs: 390 * DAY_MS,
+        condition: "warning",
+        output: /^certificate expires in 9 d 23 h /,
+        leftDays: 10,
+      },
+      {
+        name: "expired",
+        facts: { authority, fromDay: -9, toDay: -2 },
+        condition: "critical",
+        output: /^certificate expired 2 d( \d+ s)? ago \(\d{4}-\d\d-\d\d\), issued by "test authority"$/,
+        leftDays: -2,
+      },
+      {
+        name: "not valid yet",
+        facts: { authority, fromDay: 2, toDay: 60 },
+        condition: "critical",
+        output:
+          /^certificate is not valid yet, it will be in 1 d 23 h \(\d{4}-\d\d-\d\d\), issued by "test authority"$/,
+        leftDays: 60,
+      },
+      {
+        name: "another name",
+        facts: { authority, toDay: 60, hosts: ["www.example.org", "example.org"], addresses: [] },
+        condition: "critical",
+        output:
+          /^certificate is not valid for name "localhost", only for "www\.example\.org", "example\.org"; it expires in 59 d 23 h /,
+        leftDays: 60,
+      },
+      {
+        name: "the name that it is asked for",
+        facts: { authority, toDay: 60, hosts: ["shop.example.org"], addresses: [] },
+        parameters: { serverName: "shop.example.org" },
+        condition: "ok",
+        output: /^certificate expires in 59 d 23 h /,
+        leftDays: 60,
+      },
+      {
+        name: "an address",
+        facts: { authority, toDay: 60, hosts: [] },
+        parameters: { host: "127.0.0.1" },
+        condition: "ok",
+        output: /^certificate expires in 59 d 23 h /,
+        leftDays: 60,
+      },
+      {
+        name: "self-signed",
+        facts: { toDay: 60 },
+        condition: "critical",
+        output: /^certificate is not trusted \(self-signed\); it expires in 59 d 23 h .*"test server"$/,
+        leftDays: 60,
+      },
+      {
+        name: "an authority that nobody knows",
+        facts: { authority: { ...createAuthority(), name: "another authority" }, toDay: 60 },
+        condition: "critical",
+        output:
+          /^certificate is not trusted \(unknown issuer\); it expires in 59 d 23 h .*"another authority"$/,
+        leftDays: 60,
+      },
+    ];
+    for (const { name, facts, parameters, aheadMs = 0, condition, output, leftDays } of rows) {
+      await t.step(name, async () => {
+        const certificate = createCertificate(facts);
+        await using server = startServer((visitor) => visitor.untilGone(), { certificate });
+        const check = certificateCheck({ port: server.port, authority: path, ...parameters });
+        const found = await observeConnection(check, { aheadMs });
+        assert.match(found.output, output);
+        assert.strictEqual(found.condition, condition);
+        const left = found.metrics.certificate_left_seconds ?? NaN;
+        assert(Math.abs(left - leftDays * 86_400) < 60, `${left}`);
+        await server.untilLeft();
+      });
+    }
+  });
+});
+
+Deno.test("observeTlsCertificate() asks for TLS as SMTP, IMAP and POP3 do", async (t) => {
+  await withAuthority(async (authority, path) => {
+    const certificate = createCertificate({ authority, toDay: 60 });
+    await t.step("a mail server", async () => {
+      await using server = await startMailServer({ tls: { certificate, begin: "STARTTLS" } });
+      const check = certificateCheck({ port: server.port, starttls: "smtp", authority: path });
+      const { condition, output } = await observeConnection(check);
+      assert.match(output, /^certificate expires in 59 d 23 h .*, issued by "test authority"$/);
+      assert.strictEqual(condition, "ok");
+    });
+    await t.step("a mail server with an expired certificate", async () => {
+      const expired = createCertificate({ authority, fromDay: -9, toDay: -2 });
+      await using server = await startMailServer({ tls: { certificate: expired, begin: "STARTTLS" } });
+      const check = certificateCheck({ port: server.port, starttls: "smtp", authority: path });
+      const { condition, output } = await observeConnection(check);
+      assert.match(output, /^certificate expired 2 d( \d+ s)? ago .*, issued by "test authority"$/);
+      assert.strictEqual(condition, "critical");
+    });
+    const talks = [
+      { starttls: "imap", greeting: "* OK hello\r\n", asks: "a STARTTLS", reply: "a BAD no\r\n" },
+      { starttls: "pop3", greeting: "+OK hello\r\n", asks: "STLS", reply: "-ERR no\r\n" },
+      { starttls: "smtp", greeting: "554 go away\r\n", asks: null, reply: "554 go away\r\n" },
+    ] as const;
+    for (const { starttls, greeting, asks, reply } of talks) {
+      await t.step(`a refusal by ${starttls}`, async () => {
+        await using server = startScriptedServer(async (visitor) => {
+          await visitor.send(greeting);
+          if (asks !== null) assert.strictEqual((await visitor.readLine()).trim(), asks);
+          if (asks !== null) await visitor.send(reply);
+          await visitor.untilGone();
+        });
+        const check = certificateCheck({ port: server.port, starttls });
+        const { condition, output } = await observeConnection(check);
+        assert.strictEqual(output, `asking for TLS failed: server answered "${reply.trim()}"`);
+        assert.strictEqual(condition, "critical");
+      });
+    }
+  });
+});
+
+Deno.test("observeTlsCertificate() says how far it came with a server that shows no certificate", async (t) => {
+  interface Hostile {
+    readonly name: string;
+    readonly meet: (visitor: Visitor) => Promise<void>;
+    readonly parameters?: Partial<TlsCertificateParameters>;
+    readonly timeoutMs?: number;
+    readonly output: RegExp;
+  }
+  const sendAlert = async (visitor: Visitor): Promise<void> => {
+    await visitor.readSome();
+    await visitor.send(new Uint8Array([0x15, 0x03, 0x03, 0x00, 0x02, 0x01, 0x00]));
+    await visitor.untilGone();
+  };
+  const rows: readonly Hostile[] = [
+    {
+      name: "silent",
+      meet: beSilent,
+      timeoutMs: 200,
+      output: /^timeout after 0\.2 s while shaking hands for TLS$/,
+    },
+    {
+      name: "silent where TLS is asked for",
+      meet: beSilent,
+      parameters: { starttls: "smtp" },
+      timeoutMs: 200,
+      output: /^timeout after 0\.2 s while asking for TLS$/,
+    },
+    {
+      name: "dripping",
+      meet: drip,
+      timeoutMs: 400,
+      output: /^(TLS failed: answer is not TLS|timeout after)/,
+    },
+    { name: "leaving", meet: leave, output: /^TLS failed: connection (closed|reset)/ },
+    { name: "garbage", meet: speakGarbage, output: /^TLS failed: \S/ },
+    { name: "clear text", meet: speakPlainly, output: /^TLS failed: answer is not TLS$/ },
+    { name: "a polite goodbye", meet: sendAlert, timeoutMs: 1000, output: /^(TLS failed: \S|timeout after)/ },
+  ];
+  for (const { name, meet, parameters, timeoutMs, output } of rows) {
+    await t.step(name, async () => {
+      await using server = startServer(meet);
+      const check = certificateCheck({ host: "127.0.0.1", port: server.port, ...parameters }, timeoutMs);
+      const found = await observeConnection(check);
+      assert.match(found.output, output);
+      assert.strictEqual(found.condition, "critical");
+      await server.untilLeft();
+    });
+  }
+});
+
+Deno.test("observeTlsCertificate() is unknown where this side is to blame", async (t) => {
+  const port = freePort();
+  await t.step("a missing authority", async () => {
+    const found = await observeConnection(certificateCheck({ port, authority: "/nowhere/ca.pem" }));
+    assert.deepStrictEqual([found.condition, found.output], [
+      "unknown",
+      'authority "/nowhere/ca.pem" cannot be read: file does not exist',
+    ]);
+  });
+  await t.step("an authority without a certificate", async () => {
+    const found = await observeConnection(certificateCheck({ port, authority: "/dev/null" }));
+    assert.deepStrictEqual([found.condition, found.output], [
+      "unknown",
+      'authority "/dev/null" holds no certificate, expected PEM',
+    ]);
+  });
+});
+
+Deno.test("observeTlsCertificate() lets go of every descriptor, and needs its host, port and authority alone", async (t) => {
+  await withAuthority(async (authority, path) => {
+    const valid = createCertificate({ authority, toDay: 60 });
+    const expired = createCertificate({ authority, fromDay: -9, toDay: -2 });
+    const untilGone = (visitor: Visitor): Promise<void> => visitor.untilGone();
+    const rows = [
+      { name: "valid", meet: untilGone, options: { certificate: valid } },
+      { name: "expired", meet: untilGone, options: { certificate: expired } },
+      { name: "closing at once", meet: leave, options: { certificate: valid } },
+      { name: "silent", meet: beSilent, options: {} },
+      { name: "clear text", meet: speakPlainly, options: {} },
+    ];
+    for (const { name, meet, options } of rows) {
+      await t.step(name, async () => {
+        await using server = startServer(meet, options);
+        const check = certificateCheck(
+          { port: server.port, authority: path },
+          meet === beSilent ? 100 : 5000,
+        );
+        const run = { times: 8, countsDescriptors: Deno.build.os === "linux" };
+        // The runtime opens up to two for itself, at any time; one for each run would be many more.
+        assert((await observeInOwnProcess(check, run)).descriptorGrowth <= 2);
+      });
+    }
+    await t.step("permissions", async () => {
+      await using server = startServer(untilGone, { certificate: valid });
+      const check = certificateCheck({ port: server.port, authority: path });
+      const { net = [], read = [] } = tlsCertificateKind.needs(check);
+      assert.deepStrictEqual([net, read], [[`localhost:${server.port}`], [path]]);
+      const project = new URL("../..", import.meta.url).pathname;
+      const { observations: [found] } = await observeInOwnProcess(check, {
+        flags: [
+          `--allow-read=${[...read, project].join(",")}`,
+          "--allow-env",
+          "--allow-sys",
+          `--allow-net=${net.join(",")}`,
+        ],
+      });
+      assert.match(found?.output ?? "", /^certificate expires in 59 d 23 h /);
+    });
+  });
+});
+
+Deno.test("tlsCertificateKind warns of limits in the wrong order", () => {
+  const check = certificateCheck({ port: 443, criticalLeftMs: 30 * DAY_MS });
+  assert.deepStrictEqual(tlsCertificateKind.caveats(check), [{
+    path: ["critical_left"],
+    message: 'is longer than warning_left (30 d, not 14 d), so it is never "warning"',
+  }]);
+  assert.deepStrictEqual(tlsCertificateKind.caveats(certificateCheck({ port: 443 })), []);
+});

@@ -1,0 +1,111 @@
+import { CHECK_KINDS } from "../../src/checks/registry.ts";
+import type { CheckOf, TcpConnectParameters, TlsCertificateParameters } from "../../src/domain/check.ts";
+import type { ObserveContext } from "../../src/domain/observe.ts";
+import type { Observation } from "../../src/domain/result.ts";
+import type { Clock } from "../../src/domain/system.ts";
+import { createMemorySystem } from "./memory_system.ts";
+
+/** Kinds of checks that make connections. */
+export type ConnectionCheck = CheckOf<"tcp_connect" | "tls_certificate" | "http_request">;
+
+const SETTINGS = {
+  name: "port",
+  active: true,
+  threshold: 1,
+  recoveryThreshold: 1,
+  annoy: false,
+  schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
+  notifications: [],
+  dependsOn: [],
+  tags: [],
+  windows: [],
+} as const;
+
+/** Far beyond what any test here needs. */
+const SOON_MS = 15_000;
+
+/** A `tcp_connect` check of a port on loopback. */
+export function tcpCheck(
+  parameters: Partial<TcpConnectParameters> & { readonly port: number },
+  timeoutMs = SOON_MS,
+): CheckOf<"tcp_connect"> {
+  return {
+    ...SETTINGS,
+    timeoutMs,
+    kind: "tcp_connect",
+    parameters: { host: "127.0.0.1", tls: false, asWarning: false, ...parameters },
+  };
+}
+
+const DAY_MS = 86_400_000;
+
+/** A `tls_certificate` check of a port on loopback: warning from 14 days on, critical from 3 days on. */
+export function certificateCheck(
+  parameters: Partial<TlsCertificateParameters> & { readonly port: number },
+  timeoutMs = SOON_MS,
+): CheckOf<"tls_certificate"> {
+  return {
+    ...SETTINGS,
+    timeoutMs,
+    kind: "tls_certificate",
+    parameters: {
+      host: "localhost",
+      warningLeftMs: 14 * DAY_MS,
+      criticalLeftMs: 3 * DAY_MS,
+      ...parameters,
+    },
+  };
+}
+
+/** What a test may set of a run. */
+export interface ConnectionRun {
+  /** How much later it is than it is. */
+  readonly aheadMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Observes a target on the real machine. */
+export function observeConnection(
+  check: ConnectionCheck,
+  { aheadMs = 0, signal = new AbortController().signal }: ConnectionRun = {},
+): Promise<Observation> {
+  const system = createMemorySystem();
+  const clock: Clock = { ...system.clock, wallMs: () => system.clock.wallMs() + aheadMs };
+  const context: ObserveContext = { system: { ...system, clock }, folder: "/", signal };
+  if (check.kind === "tcp_connect") return CHECK_KINDS.tcp_connect.observe(check, context);
+  if (check.kind === "tls_certificate") return CHECK_KINDS.tls_certificate.observe(check, context);
+  return CHECK_KINDS.http_request.observe(check, context);
+}
+
+/** How a process of its own observes a target. */
+export interface ConnectionProcess {
+  readonly flags?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly times?: number;
+  readonly countsDescriptors?: boolean;
+}
+
+/** What such a process tells. */
+export interface ConnectionFindings {
+  readonly observations: readonly Observation[];
+  /** How many more descriptors were open at the end than at the beginning; 0 where they were not counted. */
+  readonly descriptorGrowth: number;
+}
+
+/** Observes a target in a process of its own, with permissions and an environment of its own. */
+export async function observeInOwnProcess(
+  check: ConnectionCheck,
+  { flags = ["--allow-all"], environment = {}, times = 1, countsDescriptors = false }: ConnectionProcess = {},
+): Promise<ConnectionFindings> {
+  const program = new URL("../fixtures/observe_connection.ts", import.meta.url).pathname;
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "--quiet", "--no-prompt", "--no-check", ...flags],
+      program,
+      JSON.stringify({ check, times, countsDescriptors }),
+    ],
+    env: { NO_COLOR: "1", ...environment },
+  }).output();
+  if (!success) throw new Error(`The process failed: ${new TextDecoder().decode(stderr)}`);
+  return JSON.parse(new TextDecoder().decode(stdout));
+}

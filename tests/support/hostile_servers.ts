@@ -1,0 +1,41 @@
+/** What servers on loopback do to whoever connects, for {@linkcode startServer}. */
+import type { Visitor } from "./http_servers.ts";
+
+/** Accepts and never speaks. */
+export async function beSilent(visitor: Visitor): Promise<void> {
+  await visitor.untilGone();
+}
+
+/** Speaks a byte at a time, for ever. */
+export async function drip(visitor: Visitor): Promise<void> {
+  while (true) {
+    await visitor.send("a");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** Sends as much as the client takes. */
+export async function flood(visitor: Visitor): Promise<void> {
+  while (true) await visitor.send(new Uint8Array(65_536).fill(0xff));
+}
+
+/** Ends the connection while something that was sent is still unread, which resets it. */
+export async function reset(visitor: Visitor): Promise<void> {
+  await visitor.readSome();
+}
+
+/** Ends the connection without a word. */
+export async function leave(): Promise<void> {}
+
+/** Sends a TLS record that is none, of as many bytes as it says. */
+export async function speakGarbage(visitor: Visitor): Promise<void> {
+  await visitor.readSome();
+  await visitor.send(new Uint8Array([0x16, 0x03, 0x03, 0x00, 0x20, ...new Array(32).fill(0xff)]));
+  await visitor.untilGone();
+}
+
+/** Answers in clear text. */
+export async function speakPlainly(visitor: Visitor): Promise<void> {
+  await visitor.send("220 mail.example.org ESMTP ready and waiting\r\n");
+  await visitor.untilGone();
+}
