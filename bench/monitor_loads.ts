@@ -31,6 +31,7 @@ function monitorLoad(makeCheck: (name: string, target: string) => Check): Load {
     const results: Result[] = [];
     await runPass(checks, {
       system: createSystem(),
+      jobs: null,
       folder: "/",
       limits: DEFAULT_LIMITS,
       signal: new AbortController().signal,

@@ -87,6 +87,7 @@ async function watchWith(subject: WatchSubject, store: Store): Promise<WatchSamp
   if (subject.checks === "hourly") { for (const check of checks) enterRun(ledger, check); }
   const watching = startWatch({ checks, folder: "/", redact: (text) => text }, {
     system: createSystem(),
+    jobs: null,
     ledger,
     limits: DEFAULT_LIMITS,
     reporting: NO_REPORTING,

@@ -1,6 +1,7 @@
 /** One run of a check, and one pass over several; what is done with the results is the caller's business. */
 import { CHECK_KINDS } from "./checks/registry.ts";
 import type { Check, CheckKind, CheckOf } from "./domain/check.ts";
+import type { JobBook } from "./domain/job.ts";
 import type { CheckKindEntry, LimitClass, ObserveContext } from "./domain/observe.ts";
 import type { Result } from "./domain/result.ts";
 import { createLimiter, type Limiter } from "./schedule/limiter.ts";
@@ -20,6 +21,8 @@ export const DEFAULT_LIMITS: Limits = { process: 32, network: 512 };
 export interface PassOptions {
   /** The parts of the machine that checks use. */
   readonly system: ObserveContext["system"];
+  /** What jobs said of themselves; `null` where no state is kept. */
+  readonly jobs: JobBook | null;
   /** The document's folder, absolute. */
   readonly folder: string;
   /** How many checks run at a time; the others wait. */
@@ -59,15 +62,15 @@ export async function runPass(checks: readonly Check[], options: PassOptions): P
  */
 export async function runCheck(
   check: Check,
-  options: Pick<PassOptions, "system" | "folder" | "signal" | "redact">,
+  options: Pick<PassOptions, "system" | "jobs" | "folder" | "signal" | "redact">,
 ): Promise<Result> {
-  const { system, folder, signal, redact } = options;
+  const { system, jobs, folder, signal, redact } = options;
   signal.throwIfAborted();
   const startedAtMs = system.clock.wallMs();
   const startedMonotonicMs = system.clock.monotonicMs();
   const observation = await entryOf(check).observe(
     check,
-    { system, folder, signal } satisfies ObserveContext,
+    { system, jobs, folder, signal } satisfies ObserveContext,
   );
   return {
     ...observation,

@@ -11,6 +11,7 @@ import { CHECK_KINDS } from "./checks/registry.ts";
 import { dueEvent } from "./condition/transition.ts";
 import type { Check } from "./domain/check.ts";
 import type { OutboxRow } from "./domain/outbox.ts";
+import type { JobBook } from "./domain/job.ts";
 import type { Report } from "./domain/report.ts";
 import { isCron } from "./domain/schedule.ts";
 import type { Result } from "./domain/result.ts";
@@ -60,6 +61,8 @@ export type WatchEvent =
 export interface WatchOptions {
   /** The parts of the machine that checks and their timers use. */
   readonly system: Pick<System, "clock" | "files" | "processes" | "requests" | "connections" | "environment">;
+  /** What jobs said of themselves; `null` where no state is kept. */
+  readonly jobs: JobBook | null;
   /** Takes every result that counts, and decides what is told; this writes and tidies it. */
   readonly ledger: Ledger;
   /** How many checks run at a time; the others wait, and are told as late. */
@@ -125,7 +128,7 @@ type Timer = { readonly beat: Beat } | { readonly run: () => void };
 
 /** Starts watching. */
 export function startWatch(first: Watched, options: WatchOptions): Watch {
-  const { system, ledger, limits, reporting, onEvent, onBug } = options;
+  const { system, jobs, ledger, limits, reporting, onEvent, onBug } = options;
   const { clock } = system;
   const time = createScheduleTime(clock);
   const startedAtMs = time.nowMs();
@@ -281,7 +284,7 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
       beat.hasStarted = true;
       lateMs = time.nowMs() - beat.plannedMs;
       noteLateness(check.name, lateMs);
-      return runCheck(check, { system, folder, redact, signal: abort.signal });
+      return runCheck(check, { system, jobs, folder, redact, signal: abort.signal });
     };
     let result: Result | null = null;
     try {

@@ -59,6 +59,7 @@ async function driveByLoop(scene: Scene): Promise<readonly Report[]> {
   const watch = startWatch({ checks, folder: "/", redact: (text) => text }, {
     // The loop is never late here: what runs now was planned for now.
     system: createProgramSystem(clock, (name, nowMs) => played(scene, name, { nowMs, plannedMs: nowMs })),
+    jobs: null,
     ledger: await open(createMemoryStore()),
     limits: DEFAULT_LIMITS,
     reporting: createSilentReporting(),
@@ -112,6 +113,7 @@ async function callOnce(scene: Scene, { clock, system, ledger }: CallOptions): P
     checks.filter((check) => isCheckDue(check, ledger.recordOf(check.name, nowMs), nowMs)),
     {
       system,
+      jobs: null,
       folder: "/",
       limits: DEFAULT_LIMITS,
       signal: new AbortController().signal,

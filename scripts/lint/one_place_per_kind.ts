@@ -20,7 +20,7 @@ const TELLING_KINDS: ReadonlySet<string> = new Set([
 ]);
 
 /** Kinds whose name is also a common word: they count only where they are compared with a kind. */
-const COMMON_KINDS: ReadonlySet<string> = new Set(["console", "email", "test"]);
+const COMMON_KINDS: ReadonlySet<string> = new Set(["console", "email", "job", "test"]);
 
 const HINT = "make what varies by kind a field of the kind's entry, and take it from the registry";
 

@@ -44,6 +44,7 @@ export async function soakMemory({ steps, runs }: MemoryOptions): Promise<void> 
         status: Math.floor(nowMs / 10_000) % 2 === 0 ? 200 : 500,
         afterMs: 20,
       })),
+      jobs: null,
       ledger: await openLedger({
         store,
         onTrouble: (error) => {

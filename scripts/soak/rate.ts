@@ -73,6 +73,7 @@ async function watchAndCount(checks: readonly Check[], seconds: number): Promise
     });
     const watch = startWatch({ checks, folder: "/", redact: (text) => text }, {
       system,
+      jobs: null,
       ledger,
       limits: DEFAULT_LIMITS,
       reporting: NO_REPORTING,

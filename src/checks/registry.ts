@@ -2,6 +2,7 @@ import type { CheckKind } from "../domain/check.ts";
 import type { CheckKindEntry } from "../domain/observe.ts";
 import { fileTimestampKind } from "./file_timestamp.ts";
 import { httpRequestKind } from "./http_request.ts";
+import { jobKind } from "./job.ts";
 import { scriptKind } from "./script.ts";
 import { tcpConnectKind } from "./tcp_connect.ts";
 import { testKind } from "./test.ts";
@@ -15,4 +16,5 @@ export const CHECK_KINDS: { readonly [K in CheckKind]: CheckKindEntry<K> } = {
   http_request: httpRequestKind,
   tcp_connect: tcpConnectKind,
   tls_certificate: tlsCertificateKind,
+  job: jobKind,
 };

@@ -30,6 +30,38 @@ export function splitCommand(
   return { name: args[position] ?? null, rest: args.toSpliced(position, 1) };
 }
 
+/** Parts a command's own arguments from the command line of somebody else that follows `--`, where it takes one. */
+export function splitTrailing(
+  command: Command,
+  args: readonly string[],
+): { readonly own: readonly string[]; readonly trailing: readonly string[] | null } {
+  const end = args.indexOf("--");
+  if (command.takesCommand !== true || end < 0) return { own: args, trailing: null };
+  return { own: args.slice(0, end), trailing: args.slice(end + 1) };
+}
+
+/**
+ * Takes the arguments before somebody else's command line apart. That is to run whatever is wrong with them, so a
+ * mistake is handed to the command.
+ *
+ * @throws {UsageError} If there is no command line.
+ */
+export function parseBeforeCommand(
+  command: Command,
+  own: readonly string[],
+  trailing: readonly string[],
+): Invocation {
+  if (trailing.length === 0) {
+    throw new UsageError("-- is followed by no command", `see: monitor ${command.name} --help`);
+  }
+  try {
+    return { ...parseInvocation(command, own), trailing };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return { options: new Map(), operands: [], trailing, mistake: error };
+  }
+}
+
 /**
  * Takes a command's arguments apart.
  *

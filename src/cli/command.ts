@@ -28,6 +28,10 @@ export interface Invocation {
   readonly options: ReadonlyMap<string, OptionValue>;
   /** What is left: names, paths. */
   readonly operands: readonly string[];
+  /** What follows `--`, where the command takes another one's command line; absent without `--`. */
+  readonly trailing?: readonly string[];
+  /** What is wrong before `--`: the command that follows is to run all the same. */
+  readonly mistake?: UsageError;
 }
 
 /** What was given for an option. */
@@ -45,6 +49,8 @@ export interface Command {
   readonly operandsMax: number;
   /** What completions offer for an operand; without it nothing. */
   readonly operandKind?: OperandKind;
+  /** Whether a command line of somebody else may follow `--`, whose options are none of ours. @default false */
+  readonly takesCommand?: boolean;
   /** Whole sentences for the top of its own help, which wraps them. */
   readonly description: string;
   /** Its own; {@linkcode COMMON_OPTIONS} are added to them. */

@@ -1,4 +1,5 @@
 import type { Command } from "./command.ts";
+import { beatCommand } from "./commands/beat.ts";
 import { checkCommand } from "./commands/check.ts";
 import { createCompleteCommand } from "./commands/complete.ts";
 import { completionsCommand } from "./commands/completions.ts";
@@ -23,6 +24,7 @@ export const COMMANDS: readonly Command[] = [
   permissionsCommand,
   notifyCommand,
   silenceCommand,
+  beatCommand,
   schemaCommand,
   initCommand,
   completionsCommand,

@@ -19,6 +19,7 @@ const CONDITIONS_MEANING = "ok, warning, critical, unknown";
 /** Every way to end, in the order of the codes: the words of a command's help. */
 const ENDINGS: Readonly<Record<Ending, readonly [codes: string, meaning: string]>> = {
   done: ["0", "it is done"],
+  command: ["any", "with a command: that of the command, whatever else is wrong"],
   observed: ["0, 1, 2, 3", `worst condition of check --once: ${CONDITIONS_MEANING}`],
   settled: ["0, 1, 2, 3", `worst settled condition: ${CONDITIONS_MEANING}`],
   usage: ["64", "wrong usage"],
@@ -36,6 +37,7 @@ const ENDINGS: Readonly<Record<Ending, readonly [codes: string, meaning: string]
 /** One way in which a command can end. */
 export type Ending =
   | "done"
+  | "command"
   | "observed"
   | "settled"
   | "usage"

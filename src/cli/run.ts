@@ -1,7 +1,7 @@
 import { nearest } from "../config/nearest.ts";
 import { PERMISSION_CLASSES } from "../domain/needs.ts";
 import type { System } from "../domain/system.ts";
-import { parseInvocation, splitCommand } from "./arguments.ts";
+import { parseBeforeCommand, parseInvocation, splitCommand, splitTrailing } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
 import { COMMANDS, HIDDEN_COMMANDS } from "./commands.ts";
 import { EXIT } from "./exit_code.ts";
@@ -24,14 +24,16 @@ export async function run(args: readonly string[], system: System): Promise<numb
 
 async function dispatch(args: readonly string[], system: System): Promise<number> {
   const { name, rest } = splitCommand(args, COMMANDS);
-  // What follows -- is no option, whatever it looks like.
-  const options = rest.slice(0, rest.includes("--") ? rest.indexOf("--") : rest.length);
-  const wantsHelp = options.includes("--help") || options.includes("-h");
   if (name === null) return answerWithoutCommand(rest, system);
   if (name === "help") return showHelp(rest[0] ?? null, system);
   const command = findCommand(name);
-  if (wantsHelp) return showHelp(name, system);
-  const invocation = parseInvocation(command, rest);
+  const { own, trailing } = splitTrailing(command, rest);
+  // What follows -- is no option, whatever it looks like.
+  const options = own.slice(0, own.includes("--") ? own.indexOf("--") : own.length);
+  if (options.includes("--help") || options.includes("-h")) return showHelp(name, system);
+  const invocation = trailing === null
+    ? parseInvocation(command, own)
+    : parseBeforeCommand(command, own, trailing);
   if (invocation.options.has("version")) return showVersion(system);
   if (command.uses !== undefined) {
     for (const permission of PERMISSION_CLASSES) {

@@ -82,6 +82,11 @@ export const STARTER_DOCUMENT = `// The document of monitor: what to look at, wh
     // A port that must answer, and a certificate that must not run out.
     // "database": { "kind": "tcp_connect", "parameters": { "host": "db.example.org", "port": 5432 } },
     // "certificate": { "kind": "tls_certificate", "parameters": { "host": "example.org", "warning_left": "14 days" } },
+    // A job that reports itself: "monitor beat backup -- COMMAND" stands in the crontab in place of COMMAND.
+    // "backup": {
+    //   "kind": "job",
+    //   "parameters": { "expected_every": "1 day", "grace": "1 hour", "duration_max": "2 hours" }
+    // },
 
     // Always the same: for trying out thresholds and channels.
     "example": {

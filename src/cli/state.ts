@@ -204,14 +204,14 @@ export async function readState(place: StatePlace, system: System): Promise<Stor
 }
 
 /**
- * Opens a state to silence checks in it, beside the monitor that may own it.
+ * Opens a state to change something in it, such as a silence, beside the monitor that may own it.
  *
  * @throws {StoreError} If it cannot be read or written.
  * @throws {UsageError} If there is no place for it.
  */
 export async function besideState(place: StatePlace, system: System): Promise<Store> {
   if (place.path === null) {
-    throw new UsageError("there is no kept state to silence checks in", "name it with --state PATH");
+    throw new UsageError("there is no kept state to change", "name it with --state PATH");
   }
   const { openSqliteStore } = await import("../storage/sqlite_store.ts");
   const { store } = await openSqliteStore(place.path, {

@@ -104,6 +104,22 @@ export interface TlsCertificateParameters extends TimeLeft {
   readonly authority?: string;
 }
 
+/** Parameters of a `job` check. */
+export interface JobParameters {
+  /** A run is to end within this time after the one before, or after the check was first seen. */
+  readonly expectedEveryMs: number;
+  /** How much later than that it may be. */
+  readonly graceMs: number;
+  /** How long a run may take; absent: as long as it likes, while runs end as often as expected. */
+  readonly durationMaxMs?: number;
+  /** What is observed when the last run failed. */
+  readonly conditionOnFailure: Condition;
+  /** What is observed when no run ended in time. */
+  readonly conditionOnOverdue: Condition;
+  /** What is observed when the last run took too long, or one under way does. */
+  readonly conditionOnLongRun: Condition;
+}
+
 /** A `test` check. */
 export interface TestCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the document. */
@@ -152,6 +168,14 @@ export interface TlsCertificateCheck extends CheckSettings {
   readonly parameters: TlsCertificateParameters;
 }
 
+/** A `job` check. */
+export interface JobCheck extends CheckSettings {
+  /** The discriminant of {@linkcode Check}; as in the document. */
+  readonly kind: "job";
+  /** What is expected of the job, which has the check's name. */
+  readonly parameters: JobParameters;
+}
+
 /** One check of the document: resolved, validated, with every default filled in. */
 export type Check =
   | TestCheck
@@ -159,7 +183,8 @@ export type Check =
   | FileTimestampCheck
   | HttpRequestCheck
   | TcpConnectCheck
-  | TlsCertificateCheck;
+  | TlsCertificateCheck
+  | JobCheck;
 
 /** The name of a check kind. */
 export type CheckKind = Check["kind"];

@@ -1,4 +1,5 @@
 import type { CheckKind, CheckOf } from "./check.ts";
+import type { JobBook } from "./job.ts";
 import type { Needs } from "./needs.ts";
 import type { Observation } from "./result.ts";
 import type { System } from "./system.ts";
@@ -7,6 +8,8 @@ import type { System } from "./system.ts";
 export interface ObserveContext {
   /** The parts of the machine that a kind may reach. */
   readonly system: Pick<System, "clock" | "files" | "processes" | "requests" | "connections" | "environment">;
+  /** What jobs said of themselves; `null` where no state is kept, so that nothing can be known of them. */
+  readonly jobs: JobBook | null;
   /** The document's folder, absolute. */
   readonly folder: string;
   /** Aborts when the run is to end early; the observer then throws the signal's reason. */
@@ -32,6 +35,8 @@ export interface CheckKindEntry<K extends CheckKind> {
   observe(check: CheckOf<K>, context: ObserveContext): Promise<Observation>;
   /** What its runs count against; a run waits where that is used up. */
   readonly limit: LimitClass;
+  /** Whether it is about a job that reports its runs with `monitor beat`. @default false */
+  readonly takesBeats?: boolean;
   /** What deserves a warning in valid parameters. */
   caveats(check: CheckOf<K>): readonly Caveat[];
   /** What is wrong in parameters that are valid one by one; such a document is refused. */

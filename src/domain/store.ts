@@ -1,5 +1,6 @@
 import type { Condition } from "./condition.ts";
 import type { ConditionCounts, ConditionState } from "./condition_state.ts";
+import type { JobFacts, JobRun } from "./job.ts";
 import type { OutboxChange, OutboxRow, Silence, Told } from "./outbox.ts";
 
 /** The last result of a check, as it is kept. */
@@ -161,10 +162,21 @@ export interface Store {
    */
   endSilences(checks: readonly (string | null)[] | "all", nowMs: number): Promise<number>;
   /**
+   * What is known of a job, of one moment. Notes that it was asked for where nothing was known, and where that is
+   * later than now, as the clock was set back.
+   */
+  job(name: string, nowMs: number): Promise<JobFacts>;
+  /**
+   * Keeps a run of a job; one with an end takes the place of the kept one of the same id. Of a job the newest 20 runs are kept,
+   * and the one whose end was noted last. Durable once this resolves.
+   */
+  keepJobRun(name: string, run: JobRun, nowMs: number): Promise<void>;
+  /**
    * Forgets what is too old: checks not seen for 30 days, changes after 400 days and beyond the newest 1,000 of a
    * check, roll-ups after 100 days; roll-ups of days (in UTC) that ended 8 days ago become daily ones. With a check
    * goes what the channels were told of it; its rows stay until they are sent. Rows that were given up go 7 days
-   * after they last failed or were to be tried, silences a day after their end.
+   * after they last failed or were to be tried, silences a day after their end, jobs without a check when nothing was
+   * heard of them for 30 days.
    *
    * One call does as much as may be done without holding up anything else, and says whether that was all; if it
    * was not, call again when there is time.

@@ -130,6 +130,35 @@ export interface Processes {
   run(command: ProcessCommand, signal: AbortSignal): Promise<ProcessEnd>;
 }
 
+/** How a command that ran in our place ended, with the exit code that a shell would give it. */
+export type ForegroundEnd =
+  | { readonly ended: "exited"; readonly code: number; readonly tail: string }
+  | {
+    readonly ended: "signalled";
+    /** 128 and the number of the signal. */
+    readonly code: number;
+    /** Such as `SIGKILL`. */
+    readonly signal: string;
+    readonly tail: string;
+  }
+  | {
+    readonly ended: "not_started";
+    /** 127 where it is not there, else 126. */
+    readonly code: number;
+    /** One line for people. */
+    readonly reason: string;
+  };
+
+/** Somebody else's command in our place. */
+export interface Foreground {
+  /**
+   * Runs a program with its arguments in our environment, working folder and process group. Its standard streams are
+   * ours; SIGINT, SIGTERM and SIGQUIT are handed on. Comes back when the program has gone, whoever else holds its streams
+   * still. Of what it printed the end is told.
+   */
+  run(command: readonly string[], options: { readonly tailBytesMax: number }): Promise<ForegroundEnd>;
+}
+
 /** One HTTP request over a fresh connection. Redirects are not followed. */
 export interface OutgoingRequest {
   /** `http:` or `https:`. */
@@ -379,6 +408,8 @@ export interface System {
   readonly files: Files;
   /** The programs of `script` checks and of channels. */
   readonly processes: Processes;
+  /** The command of `monitor beat`. */
+  readonly foreground: Foreground;
   /** The requests of `http_request` checks and `webhook` channels. */
   readonly requests: Requests;
   /** The connections of `tcp_connect` checks, and the certificates that checks look at. */

@@ -3,6 +3,7 @@
  * nothing that is not declared, such as the check (with its secrets) that hangs on a result.
  */
 import type { ConditionCounts, ConditionState } from "../domain/condition_state.ts";
+import type { JobEnd, JobRun } from "../domain/job.ts";
 import type { OutboxRow, Silence, Told } from "../domain/outbox.ts";
 import type { Report } from "../domain/report.ts";
 import type { CheckRecord, ConditionChange, KeptResult, Rollup } from "../domain/store.ts";
@@ -101,6 +102,23 @@ export function copyTold(told: Told): Told {
     channelKey: told.channelKey,
     messageId: told.messageId,
     condition: told.condition,
+  };
+}
+
+/** A copy of a run of a job. */
+export function copyJobRun(run: JobRun): JobRun {
+  return { id: run.id, startedAtMs: run.startedAtMs, end: run.end === null ? null : copyJobEnd(run.end) };
+}
+
+/** A copy of the end of a run. */
+export function copyJobEnd(end: JobEnd): JobEnd {
+  return {
+    atMs: end.atMs,
+    durationMs: end.durationMs,
+    how: end.how,
+    exitCode: end.exitCode,
+    reason: end.reason,
+    output: end.output,
   };
 }
 

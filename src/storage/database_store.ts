@@ -15,6 +15,7 @@ import {
   readOutbox,
   readSilences,
 } from "./database_outbox.ts";
+import { keepJobRun, readJob } from "./database_jobs.ts";
 import { explainStoreFailure } from "./failure.ts";
 import { createPruner } from "./prune.ts";
 import { HOUR_MS, startOf } from "./retention.ts";
@@ -71,6 +72,8 @@ export function createDatabaseStore(connection: Connection, path: string): Store
     silences: (nowMs) => answer("read", () => readSilences(connection, nowMs)),
     addSilences: (silences) => answer("write", () => addSilences(connection, silences)),
     endSilences: (checks, nowMs) => answer("write", () => endSilences(connection, checks, nowMs)),
+    job: (name, nowMs) => answer("read", () => readJob(connection, name, nowMs)),
+    keepJobRun: (name, run, nowMs) => answer("write", () => keepJobRun(connection, name, { run, nowMs })),
     prune: (nowMs) => answer("write", () => pruneSome(nowMs)),
     close: () => {
       connection.close();

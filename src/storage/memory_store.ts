@@ -10,6 +10,7 @@ import {
   StoreError,
 } from "../domain/store.ts";
 import { copyChange, copyRecord, copyRollup } from "./copies.ts";
+import { createMemoryJobs } from "./memory_jobs.ts";
 import { createMemoryOutbox } from "./memory_outbox.ts";
 import { CHANGES_MAX, DAY_MS, HOUR_MS, type Limits, limitsAt, startOf } from "./retention.ts";
 
@@ -17,6 +18,7 @@ import { CHANGES_MAX, DAY_MS, HOUR_MS, type Limits, limitsAt, startOf } from "./
 export function createMemoryStore(): Store {
   const kept = new Map<string, KeptCheck>();
   const outbox = createMemoryOutbox();
+  const jobs = createMemoryJobs();
   let isClosed = false;
 
   const answer = <T>(work: () => T): Promise<T> =>
@@ -51,10 +53,13 @@ export function createMemoryStore(): Store {
     silences: (nowMs) => answer(() => outbox.silences(nowMs)),
     addSilences: (silences) => answer(() => outbox.addSilences(silences)),
     endSilences: (checks, nowMs) => answer(() => outbox.endSilences(checks, nowMs)),
+    job: (name, nowMs) => answer(() => jobs.read(name, nowMs)),
+    keepJobRun: (name, run, nowMs) => answer(() => jobs.keep(name, run, nowMs)),
     prune: (nowMs) =>
       answer(() => {
         prune(kept, limitsAt(nowMs));
         outbox.prune(limitsAt(nowMs), (check) => kept.has(check));
+        jobs.prune(limitsAt(nowMs), (check) => kept.has(check));
         return { finished: true };
       }),
     close: () => {

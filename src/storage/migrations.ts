@@ -8,11 +8,13 @@ export const APPLICATION_ID = 0x6d6e7472;
  * was released never changes: a new step goes to the end.
  *
  * Conditions are kept as their names, times as wall time in milliseconds since 1970. `condition` and `last` of a
- * check and the `report` of the outbox are JSON; other text is as `encodeText` in members.ts makes it. A `key` is what
+ * check, the `report` of the outbox and the `ending` of a job's run are JSON; other text is as `encodeText` in members.ts makes it. A `key` is what
  * everything but the tables calls an id; the ids of the tables keep the order in which things came.
  *
  * `told` and `outbox` name their checks rather than refer to them: when a record cannot be kept just now, what its
- * channels were told is kept nevertheless. `sequence` is not UNIQUE, so that no mistake with it stops a `save`.
+ * channels were told is kept nevertheless. So do `jobs`, which may report before anybody has checked them; the ids of
+ * their runs keep the order in which these began, `end_order` that in which they ended, whatever the clock said.
+ * `sequence` is not UNIQUE, so that no mistake with it stops a `save`.
  */
 export const MIGRATIONS: readonly Migration[] = [
   [
@@ -85,6 +87,22 @@ export const MIGRATIONS: readonly Migration[] = [
       reason TEXT NOT NULL
     )`,
     "CREATE INDEX silences_by_end ON silences (until_ms)",
+  ],
+  [
+    `CREATE TABLE jobs (
+      id INTEGER PRIMARY KEY,
+      name TEXT NOT NULL UNIQUE,
+      since_ms INTEGER NOT NULL
+    )`,
+    `CREATE TABLE job_runs (
+      id INTEGER PRIMARY KEY,
+      job_id INTEGER NOT NULL REFERENCES jobs (id),
+      key TEXT NOT NULL UNIQUE,
+      started_at_ms INTEGER NOT NULL,
+      end_order INTEGER,
+      ending TEXT
+    )`,
+    "CREATE INDEX job_runs_by_job ON job_runs (job_id)",
   ],
 ];
 

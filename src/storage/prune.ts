@@ -2,6 +2,7 @@ import type { PruneProgress } from "../domain/store.ts";
 import type { Connection } from "./connection.ts";
 import { CHANGES_MAX, type Limits, limitsAt } from "./retention.ts";
 import { DELETE_GIVEN_UP, DELETE_OLD_SILENCES, DELETE_TOLD_OF_NOTHING } from "./outbox_statements.ts";
+import { DELETE_OLD_JOB_RUNS, DELETE_OLD_JOBS } from "./job_statements.ts";
 import {
   ADD_HOURS_TO_DAYS,
   DELETE_ADDED_HOURS,
@@ -58,6 +59,8 @@ function pruneBehind(
   }
   if (checks.length === CHECKS_MAX) return Number(checks.at(-1)?.["id"]);
   connection.run(DELETE_TOLD_OF_NOTHING);
+  connection.run(DELETE_OLD_JOB_RUNS, limits.seenMs);
+  connection.run(DELETE_OLD_JOBS, limits.seenMs);
   return null;
 }
 

@@ -7,9 +7,12 @@ export const DAY_MS = 24 * HOUR_MS;
 /** How many changes of one check are kept at most. */
 export const CHANGES_MAX = 1000;
 
+/** How many runs of one job are kept at most, beside the one that ended last. */
+export const JOB_RUNS_MAX = 20;
+
 /** What is older than these is forgotten, or summed up; wall time, milliseconds since 1970. */
 export interface Limits {
-  /** A check last seen before this is forgotten with all that is kept of it. */
+  /** A check last seen before this is forgotten with all that is kept of it; a job of no check last heard of, too. */
   readonly seenMs: number;
   /** A change before this is forgotten. */
   readonly changeMs: number;

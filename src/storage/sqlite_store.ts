@@ -19,7 +19,7 @@ export interface SqliteStoreOptions {
   /**
    * `own`: to keep something. What is missing is made, an older version is brought up to date, a damaged file is
    * set aside. Only for who holds the lock of the state. `read`: to look at it beside whoever owns it. `beside`: to
-   * change silences beside whoever owns it; what is missing is made and an older version brought up to date, under
+   * change silences or runs of jobs beside whoever owns it; what is missing is made and an older version brought up to date, under
    * the database's own locks, but a damaged file is refused.
    */
   readonly access: "own" | "read" | "beside";
@@ -70,7 +70,7 @@ async function openAfresh(path: string, reason: string, options: SqliteStoreOpti
   return { store: createDatabaseStore(connection, path), setAside: { path: newPath, reason } };
 }
 
-/** One process owns the state, but others may be making it at the same moment, to keep a silence. */
+/** One process owns the state, but others may be making it at the same moment, to keep a silence or a beat. */
 async function connectToWrite(path: string, options: SqliteStoreOptions): Promise<Connection> {
   const sizeBytes = await prepareFile(path, options);
   const connection = await openConnection(path, {
@@ -129,7 +129,7 @@ async function connectToRead(path: string, options: SqliteStoreOptions): Promise
   });
 }
 
-/** Who comes to change a silence has nothing else to do meanwhile, and the monitor may be writing a great deal. */
+/** Who comes to change a silence or to note a beat has nothing else to do meanwhile, and the monitor may be writing a great deal. */
 const BESIDE_BUSY_TIMEOUT_MS = 5000;
 
 /** What the journal keeps of the disk after a great many writes at once. */

@@ -3,6 +3,7 @@ import { createClock } from "./clock.ts";
 import { createConnections } from "./connections.ts";
 import { createFiles } from "./files.ts";
 import { acquireLock, lockHolder } from "./lock.ts";
+import { createForeground } from "./foreground.ts";
 import { createMail } from "./mail.ts";
 import { createPermissions } from "./permissions.ts";
 import { createProcesses } from "./processes.ts";
@@ -24,6 +25,7 @@ export function createSystem({ ownDocument }: SystemOptions = {}): System {
     clock,
     files: createFiles(),
     processes: createProcesses(clock),
+    foreground: createForeground(clock),
     requests: createRequests(),
     connections: createConnections(clock),
     mail: createMail(clock),

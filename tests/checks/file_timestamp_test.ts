@@ -361,7 +361,7 @@ function observe(
   parameters: Partial<FileTimestampParameters>,
   { system, signal = new AbortController().signal }: ObserveOptions,
 ): Promise<Observation> {
-  return fileTimestampKind.observe(check(parameters), { system, folder: "/", signal });
+  return fileTimestampKind.observe(check(parameters), { system, jobs: null, folder: "/", signal });
 }
 
 function check(parameters: Partial<FileTimestampParameters>): FileTimestampCheck {

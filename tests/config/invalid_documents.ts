@@ -2,7 +2,8 @@
 const INTERVAL = 'whole seconds from 1 on, or a string such as "5 minutes" or "1 hour 30 minutes" ' +
   "(units: second, minute, hour, day, week, or their first letters)";
 const VALUE = "a string in double quotes, a number, true, false, null, { or [";
-const CHECK_KINDS = '"test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate"';
+const CHECK_KINDS =
+  '"test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate", "job"';
 const CHANNEL_KINDS = '"console", "file_touch", "email", "desktop_notification", "webhook", "command"';
 const TOP_MEMBERS = "$schema, include, defaults, state, heartbeat, windows, checks";
 const DEFAULTS_MEMBERS =
@@ -150,6 +151,12 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
       '6:61 checks.web.parameters.environment["A=B"]',
       '"A=B" cannot be a name here, expected a variable name without =',
     ]],
+  },
+  expected_every_missing: {
+    problems: [["6:21 checks.web.parameters", 'the member "expected_every" is missing']],
+  },
+  expected_every_zero: {
+    problems: [["6:41 checks.web.parameters.expected_every", `is 0, expected ${INTERVAL}`]],
   },
   file_touch_without_path: {
     problems: [["4:45 defaults.notifications[0].parameters", 'the member "path" is missing']],
@@ -595,6 +602,13 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
       "6:69 checks.web.parameters.asWarning",
       'unknown member "asWarning", expected one of request, response, as_warning',
       'did you mean "as_warning"?',
+    ]],
+  },
+  unknown_job_parameter: {
+    problems: [[
+      "6:45 checks.web.parameters.gracee",
+      'unknown member "gracee", expected one of expected_every, grace, duration_max, condition_on_failure, condition_on_overdue, condition_on_long_run',
+      'did you mean "grace"?',
     ]],
   },
   unknown_kind: {

@@ -82,6 +82,19 @@ const LEAST: { readonly [K in CheckKind]: readonly [parameters: object, check: C
     },
     timeoutMs: 10_000,
   }],
+  job: [{ expected_every: "1 day" }, {
+    ...SETTINGS,
+    name: "web",
+    kind: "job",
+    parameters: {
+      expectedEveryMs: 86_400_000,
+      graceMs: 600_000,
+      conditionOnFailure: "critical",
+      conditionOnOverdue: "critical",
+      conditionOnLongRun: "critical",
+    },
+    timeoutMs: 10_000,
+  }],
 };
 
 /** Every setting, written and meant. */
@@ -299,6 +312,25 @@ const MOST: { readonly [K in CheckKind]: readonly [parameters: object, check: Ch
       authority: "/etc/monitor/authority.pem",
     },
   }],
+  job: [{
+    expected_every: 3600,
+    grace: "5 minutes",
+    duration_max: "12 minutes",
+    condition_on_failure: "warning",
+    condition_on_overdue: "unknown",
+    condition_on_long_run: "ok",
+  }, {
+    ...ALL_SETTINGS_MEANT,
+    kind: "job",
+    parameters: {
+      expectedEveryMs: 3_600_000,
+      graceMs: 300_000,
+      durationMaxMs: 720_000,
+      conditionOnFailure: "warning",
+      conditionOnOverdue: "unknown",
+      conditionOnLongRun: "ok",
+    },
+  }],
 };
 
 const OPTIONS = {
@@ -382,6 +414,7 @@ Deno.test("resolveChecks() gives each kind its own time limit where none is give
     http_request: 10_000,
     tcp_connect: 10_000,
     tls_certificate: 10_000,
+    job: 10_000,
   });
 });
 

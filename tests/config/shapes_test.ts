@@ -177,6 +177,13 @@ const BEYOND: Readonly<Record<string, readonly [document: unknown, a: string | n
     `checks.web.parameters.condition_on_timeout: is not in Shape A, expected one of path, arguments ${DEFAULT_HAS_IT}`,
     `checks.web.parameters.condition_on_timeout: is not in Shape B, expected one of path, arguments ${DEFAULT_HAS_IT}`,
   ],
+  "job": [
+    { defaults: {}, checks: { web: { kind: "job", parameters: { expected_every: "1 day" } } } },
+    'checks.web.kind: is "job", expected one of "test", "script", "file_timestamp", "http_request" ' +
+    '("job" is not in Shape A; the default schema has it)',
+    'checks.web.kind: is "job", expected one of "test", "script", "http_request" ' +
+    '("job" is not in Shape B; the default schema has it)',
+  ],
   "file_touch": [
     channel("file_touch", { path: "/x" }),
     null,

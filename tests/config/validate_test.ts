@@ -178,7 +178,7 @@ Deno.test("findStructureProblems() takes the nearest of the accepted words", asy
 Deno.test("findStructureProblems() shows the placeholder of a secret that is not one of the accepted words", async () => {
   const options = { environment: { KIND: "swordfish", EMPTY: "", METHOD: "swordfish" } };
   assert.deepEqual(await problemsOf(withCheck({ kind: "${env:KIND}", parameters: {} }), options), [
-    'checks.web.kind: is "${env:KIND}", expected one of "test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate"',
+    'checks.web.kind: is "${env:KIND}", expected one of "test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate", "job"',
   ]);
   assert.deepEqual(
     await problemsOf(withCheck({ kind: "script", parameters: { path: "${env:EMPTY}" } }), options),

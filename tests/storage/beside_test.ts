@@ -4,7 +4,8 @@ import { StoreError, type StoreFailure } from "../../src/domain/store.ts";
 import { openConnection } from "../../src/storage/connection.ts";
 import { createDatabaseStore } from "../../src/storage/database_store.ts";
 import { migrate, MIGRATIONS, versionOf } from "../../src/storage/migrations.ts";
-import { changeOf, entryOf, NOW_MS, outboxRowOf, silenceOf, updateOf } from "./records.ts";
+import type { JobRun } from "../../src/domain/job.ts";
+import { beatOf, changeOf, endOf, entryOf, NOW_MS, outboxRowOf, silenceOf, updateOf } from "./records.ts";
 import { startSaving } from "./saving_process.ts";
 import { openState, withState, withStatePath } from "./state_folder.ts";
 
@@ -30,6 +31,40 @@ Deno.test("silences() sees at once what another process has added or ended", () 
     await owner.save([updateOf("web", { rows: [outboxRowOf("b", 2)] })]);
     assert.equal((await owner.outbox()).rows.length, 2);
     await owner.close();
+  }));
+
+Deno.test("job() sees at once what another process has noted", () =>
+  withStatePath(async (path) => {
+    const { store: owner } = await openState(path);
+    assert.deepEqual((await owner.job("backup", NOW_MS)).underWay, []);
+    const note = (run: JobRun): Promise<void> =>
+      withState(path, (store) => store.keepJobRun("backup", run, NOW_MS), { access: "beside" });
+    await note(beatOf("a"));
+    assert.deepEqual((await owner.job("backup", NOW_MS)).underWay, [beatOf("a")]);
+    await note(beatOf("a", endOf()));
+    assert.deepEqual((await owner.job("backup", NOW_MS)).last, beatOf("a", endOf()));
+    await owner.save([updateOf("backup")]);
+    await owner.close();
+  }));
+
+Deno.test("openSqliteStore() beside brings a state of version 2 to the present one, to keep a beat", () =>
+  withStatePath(async (path) => {
+    await Deno.writeTextFile(path, "", { mode: 0o600 });
+    const connection = await openConnection(path, { readOnly: false });
+    migrate(connection, MIGRATIONS.slice(0, 2));
+    connection.first("PRAGMA journal_mode = WAL");
+    const old = createDatabaseStore(connection, path);
+    await old.save([updateOf("backup", { rows: [outboxRowOf("a", 1)] })]);
+    await old.addSilences([silenceOf("a")]);
+    await withState(path, (store) => store.keepJobRun("backup", beatOf("a"), NOW_MS), { access: "beside" });
+    await old.save([updateOf("other")]);
+    await old.close();
+    await withState(path, async (store) => {
+      assert.deepEqual((await store.records()).map(({ name }) => name), ["backup", "other"]);
+      assert.deepEqual((await store.outbox()).rows, [outboxRowOf("a", 1)]);
+      assert.deepEqual(await store.silences(NOW_MS), [silenceOf("a")]);
+      assert.deepEqual((await store.job("backup", NOW_MS)).underWay, [beatOf("a")]);
+    });
   }));
 
 Deno.test("openSqliteStore() beside makes a state that is not there, for its owner alone", () =>
@@ -134,7 +169,7 @@ Deno.test("openSqliteStore() beside refuses what it cannot use, and touches noth
         database.exec("PRAGMA user_version = 99");
       },
       failure: "other",
-      reason: /: it is of version 99, and this monitor knows versions up to 2; use the newer monitor/,
+      reason: /: it is of version 99, and this monitor knows versions up to 3; use the newer monitor/,
     },
     {
       name: "another program's database",

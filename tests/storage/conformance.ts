@@ -1,9 +1,11 @@
 /** What every store does: the one suite that each of them runs; its part of reports is in conformance_outbox.ts. */
 import assert from "node:assert/strict";
 import { type Rollup, type Store, StoreError } from "../../src/domain/store.ts";
+import { testJobs } from "./conformance_jobs.ts";
 import { testOutbox } from "./conformance_outbox.ts";
 import { HOSTILE_TEXTS, scribble } from "./hostile.ts";
 import {
+  beatOf,
   changeOf,
   countsOf,
   DAY_MS,
@@ -30,6 +32,7 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
   const test: StoreTest = (sentence, body) =>
     Deno.test(`${symbol} ${sentence}`, (t) => withStore((store) => body(store, t)));
   testOutbox(test);
+  testJobs(test);
 
   test("begins empty", async (store) => {
     assert.deepEqual(await store.records(), []);
@@ -384,6 +387,8 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
       () => store.addSilences([]),
       () => store.endSilences([], NOW_MS),
       () => store.endSilences("all", NOW_MS),
+      () => store.job("web", NOW_MS),
+      () => store.keepJobRun("web", beatOf("a"), NOW_MS),
       () => store.prune(NOW_MS),
     ];
     for (const attempt of attempts) {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { CONDITIONS } from "../../src/domain/condition.ts";
+import type { JobRun } from "../../src/domain/job.ts";
 import type { OutboxChange, OutboxRow, Silence } from "../../src/domain/outbox.ts";
 import type { CheckUpdate, Rollup, Store } from "../../src/domain/store.ts";
 import { Connection } from "../../src/storage/connection.ts";
@@ -9,7 +10,7 @@ import { createDatabaseStore } from "../../src/storage/database_store.ts";
 import { createMemoryStore } from "../../src/storage/memory_store.ts";
 import { migrate } from "../../src/storage/migrations.ts";
 import { pruneAll } from "./conformance.ts";
-import { DAY_MS, HOUR_MS, NOW_MS, outboxRowOf, recordOf, reportOf } from "./records.ts";
+import { DAY_MS, endOf, HOUR_MS, NOW_MS, outboxRowOf, recordOf, reportOf } from "./records.ts";
 
 Deno.test("createDatabaseStore() answers as the store in memory does", async () => {
   const commands = fc.array(steps(), { maxLength: 12 });
@@ -55,7 +56,14 @@ interface Step {
   readonly change: OutboxChange | null;
   readonly added: readonly Silence[] | null;
   readonly ended: { readonly checks: readonly (string | null)[] | "all"; readonly nowMs: number } | null;
+  readonly beats: readonly Beat[] | null;
   readonly pruneMs: number | null;
+}
+
+interface Beat {
+  readonly name: string;
+  readonly run: JobRun;
+  readonly nowMs: number;
 }
 
 /** A database in memory has the same tables; what a disk adds is tested elsewhere. */
@@ -68,11 +76,12 @@ async function withDatabaseStore(use: (store: Store) => Promise<void>): Promise<
 }
 
 /** Answers how many silences it ended. */
-async function run(store: Store, { save, change, added, ended, pruneMs }: Step): Promise<number> {
+async function run(store: Store, { save, change, added, ended, beats, pruneMs }: Step): Promise<number> {
   if (save !== null) await store.save(save);
   if (change !== null) await store.changeOutbox(change);
   if (added !== null) await store.addSilences(added);
   const count = ended === null ? 0 : await store.endSilences(ended.checks, ended.nowMs);
+  for (const { name, run, nowMs } of beats ?? []) await store.keepJobRun(name, run, nowMs);
   if (pruneMs !== null) await pruneAll(store, pruneMs);
   return count;
 }
@@ -83,6 +92,7 @@ async function everythingIn(store: Store): Promise<unknown> {
     await store.changes(name, { sinceMs: NOW_MS - 2 * DAY_MS, limit: Infinity }),
     await store.rollups(name, -Infinity),
     await store.rollups(name, NOW_MS - 9 * DAY_MS),
+    await store.job(name, NOW_MS),
   ]);
   const silences = [await store.silences(-Infinity), await store.silences(NOW_MS - DAY_MS)];
   return [await store.records(), await store.outbox(), ...silences, ...await Promise.all(perName)];
@@ -114,8 +124,21 @@ function steps(): fc.Arbitrary<Step> {
     change: fc.option(outboxChanges()),
     added: fc.option(fc.array(silences(), { maxLength: 5 }), { freq: 2 }),
     ended: fc.option(fc.record({ checks, nowMs: times() }), { freq: 1 }),
+    beats: fc.option(fc.array(beats(), { maxLength: 30 })),
     pruneMs: fc.option(now, { freq: 1 }),
   });
+}
+
+function beats(): fc.Arbitrary<Beat> {
+  const end = fc.record({ atMs: times(), output: fc.string({ unit: "binary" }) }).map(endOf);
+  return fc.record({
+    name: fc.constantFrom(...NAMES),
+    id: fc.nat({ max: 40 }),
+    startedAtMs: times(),
+    end: fc.option(end),
+    nowMs: times(),
+  }).map(({ name, id, startedAtMs, end, nowMs }) => // An id is of one run, whatever its job.
+  ({ name, nowMs, run: { id: `${name} ${id}`, startedAtMs, end } }));
 }
 
 function outboxChanges(): fc.Arbitrary<OutboxChange> {

@@ -29,6 +29,8 @@ Deno.test("migrate() takes an empty database to the present version", () => {
   assert.deepEqual(tables.map(({ name }) => name), [
     "changes",
     "checks",
+    "job_runs",
+    "jobs",
     "outbox",
     "rollups",
     "silences",

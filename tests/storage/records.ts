@@ -1,3 +1,4 @@
+import type { JobEnd, JobRun } from "../../src/domain/job.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { OutboxChange, OutboxRow, Silence, Told } from "../../src/domain/outbox.ts";
 import type { Report } from "../../src/domain/report.ts";
@@ -129,6 +130,24 @@ export function silenceOf(id: string, members: Partial<Silence> = {}): Silence {
     reason: "maintenance",
     ...members,
   };
+}
+
+/** The end of a run of a job, with something in every member. */
+export function endOf(members: Partial<JobEnd> = {}): JobEnd {
+  return {
+    atMs: NOW_MS - 1_000,
+    durationMs: 35_250.5,
+    how: "signalled",
+    exitCode: 137,
+    reason: "SIGKILL",
+    output: "first line\nlast line",
+    ...members,
+  };
+}
+
+/** A run of a job that began a minute ago, under way unless an end is given. */
+export function beatOf(id: string, end: JobEnd | null = null, members: Partial<JobRun> = {}): JobRun {
+  return { id, startedAtMs: NOW_MS - 60_000, end, ...members };
 }
 
 /** Counts of one condition. */

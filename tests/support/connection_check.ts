@@ -71,7 +71,7 @@ export function observeConnection(
 ): Promise<Observation> {
   const system = createMemorySystem();
   const clock: Clock = { ...system.clock, wallMs: () => system.clock.wallMs() + aheadMs };
-  const context: ObserveContext = { system: { ...system, clock }, folder: "/", signal };
+  const context: ObserveContext = { system: { ...system, clock }, jobs: null, folder: "/", signal };
   if (check.kind === "tcp_connect") return CHECK_KINDS.tcp_connect.observe(check, context);
   if (check.kind === "tls_certificate") return CHECK_KINDS.tls_certificate.observe(check, context);
   return CHECK_KINDS.http_request.observe(check, context);

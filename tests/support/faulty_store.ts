@@ -74,5 +74,7 @@ function failing(inner: Store, failOrGoOn: () => void): Omit<Store, "save" | "pr
     silences: guard(inner.silences),
     addSilences: guard(inner.addSilences),
     endSilences: guard(inner.endSilences),
+    job: guard(inner.job),
+    keepJobRun: guard(inner.keepJobRun),
   };
 }

@@ -71,6 +71,7 @@ export function observeTarget(target: string, run: HttpRun = {}): Promise<Observ
       connections: createConnections(clock),
       environment: () => undefined,
     },
+    jobs: null,
     folder: "/",
     signal,
   };

@@ -4,6 +4,7 @@ import { createClock } from "../../src/system/clock.ts";
 import { createConnections } from "../../src/system/connections.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { acquireLock, lockHolder } from "../../src/system/lock.ts";
+import { createForeground } from "../../src/system/foreground.ts";
 import { createMail } from "../../src/system/mail.ts";
 import { createProcesses } from "../../src/system/processes.ts";
 import { createRequests } from "../../src/system/requests.ts";
@@ -61,6 +62,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     clock,
     files: createFiles(),
     processes: createProcesses(clock),
+    foreground: createForeground(clock),
     requests: createRequests(),
     connections: createConnections(clock),
     mail: createMail(clock),

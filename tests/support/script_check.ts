@@ -46,6 +46,7 @@ export function observeProgram(path: string, run: ScriptRun = {}): Promise<Obser
       connections: createConnections(clock),
       environment: (variable) => environment[variable],
     },
+    jobs: null,
     folder,
     signal: new AbortController().signal,
   };

@@ -89,6 +89,7 @@ export async function startStage(
   const playProgram = options.playProgram ?? (() => ({ condition: "ok", afterMs: 20 }) as const);
   const watch = startWatch(watched(checks), {
     system: { ...createProgramSystem(clock, playProgram), requests },
+    jobs: null,
     ledger,
     limits: options.limits ?? { process: 4, network: 60 },
     reporting: {

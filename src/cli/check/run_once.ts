@@ -6,6 +6,7 @@ import type { Result } from "../../domain/result.ts";
 import type { StoreError } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import { beat } from "../../heartbeat.ts";
+import { jobBookOf } from "../../job_book.ts";
 import { type Ledger, openLedger } from "../../ledger.ts";
 import { DEFAULT_LIMITS, runPass } from "../../monitor.ts";
 import { enterAsked, isCheckDue, regularRunAfter } from "../../next_run.ts";
@@ -126,11 +127,12 @@ const NEVER_MS = 365 * 24 * 3_600_000;
 
 interface ChosenOptions extends OnceOptions {
   readonly ledger: Ledger;
+  readonly isKept: boolean;
   readonly reporting: Reporting;
 }
 
 async function runChosen(checks: readonly Check[], options: ChosenOptions): Promise<number> {
-  const { invocation, system, document, settings, ledger, reporting } = options;
+  const { invocation, system, document, settings, ledger, isKept, reporting } = options;
   const { clock } = system;
   const fails = failRule(settings.failOn);
   const format = FORMATS[settings.format ?? "pretty"];
@@ -170,6 +172,7 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
   };
   const unfinished = await runPass(checks, {
     system,
+    jobs: isKept ? jobBookOf(ledger) : null,
     folder: document.source.folder,
     limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
     signal: abort.signal,

@@ -1,4 +1,5 @@
 import type { System } from "../../domain/system.ts";
+import { jobBookOf } from "../../job_book.ts";
 import { openLedger } from "../../ledger.ts";
 import { DEFAULT_LIMITS } from "../../monitor.ts";
 import { startReporting } from "../../reporting.ts";
@@ -129,6 +130,7 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
   });
   const watch = startWatch(first, {
     system,
+    jobs: state.path === null ? null : jobBookOf(ledger),
     ledger,
     limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
     reporting,

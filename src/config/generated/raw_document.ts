@@ -207,6 +207,30 @@ export type Check =
       timeout?: number | string;
       kind: "tls_certificate";
       parameters: TlsCertificateParameters;
+    }
+  | {
+      /**
+       * Free text that names the check for people. Without it the check's name serves.
+       */
+      title?: string;
+      tags?: Tags;
+      active?: Active;
+      threshold?: Threshold;
+      recovery_threshold?: RecoveryThreshold;
+      annoy?: Annoy;
+      schedule?: Schedule;
+      windows?: Windows;
+      notifications?: Notifications;
+      /**
+       * Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.
+       */
+      depends_on?: string[];
+      /**
+       * Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request`, a `tcp_connect` and a `tls_certificate` a violation, the others `unknown`.
+       */
+      timeout?: number | string;
+      kind: "job";
+      parameters: JobParameters;
     };
 /**
  * What the places that a path finds must hold: a value that each must equal, or comparisons that must all hold for each. A path that finds nothing is a violation, unless `exists` is false.
@@ -720,4 +744,33 @@ export interface TlsCertificateParameters {
    * A file with certificates (PEM) of authorities that are trusted as well; relative to the document's folder.
    */
   authority?: string;
+}
+/**
+ * Watches a task elsewhere on this machine, such as a line of a crontab, that reports its runs with `monitor beat NAME -- COMMAND`, NAME being the name of this check.
+ */
+export interface JobParameters {
+  /**
+   * A run is to end within this time after the one before, well or not; the first one after the check was first seen.
+   */
+  expected_every: number | string;
+  /**
+   * How much later than that a run may end; more than its length varies from run to run.
+   */
+  grace?: number | string;
+  /**
+   * How long a run may take, also while it is under way. Without it: as long as it likes, while runs end as often as expected.
+   */
+  duration_max?: number | string;
+  /**
+   * The condition after a run that failed, until one succeeds.
+   */
+  condition_on_failure?: "unknown" | "ok" | "warning" | "critical";
+  /**
+   * The condition while no run has ended in time.
+   */
+  condition_on_overdue?: "unknown" | "ok" | "warning" | "critical";
+  /**
+   * The condition while a run takes longer than `duration_max`, and after one that did, until the next one ends.
+   */
+  condition_on_long_run?: "unknown" | "ok" | "warning" | "critical";
 }

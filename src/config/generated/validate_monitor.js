@@ -2,7 +2,7 @@
 "use strict";
 export const validate = validate20;
 export default validate20;
-const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"monitor document","description":"Settings and checks for `monitor`.","type":"object","additionalProperties":false,"required":["defaults"],"x-notes":{"groups":"the specification names it as required without defining it, so it has no meaning here"},"properties":{"$schema":{"description":"Address or path of the JSON schema, for editors. The tool does not read it.","type":"string","examples":["./monitor.schema.json"]},"include":{"description":"Further files whose checks belong to this document: paths, or patterns in which `*` and `?` stand for any characters of one name (not for a leading dot). Relative to the folder of the file in which they stand. An included file may have `checks`, `defaults` for its own checks, and `include`.","type":["array","string"],"items":{"type":"string","minLength":1,"format":"include","examples":["conf.d/*.jsonc"]},"minLength":1,"format":"include","default":[],"examples":["conf.d/*.jsonc"]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"description":"The file that keeps the state between runs, so that the service and the shell mean the same one; relative to the document's folder. Without it: a file named after the document, in `$STATE_DIRECTORY`, `$XDG_STATE_HOME/monitor` or `~/.local/state/monitor`.","type":"string","minLength":1,"format":"path","examples":["/var/lib/monitor/state.sqlite"]},"heartbeat":{"description":"A sign of life for something else that watches the monitor: given each time the loop has really advanced, and after each `--due` call.","type":"object","additionalProperties":false,"properties":{"path":{"description":"A file to touch; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/heartbeat"]},"target":{"description":"An address to request.","type":"string","format":"url","examples":["https://watcher.example.org/ping/monitor"]},"interval":{"description":"Time from one sign to the next.","$ref":"#/$defs/interval","default":"1 minute"}}},"windows":{"description":"Maintenance windows of all checks, beside those in `defaults` or of a check.","$ref":"#/$defs/windows"},"checks":{"description":"The checks, by name. A name may be any string; it is what the command line, the reports and the kept state call the check.","type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"description":"Settings for every check that does not give its own. A `schedule` or `notifications` given by a check replaces the one here whole.","type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"description":"One check: what to look at, when, and whom to tell.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"description":"Free text that names the check for people. Without it the check's name serves.","type":"string","examples":["Website"]},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"description":"Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.","type":"array","items":{"type":"string","examples":["router"]},"default":[],"examples":[["router"]]},"timeout":{"description":"Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request`, a `tcp_connect` and a `tls_certificate` a violation, the others `unknown`.","$ref":"#/$defs/interval"},"kind":{"description":"What kind of check this is; it decides which `parameters` there are.","enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate"]},"parameters":{"description":"What the kind needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"description":"Words that checks are chosen by: `monitor check --tag web`. A list given by a check replaces the one in `defaults` whole.","type":"array","items":{"type":"string","minLength":1,"format":"tag","examples":["web"]},"default":[],"examples":[["web","production"]]},"active":{"description":"Whether the check runs. An inactive check is still validated and listed.","type":"boolean","default":true},"threshold":{"description":"How many observations in a row must be at least this bad before the condition settles and is reported.","type":"integer","minimum":1,"default":3},"recovery_threshold":{"description":"How many observations in a row must be better before the condition is lowered. Without it: the check's `threshold`.","type":"integer","minimum":1,"examples":[2]},"annoy":{"description":"Whether reports go on after the first one while the problem lasts: `true` at every further observation that is not ok, an interval at most that often.","type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false,"examples":[true,"6 hours"]},"interval":{"description":"A length of time: whole seconds (1 or more), or text such as \"minute\", \"90 seconds\" or \"1 hour 30 minutes\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["5 minutes",300]},"schedule":{"description":"When the check runs: at an interval (`regular_interval`) or at times of the calendar (`cron`).","type":"object","additionalProperties":false,"properties":{"regular_interval":{"description":"Time from one run to the next: whole seconds, or text such as \"5 minutes\".","$ref":"#/$defs/interval"},"attentive_interval":{"description":"Time from one run to the next while something is being watched: the last observation was not ok, or the settled condition is not. Without it the regular one always applies. Beside `cron`: the check runs so long after each run as well, whatever the time.","$ref":"#/$defs/interval"},"cron":{"description":"The times of the runs, in place of `regular_interval`: minute, hour, day of the month, month and day of the week, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.","type":"string","format":"cron","examples":["*/5 8-18 * * mon-fri","30 6 * * *","@daily"]},"time_zone":{"description":"The time zone that `cron` is read in. Without it: that of the machine (in containers often UTC).","$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"description":"A name of the time zone database.","type":"string","format":"time_zone","examples":["Europe/Zurich","UTC"]},"windows":{"description":"Maintenance windows, which come every week: the checks run and are counted, but a report is held back until the window has ended, and then made if it still matters.","type":"array","items":{"$ref":"#/$defs/window"},"default":[],"examples":[[{"days":["sun"],"from":"22:00","to":"02:00","time_zone":"Europe/Zurich"}]]},"window":{"description":"One window, by the clock on the wall. An hour that is left out in spring is not in it, one that comes twice in autumn is in it twice.","type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"description":"The days on which it begins. Without it: every day.","type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]},"examples":[["sat","sun"]]},"from":{"description":"When it begins, from `00:00` to `23:59`.","type":"string","format":"time_of_day","examples":["22:00"]},"to":{"description":"When it ends, from `00:00` to `24:00`; a time that is not later than `from` is one of the next day.","type":"string","format":"time_of_day","examples":["06:00"]},"time_zone":{"description":"The time zone of `days`, `from` and `to`. Without it: that of the machine (in containers often UTC).","$ref":"#/$defs/time_zone"},"reason":{"description":"Free text for people; `status` shows it.","type":"string","examples":["weekly restart"]}}},"notifications":{"description":"The channels that reports go to. An empty list: none.","type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"description":"One way out for reports.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"description":"What kind of channel this is; it decides which `parameters` there are.","enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"description":"What the channel needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"description":"A condition.","enum":["unknown","ok","warning","critical"]},"test_parameters":{"description":"A check that always reports the same; for trying out thresholds and channels.","type":"object","additionalProperties":false,"properties":{"condition":{"description":"The condition it reports.","$ref":"#/$defs/condition","default":"warning"},"output":{"description":"The output it reports.","type":"string","default":""}}},"script_parameters":{"description":"Runs a program. Its exit code is the condition, after the plugin convention: 0 ok, 1 warning, 2 critical, anything else unknown.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["/usr/lib/nagios/plugins/check_disk","./backup_age.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["-w","10%","-c","5%"]]},"environment":{"description":"Variables set for the program, beside the few it always gets.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"PGPASSFILE":"/etc/monitor/pgpass"}]},"condition_on_timeout":{"description":"The condition when the program is still running at its time limit.","$ref":"#/$defs/condition","default":"unknown"}}},"file_timestamp_parameters":{"description":"Watches how long ago a file was last changed.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file or folder; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/var/backups/latest.tar"]},"warning_age":{"description":"Older than this is `warning`: whole seconds, or text such as \"1 hour\".","$ref":"#/$defs/age","default":3600},"critical_age":{"description":"Older than this is `critical`: whole seconds, or text such as \"1 day\".","$ref":"#/$defs/age","default":86400},"condition_on_missing":{"description":"The condition when there is no such file.","$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"description":"The condition when the file was changed in the future.","$ref":"#/$defs/condition","default":"warning"}}},"age":{"description":"An age: whole seconds (1 or more), or text such as \"1 hour\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["26 hours"]},"http_request_parameters":{"description":"Sends an HTTP request and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"description":"What to send.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`.","type":"string","format":"url","examples":["https://example.org/health"]},"method":{"description":"The method.","enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"description":"Further headers, such as `Authorization`. Another origin that a redirect leads to gets none of them but harmless ones such as `Accept`.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"examples":[{"Authorization":"Bearer ${env:API_TOKEN}"}]},"body":{"description":"The body, sent as UTF-8; not with `GET` and `HEAD`. `Content-Type` is `text/plain;charset=UTF-8` unless `headers` says so.","type":"string","examples":["{\"probe\": true}"]},"redirects":{"description":"Whether redirects are followed, at most 10, or are a violation. Without it they are followed, unless a 3xx is expected: then the redirect itself is the answer.","enum":["follow","refuse"]},"tls":{"description":"What `https:` connections use besides the defaults. The files are read at each run.","type":"object","additionalProperties":false,"properties":{"authority":{"description":"A PEM file of certificate authorities that are trusted besides the usual ones.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/ca.pem"]},"certificate":{"description":"A PEM file with the certificate to show to the server, and perhaps those between it and its authority; needs `key`. No other origin sees it.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/client.pem"]},"key":{"description":"A PEM file with the certificate's private key, without a passphrase.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/client.key"]}}}}},"response":{"description":"What to expect of the answer. Everything given must hold.","type":"object","additionalProperties":false,"properties":{"status_code":{"description":"The status the answer must have: a code, a class such as `\"2xx\"`, or a list of both; `null` accepts any. Redirects are followed (at most 10) unless a 3xx is among them.","type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200,"examples":[[200,"3xx"]]},"headers":{"description":"Headers the answer must carry. Names in any case, values exactly.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{},"examples":[{"Content-Type":"application/json"}]},"body_part":{"description":"Text the body must contain, in its first 10 MiB.","type":"string","examples":["all systems normal"]},"not_body_part":{"description":"Text the body must not contain, in its first 10 MiB.","type":"string","minLength":1,"examples":["Internal Server Error"]},"body_pattern":{"description":"A regular expression in RE2 syntax that must match somewhere in the body's beginning (1 MiB; less for long patterns).","type":"string","minLength":1,"format":"pattern","examples":["queue is \\d{1,3} long"]},"not_body_pattern":{"description":"A regular expression in RE2 syntax that must match nowhere in the body's beginning.","type":"string","minLength":1,"format":"pattern","examples":["(?i)error \\d+"]},"json":{"description":"What the body, read as JSON (1 MiB at most), must hold: a path (RFC 9535) and the value that every place it finds must equal, or an object of comparisons.","type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"},"examples":[{"$.status":"up","$.queue.length":{"less_than":100}}]},"warning_duration":{"description":"A request that takes longer, from its start to the end of the body, redirects included, is `warning`: seconds, or text such as \"500 ms\".","$ref":"#/$defs/duration"},"critical_duration":{"description":"A request that takes longer, from its start to the end of the body, redirects included, is `critical`: seconds, or text such as \"500 ms\". With `as_warning` it is `warning`.","$ref":"#/$defs/duration"},"certificate":{"description":"How long the certificate of the `https:` target must still hold. It is read over a further connection to the target itself, not to where it redirects.","type":"object","additionalProperties":false,"properties":{"warning_left":{"description":"Less time than this before it expires is `warning`.","$ref":"#/$defs/time_left","default":"14 days"},"critical_left":{"description":"Less time than this before it expires is `critical`.","$ref":"#/$defs/time_left","default":"3 days"}},"examples":[{"warning_left":"14 days","critical_left":"3 days"}]}},"default":{}},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}},"duration":{"description":"A short length of time: seconds (more than 0, fractions too), or text such as \"500 ms\" or \"1.5 seconds\".","type":["number","string"],"format":"duration","examples":["500 ms",1.5]},"json_expectation":{"description":"What the places that a path finds must hold: a value that each must equal, or comparisons that must all hold for each. A path that finds nothing is a violation, unless `exists` is false.","type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"description":"The value it must equal.","$ref":"#/$defs/json_value","examples":["up"]},"not_equals":{"description":"A value it must not equal.","$ref":"#/$defs/json_value","examples":["down"]},"less_than":{"description":"It must be a number below this.","type":"number","examples":[100]},"greater_than":{"description":"It must be a number above this.","type":"number","examples":[0]},"exists":{"description":"Whether the path must find anything.","type":"boolean","examples":[false]}}},"json_value":{"description":"Any value of JSON.","type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}},"time_left":{"description":"A length of time: whole seconds (1 or more), or text such as \"14 days\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["14 days"]},"tcp_connect_parameters":{"description":"Connects to a port, perhaps says something there, and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"description":"Name or address of the server.","type":"string","minLength":1,"format":"host","examples":["db.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"examples":[5432]},"tls":{"description":"Whether the connection is TLS from the start. The certificate must be valid for the host.","type":"boolean","default":false},"send":{"description":"Text sent once the connection stands, as it is: a line end is written `\\r\\n`.","type":"string","examples":["PING\r\n"]},"expect":{"description":"Text that the answer must contain, in its first 64 KiB. Without it nothing is read.","type":"string","minLength":1,"examples":["+PONG"]},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}},"tls_certificate_parameters":{"description":"Reads the certificate of a server: how long it still holds, whether it is for this name, and whether who signed it is trusted.","type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"description":"Name or address of the server.","type":"string","minLength":1,"format":"host","examples":["www.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"default":443},"server_name":{"description":"The name that the server is asked for and that the certificate must be for. Without it: the host.","type":"string","minLength":1,"format":"host","examples":["shop.example.org"]},"starttls":{"description":"The protocol in which TLS is asked for. Without it: TLS from the start.","enum":["smtp","imap","pop3"]},"warning_left":{"description":"Less time than this before it expires is `warning`.","$ref":"#/$defs/time_left","default":"14 days"},"critical_left":{"description":"Less time than this before it expires is `critical`.","$ref":"#/$defs/time_left","default":"3 days"},"authority":{"description":"A file with certificates (PEM) of authorities that are trusted as well; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/etc/ssl/private_authority.pem"]}}},"console_parameters":{"description":"Writes one line for each report. It has no parameters.","type":"object","additionalProperties":false},"file_touch_parameters":{"description":"Sets the modification time of a file for each report, and creates it if missing.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/problem"]}}},"email_parameters":{"description":"Sends reports by mail.","type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"description":"The mail server and how to log in. Port 465 is TLS from the start, every other port STARTTLS.","type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"description":"Name or address of the mail server.","type":"string","minLength":1,"format":"host","examples":["mail.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"examples":[587]},"username":{"description":"The login name. Empty: no login.","type":"string","format":"username","examples":["monitor"]},"password":{"description":"The password. Write `${env:NAME}` or `${file:/path}` rather than the password itself.","type":"string","format":"secret","examples":["${env:MAIL_PASSWORD}"]}}},"sender":{"description":"The sender's address.","type":"string","format":"address","examples":["monitor@example.org"]},"receivers":{"description":"The receivers' addresses.","type":"array","items":{"type":"string","format":"address","examples":["admin@example.org"]},"minItems":1,"examples":[["admin@example.org"]]},"tags":{"description":"Words put in brackets before the subject.","type":"array","items":{"type":"string"},"default":[],"examples":[["production"]]}}},"webhook_parameters":{"description":"Posts reports to an address.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`. Only its host is ever shown.","type":"string","format":"url","examples":["https://hooks.example.org/monitor"]},"method":{"description":"The method.","enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"description":"Further headers. `Content-Type` is `application/json` unless it is given here.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"secret"},"default":{},"examples":[{"Authorization":"Bearer ${env:HOOK_TOKEN}"}]},"body":{"description":"The body of a request, with fields such as `{{condition}}`, `{{title}}` and `{{summary}}`, each escaped as it stands in a JSON string; one request for each report. Without it all reports that wait go as one JSON object.","type":"string","format":"template","examples":["{\"text\": \"{{summary}}\"}"]},"timeout":{"description":"Time limit of one request.","$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"description":"Runs a program for each report, with the report in its environment and as JSON on its standard input.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["./page_me.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["--urgent"]]},"environment":{"description":"Variables set for the program, beside the few it always gets and those of the report.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"TOKEN":"${env:PAGER_TOKEN}"}]},"timeout":{"description":"Time limit of one run. Then the program ends, with everything it started.","$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"description":"Shows reports on this machine's desktop.","type":"object","additionalProperties":false,"properties":{"icon":{"description":"Name or path of an icon.","type":"string","examples":["dialog-warning"]}}}}};
+const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"monitor document","description":"Settings and checks for `monitor`.","type":"object","additionalProperties":false,"required":["defaults"],"x-notes":{"groups":"the specification names it as required without defining it, so it has no meaning here"},"properties":{"$schema":{"description":"Address or path of the JSON schema, for editors. The tool does not read it.","type":"string","examples":["./monitor.schema.json"]},"include":{"description":"Further files whose checks belong to this document: paths, or patterns in which `*` and `?` stand for any characters of one name (not for a leading dot). Relative to the folder of the file in which they stand. An included file may have `checks`, `defaults` for its own checks, and `include`.","type":["array","string"],"items":{"type":"string","minLength":1,"format":"include","examples":["conf.d/*.jsonc"]},"minLength":1,"format":"include","default":[],"examples":["conf.d/*.jsonc"]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"description":"The file that keeps the state between runs, so that the service and the shell mean the same one; relative to the document's folder. Without it: a file named after the document, in `$STATE_DIRECTORY`, `$XDG_STATE_HOME/monitor` or `~/.local/state/monitor`.","type":"string","minLength":1,"format":"path","examples":["/var/lib/monitor/state.sqlite"]},"heartbeat":{"description":"A sign of life for something else that watches the monitor: given each time the loop has really advanced, and after each `--due` call.","type":"object","additionalProperties":false,"properties":{"path":{"description":"A file to touch; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/heartbeat"]},"target":{"description":"An address to request.","type":"string","format":"url","examples":["https://watcher.example.org/ping/monitor"]},"interval":{"description":"Time from one sign to the next.","$ref":"#/$defs/interval","default":"1 minute"}}},"windows":{"description":"Maintenance windows of all checks, beside those in `defaults` or of a check.","$ref":"#/$defs/windows"},"checks":{"description":"The checks, by name. A name may be any string; it is what the command line, the reports and the kept state call the check.","type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"description":"Settings for every check that does not give its own. A `schedule` or `notifications` given by a check replaces the one here whole.","type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"description":"One check: what to look at, when, and whom to tell.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"description":"Free text that names the check for people. Without it the check's name serves.","type":"string","examples":["Website"]},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"description":"Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.","type":"array","items":{"type":"string","examples":["router"]},"default":[],"examples":[["router"]]},"timeout":{"description":"Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request`, a `tcp_connect` and a `tls_certificate` a violation, the others `unknown`.","$ref":"#/$defs/interval"},"kind":{"description":"What kind of check this is; it decides which `parameters` there are.","enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","job"]},"parameters":{"description":"What the kind needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"job"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/job_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"description":"Words that checks are chosen by: `monitor check --tag web`. A list given by a check replaces the one in `defaults` whole.","type":"array","items":{"type":"string","minLength":1,"format":"tag","examples":["web"]},"default":[],"examples":[["web","production"]]},"active":{"description":"Whether the check runs. An inactive check is still validated and listed.","type":"boolean","default":true},"threshold":{"description":"How many observations in a row must be at least this bad before the condition settles and is reported.","type":"integer","minimum":1,"default":3},"recovery_threshold":{"description":"How many observations in a row must be better before the condition is lowered. Without it: the check's `threshold`.","type":"integer","minimum":1,"examples":[2]},"annoy":{"description":"Whether reports go on after the first one while the problem lasts: `true` at every further observation that is not ok, an interval at most that often.","type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false,"examples":[true,"6 hours"]},"interval":{"description":"A length of time: whole seconds (1 or more), or text such as \"minute\", \"90 seconds\" or \"1 hour 30 minutes\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["5 minutes",300]},"schedule":{"description":"When the check runs: at an interval (`regular_interval`) or at times of the calendar (`cron`).","type":"object","additionalProperties":false,"properties":{"regular_interval":{"description":"Time from one run to the next: whole seconds, or text such as \"5 minutes\".","$ref":"#/$defs/interval"},"attentive_interval":{"description":"Time from one run to the next while something is being watched: the last observation was not ok, or the settled condition is not. Without it the regular one always applies. Beside `cron`: the check runs so long after each run as well, whatever the time.","$ref":"#/$defs/interval"},"cron":{"description":"The times of the runs, in place of `regular_interval`: minute, hour, day of the month, month and day of the week, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.","type":"string","format":"cron","examples":["*/5 8-18 * * mon-fri","30 6 * * *","@daily"]},"time_zone":{"description":"The time zone that `cron` is read in. Without it: that of the machine (in containers often UTC).","$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"description":"A name of the time zone database.","type":"string","format":"time_zone","examples":["Europe/Zurich","UTC"]},"windows":{"description":"Maintenance windows, which come every week: the checks run and are counted, but a report is held back until the window has ended, and then made if it still matters.","type":"array","items":{"$ref":"#/$defs/window"},"default":[],"examples":[[{"days":["sun"],"from":"22:00","to":"02:00","time_zone":"Europe/Zurich"}]]},"window":{"description":"One window, by the clock on the wall. An hour that is left out in spring is not in it, one that comes twice in autumn is in it twice.","type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"description":"The days on which it begins. Without it: every day.","type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]},"examples":[["sat","sun"]]},"from":{"description":"When it begins, from `00:00` to `23:59`.","type":"string","format":"time_of_day","examples":["22:00"]},"to":{"description":"When it ends, from `00:00` to `24:00`; a time that is not later than `from` is one of the next day.","type":"string","format":"time_of_day","examples":["06:00"]},"time_zone":{"description":"The time zone of `days`, `from` and `to`. Without it: that of the machine (in containers often UTC).","$ref":"#/$defs/time_zone"},"reason":{"description":"Free text for people; `status` shows it.","type":"string","examples":["weekly restart"]}}},"notifications":{"description":"The channels that reports go to. An empty list: none.","type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"description":"One way out for reports.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"description":"What kind of channel this is; it decides which `parameters` there are.","enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"description":"What the channel needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"description":"A condition.","enum":["unknown","ok","warning","critical"]},"test_parameters":{"description":"A check that always reports the same; for trying out thresholds and channels.","type":"object","additionalProperties":false,"properties":{"condition":{"description":"The condition it reports.","$ref":"#/$defs/condition","default":"warning"},"output":{"description":"The output it reports.","type":"string","default":""}}},"script_parameters":{"description":"Runs a program. Its exit code is the condition, after the plugin convention: 0 ok, 1 warning, 2 critical, anything else unknown.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["/usr/lib/nagios/plugins/check_disk","./backup_age.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["-w","10%","-c","5%"]]},"environment":{"description":"Variables set for the program, beside the few it always gets.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"PGPASSFILE":"/etc/monitor/pgpass"}]},"condition_on_timeout":{"description":"The condition when the program is still running at its time limit.","$ref":"#/$defs/condition","default":"unknown"}}},"file_timestamp_parameters":{"description":"Watches how long ago a file was last changed.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file or folder; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/var/backups/latest.tar"]},"warning_age":{"description":"Older than this is `warning`: whole seconds, or text such as \"1 hour\".","$ref":"#/$defs/age","default":3600},"critical_age":{"description":"Older than this is `critical`: whole seconds, or text such as \"1 day\".","$ref":"#/$defs/age","default":86400},"condition_on_missing":{"description":"The condition when there is no such file.","$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"description":"The condition when the file was changed in the future.","$ref":"#/$defs/condition","default":"warning"}}},"age":{"description":"An age: whole seconds (1 or more), or text such as \"1 hour\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["26 hours"]},"job_parameters":{"description":"Watches a task elsewhere on this machine, such as a line of a crontab, that reports its runs with `monitor beat NAME -- COMMAND`, NAME being the name of this check.","type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"description":"A run is to end within this time after the one before, well or not; the first one after the check was first seen.","$ref":"#/$defs/interval","examples":["1 day",3600]},"grace":{"description":"How much later than that a run may end; more than its length varies from run to run.","$ref":"#/$defs/interval","default":"10 minutes","examples":["1 hour"]},"duration_max":{"description":"How long a run may take, also while it is under way. Without it: as long as it likes, while runs end as often as expected.","$ref":"#/$defs/interval","examples":["2 hours"]},"condition_on_failure":{"description":"The condition after a run that failed, until one succeeds.","$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"description":"The condition while no run has ended in time.","$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"description":"The condition while a run takes longer than `duration_max`, and after one that did, until the next one ends.","$ref":"#/$defs/condition","default":"critical"}}},"http_request_parameters":{"description":"Sends an HTTP request and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"description":"What to send.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`.","type":"string","format":"url","examples":["https://example.org/health"]},"method":{"description":"The method.","enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"description":"Further headers, such as `Authorization`. Another origin that a redirect leads to gets none of them but harmless ones such as `Accept`.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"examples":[{"Authorization":"Bearer ${env:API_TOKEN}"}]},"body":{"description":"The body, sent as UTF-8; not with `GET` and `HEAD`. `Content-Type` is `text/plain;charset=UTF-8` unless `headers` says so.","type":"string","examples":["{\"probe\": true}"]},"redirects":{"description":"Whether redirects are followed, at most 10, or are a violation. Without it they are followed, unless a 3xx is expected: then the redirect itself is the answer.","enum":["follow","refuse"]},"tls":{"description":"What `https:` connections use besides the defaults. The files are read at each run.","type":"object","additionalProperties":false,"properties":{"authority":{"description":"A PEM file of certificate authorities that are trusted besides the usual ones.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/ca.pem"]},"certificate":{"description":"A PEM file with the certificate to show to the server, and perhaps those between it and its authority; needs `key`. No other origin sees it.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/client.pem"]},"key":{"description":"A PEM file with the certificate's private key, without a passphrase.","type":"string","minLength":1,"format":"path","examples":["/etc/monitor/client.key"]}}}}},"response":{"description":"What to expect of the answer. Everything given must hold.","type":"object","additionalProperties":false,"properties":{"status_code":{"description":"The status the answer must have: a code, a class such as `\"2xx\"`, or a list of both; `null` accepts any. Redirects are followed (at most 10) unless a 3xx is among them.","type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200,"examples":[[200,"3xx"]]},"headers":{"description":"Headers the answer must carry. Names in any case, values exactly.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{},"examples":[{"Content-Type":"application/json"}]},"body_part":{"description":"Text the body must contain, in its first 10 MiB.","type":"string","examples":["all systems normal"]},"not_body_part":{"description":"Text the body must not contain, in its first 10 MiB.","type":"string","minLength":1,"examples":["Internal Server Error"]},"body_pattern":{"description":"A regular expression in RE2 syntax that must match somewhere in the body's beginning (1 MiB; less for long patterns).","type":"string","minLength":1,"format":"pattern","examples":["queue is \\d{1,3} long"]},"not_body_pattern":{"description":"A regular expression in RE2 syntax that must match nowhere in the body's beginning.","type":"string","minLength":1,"format":"pattern","examples":["(?i)error \\d+"]},"json":{"description":"What the body, read as JSON (1 MiB at most), must hold: a path (RFC 9535) and the value that every place it finds must equal, or an object of comparisons.","type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"},"examples":[{"$.status":"up","$.queue.length":{"less_than":100}}]},"warning_duration":{"description":"A request that takes longer, from its start to the end of the body, redirects included, is `warning`: seconds, or text such as \"500 ms\".","$ref":"#/$defs/duration"},"critical_duration":{"description":"A request that takes longer, from its start to the end of the body, redirects included, is `critical`: seconds, or text such as \"500 ms\". With `as_warning` it is `warning`.","$ref":"#/$defs/duration"},"certificate":{"description":"How long the certificate of the `https:` target must still hold. It is read over a further connection to the target itself, not to where it redirects.","type":"object","additionalProperties":false,"properties":{"warning_left":{"description":"Less time than this before it expires is `warning`.","$ref":"#/$defs/time_left","default":"14 days"},"critical_left":{"description":"Less time than this before it expires is `critical`.","$ref":"#/$defs/time_left","default":"3 days"}},"examples":[{"warning_left":"14 days","critical_left":"3 days"}]}},"default":{}},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}},"duration":{"description":"A short length of time: seconds (more than 0, fractions too), or text such as \"500 ms\" or \"1.5 seconds\".","type":["number","string"],"format":"duration","examples":["500 ms",1.5]},"json_expectation":{"description":"What the places that a path finds must hold: a value that each must equal, or comparisons that must all hold for each. A path that finds nothing is a violation, unless `exists` is false.","type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"description":"The value it must equal.","$ref":"#/$defs/json_value","examples":["up"]},"not_equals":{"description":"A value it must not equal.","$ref":"#/$defs/json_value","examples":["down"]},"less_than":{"description":"It must be a number below this.","type":"number","examples":[100]},"greater_than":{"description":"It must be a number above this.","type":"number","examples":[0]},"exists":{"description":"Whether the path must find anything.","type":"boolean","examples":[false]}}},"json_value":{"description":"Any value of JSON.","type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}},"time_left":{"description":"A length of time: whole seconds (1 or more), or text such as \"14 days\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["14 days"]},"tcp_connect_parameters":{"description":"Connects to a port, perhaps says something there, and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"description":"Name or address of the server.","type":"string","minLength":1,"format":"host","examples":["db.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"examples":[5432]},"tls":{"description":"Whether the connection is TLS from the start. The certificate must be valid for the host.","type":"boolean","default":false},"send":{"description":"Text sent once the connection stands, as it is: a line end is written `\\r\\n`.","type":"string","examples":["PING\r\n"]},"expect":{"description":"Text that the answer must contain, in its first 64 KiB. Without it nothing is read.","type":"string","minLength":1,"examples":["+PONG"]},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}},"tls_certificate_parameters":{"description":"Reads the certificate of a server: how long it still holds, whether it is for this name, and whether who signed it is trusted.","type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"description":"Name or address of the server.","type":"string","minLength":1,"format":"host","examples":["www.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"default":443},"server_name":{"description":"The name that the server is asked for and that the certificate must be for. Without it: the host.","type":"string","minLength":1,"format":"host","examples":["shop.example.org"]},"starttls":{"description":"The protocol in which TLS is asked for. Without it: TLS from the start.","enum":["smtp","imap","pop3"]},"warning_left":{"description":"Less time than this before it expires is `warning`.","$ref":"#/$defs/time_left","default":"14 days"},"critical_left":{"description":"Less time than this before it expires is `critical`.","$ref":"#/$defs/time_left","default":"3 days"},"authority":{"description":"A file with certificates (PEM) of authorities that are trusted as well; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/etc/ssl/private_authority.pem"]}}},"console_parameters":{"description":"Writes one line for each report. It has no parameters.","type":"object","additionalProperties":false},"file_touch_parameters":{"description":"Sets the modification time of a file for each report, and creates it if missing.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The file; relative to the document's folder.","type":"string","minLength":1,"format":"path","examples":["/run/monitor/problem"]}}},"email_parameters":{"description":"Sends reports by mail.","type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"description":"The mail server and how to log in. Port 465 is TLS from the start, every other port STARTTLS.","type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"description":"Name or address of the mail server.","type":"string","minLength":1,"format":"host","examples":["mail.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"examples":[587]},"username":{"description":"The login name. Empty: no login.","type":"string","format":"username","examples":["monitor"]},"password":{"description":"The password. Write `${env:NAME}` or `${file:/path}` rather than the password itself.","type":"string","format":"secret","examples":["${env:MAIL_PASSWORD}"]}}},"sender":{"description":"The sender's address.","type":"string","format":"address","examples":["monitor@example.org"]},"receivers":{"description":"The receivers' addresses.","type":"array","items":{"type":"string","format":"address","examples":["admin@example.org"]},"minItems":1,"examples":[["admin@example.org"]]},"tags":{"description":"Words put in brackets before the subject.","type":"array","items":{"type":"string"},"default":[],"examples":[["production"]]}}},"webhook_parameters":{"description":"Posts reports to an address.","type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"description":"The address, with `http:` or `https:`. Only its host is ever shown.","type":"string","format":"url","examples":["https://hooks.example.org/monitor"]},"method":{"description":"The method.","enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"description":"Further headers. `Content-Type` is `application/json` unless it is given here.","type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"secret"},"default":{},"examples":[{"Authorization":"Bearer ${env:HOOK_TOKEN}"}]},"body":{"description":"The body of a request, with fields such as `{{condition}}`, `{{title}}` and `{{summary}}`, each escaped as it stands in a JSON string; one request for each report. Without it all reports that wait go as one JSON object.","type":"string","format":"template","examples":["{\"text\": \"{{summary}}\"}"]},"timeout":{"description":"Time limit of one request.","$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"description":"Runs a program for each report, with the report in its environment and as JSON on its standard input.","type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"description":"The program. With a slash: relative to the document's folder. Without one: looked up in `PATH`.","type":"string","minLength":1,"format":"program","examples":["./page_me.sh"]},"arguments":{"description":"Its arguments, each passed as it is; no shell reads them.","type":"array","items":{"type":"string","format":"argument"},"default":[],"examples":[["--urgent"]]},"environment":{"description":"Variables set for the program, beside the few it always gets and those of the report.","type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{},"examples":[{"TOKEN":"${env:PAGER_TOKEN}"}]},"timeout":{"description":"Time limit of one run. Then the program ends, with everything it started.","$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"description":"Shows reports on this machine's desktop.","type":"object","additionalProperties":false,"properties":{"icon":{"description":"Name or path of an icon.","type":"string","examples":["dialog-warning"]}}}}};
 const schema39 = {"description":"A length of time: whole seconds (1 or more), or text such as \"minute\", \"90 seconds\" or \"1 hour 30 minutes\".","type":["integer","string"],"minimum":1,"format":"interval","examples":["5 minutes",300]};
 const schema32 = {"description":"Settings for every check that does not give its own. A `schedule` or `notifications` given by a check replaces the one here whole.","type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"}}};
 const schema33 = {"description":"Words that checks are chosen by: `monitor check --tag web`. A list given by a check replaces the one in `defaults` whole.","type":"array","items":{"type":"string","minLength":1,"format":"tag","examples":["web"]},"default":[],"examples":[["web","production"]]};
@@ -1814,7 +1814,7 @@ return errors === 0;
 }
 validate21.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema56 = {"description":"One check: what to look at, when, and whom to tell.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"description":"Free text that names the check for people. Without it the check's name serves.","type":"string","examples":["Website"]},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"description":"Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.","type":"array","items":{"type":"string","examples":["router"]},"default":[],"examples":[["router"]]},"timeout":{"description":"Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request`, a `tcp_connect` and a `tls_certificate` a violation, the others `unknown`.","$ref":"#/$defs/interval"},"kind":{"description":"What kind of check this is; it decides which `parameters` there are.","enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate"]},"parameters":{"description":"What the kind needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}}]};
+const schema56 = {"description":"One check: what to look at, when, and whom to tell.","type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"description":"Free text that names the check for people. Without it the check's name serves.","type":"string","examples":["Website"]},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"windows":{"$ref":"#/$defs/windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"description":"Names of checks that this one needs. While one of them is settled as a problem, was last seen not ok, or has not been seen since this problem began, a new problem here is held back; a recovery never is, and the check still runs.","type":"array","items":{"type":"string","examples":["router"]},"default":[],"examples":[["router"]]},"timeout":{"description":"Time limit of one run. Then the check ends, with everything it started: a `script` reports its `condition_on_timeout`, an `http_request`, a `tcp_connect` and a `tls_certificate` a violation, the others `unknown`.","$ref":"#/$defs/interval"},"kind":{"description":"What kind of check this is; it decides which `parameters` there are.","enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","job"]},"parameters":{"description":"What the kind needs to know.","type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"job"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/job_parameters"},"timeout":{"default":"10 seconds"}}}}]};
 const schema73 = {"description":"Connects to a port, perhaps says something there, and holds the answer to what is expected of it.","type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"description":"Name or address of the server.","type":"string","minLength":1,"format":"host","examples":["db.example.org"]},"port":{"description":"Its port.","type":"integer","minimum":1,"maximum":65535,"examples":[5432]},"tls":{"description":"Whether the connection is TLS from the start. The certificate must be valid for the host.","type":"boolean","default":false},"send":{"description":"Text sent once the connection stands, as it is: a line end is written `\\r\\n`.","type":"string","examples":["PING\r\n"]},"expect":{"description":"Text that the answer must contain, in its first 64 KiB. Without it nothing is read.","type":"string","minLength":1,"examples":["+PONG"]},"as_warning":{"description":"Report a violation as `warning` instead of `critical`.","type":"boolean","default":false}}};
 const schema57 = {"description":"A check that always reports the same; for trying out thresholds and channels.","type":"object","additionalProperties":false,"properties":{"condition":{"description":"The condition it reports.","$ref":"#/$defs/condition","default":"warning"},"output":{"description":"The output it reports.","type":"string","default":""}}};
 const schema58 = {"description":"A condition.","enum":["unknown","ok","warning","critical"]};
@@ -3281,6 +3281,171 @@ return errors === 0;
 }
 validate53.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
+const schema77 = {"description":"Watches a task elsewhere on this machine, such as a line of a crontab, that reports its runs with `monitor beat NAME -- COMMAND`, NAME being the name of this check.","type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"description":"A run is to end within this time after the one before, well or not; the first one after the check was first seen.","$ref":"#/$defs/interval","examples":["1 day",3600]},"grace":{"description":"How much later than that a run may end; more than its length varies from run to run.","$ref":"#/$defs/interval","default":"10 minutes","examples":["1 hour"]},"duration_max":{"description":"How long a run may take, also while it is under way. Without it: as long as it likes, while runs end as often as expected.","$ref":"#/$defs/interval","examples":["2 hours"]},"condition_on_failure":{"description":"The condition after a run that failed, until one succeeds.","$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"description":"The condition while no run has ended in time.","$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"description":"The condition while a run takes longer than `duration_max`, and after one that did, until the next one ends.","$ref":"#/$defs/condition","default":"critical"}}};
+
+function validate55(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate55.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.expected_every === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "expected_every"},message:"must have required property '"+"expected_every"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((key0 === "expected_every") || (key0 === "grace")) || (key0 === "duration_max")) || (key0 === "condition_on_failure")) || (key0 === "condition_on_overdue")) || (key0 === "condition_on_long_run"))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.expected_every !== undefined){
+let data0 = data.expected_every;
+if((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (typeof data0 !== "string")){
+const err2 = {instancePath:instancePath+"/expected_every",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema39.type},message:"must be integer,string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/expected_every",schemaPath:"#/$defs/interval/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+}
+if(data.grace !== undefined){
+let data1 = data.grace;
+if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
+const err4 = {instancePath:instancePath+"/grace",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema39.type},message:"must be integer,string"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 < 1 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/grace",schemaPath:"#/$defs/interval/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+}
+if(data.duration_max !== undefined){
+let data2 = data.duration_max;
+if((!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))) && (typeof data2 !== "string")){
+const err6 = {instancePath:instancePath+"/duration_max",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema39.type},message:"must be integer,string"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 < 1 || isNaN(data2)){
+const err7 = {instancePath:instancePath+"/duration_max",schemaPath:"#/$defs/interval/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+if(data.condition_on_failure !== undefined){
+let data3 = data.condition_on_failure;
+if(!((((data3 === "unknown") || (data3 === "ok")) || (data3 === "warning")) || (data3 === "critical"))){
+const err8 = {instancePath:instancePath+"/condition_on_failure",schemaPath:"#/$defs/condition/enum",keyword:"enum",params:{allowedValues: schema58.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.condition_on_overdue !== undefined){
+let data4 = data.condition_on_overdue;
+if(!((((data4 === "unknown") || (data4 === "ok")) || (data4 === "warning")) || (data4 === "critical"))){
+const err9 = {instancePath:instancePath+"/condition_on_overdue",schemaPath:"#/$defs/condition/enum",keyword:"enum",params:{allowedValues: schema58.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.condition_on_long_run !== undefined){
+let data5 = data.condition_on_long_run;
+if(!((((data5 === "unknown") || (data5 === "ok")) || (data5 === "warning")) || (data5 === "critical"))){
+const err10 = {instancePath:instancePath+"/condition_on_long_run",schemaPath:"#/$defs/condition/enum",keyword:"enum",params:{allowedValues: schema58.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+}
+else {
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+validate55.errors = vErrors;
+return errors === 0;
+}
+validate55.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 
 function validate38(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -3913,9 +4078,13 @@ props0 = props0 || {};
 Object.assign(props0, props5);
 }
 }
+const _errs53 = errors;
+let valid21 = true;
+const _errs54 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.kind === undefined){
-const err32 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'"};
+let missing6;
+if((data.kind === undefined) && (missing6 = "kind")){
+const err32 = {};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -3924,8 +4093,10 @@ vErrors.push(err32);
 }
 errors++;
 }
-if(data.parameters === undefined){
-const err33 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "parameters"},message:"must have required property '"+"parameters"+"'"};
+else {
+if(data.kind !== undefined){
+if("job" !== data.kind){
+const err33 = {};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -3934,9 +4105,40 @@ vErrors.push(err33);
 }
 errors++;
 }
-for(const key1 in data){
-if(!(func1.call(schema56.properties, key1))){
-const err34 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+}
+}
+}
+var _valid6 = _errs54 === errors;
+errors = _errs53;
+if(vErrors !== null){
+if(_errs53){
+vErrors.length = _errs53;
+}
+else {
+vErrors = null;
+}
+}
+if(_valid6){
+const _errs56 = errors;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.parameters !== undefined){
+if(!(validate55(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate55.errors : vErrors.concat(validate55.errors);
+errors = vErrors.length;
+}
+}
+}
+var _valid6 = _errs56 === errors;
+valid21 = _valid6;
+if(valid21){
+var props6 = {};
+props6.parameters = true;
+props6.timeout = true;
+props6.kind = true;
+}
+}
+if(!valid21){
+const err34 = {instancePath,schemaPath:"#/allOf/6/if",keyword:"if",params:{failingKeyword: "then"},message:"must match \"then\" schema"};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -3945,10 +4147,18 @@ vErrors.push(err34);
 }
 errors++;
 }
+if(props0 !== true && props6 !== undefined){
+if(props6 === true){
+props0 = true;
 }
-if(data.title !== undefined){
-if(typeof data.title !== "string"){
-const err35 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/type",keyword:"type",params:{type: "string"},message:"must be string"};
+else {
+props0 = props0 || {};
+Object.assign(props0, props6);
+}
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.kind === undefined){
+const err35 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "kind"},message:"must have required property '"+"kind"+"'"};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -3957,16 +4167,8 @@ vErrors.push(err35);
 }
 errors++;
 }
-}
-if(data.tags !== undefined){
-let data19 = data.tags;
-if(Array.isArray(data19)){
-const len0 = data19.length;
-for(let i0=0; i0<len0; i0++){
-let data20 = data19[i0];
-if(typeof data20 === "string"){
-if(data20.length < 1){
-const err36 = {instancePath:instancePath+"/tags/" + i0,schemaPath:"#/$defs/tags/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(data.parameters === undefined){
+const err36 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "parameters"},message:"must have required property '"+"parameters"+"'"};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -3975,9 +4177,9 @@ vErrors.push(err36);
 }
 errors++;
 }
-}
-else {
-const err37 = {instancePath:instancePath+"/tags/" + i0,schemaPath:"#/$defs/tags/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+for(const key1 in data){
+if(!(func1.call(schema56.properties, key1))){
+const err37 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -3987,9 +4189,9 @@ vErrors.push(err37);
 errors++;
 }
 }
-}
-else {
-const err38 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/tags/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(data.title !== undefined){
+if(typeof data.title !== "string"){
+const err38 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -3999,9 +4201,15 @@ vErrors.push(err38);
 errors++;
 }
 }
-if(data.active !== undefined){
-if(typeof data.active !== "boolean"){
-const err39 = {instancePath:instancePath+"/active",schemaPath:"#/$defs/active/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(data.tags !== undefined){
+let data21 = data.tags;
+if(Array.isArray(data21)){
+const len0 = data21.length;
+for(let i0=0; i0<len0; i0++){
+let data22 = data21[i0];
+if(typeof data22 === "string"){
+if(data22.length < 1){
+const err39 = {instancePath:instancePath+"/tags/" + i0,schemaPath:"#/$defs/tags/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -4011,10 +4219,8 @@ vErrors.push(err39);
 errors++;
 }
 }
-if(data.threshold !== undefined){
-let data22 = data.threshold;
-if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
-const err40 = {instancePath:instancePath+"/threshold",schemaPath:"#/$defs/threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+else {
+const err40 = {instancePath:instancePath+"/tags/" + i0,schemaPath:"#/$defs/tags/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -4023,9 +4229,10 @@ vErrors.push(err40);
 }
 errors++;
 }
-if((typeof data22 == "number") && (isFinite(data22))){
-if(data22 < 1 || isNaN(data22)){
-const err41 = {instancePath:instancePath+"/threshold",schemaPath:"#/$defs/threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+}
+else {
+const err41 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/tags/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -4035,11 +4242,9 @@ vErrors.push(err41);
 errors++;
 }
 }
-}
-if(data.recovery_threshold !== undefined){
-let data23 = data.recovery_threshold;
-if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
-const err42 = {instancePath:instancePath+"/recovery_threshold",schemaPath:"#/$defs/recovery_threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.active !== undefined){
+if(typeof data.active !== "boolean"){
+const err42 = {instancePath:instancePath+"/active",schemaPath:"#/$defs/active/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -4048,9 +4253,11 @@ vErrors.push(err42);
 }
 errors++;
 }
-if((typeof data23 == "number") && (isFinite(data23))){
-if(data23 < 1 || isNaN(data23)){
-const err43 = {instancePath:instancePath+"/recovery_threshold",schemaPath:"#/$defs/recovery_threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+if(data.threshold !== undefined){
+let data24 = data.threshold;
+if(!(((typeof data24 == "number") && (!(data24 % 1) && !isNaN(data24))) && (isFinite(data24)))){
+const err43 = {instancePath:instancePath+"/threshold",schemaPath:"#/$defs/threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -4059,12 +4266,9 @@ vErrors.push(err43);
 }
 errors++;
 }
-}
-}
-if(data.annoy !== undefined){
-let data24 = data.annoy;
-if(((typeof data24 !== "boolean") && (!(((typeof data24 == "number") && (!(data24 % 1) && !isNaN(data24))) && (isFinite(data24))))) && (typeof data24 !== "string")){
-const err44 = {instancePath:instancePath+"/annoy",schemaPath:"#/$defs/annoy/type",keyword:"type",params:{type: schema37.type},message:"must be boolean,integer,string"};
+if((typeof data24 == "number") && (isFinite(data24))){
+if(data24 < 1 || isNaN(data24)){
+const err44 = {instancePath:instancePath+"/threshold",schemaPath:"#/$defs/threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -4073,14 +4277,53 @@ vErrors.push(err44);
 }
 errors++;
 }
-if((typeof data24 == "number") && (isFinite(data24))){
-if(data24 < 1 || isNaN(data24)){
-const err45 = {instancePath:instancePath+"/annoy",schemaPath:"#/$defs/annoy/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+}
+if(data.recovery_threshold !== undefined){
+let data25 = data.recovery_threshold;
+if(!(((typeof data25 == "number") && (!(data25 % 1) && !isNaN(data25))) && (isFinite(data25)))){
+const err45 = {instancePath:instancePath+"/recovery_threshold",schemaPath:"#/$defs/recovery_threshold/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err45];
 }
 else {
 vErrors.push(err45);
+}
+errors++;
+}
+if((typeof data25 == "number") && (isFinite(data25))){
+if(data25 < 1 || isNaN(data25)){
+const err46 = {instancePath:instancePath+"/recovery_threshold",schemaPath:"#/$defs/recovery_threshold/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err46];
+}
+else {
+vErrors.push(err46);
+}
+errors++;
+}
+}
+}
+if(data.annoy !== undefined){
+let data26 = data.annoy;
+if(((typeof data26 !== "boolean") && (!(((typeof data26 == "number") && (!(data26 % 1) && !isNaN(data26))) && (isFinite(data26))))) && (typeof data26 !== "string")){
+const err47 = {instancePath:instancePath+"/annoy",schemaPath:"#/$defs/annoy/type",keyword:"type",params:{type: schema37.type},message:"must be boolean,integer,string"};
+if(vErrors === null){
+vErrors = [err47];
+}
+else {
+vErrors.push(err47);
+}
+errors++;
+}
+if((typeof data26 == "number") && (isFinite(data26))){
+if(data26 < 1 || isNaN(data26)){
+const err48 = {instancePath:instancePath+"/annoy",schemaPath:"#/$defs/annoy/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err48];
+}
+else {
+vErrors.push(err48);
 }
 errors++;
 }
@@ -4105,48 +4348,12 @@ errors = vErrors.length;
 }
 }
 if(data.depends_on !== undefined){
-let data28 = data.depends_on;
-if(Array.isArray(data28)){
-const len1 = data28.length;
+let data30 = data.depends_on;
+if(Array.isArray(data30)){
+const len1 = data30.length;
 for(let i1=0; i1<len1; i1++){
-if(typeof data28[i1] !== "string"){
-const err46 = {instancePath:instancePath+"/depends_on/" + i1,schemaPath:"#/properties/depends_on/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err46];
-}
-else {
-vErrors.push(err46);
-}
-errors++;
-}
-}
-}
-else {
-const err47 = {instancePath:instancePath+"/depends_on",schemaPath:"#/properties/depends_on/type",keyword:"type",params:{type: "array"},message:"must be array"};
-if(vErrors === null){
-vErrors = [err47];
-}
-else {
-vErrors.push(err47);
-}
-errors++;
-}
-}
-if(data.timeout !== undefined){
-let data30 = data.timeout;
-if((!(((typeof data30 == "number") && (!(data30 % 1) && !isNaN(data30))) && (isFinite(data30)))) && (typeof data30 !== "string")){
-const err48 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema39.type},message:"must be integer,string"};
-if(vErrors === null){
-vErrors = [err48];
-}
-else {
-vErrors.push(err48);
-}
-errors++;
-}
-if((typeof data30 == "number") && (isFinite(data30))){
-if(data30 < 1 || isNaN(data30)){
-const err49 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(typeof data30[i1] !== "string"){
+const err49 = {instancePath:instancePath+"/depends_on/" + i1,schemaPath:"#/properties/depends_on/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -4157,10 +4364,8 @@ errors++;
 }
 }
 }
-if(data.kind !== undefined){
-let data31 = data.kind;
-if(!((((((data31 === "test") || (data31 === "script")) || (data31 === "file_timestamp")) || (data31 === "http_request")) || (data31 === "tcp_connect")) || (data31 === "tls_certificate"))){
-const err50 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema56.properties.kind.enum},message:"must be equal to one of the allowed values"};
+else {
+const err50 = {instancePath:instancePath+"/depends_on",schemaPath:"#/properties/depends_on/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -4170,10 +4375,10 @@ vErrors.push(err50);
 errors++;
 }
 }
-if(data.parameters !== undefined){
-let data32 = data.parameters;
-if(!(data32 && typeof data32 == "object" && !Array.isArray(data32))){
-const err51 = {instancePath:instancePath+"/parameters",schemaPath:"#/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data.timeout !== undefined){
+let data32 = data.timeout;
+if((!(((typeof data32 == "number") && (!(data32 % 1) && !isNaN(data32))) && (isFinite(data32)))) && (typeof data32 !== "string")){
+const err51 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/type",keyword:"type",params:{type: schema39.type},message:"must be integer,string"};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -4182,15 +4387,53 @@ vErrors.push(err51);
 }
 errors++;
 }
-}
-}
-else {
-const err52 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if((typeof data32 == "number") && (isFinite(data32))){
+if(data32 < 1 || isNaN(data32)){
+const err52 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/interval/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err52];
 }
 else {
 vErrors.push(err52);
+}
+errors++;
+}
+}
+}
+if(data.kind !== undefined){
+let data33 = data.kind;
+if(!(((((((data33 === "test") || (data33 === "script")) || (data33 === "file_timestamp")) || (data33 === "http_request")) || (data33 === "tcp_connect")) || (data33 === "tls_certificate")) || (data33 === "job"))){
+const err53 = {instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema56.properties.kind.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err53];
+}
+else {
+vErrors.push(err53);
+}
+errors++;
+}
+}
+if(data.parameters !== undefined){
+let data34 = data.parameters;
+if(!(data34 && typeof data34 == "object" && !Array.isArray(data34))){
+const err54 = {instancePath:instancePath+"/parameters",schemaPath:"#/properties/parameters/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err54];
+}
+else {
+vErrors.push(err54);
+}
+errors++;
+}
+}
+}
+else {
+const err55 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err55];
+}
+else {
+vErrors.push(err55);
 }
 errors++;
 }

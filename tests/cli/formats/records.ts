@@ -35,6 +35,13 @@ const PARAMETERS = {
   },
   tcp_connect: { host: "localhost", port: 22, tls: false, asWarning: false },
   tls_certificate: { host: "localhost", port: 443, warningLeftMs: 2000, criticalLeftMs: 1000 },
+  job: {
+    expectedEveryMs: 86_400_000,
+    graceMs: 600_000,
+    conditionOnFailure: "critical",
+    conditionOnOverdue: "critical",
+    conditionOnLongRun: "critical",
+  },
 } as const;
 
 /** A finished check. */

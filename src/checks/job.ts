@@ -1,0 +1,208 @@
+import type { JobCheck, JobParameters } from "../domain/check.ts";
+import { type Condition, worst } from "../domain/condition.ts";
+import { describeDuration } from "../domain/duration.ts";
+import type { EndedJobRun, JobEnd, JobFacts, JobRun } from "../domain/job.ts";
+import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
+import type { Observation } from "../domain/result.ts";
+import { isCron } from "../domain/schedule.ts";
+import { StoreError } from "../domain/store.ts";
+
+/** The `job` kind. */
+export const jobKind: CheckKindEntry<"job"> = {
+  observe: observeJob,
+  limit: "none",
+  takesBeats: true,
+  caveats: findCaveats,
+  // The state that it reads is the monitor's own.
+  needs: () => ({}),
+};
+
+/**
+ * Looks at what a job has said of itself: whether its last run failed, whether one ended in time, and whether one
+ * takes or took too long. What holds is told together; the condition is the worst.
+ *
+ * A job that never ran is `ok` until its first run is overdue, counted from when it was first seen.
+ */
+export async function observeJob(
+  check: JobCheck,
+  { system: { clock }, jobs, signal }: ObserveContext,
+): Promise<Observation> {
+  signal.throwIfAborted();
+  if (jobs === null) {
+    return unknown("nothing is known of its runs: no state is kept, in which they would be noted");
+  }
+  const nowMs = clock.wallMs();
+  let facts: JobFacts;
+  try {
+    facts = await jobs.recall(check.name, nowMs);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return unknown(`nothing is known of its runs: ${error.message}`);
+  }
+  signal.throwIfAborted();
+  return judge(facts, { parameters: check.parameters, nowMs });
+}
+
+interface JudgeOptions {
+  readonly parameters: JobParameters;
+  readonly nowMs: number;
+}
+
+/** Something that is wrong, and how bad that is. */
+interface Fault {
+  readonly condition: Condition;
+  readonly text: string;
+}
+
+function judge(facts: JobFacts, options: JudgeOptions): Observation {
+  const { last } = facts;
+  const faults = [failure(last, options), ...lateness(facts, options), ...longRuns(facts, options)].filter((
+    fault,
+  ) => fault !== null);
+  return {
+    condition: worst(faults.map(({ condition }) => condition)),
+    output: faults.length > 0 ? faults.map(({ text }) => text).join("; ") : describeWell(facts, options),
+    detail: last?.end.output ?? "",
+    metrics: last === null ? {} : metricsOf(last.end, options.nowMs),
+    performanceData: "",
+  };
+}
+
+function failure(last: EndedJobRun | null, { parameters, nowMs }: JudgeOptions): Fault | null {
+  if (last === null || last.end.exitCode === 0) return null;
+  const { end } = last;
+  const printed = lastLine(end.output);
+  const manner = MANNERS[end.how](end);
+  return {
+    condition: parameters.conditionOnFailure,
+    text: `failed ${ago(nowMs - end.atMs)}${manner}${printed === "" ? "" : `: ${printed}`}`,
+  };
+}
+
+/** What follows "failed … ago". */
+const MANNERS: Readonly<Record<JobEnd["how"], (end: JobEnd) => string>> = {
+  exited: (end) => ` with exit code ${end.exitCode}${afterDuration(end)}`,
+  signalled: (end) => `, ended by ${end.reason}${afterDuration(end)}`,
+  not_started: (end) => `, could not be started: ${end.reason}`,
+  noted: () => ", as was noted",
+};
+
+/** A clock that is so little off tells nothing. */
+const FUTURE_MS_MAX = 60_000;
+
+function lateness({ sinceMs, last, underWay }: JobFacts, { parameters, nowMs }: JudgeOptions): Fault[] {
+  const { expectedEveryMs, graceMs, conditionOnOverdue } = parameters;
+  const agoMs = nowMs - (last?.end.atMs ?? sinceMs);
+  if (agoMs < -FUTURE_MS_MAX) {
+    const text = `last ended ${describeDuration(-agoMs)} in the future, so the clock was set back; ` +
+      "the next run will tell";
+    return [{ condition: "unknown", text }];
+  }
+  if (agoMs <= expectedEveryMs + graceMs) return [];
+  const heard = last === null
+    ? `no run has ended since it was first seen ${ago(agoMs)}`
+    : `last ended ${ago(agoMs)}`;
+  const [begun] = underWay;
+  const state = begun === undefined
+    ? ""
+    : `, one started ${ago(nowMs - begun.startedAtMs)} and is still running or died`;
+  const text = `overdue: ${heard}, expected every ${describeDuration(expectedEveryMs)}${state}`;
+  return [{ condition: conditionOnOverdue, text }];
+}
+
+function longRuns({ last, underWay }: JobFacts, { parameters, nowMs }: JudgeOptions): Fault[] {
+  const { durationMaxMs: maxMs, conditionOnLongRun: condition } = parameters;
+  if (maxMs === undefined) return [];
+  const expected = `at most ${describeDuration(maxMs)} expected`;
+  const faults: Fault[] = [];
+  const [begun] = underWay;
+  if (begun !== undefined && nowMs - begun.startedAtMs > maxMs) {
+    const text = `running for ${justOver(nowMs - begun.startedAtMs, maxMs)}, ${expected}, unless it died`;
+    faults.push({ condition, text });
+  }
+  if (last !== null && last.end.durationMs !== null && last.end.durationMs > maxMs) {
+    const text = `the run that ended ${ago(nowMs - last.end.atMs)} took ` +
+      `${justOver(last.end.durationMs, maxMs)}, ${expected}`;
+    faults.push({ condition, text });
+  }
+  return faults;
+}
+
+/** So that nobody reads "running for 2 h, at most 2 h expected" and wonders. */
+function justOver(durationMs: number, maxMs: number): string {
+  const duration = describeDuration(durationMs);
+  return duration === describeDuration(maxMs) ? `just over ${duration}` : duration;
+}
+
+function describeWell({ sinceMs, last, underWay }: JobFacts, { parameters, nowMs }: JudgeOptions): string {
+  const running = describeRunning(underWay, nowMs);
+  if (last !== null) {
+    const { end } = last;
+    const when = ago(nowMs - end.atMs);
+    const said = end.how === "noted"
+      ? `noted as successful ${when}`
+      : `ended ${when} with exit code ${end.exitCode}${afterDuration(end)}`;
+    return [said, running].filter((part) => part !== "").join("; ");
+  }
+  if (running !== "") return `${running}, none has ended yet`;
+  const leftMs = sinceMs + parameters.expectedEveryMs - nowMs;
+  return leftMs > 0
+    ? `no run yet, the first one is expected within ${describeDuration(leftMs)}`
+    : `no run yet, the first one was expected ${ago(-leftMs)}`;
+}
+
+function describeRunning(underWay: readonly JobRun[], nowMs: number): string {
+  const [oldest] = underWay;
+  if (oldest === undefined) return "";
+  const duration = describeDuration(Math.max(0, nowMs - oldest.startedAtMs));
+  return underWay.length === 1
+    ? `running for ${duration}`
+    : `${underWay.length} runs under way, the longest for ${duration}`;
+}
+
+function metricsOf(end: JobEnd, nowMs: number): Observation["metrics"] {
+  return {
+    exit_code: end.exitCode,
+    ...(end.durationMs !== null && { duration_seconds: end.durationMs / 1000 }),
+    // The sum makes 0 of -0.
+    age_seconds: Math.trunc(Math.max(0, nowMs - end.atMs) / 1000) + 0,
+  };
+}
+
+function afterDuration({ durationMs }: JobEnd): string {
+  return durationMs === null ? "" : ` after ${describeDuration(durationMs)}`;
+}
+
+function ago(durationMs: number): string {
+  return `${describeDuration(Math.max(0, durationMs))} ago`;
+}
+
+/** What is longer is in the detail. */
+const LINE_LENGTH_MAX = 300;
+
+function lastLine(output: string): string {
+  const line = output.split("\n").findLast((line) => line.trim() !== "")?.trim() ?? "";
+  return line.length > LINE_LENGTH_MAX ? `${line.slice(0, LINE_LENGTH_MAX).toWellFormed()}…` : line;
+}
+
+function unknown(output: string): Observation {
+  return { condition: "unknown", output, detail: "", metrics: {}, performanceData: "" };
+}
+
+function findCaveats({ parameters, schedule }: JobCheck): readonly Caveat[] {
+  const { expectedEveryMs, graceMs, durationMaxMs } = parameters;
+  const [every, grace] = [describeDuration(expectedEveryMs), describeDuration(graceMs)];
+  const caveats: Caveat[] = [];
+  if (!isCron(schedule) && schedule.regularIntervalMs > expectedEveryMs) {
+    const message = `expected_every is ${every} and the check looks every ${
+      describeDuration(schedule.regularIntervalMs)
+    }: a run that fails is not seen when a good one follows before the next look`;
+    caveats.push({ path: ["expected_every"], message });
+  }
+  if (durationMaxMs !== undefined && durationMaxMs > expectedEveryMs + graceMs) {
+    const message = `duration_max is ${describeDuration(durationMaxMs)}, expected_every ${every} and grace ` +
+      `${grace}: a run that takes so long is overdue before it is too long`;
+    caveats.push({ path: ["duration_max"], message });
+  }
+  return caveats;
+}

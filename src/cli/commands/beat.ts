@@ -1,0 +1,235 @@
+import { CHECK_KINDS } from "../../checks/registry.ts";
+import { glanceAt } from "../../config/glance.ts";
+import { locateDocument } from "../../config/locate.ts";
+import { nearest } from "../../config/nearest.ts";
+import type { CheckKindEntry } from "../../domain/observe.ts";
+import type { JobEnd, JobRun } from "../../domain/job.ts";
+import { StoreError } from "../../domain/store.ts";
+import type { Clock, ForegroundEnd, System } from "../../domain/system.ts";
+import { createRedactor } from "../../redact.ts";
+import { createSteadySink } from "../check/steady_sink.ts";
+import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
+import { EXIT } from "../exit_code.ts";
+import { describeFailure } from "../failure.ts";
+import { printable } from "../printable.ts";
+import { besideState, locateState, STATE_OPTION, type StatePlace } from "../state.ts";
+import { usesColour } from "../terminal.ts";
+
+/** `monitor beat`: runs a job and notes how that went. */
+export const beatCommand: Command = {
+  name: "beat",
+  summary: "run a job and note how that went, for its check",
+  operands: "NAME [-- COMMAND…]",
+  operandsMax: 1,
+  takesCommand: true,
+  operandKind: "check",
+  uses: ["read", "write", "run", "env", "sys"],
+  description:
+    "Runs a command and notes its start, its end, its exit code and its last output for the check of that name, " +
+    "whose kind is job. The command has this one's environment, working folder, input and output, and gets the " +
+    "signals that end this one; the exit code is the command's (126 where it cannot be run, 127 where it is not " +
+    "there, 128 and the number of the signal that ended it). Whatever is wrong with the name, the document or the " +
+    "state is said on stderr, and the command runs all the same. Without a command a success is noted.",
+  options: [
+    CONFIG_OPTION,
+    STATE_OPTION,
+    { name: "failed", description: "note a failure; only without a command" },
+  ],
+  examples: [
+    ["monitor beat backup -- /usr/local/bin/backup --full", "in a crontab, in place of the command alone"],
+    ["monitor beat backup -- sh -c 'dump | gzip > x'", "what needs a shell"],
+    ["monitor beat backup", "at the end of a script: it went well"],
+    ["monitor beat backup --failed", "it did not"],
+  ],
+  endings: ["done", "command", "name", "state", "permission", "document"],
+  run: ({ trailing, ...invocation }, system) =>
+    trailing === undefined ? note(invocation, system) : runJob(trailing, invocation, system),
+};
+
+/** Looked at for secrets; what is kept of it is less. */
+const TAIL_BYTES_MAX = 64 * 1024;
+const LINES_MAX = 20;
+const OUTPUT_CHARACTERS_MAX = 8192;
+
+/** The command does not wait longer than this for a document that does not come, on a file system that hangs. */
+const LOOK_MS_MAX = 10_000;
+
+/** How often the end of a run is tried while another process keeps on writing; each try waits for 5 s. */
+const TRIES_MAX = 12;
+
+/** Notes what somebody says of a job. There is no command to protect: what goes wrong is an error. */
+async function note(invocation: Invocation, system: System): Promise<number> {
+  const book = await openBook(invocation, system);
+  const nowMs = system.clock.wallMs();
+  const end: JobEnd = {
+    atMs: nowMs,
+    durationMs: null,
+    how: "noted",
+    exitCode: invocation.options.has("failed") ? 1 : 0,
+    reason: "",
+    output: "",
+  };
+  await keep(book, { id: system.randomId(), startedAtMs: nowMs, end }, { system, triesMax: 1 });
+  return EXIT.ok;
+}
+
+/** Nothing of ours may keep the command from running, nor change its exit code. */
+async function runJob(command: readonly string[], invocation: Invocation, system: System): Promise<number> {
+  const { clock } = system;
+  const stderr = createSteadySink(system.stderr, () => {});
+  const attempt = async <T>(work: () => Promise<T>, otherwise: string): Promise<T | null> => {
+    try {
+      return await work();
+    } catch (error) {
+      const { text } = describeFailure(error, { colour: usesColour(system.stderr, system) });
+      stderr.write(`${text}monitor: warning: ${otherwise}\n`);
+      return null;
+    }
+  };
+  const book = await attempt(
+    () => inTime(openBook(invocation, system, command), clock),
+    "this run is not noted; the command runs all the same",
+  );
+  const begun: JobRun = { id: system.randomId(), startedAtMs: clock.wallMs(), end: null };
+  if (book !== null) {
+    await attempt(
+      () => keep(book, begun, { system, triesMax: 1 }),
+      "the start of this run is not noted; the command runs all the same",
+    );
+  }
+  const startedMonotonicMs = clock.monotonicMs();
+  const end = await system.foreground.run(command, { tailBytesMax: TAIL_BYTES_MAX });
+  const durationMs = clock.monotonicMs() - startedMonotonicMs;
+  if (end.ended === "not_started") {
+    stderr.write(
+      `monitor: error: ${printable(`Cannot start ${JSON.stringify(command[0])}: ${end.reason}`)}\n`,
+    );
+  }
+  if (book !== null) {
+    const ended = { ...begun, end: endOf(end, { atMs: clock.wallMs(), durationMs, redact: book.redact }) };
+    await attempt(
+      () => keep(book, ended, { system, triesMax: TRIES_MAX }),
+      "the end of this run is not noted",
+    );
+  }
+  return end.code;
+}
+
+/** Where the runs of one job are noted. */
+interface Book {
+  readonly name: string;
+  readonly place: StatePlace;
+  /** Takes the secrets of the document out of a text, as far as they are known here. */
+  redact(text: string): string;
+}
+
+async function openBook(
+  invocation: Invocation,
+  system: System,
+  command: readonly string[] = [],
+): Promise<Book> {
+  const { mistake, operands: [name], options } = invocation;
+  if (mistake !== undefined) throw mistake;
+  if (name === undefined) {
+    throw new UsageError("beat needs the name of a check", "monitor beat NAME -- COMMAND");
+  }
+  const config = optionValue(invocation, "config");
+  if (command.length > 0 && options.has("failed")) {
+    throw new UsageError("--failed stands without a command, whose exit code tells");
+  }
+  if (command.length > 0 && config === "-") {
+    throw new UsageError("--config - would take the command's own input; name a file");
+  }
+  const glance = await glanceAt(await locateDocument(config, system), system);
+  refuseOthers(name, glance.kinds);
+  const place = await locateState(invocation, glance, system);
+  if (place.path === null) {
+    throw new UsageError(
+      `there is no kept state to note a run in${place.obstacle === undefined ? "" : `: ${place.obstacle}`}`,
+      "name it with --state PATH",
+    );
+  }
+  return { name, place, redact: createRedactor(glance.secrets) };
+}
+
+function refuseOthers(name: string, kinds: ReadonlyMap<string, unknown>): void {
+  if (takesBeats(kinds.get(name))) return;
+  if (kinds.has(name)) {
+    throw new UsageError(
+      `the check "${name}" takes no beats: its kind is ${JSON.stringify(kinds.get(name))}`,
+      'a check of the kind "job" does',
+    );
+  }
+  const meant = nearest(name, [...kinds].filter(([, kind]) => takesBeats(kind)).map(([known]) => known));
+  throw new UsageError(
+    `there is no check "${name}" in the document`,
+    meant === undefined ? "list them with: monitor explain" : `did you mean "${meant}"?`,
+  );
+}
+
+/** The kind is as it is written, so it may be anything. */
+function takesBeats(kind: unknown): boolean {
+  const entries: Readonly<Record<string, Pick<CheckKindEntry<never>, "takesBeats">>> = CHECK_KINDS;
+  return typeof kind === "string" && Object.hasOwn(entries, kind) && entries[kind]?.takesBeats === true;
+}
+
+/** The state is open only for a moment: a run may last for days, and a monitor may give it another file meanwhile. */
+async function keep(
+  { name, place }: Book,
+  run: JobRun,
+  { system, triesMax }: { readonly system: System; readonly triesMax: number },
+): Promise<void> {
+  for (let tries = 1;; tries++) {
+    try {
+      const store = await besideState(place, system);
+      try {
+        return await store.keepJobRun(name, run, system.clock.wallMs());
+      } finally {
+        await store.close();
+      }
+    } catch (error) {
+      const isBusy = error instanceof StoreError && error.failure === "busy";
+      if (!isBusy || tries >= triesMax) throw error;
+    }
+  }
+}
+
+function endOf(
+  end: ForegroundEnd,
+  { atMs, durationMs, redact }: {
+    readonly atMs: number;
+    readonly durationMs: number;
+    redact(text: string): string;
+  },
+): JobEnd {
+  const common = { atMs, how: end.ended, exitCode: end.code };
+  if (end.ended === "not_started") return { ...common, durationMs: null, reason: end.reason, output: "" };
+  return {
+    ...common,
+    durationMs,
+    reason: end.ended === "signalled" ? end.signal : "",
+    output: lastLines(redact(end.tail)),
+  };
+}
+
+/** Of a line that overwrote itself, as progress bars do, what was seen last. */
+function lastLines(text: string): string {
+  const lines = text.trimEnd().split("\n").map((line) => line.trimEnd().split("\r").at(-1) ?? "");
+  return lines.slice(-LINES_MAX).join("\n").slice(-OUTPUT_CHARACTERS_MAX).toWellFormed();
+}
+
+function inTime<T>(work: Promise<T>, clock: Clock): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(
+      LOOK_MS_MAX,
+      () =>
+        reject(
+          new StoreError(
+            `Cannot find the state: the disk did not answer within ${LOOK_MS_MAX / 1000} s`,
+            "other",
+          ),
+        ),
+    );
+    work.then(resolve, reject).finally(cancel);
+  });
+}

@@ -1,0 +1,65 @@
+/** The end of what a command printed, in the order in which it came. */
+export interface OutputTail {
+  /** Takes what came from a source. */
+  add(source: string, bytes: Uint8Array): void;
+  /** What was kept, decoded as UTF-8 (invalid bytes become U+FFFD); cut at the start of a line where there is one. */
+  text(): string;
+}
+
+/**
+ * Keeps the last `bytesMax` bytes; memory use is bounded by twice that whatever comes. Where the source changes in
+ * the middle of a line, a new line begins, so that two sources do not run into one another.
+ */
+export function createOutputTail(bytesMax: number): OutputTail {
+  let pieces: Uint8Array[] = [];
+  let bytes = 0;
+  let isCut = false;
+  let lastSource: string | null = null;
+  let isInLine = false;
+
+  const keep = (piece: Uint8Array): void => {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes <= 2 * bytesMax && pieces.length <= PIECES_MAX) return;
+    const whole = join(pieces, bytes);
+    isCut ||= whole.length > bytesMax;
+    pieces = [whole.slice(-bytesMax)];
+    bytes = Math.min(whole.length, bytesMax);
+  };
+
+  return {
+    add: (source, given) => {
+      if (given.length === 0) return;
+      if (isInLine && lastSource !== source) keep(LINE_FEED);
+      lastSource = source;
+      isInLine = given.at(-1) !== LINE_FEED[0];
+      if (given.length < bytesMax) return keep(given.slice());
+      // A flood: what came before does not matter any more, and copying all of it would take time.
+      isCut ||= bytes + given.length > bytesMax;
+      pieces = [given.subarray(-bytesMax)];
+      bytes = bytesMax;
+    },
+    text: () => {
+      const whole = join(pieces, bytes);
+      const isWhole = !isCut && whole.length <= bytesMax;
+      const text = new TextDecoder().decode(whole.subarray(-bytesMax));
+      const lineEnd = text.indexOf("\n");
+      return isWhole || lineEnd < 0 || lineEnd === text.length - 1 ? text : text.slice(lineEnd + 1);
+    },
+  };
+}
+
+/** A command that writes byte by byte makes many. */
+const PIECES_MAX = 1024;
+
+const LINE_FEED = new Uint8Array([10]);
+
+function join(pieces: readonly Uint8Array[], length: number): Uint8Array {
+  const whole = new Uint8Array(length);
+  let offset = 0;
+  for (const piece of pieces) {
+    whole.set(piece, offset);
+    offset += piece.length;
+  }
+  return whole;
+}

@@ -1,0 +1,371 @@
+import assert from "node:assert/strict";
+import { jobKind } from "../../src/checks/job.ts";
+import type { JobCheck, JobParameters } from "../../src/domain/check.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import type { JobBook, JobEnd } from "../../src/domain/job.ts";
+import type { Observation } from "../../src/domain/result.ts";
+import { type Store, StoreError } from "../../src/domain/store.ts";
+import { createMemoryStore } from "../../src/storage/memory_store.ts";
+import { testCheck } from "../support/checks.ts";
+import { createFakeClock } from "../support/fake_clock.ts";
+import { createMemorySystem } from "../support/memory_system.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** One thing that happens to a job; times are counted from when the check was first seen. */
+type Event =
+  | { readonly atMs: number; readonly begins: string }
+  | { readonly atMs: number; readonly ends: string; readonly end?: Partial<JobEnd> };
+
+interface Row {
+  readonly events: readonly Event[];
+  readonly parameters?: Partial<JobParameters>;
+  readonly lookAtMs: number;
+  readonly condition: Condition;
+  readonly output: string;
+}
+
+/** A run of 35 s that ended well. */
+const ran = (atMs: number, id = "a", end: Partial<JobEnd> = {}): readonly Event[] => [
+  { atMs: atMs - 35 * SECOND, begins: id },
+  { atMs, ends: id, end: { durationMs: 35 * SECOND, ...end } },
+];
+
+const ROWS: Readonly<Record<string, Row>> = {
+  "a check that was just written": {
+    events: [],
+    lookAtMs: 0,
+    condition: "ok",
+    output: "no run yet, the first one is expected within 1 d",
+  },
+  "no run yet, within the grace": {
+    events: [],
+    lookAtMs: DAY + 10 * MINUTE,
+    condition: "ok",
+    output: "no run yet, the first one was expected 10 min ago",
+  },
+  "no run in time": {
+    events: [],
+    lookAtMs: DAY + 10 * MINUTE + 1,
+    condition: "critical",
+    output: "overdue: no run has ended since it was first seen 1 d 10 min ago, expected every 1 d",
+  },
+  "the first run is under way": {
+    events: [{ atMs: HOUR, begins: "a" }],
+    lookAtMs: 2 * HOUR,
+    condition: "ok",
+    output: "running for 1 h, none has ended yet",
+  },
+  "a run that ended well": {
+    events: ran(HOUR),
+    lookAtMs: 3 * HOUR,
+    condition: "ok",
+    output: "ended 2 h ago with exit code 0 after 35 s",
+  },
+  "a run that ended well, and the next one is under way": {
+    events: [...ran(HOUR), { atMs: 2 * HOUR, begins: "b" }],
+    lookAtMs: 3 * HOUR,
+    condition: "ok",
+    output: "ended 2 h ago with exit code 0 after 35 s; running for 1 h",
+  },
+  "runs that overlap": {
+    events: [...ran(HOUR), { atMs: 2 * HOUR, begins: "b" }, { atMs: 2.5 * HOUR, begins: "c" }],
+    lookAtMs: 3 * HOUR,
+    condition: "ok",
+    output: "ended 2 h ago with exit code 0 after 35 s; 2 runs under way, the longest for 1 h",
+  },
+  "the older of two that overlap fails last": {
+    events: [
+      { atMs: HOUR, begins: "a" },
+      ...ran(2 * HOUR, "b"),
+      { atMs: 3 * HOUR, ends: "a", end: { exitCode: 2, durationMs: 2 * HOUR } },
+    ],
+    lookAtMs: 4 * HOUR,
+    condition: "critical",
+    output: "failed 1 h ago with exit code 2 after 2 h: last line",
+  },
+  "a run that died without a word, and a later one that ended well": {
+    events: [{ atMs: HOUR, begins: "a" }, ...ran(DAY, "b")],
+    parameters: { durationMaxMs: HOUR },
+    lookAtMs: DAY + HOUR,
+    condition: "ok",
+    output: "ended 1 h ago with exit code 0 after 35 s",
+  },
+  "a run that failed": {
+    events: ran(HOUR, "a", { exitCode: 3, durationMs: 4 * SECOND }),
+    lookAtMs: HOUR + 10 * MINUTE,
+    condition: "critical",
+    output: "failed 10 min ago with exit code 3 after 4 s: last line",
+  },
+  "a run that failed without a word": {
+    events: ran(HOUR, "a", { exitCode: 3, output: " \n\n" }),
+    lookAtMs: 2 * HOUR,
+    condition: "critical",
+    output: "failed 1 h ago with exit code 3 after 35 s",
+  },
+  "a run that failed with a very long line": {
+    events: ran(HOUR, "a", { exitCode: 3, output: "x".repeat(5000) }),
+    lookAtMs: 2 * HOUR,
+    condition: "critical",
+    output: `failed 1 h ago with exit code 3 after 35 s: ${"x".repeat(300)}…`,
+  },
+  "a run that a signal ended": {
+    events: ran(HOUR, "a", { how: "signalled", exitCode: 137, reason: "SIGKILL" }),
+    lookAtMs: 2 * HOUR,
+    condition: "critical",
+    output: "failed 1 h ago, ended by SIGKILL after 35 s: last line",
+  },
+  "a command that could not be started": {
+    events: ran(HOUR, "a", { how: "not_started", exitCode: 127, reason: "no such file", output: "" }),
+    lookAtMs: 2 * HOUR,
+    condition: "critical",
+    output: "failed 1 h ago, could not be started: no such file",
+  },
+  "a success that was noted by hand": {
+    events: [{ atMs: HOUR, ends: "a", end: { how: "noted", durationMs: null, output: "" } }],
+    lookAtMs: 2 * HOUR,
+    condition: "ok",
+    output: "noted as successful 1 h ago",
+  },
+  "a failure that was noted by hand": {
+    events: [{ atMs: HOUR, ends: "a", end: { how: "noted", exitCode: 1, durationMs: null, output: "" } }],
+    parameters: { conditionOnFailure: "warning" },
+    lookAtMs: 2 * HOUR,
+    condition: "warning",
+    output: "failed 1 h ago, as was noted",
+  },
+  "a success after a failure": {
+    events: [...ran(HOUR, "a", { exitCode: 1 }), ...ran(2 * HOUR, "b")],
+    lookAtMs: 3 * HOUR,
+    condition: "ok",
+    output: "ended 1 h ago with exit code 0 after 35 s",
+  },
+  "in time to the millisecond": {
+    events: ran(HOUR),
+    lookAtMs: HOUR + DAY + 10 * MINUTE,
+    condition: "ok",
+    output: "ended 1 d 10 min ago with exit code 0 after 35 s",
+  },
+  "overdue": {
+    events: ran(HOUR),
+    lookAtMs: 27 * HOUR,
+    condition: "critical",
+    output: "overdue: last ended 1 d 2 h ago, expected every 1 d",
+  },
+  "overdue as a warning, after a long grace": {
+    events: ran(HOUR),
+    parameters: { graceMs: DAY, conditionOnOverdue: "warning" },
+    lookAtMs: HOUR + 2 * DAY + 1,
+    condition: "warning",
+    output: "overdue: last ended 2 d ago, expected every 1 d",
+  },
+  "overdue, since a run died or hangs": {
+    events: [...ran(HOUR), { atMs: DAY, begins: "b" }],
+    lookAtMs: 27 * HOUR,
+    condition: "critical",
+    output:
+      "overdue: last ended 1 d 2 h ago, expected every 1 d, one started 3 h ago and is still running or died",
+  },
+  "failed and overdue": {
+    events: ran(HOUR, "a", { exitCode: 3 }),
+    parameters: { conditionOnFailure: "warning" },
+    lookAtMs: 27 * HOUR,
+    condition: "critical",
+    output: "failed 1 d 2 h ago with exit code 3 after 35 s: last line; " +
+      "overdue: last ended 1 d 2 h ago, expected every 1 d",
+  },
+  "a run that takes too long": {
+    events: [...ran(HOUR), { atMs: 2 * HOUR, begins: "b" }],
+    parameters: { durationMaxMs: 2 * HOUR },
+    lookAtMs: 5 * HOUR,
+    condition: "critical",
+    output: "running for 3 h, at most 2 h expected, unless it died",
+  },
+  "a run that takes just too long": {
+    events: [{ atMs: HOUR, begins: "a" }],
+    parameters: { durationMaxMs: 2 * HOUR, conditionOnLongRun: "warning" },
+    lookAtMs: 3 * HOUR + 1,
+    condition: "warning",
+    output: "running for just over 2 h, at most 2 h expected, unless it died",
+  },
+  "a run that takes as long as it may": {
+    events: [{ atMs: HOUR, begins: "a" }],
+    parameters: { durationMaxMs: 2 * HOUR },
+    lookAtMs: 3 * HOUR,
+    condition: "ok",
+    output: "running for 2 h, none has ended yet",
+  },
+  "a run that took too long": {
+    events: ran(5 * HOUR, "a", { durationMs: 3 * HOUR }),
+    parameters: { durationMaxMs: 2 * HOUR },
+    lookAtMs: 6 * HOUR,
+    condition: "critical",
+    output: "the run that ended 1 h ago took 3 h, at most 2 h expected",
+  },
+  "an end that is a little in the future": {
+    events: ran(HOUR + MINUTE),
+    lookAtMs: HOUR,
+    condition: "ok",
+    output: "ended 0 s ago with exit code 0 after 35 s",
+  },
+  "an end in the future, since the clock was set back": {
+    events: ran(300 * DAY),
+    lookAtMs: HOUR,
+    condition: "unknown",
+    output: "last ended 299 d 23 h in the future, so the clock was set back; the next run will tell",
+  },
+  "an end in the future, and a run since": {
+    events: [...ran(300 * DAY), ...ran(2 * HOUR, "b")],
+    lookAtMs: 3 * HOUR,
+    condition: "ok",
+    output: "ended 1 h ago with exit code 0 after 35 s",
+  },
+  "a start in the future": {
+    events: [{ atMs: 300 * DAY, begins: "a" }],
+    parameters: { durationMaxMs: HOUR },
+    lookAtMs: HOUR,
+    condition: "ok",
+    output: "running for 0 s, none has ended yet",
+  },
+};
+
+Deno.test("observeJob() tells failed, overdue and too long apart", async (t) => {
+  for (const [name, row] of Object.entries(ROWS)) {
+    await t.step(name, async () => {
+      const store = createMemoryStore();
+      const startMs = createFakeClock().wallMs();
+      await store.job("backup", startMs);
+      for (const event of row.events) await happen(store, event, startMs);
+      const { condition, output } = await look(store, row.lookAtMs, row.parameters);
+      assert.deepEqual({ condition, output }, { condition: row.condition, output: row.output });
+    });
+  }
+});
+
+Deno.test("observeJob() has the last lines as detail, and measures", async () => {
+  const store = createMemoryStore();
+  const startMs = createFakeClock().wallMs();
+  await store.job("backup", startMs);
+  assert.deepEqual((await look(store, 0)).metrics, {});
+  for (const event of ran(HOUR)) await happen(store, event, startMs);
+  const { detail, metrics, performanceData } = await look(store, HOUR + 90 * SECOND);
+  assert.equal(detail, "first line\nlast line\n");
+  assert.deepEqual(metrics, { exit_code: 0, duration_seconds: 35, age_seconds: 90 });
+  assert.equal(performanceData, "");
+});
+
+Deno.test("observeJob() counts from its own first look where nobody has looked before", async () => {
+  const store = createMemoryStore();
+  assert.equal((await look(store, 5 * DAY)).condition, "ok");
+  assert.equal((await look(store, 5 * DAY + DAY + 10 * MINUTE)).condition, "ok");
+  assert.equal((await look(store, 5 * DAY + DAY + 10 * MINUTE + 1)).condition, "critical");
+});
+
+Deno.test("observeJob() is unknown where no state is kept or it cannot be read", async (t) => {
+  await t.step("no state", async () => {
+    const { condition, output } = await observe(null, 0);
+    assert.equal(condition, "unknown");
+    assert.equal(output, "nothing is known of its runs: no state is kept, in which they would be noted");
+  });
+  await t.step("a state that cannot be read", async () => {
+    const failing: JobBook = {
+      recall: () => Promise.reject(new StoreError('Cannot read state "x": the file is damaged', "damaged")),
+    };
+    const { condition, output } = await observe(failing, 0);
+    assert.equal(condition, "unknown");
+    assert.equal(output, 'nothing is known of its runs: Cannot read state "x": the file is damaged');
+  });
+  await t.step("a bug is none of it", async () => {
+    await assert.rejects(
+      () => observe({ recall: () => Promise.reject(new TypeError("a bug")) }, 0),
+      TypeError,
+    );
+  });
+});
+
+Deno.test("observeJob() throws the reason when it is aborted", async () => {
+  const reason = new Error("stopped");
+  await assert.rejects(
+    () =>
+      jobKind.observe(check({}), {
+        system: createMemorySystem(),
+        jobs: null,
+        folder: "/",
+        signal: AbortSignal.abort(reason),
+      }),
+    reason,
+  );
+});
+
+Deno.test("jobKind warns of settings that tell less than they seem to", () => {
+  const caveats = (parameters: Partial<JobParameters>, regularIntervalMs = MINUTE): readonly unknown[] =>
+    jobKind.caveats({ ...check(parameters), schedule: { regularIntervalMs, attentiveIntervalMs: MINUTE } });
+  assert.deepEqual(caveats({}), []);
+  assert.deepEqual(caveats({ durationMaxMs: DAY + 10 * MINUTE }, DAY), []);
+  assert.deepEqual(caveats({ durationMaxMs: 2 * DAY }), [{
+    path: ["duration_max"],
+    message:
+      "duration_max is 2 d, expected_every 1 d and grace 10 min: a run that takes so long is overdue " +
+      "before it is too long",
+  }]);
+  assert.deepEqual(caveats({ expectedEveryMs: MINUTE }, HOUR), [{
+    path: ["expected_every"],
+    message:
+      "expected_every is 1 min and the check looks every 1 h: a run that fails is not seen when a good " +
+      "one follows before the next look",
+  }]);
+});
+
+async function happen(store: Store, event: Event, startMs: number): Promise<void> {
+  const atMs = startMs + event.atMs;
+  if ("begins" in event) {
+    return await store.keepJobRun("backup", { id: event.begins, startedAtMs: atMs, end: null }, startMs);
+  }
+  const end: JobEnd = {
+    atMs,
+    durationMs: 0,
+    how: "exited",
+    exitCode: 0,
+    reason: "",
+    output: "first line\nlast line\n",
+    ...event.end,
+  };
+  await store.keepJobRun("backup", { id: event.ends, startedAtMs: atMs, end }, startMs);
+}
+
+function look(store: Store, atMs: number, parameters: Partial<JobParameters> = {}): Promise<Observation> {
+  return observe({ recall: (name, nowMs) => store.job(name, nowMs) }, atMs, parameters);
+}
+
+async function observe(
+  jobs: JobBook | null,
+  atMs: number,
+  parameters: Partial<JobParameters> = {},
+): Promise<Observation> {
+  const clock = createFakeClock();
+  await clock.advance(atMs);
+  return await jobKind.observe(check(parameters), {
+    system: { ...createMemorySystem(), clock },
+    jobs,
+    folder: "/",
+    signal: new AbortController().signal,
+  });
+}
+
+function check(parameters: Partial<JobParameters>): JobCheck {
+  return {
+    ...testCheck("ok", { name: "backup" }),
+    kind: "job",
+    parameters: {
+      expectedEveryMs: DAY,
+      graceMs: 10 * MINUTE,
+      conditionOnFailure: "critical",
+      conditionOnOverdue: "critical",
+      conditionOnLongRun: "critical",
+      ...parameters,
+    },
+  };
+}

@@ -1,0 +1,496 @@
+/** `monitor beat` as cron calls it: real commands, a real state, and every way in which either can fail. */
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { type Stage, withStage } from "./program.ts";
+
+const JOB = { kind: "job", parameters: { expected_every: "1 day", duration_max: "1 hour" } };
+
+function withJob(use: (stage: Stage) => Promise<void>): Promise<void> {
+  return withStage(async (stage) => {
+    stage.writeDocument({ backup: JOB }, { state: "kept.sqlite" });
+    await use(stage);
+  });
+}
+
+interface KeptRun {
+  readonly job: string;
+  readonly end: Readonly<Record<string, unknown>> | null;
+}
+
+function runsIn({ folder }: Stage): readonly KeptRun[] {
+  using database = new DatabaseSync(`${folder}/kept.sqlite`);
+  const rows = database.prepare(
+    "SELECT name, ending FROM job_runs JOIN jobs ON jobs.id = job_id ORDER BY job_runs.id",
+  ).all();
+  return rows.map(({ name, ending }) => ({
+    job: String(name),
+    end: ending === null ? null : JSON.parse(String(ending)),
+  }));
+}
+
+/** What the check says now: its condition and its output. */
+async function verdict(stage: Stage): Promise<readonly [condition: string, output: string, detail: string]> {
+  const { stdout } = await stage.run(["check", "--once", "--no-notify", "--format", "json", "backup"]);
+  const { checks: [check] } = JSON.parse(stdout);
+  return [check.condition, check.output, check.detail];
+}
+
+const beat = (...command: readonly string[]): readonly string[] => ["beat", "backup", "--", ...command];
+const shell = (text: string): readonly string[] => beat("/bin/sh", "-c", text);
+
+Deno.test("monitor beat: a command runs as it would without", async (t) => {
+  const table: readonly {
+    name: string;
+    args: readonly string[];
+    stdin?: string;
+    code: number;
+    stdout: string;
+    stderr?: string;
+    condition: string;
+    output: RegExp;
+  }[] = [
+    {
+      name: "a success",
+      args: shell("echo done"),
+      code: 0,
+      stdout: "done\n",
+      condition: "ok",
+      output: /^ended \d+ s ago with exit code 0 after \d+ s$/,
+    },
+    {
+      name: "a failure",
+      args: shell("echo a; echo b >&2; exit 3"),
+      code: 3,
+      stdout: "a\n",
+      stderr: "b\n",
+      condition: "critical",
+      output: /^failed \d+ s ago with exit code 3 after \d+ s: [ab]$/,
+    },
+    {
+      name: "an exit code of a condition, which is none here",
+      args: shell("exit 255"),
+      code: 255,
+      stdout: "",
+      condition: "critical",
+      output: /with exit code 255 after \d+ s$/,
+    },
+    {
+      name: "a signal",
+      args: shell("kill -KILL $$"),
+      code: 137,
+      stdout: "",
+      condition: "critical",
+      output: /^failed \d+ s ago, ended by SIGKILL after \d+ s$/,
+    },
+    {
+      name: "a command that is not there",
+      args: beat("no_such_command"),
+      code: 127,
+      stdout: "",
+      stderr: 'monitor: error: Cannot start "no_such_command": it is not in PATH\n',
+      condition: "critical",
+      output: /, could not be started: it is not in PATH$/,
+    },
+    {
+      name: "a path that is not there",
+      args: beat("./no_such_file"),
+      code: 127,
+      stdout: "",
+      stderr: 'monitor: error: Cannot start "./no_such_file": file does not exist\n',
+      condition: "critical",
+      output: /, could not be started: file does not exist$/,
+    },
+    {
+      name: "a file that is no program",
+      args: beat("./monitor.json"),
+      code: 126,
+      stdout: "",
+      stderr: 'monitor: error: Cannot start "./monitor.json": file is not executable\n',
+      condition: "critical",
+      output: /, could not be started: file is not executable$/,
+    },
+    {
+      name: "a script without #!, which the shell runs",
+      args: beat("./plain", "argument with spaces"),
+      code: 0,
+      stdout: "<argument with spaces>\n",
+      condition: "ok",
+      output: /^ended/,
+    },
+    {
+      name: "standard input",
+      args: beat("cat", "-n"),
+      stdin: "one\ntwo\n",
+      code: 0,
+      stdout: "     1\tone\n     2\ttwo\n",
+      condition: "ok",
+      output: /^ended/,
+    },
+    {
+      name: "options of its own",
+      args: beat("/bin/echo", "--help", "-c", "--", "-V"),
+      code: 0,
+      stdout: "--help -c -- -V\n",
+      condition: "ok",
+      output: /^ended/,
+    },
+    {
+      name: "its environment and its folder",
+      args: shell('echo "$FOO $LD_LIBRARY_PATH ${PWD##*/}"'),
+      code: 0,
+      stdout: "bar /nowhere [FOLDER]\n",
+      condition: "ok",
+      output: /^ended/,
+    },
+  ];
+  for (const { name, args, stdin, code, stdout, stderr = "", condition, output } of table) {
+    await t.step(name, () =>
+      withJob(async (stage) => {
+        Deno.writeTextFileSync(`${stage.folder}/plain`, 'echo "<$1>"\n', { mode: 0o755 });
+        const environment = { FOO: "bar", LD_LIBRARY_PATH: "/nowhere" };
+        const end = await stage.run(args, { environment, ...(stdin !== undefined && { stdin }) });
+        const folderName = stage.folder.slice(stage.folder.lastIndexOf("/") + 1);
+        assert.deepEqual(end, { code, stdout: stdout.replace("[FOLDER]", folderName), stderr });
+        const [seen, text] = await verdict(stage);
+        assert.equal(seen, condition);
+        assert.match(text, output);
+      }));
+  }
+});
+
+Deno.test("monitor beat: the last lines of output are kept, and not the command line", () =>
+  withJob(async (stage) => {
+    await stage.run(shell("seq 100; printf '10%%\\r100%%\\nno line end'; exit 1 # swordfish"));
+    const [, output, detail] = await verdict(stage);
+    assert.match(output, /: no line end$/);
+    assert.deepEqual(detail.split("\n"), [
+      ...[...Array(18).keys()].map((index) => String(index + 83)),
+      "100%",
+      "no line end",
+    ]);
+    assert.ok(!Deno.readTextFileSync(`${stage.folder}/kept.sqlite`).includes("swordfish"));
+  }));
+
+Deno.test("monitor beat: secrets that are known are not kept", () =>
+  withStage(async (stage) => {
+    Deno.writeTextFileSync(`${stage.folder}/token`, "swordfish\n");
+    stage.writeDocument({
+      backup: JOB,
+      other: {
+        kind: "script",
+        parameters: { path: "no_such_program", environment: { A: "${file:./token}", B: "${env:NO_SUCH}" } },
+      },
+    }, { state: "kept.sqlite" });
+    const end = await stage.run(shell("echo the token is swordfish; exit 1"));
+    assert.equal(end.stdout, "the token is swordfish\n");
+    assert.deepEqual(runsIn(stage).map(({ end }) => end?.["output"]), ["the token is [secret]"]);
+  }));
+
+Deno.test("monitor beat: bytes pass as they are, with and without a line end", () =>
+  withJob(async (stage) => {
+    const bytes = new Uint8Array(300_000).map((_byte, index) => (index * 131 + (index >> 8) * 89) % 256);
+    Deno.writeFileSync(`${stage.folder}/bytes`, bytes);
+    const { code } = await stage.run(beat("cat", "bytes"), { shell: 'exec "$@" > copy' });
+    assert.equal(code, 0);
+    assert.deepEqual(Deno.readFileSync(`${stage.folder}/copy`), bytes);
+    assert.equal((await verdict(stage))[0], "ok");
+  }));
+
+Deno.test("monitor beat: nothing of monitor's keeps a command from running", async (t) => {
+  const table: readonly {
+    name: string;
+    args?: readonly string[];
+    prepare?: (stage: Stage) => void;
+    stderr: RegExp;
+  }[] = [
+    {
+      name: "a misspelt name",
+      args: ["beat", "bakcup"],
+      stderr:
+        /there is no check "bakcup" in the document\nmonitor: hint: did you mean "backup"\?\n.*this run is not/,
+    },
+    { name: "no name", args: ["beat"], stderr: /beat needs the name of a check\n/ },
+    {
+      name: "two names",
+      args: ["beat", "backup", "other"],
+      stderr: /unexpected argument "other" after "beat"\n/,
+    },
+    {
+      name: "a misspelt option",
+      args: ["beat", "--confg=x", "backup"],
+      stderr: /did you mean "--config"\?\n/,
+    },
+    {
+      name: "an option without its value",
+      args: ["beat", "backup", "--config"],
+      stderr: /--config needs a value/,
+    },
+    { name: "--failed", args: ["beat", "backup", "--failed"], stderr: /--failed stands without a command/ },
+    {
+      name: "a document from its input",
+      args: ["beat", "-c", "-", "backup"],
+      stderr: /take the command's own input/,
+    },
+    {
+      name: "no state",
+      args: ["beat", "--state", "none", "backup"],
+      stderr: /there is no kept state to note a run/,
+    },
+    {
+      name: "a check of another kind",
+      prepare: (stage) => stage.writeDocument({ backup: { kind: "test", parameters: {} } }),
+      stderr: /the check "backup" takes no beats: its kind is "test"\n/,
+    },
+    {
+      name: "no document",
+      prepare: ({ folder }) => Deno.removeSync(`${folder}/monitor.json`),
+      stderr: /Cannot find a config: looked for/,
+    },
+    {
+      name: "a document that is none",
+      prepare: ({ folder }) => Deno.writeTextFileSync(`${folder}/monitor.json`, '{ "checks": {'),
+      stderr: /monitor\.json": it is no JSON\n/,
+    },
+    {
+      name: "a state that is no database",
+      prepare: ({ folder }) => Deno.writeTextFileSync(`${folder}/kept.sqlite`, "no database".repeat(99)),
+      stderr:
+        /the start of this run is not noted;(.|\n)*the file is not a database\n(.|\n)*the end of this run is not/,
+    },
+    {
+      name: "a state that is a folder",
+      prepare: ({ folder }) => Deno.mkdirSync(`${folder}/kept.sqlite`),
+      stderr: /is a folder; name a file/,
+    },
+    {
+      name: "a newer monitor's state",
+      prepare: ({ folder }) => {
+        using database = new DatabaseSync(`${folder}/kept.sqlite`);
+        database.exec("PRAGMA application_id = 1835955314; PRAGMA user_version = 99; CREATE TABLE t (x)");
+      },
+      stderr: /use the newer monitor/,
+    },
+  ];
+  for (const { name, args = ["beat", "backup"], prepare, stderr } of table) {
+    await t.step(name, () =>
+      withJob(async (stage) => {
+        prepare?.(stage);
+        const end = await stage.run([...args, "--", "/bin/sh", "-c", "cat; exit 5"], { stdin: "its input" });
+        assert.deepEqual([end.code, end.stdout], [5, "its input"], end.stderr);
+        assert.match(end.stderr, stderr);
+        assert.match(end.stderr, /monitor: warning: .*not noted/);
+      }));
+  }
+});
+
+Deno.test("monitor beat: a state that may not be written keeps nothing from running", () =>
+  withJob(async (stage) => {
+    await stage.run(["check", "--once", "--no-notify"]);
+    using database = new DatabaseSync(`${stage.folder}/kept.sqlite`);
+    // Root writes to any file, so the database is made to refuse.
+    database.exec(
+      "CREATE TRIGGER refuse BEFORE INSERT ON job_runs BEGIN SELECT RAISE(ABORT, 'refused'); END",
+    );
+    const end = await stage.run(shell("echo ran; exit 4"));
+    assert.deepEqual([end.code, end.stdout], [4, "ran\n"]);
+    assert.match(end.stderr, /the start of this run is not noted(.|\n)*the end of this run is not noted/);
+  }));
+
+Deno.test("monitor beat: without a command it notes what it is told, and says where it cannot", async (t) => {
+  await t.step("a success", () =>
+    withJob(async (stage) => {
+      assert.deepEqual(await stage.run(["beat", "backup"]), { code: 0, stdout: "", stderr: "" });
+      assert.match((await verdict(stage)).join(), /^ok,noted as successful \d+ s ago,$/);
+    }));
+  await t.step("a failure", () =>
+    withJob(async (stage) => {
+      assert.equal((await stage.run(["beat", "--failed", "backup"])).code, 0);
+      assert.match((await verdict(stage)).join(), /^critical,failed \d+ s ago, as was noted,$/);
+    }));
+  const mistakes: readonly (readonly [name: string, args: readonly string[], code: number])[] = [
+    ["a misspelt name", ["beat", "bakcup"], 64],
+    ["no name", ["beat"], 64],
+    ["a misspelt option", ["beat", "backup", "--faild"], 64],
+    ["-- without a command", ["beat", "backup", "--"], 64],
+    ["no state", ["beat", "backup", "--state", "none"], 64],
+    ["no document", ["beat", "-c", "none.json", "backup"], 78],
+    ["no place for a state", ["beat", "--state", "/proc/none/x.sqlite", "backup"], 74],
+  ];
+  for (const [name, args, code] of mistakes) {
+    await t.step(name, () =>
+      withJob(async (stage) => {
+        const end = await stage.run(args);
+        assert.equal(end.code, code, end.stderr);
+        assert.match(end.stderr, /^monitor: error: /);
+      }));
+  }
+});
+
+Deno.test("monitor beat: a running monitor sees what other processes note, without a restart", () =>
+  withJob(async (stage) => {
+    const monitor = stage.start(["check", "--format", "ndjson"]);
+    const next = async (wanted: RegExp): Promise<void> => {
+      for (;;) if (wanted.test(String((await monitor.stdout.event("result"))["output"]))) return;
+    };
+    await next(/^no run yet/);
+    const release = `${stage.folder}/release`;
+    const one = stage.start(shell(`while [ ! -e ${release} ]; do sleep 0.1; done; exit 3`));
+    await next(/^running for/);
+    const two = stage.start(shell(`while [ ! -e ${release} ]; do sleep 0.1; done; exit 3`));
+    await next(/^2 runs under way/);
+    Deno.writeTextFileSync(release, "");
+    assert.deepEqual([(await one.end()).code, (await two.end()).code], [3, 3]);
+    await next(/^failed .* with exit code 3/);
+    assert.equal((await stage.run(shell("true"))).code, 0);
+    await next(/^ended .* with exit code 0/);
+    monitor.signal("SIGTERM");
+    assert.equal((await monitor.end()).code, 0);
+    assert.deepEqual(runsIn(stage).map(({ job, end }) => [job, end?.["exitCode"]]), [
+      ["backup", 3],
+      ["backup", 3],
+      ["backup", 0],
+    ]);
+  }));
+
+Deno.test("monitor beat: many at once beside a running monitor lose nothing", () =>
+  withJob(async (stage) => {
+    const monitor = stage.start(["check", "--format", "ndjson"]);
+    await monitor.stdout.event("result");
+    const codes = [...Array(12).keys()];
+    const ends = await Promise.all(codes.map((code) => stage.run(shell(`exit ${code}`))));
+    assert.deepEqual(ends.map(({ code, stderr }) => [code, stderr]), codes.map((code) => [code, ""]));
+    monitor.signal("SIGTERM");
+    assert.equal((await monitor.end()).code, 0);
+    const kept = runsIn(stage).map(({ end }) => Number(end?.["exitCode"]));
+    assert.deepEqual(kept.toSorted((one, other) => one - other), codes);
+  }));
+
+Deno.test("monitor beat: a run whose reporter was killed is told as running or dead, not as well", () =>
+  withStage(async (stage) => {
+    stage.writeDocument(
+      { backup: { kind: "job", parameters: { expected_every: 1, grace: 1, duration_max: 1 } } },
+      { state: "kept.sqlite" },
+    );
+    const program = stage.start(shell("echo ready; sleep 300"), {
+      environment: { MONITOR_CHECK: stage.mark },
+    });
+    await program.stdout.next("ready");
+    program.signal("SIGKILL");
+    await program.end();
+    assert.deepEqual(runsIn(stage), [{ job: "backup", end: null }]);
+    const monitor = stage.start(["check", "--format", "ndjson"]);
+    for (;;) {
+      const { condition, output } = await monitor.stdout.event("result");
+      if (condition !== "critical") continue;
+      assert.match(String(output), /running for .*, at most 1 s expected, unless it died/);
+      if (/overdue: .*, one started .* ago and is still running or died/.test(String(output))) break;
+    }
+    assert.equal((await stage.run(["beat", "backup"])).code, 0);
+    while ((await monitor.stdout.event("result"))["condition"] !== "ok");
+  }));
+
+Deno.test("monitor beat: killed at any moment it leaves a run without an end, or a whole one", () =>
+  withJob(async (stage) => {
+    for (let round = 0; round < 12; round++) {
+      const program = stage.start(shell("exit 7"));
+      await new Promise((resolve) => setTimeout(resolve, round * 25));
+      try {
+        program.signal("SIGKILL");
+      } catch {
+        // It has ended.
+      }
+      await program.end();
+    }
+    assert.equal((await stage.run(shell("exit 0"))).code, 0);
+    const runs = runsIn(stage);
+    for (const { end } of runs.slice(0, -1)) assert.ok(end === null || end["exitCode"] === 7);
+    assert.equal(runs.at(-1)?.end?.["exitCode"], 0);
+    assert.equal((await verdict(stage))[0], "ok");
+  }));
+
+Deno.test("monitor beat: signals reach the command, whose end counts", async (t) => {
+  for (
+    const [signal, code] of [["SIGTERM", 143], ["SIGINT", 130], ["SIGQUIT", 131]] as const
+  ) {
+    await t.step(`${signal} ends it`, () =>
+      withJob(async (stage) => {
+        const program = stage.start(beat("/bin/sh", "-c", `echo ready; exec sleep 300`));
+        await program.stdout.next("ready");
+        program.signal(signal);
+        assert.equal((await program.end()).code, code);
+        assert.match((await verdict(stage))[1], new RegExp(`^failed .* ended by ${signal}`));
+      }));
+  }
+  await t.step("it ends by itself, in its own time", () =>
+    withJob(async (stage) => {
+      const text = "trap 'echo tidy; exit 9' TERM; echo ready; while :; do sleep 0.05; done";
+      const program = stage.start(shell(text));
+      await program.stdout.next("ready");
+      program.signal("SIGTERM");
+      const { code, stdout } = await program.end();
+      assert.deepEqual([code, stdout], [9, "ready\ntidy\n"]);
+    }));
+  await t.step("a hangup is survived, also under nohup", () =>
+    withJob(async (stage) => {
+      const text = `echo ready; while [ ! -e ${stage.folder}/go ]; do sleep 0.05; done; echo through`;
+      const program = stage.start(shell(text), { shell: "trap '' HUP; exec \"$@\"" });
+      await program.stdout.next("ready");
+      program.signal("SIGHUP");
+      Deno.writeTextFileSync(`${stage.folder}/go`, "");
+      assert.deepEqual((await program.end()).stdout, "ready\nthrough\n");
+    }));
+});
+
+Deno.test("monitor beat: what a command leaves behind holds nothing up", async (t) => {
+  await t.step("a silent process that holds the pipes", () =>
+    withJob(async (stage) => {
+      const end = await stage.run(shell("sleep 300 & echo gone"), {
+        environment: { MONITOR_CHECK: stage.mark },
+      });
+      assert.deepEqual(end, { code: 0, stdout: "gone\n", stderr: "" });
+      const durationMs = Number(runsIn(stage)[0]?.end?.["durationMs"]);
+      assert.ok(durationMs < 60_000, `${durationMs} ms`);
+    }));
+  await t.step("a process that floods them", () =>
+    withJob(async (stage) => {
+      const end = await stage.run(shell("yes & echo gone >&2"), { shell: '"$@" > /dev/null' });
+      assert.deepEqual(end, { code: 0, stdout: "", stderr: "gone\n" });
+    }));
+});
+
+Deno.test("monitor beat: a reader that goes ends the command as it would without", () =>
+  withJob(async (stage) => {
+    const { stdout } = await stage.run(beat("yes"), { shell: '"$@" | head -n 1' });
+    assert.equal(stdout, "y\n");
+    assert.match((await verdict(stage))[1], /^failed .* ended by SIGPIPE/);
+  }));
+
+Deno.test("monitor beat: a full disk behind its output costs the output alone", () =>
+  withJob(async (stage) => {
+    const { code } = await stage.run(shell("seq 100000; echo end; exit 6"), { shell: '"$@" > /dev/full' });
+    assert.equal(code, 6);
+    assert.match((await verdict(stage))[1], /with exit code 6 after \d+ s: end$/);
+  }));
+
+Deno.test("monitor beat: a flood passes at once and takes no memory", async (t) => {
+  for (const megabytes of [64, 1024]) {
+    await t.step(`${megabytes} MB`, () =>
+      withJob(async (stage) => {
+        const text = '"$@" | wc -c';
+        const { code, stdout } = await stage.run(
+          shell(`head -c ${megabytes}M /dev/zero; grep VmHWM /proc/$PPID/status > peak`),
+          { shell: text },
+        );
+        assert.deepEqual([code, stdout.trim()], [0, String(megabytes * 1024 * 1024)]);
+        const peak = /(\d+) kB/.exec(Deno.readTextFileSync(`${stage.folder}/peak`))?.[1];
+        assert.ok(Number(peak) < 256 * 1024, `${peak} kB at most were in use`);
+      }));
+  }
+});
+
+Deno.test("monitor check: a job is unknown where no state is kept", () =>
+  withJob(async (stage) => {
+    const { code, stdout } = await stage.run(["check", "--once", "--state", "none", "--format", "json"]);
+    assert.equal(code, 3);
+    assert.match(JSON.parse(stdout).checks[0].output, /^nothing is known of its runs: no state is kept/);
+  }));
