@@ -9,6 +9,7 @@ import { initCommand } from "./commands/init.ts";
 import { licencesCommand } from "./commands/licences.ts";
 import { notifyCommand } from "./commands/notify.ts";
 import { permissionsCommand } from "./commands/permissions.ts";
+import { reportCommand } from "./commands/report.ts";
 import { schemaCommand } from "./commands/schema.ts";
 import { silenceCommand } from "./commands/silence.ts";
 import { statusCommand } from "./commands/status.ts";
@@ -22,6 +23,7 @@ export const COMMANDS: readonly Command[] = [
   statusCommand,
   historyCommand,
   permissionsCommand,
+  reportCommand,
   notifyCommand,
   silenceCommand,
   beatCommand,

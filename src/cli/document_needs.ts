@@ -39,6 +39,7 @@ export async function needsOfDocument(
     },
     { neededBy: "the placeholders of the document", needs: needsOfSecrets(document) },
     { neededBy: "the state", needs: needsOfState(place) },
+    { neededBy: "the page", needs: needsOfPage(document) },
     { neededBy: "reports", needs: { sys: ["hostname"] } },
     { neededBy: "telling whose files are read", needs: { sys: ["uid"] } },
     { neededBy: "colour", needs: { env: ["NO_COLOR", "TERM"] } },
@@ -135,6 +136,13 @@ function needsOfState({ path, named }: StatePlace): Needs {
   if (path === null) return {};
   const paths = named ? ["", ...COMPANIONS, ".lock"].map((ending) => path + ending) : [dirname(path)];
   return { read: paths, write: paths, ...(!named && { env: STATE_VARIABLES }) };
+}
+
+/** It is written beside its place first, and renamed. */
+function needsOfPage({ page }: OpenDocument): Needs {
+  if (page === null) return {};
+  const paths = [page.path, `${page.path}.tmp`];
+  return { read: paths, write: paths };
 }
 
 const STATE_VARIABLES: readonly string[] = ["STATE_DIRECTORY", "XDG_STATE_HOME", "HOME"];

@@ -43,6 +43,9 @@ export const STARTER_DOCUMENT = `// The document of monitor: what to look at, wh
     ]
   },
 
+  // A page for browsers that shows every check with its history, always fresh:
+  // "report": { "path": "/var/cache/monitor/index.html" },
+
   "checks": {
     // A program: exit code 0 is ok, 1 warning, 2 critical, 3 unknown. Monitoring plugins work as they are.
     "disk": {

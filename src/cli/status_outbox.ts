@@ -14,25 +14,29 @@ const SHOWN_MAX = 20;
 
 /** A line for each report that did not arrive and for each silence, with an empty line before; empty without any. */
 export function renderKeptReports({ rows, silences }: KeptReports, nowMs: number): string {
-  const reports = rows.map((row) => {
-    const since = describeDuration(Math.max(0, nowMs - row.report.decidedAtMs));
-    const why = row.lastFailure === null ? "" : `: ${row.lastFailure}`;
-    return printable(
-      `${STATE_WORDS[row.state]}: ${row.report.condition} of "${row.report.check}" to ${row.channelName}, ` +
-        `decided ${since} ago, tried ${row.attempts === 1 ? "once" : `${row.attempts} times`}${why}`,
-    );
-  });
-  const quiet = silences.map(({ check, untilMs, reason }) => {
-    const why = reason === "" ? "" : ` (${reason})`;
-    return printable(
-      `silent: ${check === null ? "all checks" : `"${check}"`} for ${
-        describeDuration(untilMs - nowMs)
-      } more${why}`,
-    );
-  });
+  const reports = rows.map((row) => printable(describeRow(row, nowMs)));
+  const quiet = silences.map((silence) => printable(`silent: ${describeSilence(silence, nowMs)}`));
   return [...shorten(reports, "reports"), ...shorten(quiet, "silences")].map((lines) => `\n${lines}\n`).join(
     "",
   );
+}
+
+/** One report that did not arrive, and why. */
+export function describeRow(row: OutboxRow, nowMs: number): string {
+  const since = describeDuration(Math.max(0, nowMs - row.report.decidedAtMs));
+  const why = row.lastFailure === null ? "" : `: ${row.lastFailure}`;
+  return `${
+    STATE_WORDS[row.state]
+  }: ${row.report.condition} of "${row.report.check}" to ${row.channelName}, ` +
+    `decided ${since} ago, tried ${row.attempts === 1 ? "once" : `${row.attempts} times`}${why}`;
+}
+
+/** Which checks a silence is about, how long it still holds, and why. */
+export function describeSilence({ check, untilMs, reason }: Silence, nowMs: number): string {
+  const why = reason === "" ? "" : ` (${reason})`;
+  return `${check === null ? "all checks" : `"${check}"`} for ${
+    describeDuration(untilMs - nowMs)
+  } more${why}`;
 }
 
 const STATE_WORDS: Readonly<Record<OutboxRow["state"], string>> = {

@@ -1,8 +1,10 @@
 import type { Check } from "../domain/check.ts";
 import type { Heartbeat } from "../domain/heartbeat.ts";
+import type { PageFile } from "../domain/page_file.ts";
 import type { System } from "../domain/system.ts";
 import monitorSchema from "../../schemas/monitor.schema.json" with { type: "json" };
 import validateMonitor from "./generated/validate_monitor.js";
+import { findFileClashes } from "./file_clashes.ts";
 import { findDependencyProblems } from "./dependencies.ts";
 import { readIncluded } from "./include.ts";
 import { type JudgedPart, judgePart, type JudgingSchema } from "./judge.ts";
@@ -47,6 +49,8 @@ export interface LoadedDocument {
   readonly statePath: string | null;
   /** The sign of life that the document asks for; `null`: none. */
   readonly heartbeat: Heartbeat | null;
+  /** The page that the document wants to be kept fresh; `null`: none. */
+  readonly page: PageFile | null;
   /** What is valid and yet doubtful, in no order. */
   readonly warnings: readonly Problem[];
   /** The document's value as it is written: no placeholder is resolved, and nothing is included. */
@@ -121,6 +125,17 @@ export async function loadDocument(
   const dependencyProblems = findDependencyProblems(resolved)
     .filter(({ path }) => !files(String(path[1])).part.isUnresolved(path));
   if (dependencyProblems.length > 0) return fail(dependencyProblems);
+  const statePath = typeof main.value["state"] === "string"
+    ? absolutePath(main.value["state"], source.folder)
+    : null;
+  const heartbeat = (resolveMember(main.value, "heartbeat", resolveOptions) ?? null) as Heartbeat | null;
+  const page = (resolveMember(main.value, "report", resolveOptions) ?? null) as PageFile | null;
+  const clashes = findFileClashes([{ path: ["report", "path"], file: page?.path }], [
+    ...parts.map((part) => ({ path: [], file: part.source.path })),
+    { path: ["state"], file: statePath },
+    { path: ["heartbeat", "path"], file: heartbeat?.path },
+  ]);
+  if (clashes.length > 0) return fail(clashes);
   const checks = inDocumentOrder(resolved.filter(isKindKnown), parts, place);
   const unknownKinds = resolved.filter((check) => !isKindKnown(check));
   return {
@@ -129,10 +144,9 @@ export async function loadDocument(
     files: judged.map(({ part, written }) => ({ source: part.source, written })),
     listedFolders: included.folders,
     checks,
-    statePath: typeof main.value["state"] === "string"
-      ? absolutePath(main.value["state"], source.folder)
-      : null,
-    heartbeat: (resolveMember(main.value, "heartbeat", resolveOptions) ?? null) as Heartbeat | null,
+    statePath,
+    heartbeat,
+    page,
     warnings: [
       ...included.warnings,
       ...judged.flatMap((part) => part.warnings),

@@ -83,6 +83,20 @@ export interface Rollup {
   readonly durationMaxMs: number;
 }
 
+/** What the roll-ups of a check come to in a longer span. */
+export interface RollupSum {
+  /** The check's name in the document. */
+  readonly name: string;
+  /** Start of the day in UTC, or of the first roll-up. */
+  readonly startMs: number;
+  /** How many runs there were. */
+  readonly runs: number;
+  /** How long each condition was the settled one, in milliseconds. */
+  readonly lastedMs: ConditionCounts;
+  /** How long the runs took together. */
+  readonly durationTotalMs: number;
+}
+
 /** Everything that one run of a check changes; kept whole or not at all. The change is one of the record's check. */
 export interface CheckUpdate {
   /** The check's record after the run; takes the place of the kept one. */
@@ -142,6 +156,14 @@ export interface Store {
   ): Promise<readonly ConditionChange[]>;
   /** The roll-ups of one check whose span ends after a time, the oldest first. */
   rollups(name: string, sinceMs: number): Promise<readonly Rollup[]>;
+  /**
+   * The roll-ups of many checks whose span ends after a time, added up here, since they may be very many: to days in
+   * UTC, or to one sum a check. In no order of checks, the oldest first of each.
+   */
+  rollupSums(
+    names: readonly string[],
+    options: { readonly sinceMs: number; readonly each: "day" | "check" },
+  ): Promise<readonly RollupSum[]>;
   /** The rows and the marks of one moment. */
   outbox(): Promise<KeptOutbox>;
   /**

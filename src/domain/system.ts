@@ -47,6 +47,11 @@ export interface Files {
   touch(path: string): Promise<void>;
   /** Writes a new file; fails with `AlreadyExists` unless `overwrite`. */
   write(path: string, text: string, options: { readonly overwrite: boolean }): Promise<void>;
+  /**
+   * Puts a file with this text in the place of what is there, as one step: who reads the path sees the old text or the
+   * new one, whole. It is written to `PATH.tmp` first, and its mode is that of any new file.
+   */
+  replace(path: string, text: string): Promise<void>;
 }
 
 /** A program to run. It leads a process group of its own. */

@@ -20,11 +20,13 @@ import { explainStoreFailure } from "./failure.ts";
 import { createPruner } from "./prune.ts";
 import { HOUR_MS, startOf } from "./retention.ts";
 import { encodeText } from "./members.ts";
-import { changeOfRow, recordOfRow, rollupOfRow, rowOfRecord } from "./rows.ts";
+import { changeOfRow, recordOfRow, rollupOfRow, rowOfRecord, sumsOfRow } from "./rows.ts";
 import {
   ADD_TO_ROLLUP,
   INSERT_CHANGE,
   SELECT_CHANGES,
+  SELECT_CHECK_SUMS,
+  SELECT_DAY_SUMS,
   SELECT_RECORDS,
   SELECT_ROLLUPS,
   UPSERT_RECORD,
@@ -66,6 +68,12 @@ export function createDatabaseStore(connection: Connection, path: string): Store
       answer("read", () => {
         const rows = connection.all(SELECT_ROLLUPS, encodeText(name), sinceMs);
         return rows.map((row) => rollupOfRow(name, row));
+      }),
+    rollupSums: (names, { sinceMs, each }) =>
+      answer("read", () => {
+        const statement = each === "day" ? SELECT_DAY_SUMS : SELECT_CHECK_SUMS;
+        const rows = connection.all(statement, JSON.stringify([...new Set(names)].map(encodeText)), sinceMs);
+        return rows.flatMap(sumsOfRow);
       }),
     outbox: () => answer("read", () => readOutbox(connection)),
     changeOutbox: (change) => answer("write", () => changeOutbox(connection, change)),

@@ -86,6 +86,19 @@ export function objectOf(value: unknown, name: string): Members {
   return value as Members;
 }
 
+/** A JSON list of lists of so many numbers. */
+export function numberListsIn(
+  members: Members,
+  name: string,
+  length: number,
+): readonly (readonly number[])[] {
+  const lists = parse(textIn(members, name));
+  const isList = (list: unknown): boolean =>
+    Array.isArray(list) && list.length === length && list.every((value) => typeof value === "number");
+  if (!Array.isArray(lists) || !lists.every(isList)) throw unreadable(name, `lists of ${length} numbers`);
+  return lists;
+}
+
 /** The text that `encodeText` kept. */
 function decodeText(kept: string): string {
   if (!kept.startsWith('"')) return kept;

@@ -6,6 +6,7 @@ import {
   type ConditionChange,
   type Rollup,
   type RollupEntry,
+  type RollupSum,
   type Store,
   StoreError,
 } from "../domain/store.ts";
@@ -48,6 +49,16 @@ export function createMemoryStore(): Store {
         const rollups = [...kept.get(name)?.rollups.values() ?? []];
         return rollups.filter((rollup) => endOf(rollup) > sinceMs).sort(inTime).map(copyRollup);
       }),
+    rollupSums: (names, { sinceMs, each }) =>
+      answer(() =>
+        [...new Set(names)].flatMap((name) => {
+          const rollups = [...kept.get(name)?.rollups.values() ?? []].filter((rollup) =>
+            endOf(rollup) > sinceMs
+          );
+          const firstMs = Math.min(...rollups.map((rollup) => rollup.startMs));
+          return sumUp(rollups, each === "day" ? ({ startMs }) => startOf(startMs, DAY_MS) : () => firstMs);
+        })
+      ),
     outbox: () => answer(outbox.read),
     changeOutbox: (change) => answer(() => outbox.change(change)),
     silences: (nowMs) => answer(() => outbox.silences(nowMs)),
@@ -105,6 +116,22 @@ function prune(kept: Map<string, KeptCheck>, limits: Limits): void {
       rollups: pruneRollups(rollups, limits),
     });
   }
+}
+
+/** Sums of the roll-ups that begin together, the oldest first. */
+function sumUp(
+  rollups: readonly Rollup[],
+  startOfSum: (rollup: Rollup) => number,
+): readonly RollupSum[] {
+  const sums: Rollups = new Map();
+  for (const rollup of rollups) addUp(sums, { ...rollup, startMs: startOfSum(rollup), spanMs: 0 });
+  return [...sums.values()].sort(inTime).map(({ name, startMs, observed, lastedMs, durationTotalMs }) => ({
+    name,
+    startMs,
+    runs: observed.ok + observed.unknown + observed.warning + observed.critical,
+    lastedMs: { ...lastedMs },
+    durationTotalMs,
+  }));
 }
 
 function pruneRollups(rollups: Rollups, limits: Limits): Rollups {

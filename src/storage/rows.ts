@@ -2,7 +2,7 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { Condition } from "../domain/condition.ts";
 import type { ConditionCounts, ConditionState } from "../domain/condition_state.ts";
-import type { CheckRecord, ConditionChange, KeptResult, Rollup } from "../domain/store.ts";
+import type { CheckRecord, ConditionChange, KeptResult, Rollup, RollupSum } from "../domain/store.ts";
 import { copyConditionState, copyKeptResult } from "./copies.ts";
 import {
   conditionIn,
@@ -11,6 +11,7 @@ import {
   type Members,
   membersOf,
   numberIn,
+  numberListsIn,
   numberOrNullIn,
   objectOf,
   textIn,
@@ -77,6 +78,35 @@ export function rollupOfRow(name: string, row: Members): Rollup {
     durationTotalMs: numberIn(row, "duration_total_ms"),
     durationMaxMs: numberIn(row, "duration_max_ms"),
   };
+}
+
+type SumNumbers = readonly [number, number, number, number, number, number, number];
+
+/**
+ * The sums in a row of a name and its packed sums, the oldest first; those that begin together are added.
+ *
+ * @throws {UnreadableRowError} If they are none.
+ */
+export function sumsOfRow(row: Members): readonly RollupSum[] {
+  const name = encodedTextIn(row, "name");
+  const sums = new Map<number, RollupSum>();
+  for (const list of numberListsIn(row, "sums", 7) as readonly (readonly number[] & SumNumbers)[]) {
+    const [startMs, runs, ok, unknown, warning, critical, durationTotalMs] = list;
+    const before = sums.get(startMs);
+    sums.set(startMs, {
+      name,
+      startMs,
+      runs: runs + (before?.runs ?? 0),
+      lastedMs: {
+        ok: ok + (before?.lastedMs.ok ?? 0),
+        unknown: unknown + (before?.lastedMs.unknown ?? 0),
+        warning: warning + (before?.lastedMs.warning ?? 0),
+        critical: critical + (before?.lastedMs.critical ?? 0),
+      },
+      durationTotalMs: durationTotalMs + (before?.durationTotalMs ?? 0),
+    });
+  }
+  return [...sums.values()].sort((one, other) => one.startMs - other.startMs);
 }
 
 function conditionStateOf(members: Members): ConditionState {

@@ -1,4 +1,5 @@
 import type { Files } from "../domain/system.ts";
+import { replaceFile } from "./replace_file.ts";
 import { touchFile } from "./touch.ts";
 
 /** The machine's files. */
@@ -23,5 +24,6 @@ export function createFiles(): Files {
     realPath: (path) => Deno.realPath(path),
     touch: touchFile,
     write: (path, text, { overwrite }) => Deno.writeTextFile(path, text, { createNew: !overwrite }),
+    replace: replaceFile,
   };
 }

@@ -5,7 +5,7 @@ const VALUE = "a string in double quotes, a number, true, false, null, { or [";
 const CHECK_KINDS =
   '"test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate", "job"';
 const CHANNEL_KINDS = '"console", "file_touch", "email", "desktop_notification", "webhook", "command"';
-const TOP_MEMBERS = "$schema, include, defaults, state, heartbeat, windows, checks";
+const TOP_MEMBERS = "$schema, include, defaults, state, heartbeat, windows, report, checks";
 const DEFAULTS_MEMBERS =
   "tags, active, threshold, recovery_threshold, annoy, schedule, windows, notifications";
 const CRON = "expected minute, hour, day of the month, month and day of the week, " +
@@ -516,6 +516,19 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
       '"${env:}" names no variable, expected letters, digits and _',
     ]],
   },
+  report_is_document: {
+    problems: [[
+      "3:23 report.path",
+      "is this document itself, expected a file of its own, since it is overwritten",
+    ]],
+  },
+  report_is_state: {
+    problems: [[
+      "4:23 report.path",
+      'is the file of "state", expected a file of its own, since it is overwritten',
+    ]],
+  },
+  report_path_missing: { problems: [["3:13 report", 'the member "path" is missing']] },
   state_empty: { problems: [["3:12 state", "is empty, expected some text"]] },
   status_code_range: {
     problems: [["6:98 checks.web.parameters.response.status_code", "is 42, expected 100 to 599"]],

@@ -92,6 +92,21 @@ Deno.test("monitor permissions: the printed flags are enough to connect and to r
     assert.strictEqual(code, 0);
   }));
 
+Deno.test("monitor permissions: the printed flags are enough to keep a page fresh", () =>
+  withNeeds(async (stage) => {
+    const checks = { web: { kind: "test", parameters: { condition: "ok" } } };
+    stage.writeDocument(checks, { report: { path: "page.html" }, state: "kept.sqlite" });
+    const needs = await stage.needs();
+    for (const name of ["page.html", "page.html.tmp"]) {
+      assert.ok(
+        needs.read.includes(`${stage.folder}/${name}`) && needs.write.includes(`${stage.folder}/${name}`),
+      );
+    }
+    const { code, stderr } = await stage.run(["check", "--once", "--due"], { permissions: flagsFor(needs) });
+    assert.deepStrictEqual([code, stderr], [0, ""]);
+    assert.match(Deno.readTextFileSync(`${stage.folder}/page.html`), /The check is ok/);
+  }));
+
 Deno.test("monitor permissions: a named check needs its own alone", () =>
   withNeeds(async (stage) => {
     stage.writeDocument({

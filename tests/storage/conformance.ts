@@ -1,6 +1,6 @@
 /** What every store does: the one suite that each of them runs; its part of reports is in conformance_outbox.ts. */
 import assert from "node:assert/strict";
-import { type Rollup, type Store, StoreError } from "../../src/domain/store.ts";
+import { type Rollup, type RollupSum, type Store, StoreError } from "../../src/domain/store.ts";
 import { testJobs } from "./conformance_jobs.ts";
 import { testOutbox } from "./conformance_outbox.ts";
 import { HOSTILE_TEXTS, scribble } from "./hostile.ts";
@@ -337,6 +337,73 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
     assert.deepEqual(await summary(), [[day - DAY_MS, DAY_MS], [day, HOUR_MS]]);
   });
 
+  test("adds up the roll-ups of many checks to days, merged or not", async (store) => {
+    const day = Math.floor((NOW_MS - 20 * DAY_MS) / DAY_MS) * DAY_MS;
+    const names = ["web", ...Object.values(HOSTILE_TEXTS)];
+    await store.save(names.flatMap((name, index) => [
+      updateOf(name, { rollup: entryOf(day - 1, { durationMs: index }) }),
+      updateOf(name, { rollup: entryOf(day + 1) }),
+      updateOf(name, { rollup: entryOf(day + HOUR_MS, { condition: "critical", lasted: "warning" }) }),
+    ]));
+    const dayOf = (name: string, members: Partial<RollupSum>): RollupSum => ({
+      name,
+      startMs: day,
+      runs: 2,
+      lastedMs: { ok: 60_000, unknown: 0, warning: 60_000, critical: 0 },
+      durationTotalMs: 20,
+      ...members,
+    });
+    const read = async (sinceMs: number): Promise<ReadonlyMap<string, readonly RollupSum[]>> =>
+      Map.groupBy(await store.rollupSums(names, { sinceMs, each: "day" }), ({ name }) => name);
+    for (const moment of ["hourly", "merged"]) {
+      const sums = await read(0);
+      assert.equal(sums.size, names.length, moment);
+      for (const [index, name] of names.entries()) {
+        const dayBefore = {
+          startMs: day - DAY_MS,
+          runs: 1,
+          lastedMs: countsOf("ok", 60_000),
+          durationTotalMs: index,
+        };
+        assert.deepEqual(sums.get(name), [dayOf(name, dayBefore), dayOf(name, {})], moment);
+      }
+      assert.deepEqual((await read(day)).get("web"), [dayOf("web", {})], moment);
+      await pruneAll(store, NOW_MS);
+    }
+    // The clock was set back: a late hour belongs to its day, merged or not.
+    await store.save([updateOf("web", { rollup: entryOf(day + 2 * HOUR_MS) })]);
+    assert.deepEqual((await read(day)).get("web"), [
+      dayOf("web", { runs: 3, lastedMs: { ...dayOf("web", {}).lastedMs, ok: 120_000 }, durationTotalMs: 30 }),
+    ]);
+    assert.deepEqual(await store.rollupSums(["web"], { sinceMs: day + DAY_MS, each: "day" }), []);
+  });
+
+  test("adds up the roll-ups of each check to one sum", async (store) => {
+    await store.save([
+      updateOf("web", { rollup: entryOf(NOW_MS - 3 * HOUR_MS) }),
+      updateOf("web", { rollup: entryOf(NOW_MS - HOUR_MS, { durationMs: 30 }) }),
+      updateOf("web", { rollup: entryOf(NOW_MS + 1, { condition: "unknown", lasted: "critical" }) }),
+      updateOf("other", { rollup: entryOf(NOW_MS) }),
+    ]);
+    const sum = {
+      name: "web",
+      startMs: NOW_MS - HOUR_MS,
+      runs: 2,
+      lastedMs: { ok: 60_000, unknown: 0, warning: 0, critical: 60_000 },
+      durationTotalMs: 40,
+    };
+    const each = "check";
+    assert.deepEqual(await store.rollupSums(["web"], { sinceMs: NOW_MS - HOUR_MS, each }), [sum]);
+    const many = await store.rollupSums(["web", "nobody", "other", "web"], {
+      sinceMs: NOW_MS - HOUR_MS,
+      each,
+    });
+    assert.deepEqual(many.map(({ name }) => name).sort(), ["other", "web"]);
+    assert.deepEqual(many.find(({ name }) => name === "web"), sum);
+    assert.deepEqual(await store.rollupSums([], { sinceMs: 0, each }), []);
+    assert.deepEqual(await store.rollupSums(["web"], { sinceMs: NOW_MS + HOUR_MS, each }), []);
+  });
+
   test("forgets roll-ups 100 days after they have ended", async (store) => {
     const day = Math.floor((NOW_MS - 50 * DAY_MS) / DAY_MS) * DAY_MS;
     await store.save([updateOf("web", { rollup: entryOf(day) })]);
@@ -380,6 +447,7 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
       () => store.save([]),
       () => store.changes("web", ALL),
       () => store.rollups("web", 0),
+      () => store.rollupSums(["web"], { sinceMs: 0, each: "day" }),
       () => store.outbox(),
       () => store.changeOutbox(outboxChangeOf({ removed: ["a"] })),
       () => store.changeOutbox(outboxChangeOf({})),

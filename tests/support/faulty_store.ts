@@ -69,6 +69,7 @@ function failing(inner: Store, failOrGoOn: () => void): Omit<Store, "save" | "pr
     records: guard(inner.records),
     changes: guard(inner.changes),
     rollups: guard(inner.rollups),
+    rollupSums: guard(inner.rollupSums),
     outbox: guard(inner.outbox),
     changeOutbox: guard(inner.changeOutbox),
     silences: guard(inner.silences),

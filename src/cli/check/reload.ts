@@ -11,7 +11,6 @@ import { describeFailure } from "../failure.ts";
 import type { Log } from "../log.ts";
 import { permissionFlag } from "../permission_flags.ts";
 import { locateState } from "../state.ts";
-import type { Pulse } from "./pulse.ts";
 import { countChecks, type WatchFacts, type WatchOutput } from "./watch_output.ts";
 
 /** What a reload replaces, and who is told. */
@@ -28,8 +27,8 @@ export interface ReloadOptions {
   readonly watch: Watch;
   /** Sends on to the channels of what was read. */
   readonly reporting: Reporting;
-  /** Gives the signs of life that what was read asks for. */
-  readonly pulse: Pulse;
+  /** What else goes by the document, such as the signs of life that it asks for. */
+  readonly followers: readonly { adopt(document: OpenDocument): void }[];
   /** Where the state is kept, whatever a document says later. */
   readonly statePath: string | null;
   /** Told of every mistake, and of what follows. */
@@ -40,7 +39,7 @@ export interface ReloadOptions {
 
 /** Makes what reloads, one time after another: each reads what the document is by then. */
 export function createReload(options: ReloadOptions): () => Promise<void> {
-  const { invocation, system, watch, reporting, pulse, statePath, log, output } = options;
+  const { invocation, system, watch, reporting, followers, statePath, log, output } = options;
   let { document, watched } = options;
   let isRequested = false;
   let isReloading = false;
@@ -52,7 +51,7 @@ export function createReload(options: ReloadOptions): () => Promise<void> {
     ({ document, watched } = reread);
     reporting.adopt(toReported(document, watched));
     watch.reload(watched);
-    pulse.adopt(document);
+    for (const follower of followers) follower.adopt(document);
     logDoubts(document, log);
     const place = await locateState(invocation, document, system);
     if (place.path !== null && place.path !== statePath) {

@@ -18,7 +18,9 @@ import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
 import type { FormatOptions, RunRecord } from "../formats/format.ts";
 import { FORMATS } from "../formats/registry.ts";
+import { keptPageOf } from "../page/kept_page.ts";
 import { printable } from "../printable.ts";
+import { writeKeptFile } from "./kept_files.ts";
 import { describeOutboxEvent } from "./outbox_words.ts";
 import { startProgress } from "../progress.ts";
 import { locateState, ownState } from "../state.ts";
@@ -71,6 +73,12 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     if (settings.due && document.heartbeat !== null) {
       const failure = await beat(document.heartbeat, system);
       if (failure !== null) system.stderr.write(`monitor: warning: ${printable(failure)}\n`);
+    }
+    if (settings.due) {
+      for (const file of keptPageOf(document, { system, ledger, selection: { names: [], tags: [] } })) {
+        const failure = await writeKeptFile(file, system.files);
+        if (failure !== null) system.stderr.write(`monitor: warning: ${printable(failure)}\n`);
+      }
     }
     if (trouble === null) return code;
     system.stderr.write(`monitor: error: ${printable((trouble as StoreError).message)}\n`);

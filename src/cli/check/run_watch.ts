@@ -7,6 +7,7 @@ import { startWatch, type Watched } from "../../watch.ts";
 import type { Invocation } from "../command.ts";
 import { type OpenDocument, readSelection } from "../document.ts";
 import { createLog, type Log } from "../log.ts";
+import { startWatchPage } from "../page/kept_page.ts";
 import { locateState, type OwnedState, ownState } from "../state.ts";
 import { describeOutboxEvent } from "./outbox_words.ts";
 import { startPulse } from "./pulse.ts";
@@ -128,6 +129,14 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     },
     onBug: stopped.reject,
   });
+  const page = startWatchPage({
+    system,
+    log,
+    ledger,
+    document,
+    selection: readSelection(invocation),
+    onBug: stopped.reject,
+  });
   const watch = startWatch(first, {
     system,
     jobs: state.path === null ? null : jobBookOf(ledger),
@@ -136,6 +145,7 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     reporting,
     onEvent: (event) => {
       logWatchEvent(event, log);
+      page.happened(event);
       output.happened(event);
     },
     onBug: stopped.reject,
@@ -144,7 +154,8 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
   const stop = createStop({ watch, ledger, reporting, system, log, output, stopped });
   const stopSignals = system.onStopSignal(stop.ask);
   const places = { document, watched: first, statePath: state.path };
-  const reload = createReload({ invocation, system, watch, reporting, pulse, log, output, ...places });
+  const followers = [pulse, page];
+  const reload = createReload({ invocation, system, watch, reporting, followers, log, output, ...places });
   reloads.handle(() => {
     if (!stop.wasAsked) reload().catch(stopped.reject);
   });
@@ -154,6 +165,7 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     return await stopped.promise;
   } finally {
     pulse.end();
+    page.end();
     stopSignals();
   }
 }

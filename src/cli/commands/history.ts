@@ -1,5 +1,5 @@
-import type { ConditionChange, Rollup } from "../../domain/store.ts";
-import { CONDITIONS } from "../../domain/condition.ts";
+import { percent, type SpanSummary, summarise } from "../../availability.ts";
+import type { ConditionChange } from "../../domain/store.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { System } from "../../domain/system.ts";
@@ -73,50 +73,7 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
   return EXIT.ok;
 }
 
-interface SpanSummary {
-  readonly runs: number;
-  /** How many runs observed each condition. */
-  readonly observed: ConditionCounts;
-  /** How long each condition was the settled one. */
-  readonly lastedMs: ConditionCounts;
-  /** 0 to 1; `null` when nobody looked. */
-  readonly availability: number | null;
-  readonly durationMeanMs: number | null;
-  readonly durationMaxMs: number | null;
-}
-
 type Span = typeof SPANS[number] & SpanSummary;
-
-/** The sums of the roll-ups that end after a time. The oldest may begin before it: a roll-up is not divided. */
-function summarise(rollups: readonly Rollup[], sinceMs: number): SpanSummary {
-  const chosen = rollups.filter((rollup) => rollup.startMs + rollup.spanMs > sinceMs);
-  const sum = (pick: (rollup: Rollup) => number): number =>
-    chosen.reduce((subtotal, rollup) => subtotal + pick(rollup), 0);
-  const perCondition = (pick: (rollup: Rollup) => ConditionCounts): ConditionCounts => ({
-    ok: sum((rollup) => pick(rollup).ok),
-    unknown: sum((rollup) => pick(rollup).unknown),
-    warning: sum((rollup) => pick(rollup).warning),
-    critical: sum((rollup) => pick(rollup).critical),
-  });
-  const observed = perCondition((rollup) => rollup.observed);
-  const lastedMs = perCondition((rollup) => rollup.lastedMs);
-  const runs = total(observed);
-  const watchedMs = total(lastedMs);
-  return {
-    runs,
-    observed,
-    lastedMs,
-    availability: watchedMs === 0 ? null : lastedMs.ok / watchedMs,
-    durationMeanMs: runs === 0 ? null : sum((rollup) => rollup.durationTotalMs) / runs,
-    durationMaxMs: runs === 0
-      ? null
-      : chosen.reduce((most, rollup) => Math.max(most, rollup.durationMaxMs), 0),
-  };
-}
-
-function total(counts: ConditionCounts): number {
-  return CONDITIONS.reduce((subtotal, condition) => subtotal + counts[condition], 0);
-}
 
 function renderJson(name: string, changes: readonly ConditionChange[], spans: readonly Span[]): string {
   const value = {
@@ -147,7 +104,9 @@ function mapCounts(counts: ConditionCounts, map: (value: number) => number): Con
 function renderPretty(name: string, changes: readonly ConditionChange[], spans: readonly Span[]): string {
   const lines = [printable(name), ""];
   for (const span of spans) {
-    const availability = span.availability === null ? "not watched" : `${percent(span.availability)} ok`;
+    const availability = span.availability === null
+      ? "not watched"
+      : `${percent(span.availability, { places: 3 })} ok`;
     const durations = span.runs === 0
       ? ""
       : `, ${span.runs} ${span.runs === 1 ? "run" : "runs"}, ${ms(span.durationMeanMs)} on average, ${
@@ -164,11 +123,6 @@ function renderPretty(name: string, changes: readonly ConditionChange[], spans: 
   const older = changes.length - CHANGES_SHOWN;
   if (older > 0) lines.push(`  and ${older} before them, which --format json lists`);
   return `${lines.join("\n")}\n`;
-}
-
-/** Never rounded up to 100 %: that means without any fault. */
-function percent(share: number): string {
-  return share === 1 ? "100%" : `${(Math.floor(share * 100_000) / 1000).toFixed(3)}%`;
 }
 
 function ms(value: number | null): string {

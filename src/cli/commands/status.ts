@@ -1,11 +1,8 @@
-import { occurrences } from "../../condition/settle.ts";
-import type { Check } from "../../domain/check.ts";
-import { badness, type Condition, CONDITIONS, worst } from "../../domain/condition.ts";
+import { badness, CONDITIONS, worst } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
-import { type OpenWindow, openWindow } from "../../maintenance.ts";
-import { overdueAtMs } from "../../next_run.ts";
+import { type CheckStatus, describeStatus, statusOf } from "../check_status.ts";
 import { createColours } from "../colour.ts";
 import {
   type Command,
@@ -48,27 +45,6 @@ export const statusCommand: Command = {
   run: runStatus,
 };
 
-/** The condition last observed, with how often it was, where more of it would settle: `critical (2 of 3)`. */
-function describeCount(check: Check, { condition }: CheckRecord): string {
-  const { observed, settled } = condition;
-  if (observed === null) return settled;
-  const isWorse = badness(observed) > badness(settled);
-  const counters = { atLeast: condition.atLeast, atMost: condition.atMost };
-  const seen = isWorse ? occurrences(counters, observed) : condition.atMost[observed];
-  return `${observed} (${seen} of ${isWorse ? check.threshold : check.recoveryThreshold})`;
-}
-
-/** What `status` says of one check. */
-interface CheckStatus {
-  readonly check: Check;
-  readonly record: CheckRecord | null;
-  /** The settled condition; `unknown` when nobody has looked, or not lately. */
-  readonly condition: Condition;
-  readonly state: "current" | "never_ran" | "overdue";
-  /** The maintenance window that is open. */
-  readonly maintenance: OpenWindow | null;
-}
-
 async function runStatus(invocation: Invocation, system: System): Promise<number> {
   const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
   const document = await openDocument(invocation, system, { withoutSecrets: true });
@@ -95,16 +71,6 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     }) + renderMaintenance(statuses, nowMs) + renderKeptReports(kept, nowMs),
   );
   return exitCodeOf(statuses.map((status) => status.condition), failRule("warning"));
-}
-
-function statusOf(check: Check, record: CheckRecord | null, nowMs: number): CheckStatus {
-  const maintenance = openWindow(check.windows, nowMs);
-  if (record === null || record.last === null) {
-    return { check, record, condition: "unknown", state: "never_ran", maintenance };
-  }
-  return nowMs > overdueAtMs(check, record)
-    ? { check, record, condition: "unknown", state: "overdue", maintenance }
-    : { check, record, condition: record.condition.settled, state: "current", maintenance };
 }
 
 function renderJson(statuses: readonly CheckStatus[], kept: KeptReports): string {
@@ -171,18 +137,10 @@ function toRow(status: CheckStatus, { nowMs, colours, detailed }: PrettyOptions)
   if (record === null || record.last === null) return { ...row, duration: "", output: "never ran" };
   const { last } = record;
   const since = describeDuration(Math.max(0, nowMs - (record.condition.settledSinceMs ?? nowMs)));
-  const parts = [
-    state === "overdue"
-      ? `not run for ${describeDuration(nowMs - last.startedAtMs)}, was ${record.condition.settled}: `
-      : "",
-    last.condition === record.condition.settled ? "" : `last ${describeCount(check, record)}: `,
-    last.output,
-    record.condition.reported === record.condition.settled ? "" : " [not reported]",
-  ];
   return {
     ...row,
     duration: state === "overdue" ? "" : since,
-    output: printable(parts.join("")),
+    output: printable(describeStatus(status, nowMs)),
     detail: detailed ? describeRuns(record, last, nowMs) : [],
   };
 }

@@ -330,6 +330,19 @@ export interface MonitorDocument {
   };
   windows?: Windows1;
   /**
+   * A page in HTML that shows every check with its history, for browsers: renewed while the monitor runs, and after each `--due` call. A web server can serve it as it is.
+   */
+  report?: {
+    /**
+     * The file to write; relative to the document's folder. It is replaced whole, so that nobody ever reads half of it; its folder must be one that the monitor may write to.
+     */
+    path: string;
+    /**
+     * Time from one page to the next; a change of a settled condition is on it sooner.
+     */
+    interval?: number | string;
+  };
+  /**
    * The checks, by name. A name may be any string; it is what the command line, the reports and the kept state call the check.
    */
   checks?: {

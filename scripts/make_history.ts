@@ -1,0 +1,231 @@
+/**
+ * Makes a past for checks: 90 days and more of observations, entered into the real ledger and kept by a real store, as
+ * fast as the machine allows. The same seed and end make the same past.
+ *
+ *     deno run --allow-all scripts/make_history.ts FOLDER [COUNT]
+ *
+ * writes FOLDER/monitor.json with so many checks (3 unless given) and FOLDER/state.sqlite with their past, to look at
+ * with `monitor status`, `monitor history` and `monitor report`.
+ */
+import type { Check, TestCheck } from "../src/domain/check.ts";
+import type { Condition } from "../src/domain/condition.ts";
+import type { OutboxRow } from "../src/domain/outbox.ts";
+import type { Report } from "../src/domain/report.ts";
+import type { Store } from "../src/domain/store.ts";
+import { openLedger } from "../src/ledger.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** As long as roll-ups are hourly, checks are looked at more often than before. */
+const FINE_DAYS = 9;
+const COARSE_STEP_MS = 12 * HOUR_MS;
+
+/** What past is made. */
+export interface HistoryOptions {
+  /** Takes what is made; nothing is kept of its checks yet. */
+  readonly store: Store;
+  /** Whose past it is. */
+  readonly checks: readonly Check[];
+  /** The last observation; wall time, milliseconds since 1970. */
+  readonly endMs: number;
+  /** How far back it goes. @default 92 */
+  readonly days?: number;
+  /** Another past for another seed. @default 1 */
+  readonly seed?: number;
+  /** From one observation to the next in the last days. @default an hour */
+  readonly fineStepMs?: number;
+}
+
+/** Makes the past. */
+export async function makeHistory(options: HistoryOptions): Promise<void> {
+  const { store, checks, endMs, days = 92, seed = 1, fineStepMs = HOUR_MS } = options;
+  const ledger = await openLedger({
+    store,
+    onTrouble: (error) => {
+      if (error !== null) throw error;
+    },
+    reopen: (error) => Promise.reject(error),
+    newId: createIds(seed),
+    hostName: "demo",
+  });
+  const pasts = checks.map((check, index) => ({
+    check,
+    past: createPast(seed + index * 7919, endMs, days, index),
+  }));
+  for (let nowMs = endMs - days * DAY_MS; nowMs <= endMs;) {
+    const stepMs = nowMs < endMs - FINE_DAYS * DAY_MS ? COARSE_STEP_MS : fineStepMs;
+    for (const { check, past } of pasts) {
+      const seen = past(nowMs);
+      ledger.enter(
+        {
+          check,
+          ...seen,
+          detail: "",
+          performanceData: "",
+          metrics: {},
+          startedAtMs: nowMs - seen.durationMs,
+        },
+        {
+          nowMs,
+          held: null,
+          rowsOf: (report) => nowMs < endMs - DAY_MS ? [] : [waitingRow(report, nowMs)],
+          plan: () => ({ atMs: nowMs + stepMs, intervalMs: stepMs, missed: 0 }),
+        },
+      );
+    }
+    await ledger.flush();
+    nowMs += stepMs;
+  }
+  for (let progress = await ledger.tidy(checks, endMs); !progress.finished;) {
+    progress = await store.prune(endMs);
+  }
+}
+
+interface Seen {
+  readonly condition: Condition;
+  readonly output: string;
+  readonly durationMs: number;
+}
+
+interface Incident {
+  readonly fromMs: number;
+  readonly untilMs: number;
+  readonly condition: Condition;
+  readonly output: string;
+}
+
+const TROUBLES: readonly (readonly [condition: Condition, output: string])[] = [
+  ["critical", "connecting failed: connection refused"],
+  ["critical", "status is 503, expected 200"],
+  ["warning", "answered after 2.4 s, which is longer than 2 s"],
+  ["warning", "91% of / used"],
+  ["unknown", "the program ran longer than its time limit of 30 s"],
+];
+
+/** What a check saw at any time. Every tenth check has trouble often, and every fourteenth has some at the end. */
+function createPast(seed: number, endMs: number, days: number, index: number): (nowMs: number) => Seen {
+  const random = createRandom(seed);
+  const isMoody = index % 10 === 1;
+  const incidents: Incident[] = [];
+  const count = isMoody ? 9 + Math.floor(random() * 8) : Math.floor(random() * 3);
+  for (let number = 0; number < count; number++) {
+    const fromMs = endMs - random() * days * DAY_MS;
+    incidents.push(incidentOf(random, fromMs, fromMs + (0.2 + random() ** 3 * 3) * DAY_MS));
+  }
+  if (index % 14 === 1) incidents.push(incidentOf(random, endMs - (0.5 + random() * 9) * HOUR_MS, Infinity));
+  const usualMs = 5 + random() ** 3 * 800;
+  const slowSinceMs = endMs - random() * days * DAY_MS;
+  return (nowMs) => {
+    const noise = 0.85 + random() * 0.3 + (random() < 0.01 ? 2 : 0);
+    const durationMs = usualMs * noise * (nowMs > slowSinceMs ? 1.4 : 1);
+    const incident = incidents.findLast(({ fromMs, untilMs }) => fromMs <= nowMs && nowMs < untilMs);
+    if (incident === undefined) return { condition: "ok", output: "as it should be", durationMs };
+    const { condition, output } = incident;
+    return { condition, output, durationMs: condition === "unknown" ? 30_000 : durationMs * 2.5 };
+  };
+}
+
+function incidentOf(random: () => number, fromMs: number, untilMs: number): Incident {
+  const [condition, output] = TROUBLES[Math.floor(random() * TROUBLES.length)] ?? ["critical", ""];
+  return { fromMs, untilMs, condition, output };
+}
+
+/** A report whose mail server is down. */
+function waitingRow(report: Report, nowMs: number): OutboxRow {
+  return {
+    id: `${report.id} email`,
+    report,
+    channelKey: "email",
+    channelName: "mail to admin@example.org",
+    sequence: nowMs,
+    state: "waiting",
+    attempts: 3,
+    nextAttemptAtMs: nowMs + 15 * 60_000,
+    lastFailure: "connecting failed: connection refused",
+    firstFailedAtMs: nowMs,
+    messageId: null,
+  };
+}
+
+/** Numbers from 0 to 1 that are the same for the same seed (mulberry32, by Tommy Ettinger, in the public domain). */
+function createRandom(seed: number): () => number {
+  let state = Math.imul(seed, 0x9e3779b1) >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+function createIds(seed: number): () => string {
+  let count = 0;
+  return () =>
+    `00000000-0000-4000-8000-${seed.toString(16).padStart(4, "0")}${(count++).toString(16).padStart(8, "0")}`;
+}
+
+const FIRST_CHECKS: readonly (readonly [name: string, title: string])[] = [
+  ["web", "Website"],
+  ["backup", "Nightly backup"],
+  ["disk", "Root disk"],
+];
+
+/** The checks of a document for demonstrations, all of them of the kind `test`. */
+export function demoDocument(count: number): {
+  readonly defaults: Readonly<Record<string, unknown>>;
+  readonly checks: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+} {
+  const checks = Array.from({ length: count }, (_, index) => {
+    const [name, title] = FIRST_CHECKS[index] ?? [
+      `shop-${String(index).padStart(4, "0")}`,
+      `Shop ${index}, order page`,
+    ];
+    return [name, {
+      title,
+      kind: "test",
+      parameters: { condition: "ok", output: "as it should be" },
+    }] as const;
+  });
+  return {
+    defaults: { threshold: 1, schedule: { regular_interval: "1 hour" } },
+    checks: Object.fromEntries(checks),
+  };
+}
+
+/** The checks of {@linkcode demoDocument} as they are resolved. */
+export function demoChecks(count: number): readonly TestCheck[] {
+  return Object.entries(demoDocument(count).checks).map(([name, { title }]) => ({
+    name,
+    title: String(title),
+    active: true,
+    threshold: 1,
+    recoveryThreshold: 1,
+    annoy: false,
+    schedule: { regularIntervalMs: HOUR_MS, attentiveIntervalMs: HOUR_MS },
+    notifications: [],
+    tags: [],
+    windows: [],
+    dependsOn: [],
+    timeoutMs: 10_000,
+    kind: "test",
+    parameters: { condition: "ok", output: "as it should be" },
+  }));
+}
+
+if (import.meta.main) {
+  const [folder = ".", count = "3"] = Deno.args;
+  const { openSqliteStore } = await import("../src/storage/sqlite_store.ts");
+  const { createStoreFiles } = await import("../src/system/store_files.ts");
+  await Deno.mkdir(folder, { recursive: true });
+  const document = { state: "state.sqlite", ...demoDocument(Number(count)) };
+  await Deno.writeTextFile(`${folder}/monitor.json`, `${JSON.stringify(document, null, 2)}\n`);
+  const endMs = Date.now();
+  const { store } = await openSqliteStore(`${await Deno.realPath(folder)}/state.sqlite`, {
+    files: createStoreFiles(),
+    userId: Deno.uid(),
+    nowMs: endMs,
+    access: "own",
+  });
+  await makeHistory({ store, checks: demoChecks(Number(count)), endMs });
+  await store.close();
+}

@@ -1,0 +1,56 @@
+import { occurrences } from "../condition/settle.ts";
+import type { Check } from "../domain/check.ts";
+import { badness, type Condition } from "../domain/condition.ts";
+import { describeDuration } from "../domain/duration.ts";
+import type { CheckRecord } from "../domain/store.ts";
+import { type OpenWindow, openWindow } from "../maintenance.ts";
+import { overdueAtMs } from "../next_run.ts";
+
+/** What is known of one check by now. */
+export interface CheckStatus {
+  /** The check, as the document has it. */
+  readonly check: Check;
+  /** What is kept of it; `null` when nobody has looked. */
+  readonly record: CheckRecord | null;
+  /** The settled condition; `unknown` when nobody has looked, or not lately. */
+  readonly condition: Condition;
+  /** Whether the condition still means something. */
+  readonly state: "current" | "never_ran" | "overdue";
+  /** The maintenance window that is open. */
+  readonly maintenance: OpenWindow | null;
+}
+
+/** What a record means now: a check whose next run is overdue by two intervals is `unknown`. */
+export function statusOf(check: Check, record: CheckRecord | null, nowMs: number): CheckStatus {
+  const maintenance = openWindow(check.windows, nowMs);
+  if (record === null || record.last === null) {
+    return { check, record, condition: "unknown", state: "never_ran", maintenance };
+  }
+  return nowMs > overdueAtMs(check, record)
+    ? { check, record, condition: "unknown", state: "overdue", maintenance }
+    : { check, record, condition: record.condition.settled, state: "current", maintenance };
+}
+
+/** What is to be said of a check besides its condition: the last output, and where that alone would mislead, why. */
+export function describeStatus({ check, record, state }: CheckStatus, nowMs: number): string {
+  if (record === null || record.last === null) return "never ran";
+  const { last, condition } = record;
+  return [
+    state === "overdue"
+      ? `not run for ${describeDuration(nowMs - last.startedAtMs)}, was ${condition.settled}: `
+      : "",
+    last.condition === condition.settled ? "" : `last ${describeCount(check, record)}: `,
+    last.output,
+    condition.reported === condition.settled ? "" : " [not reported]",
+  ].join("");
+}
+
+/** The condition last observed, with how often it was, where more of it would settle: `critical (2 of 3)`. */
+function describeCount(check: Check, { condition }: CheckRecord): string {
+  const { observed, settled } = condition;
+  if (observed === null) return settled;
+  const isWorse = badness(observed) > badness(settled);
+  const counters = { atLeast: condition.atLeast, atMost: condition.atMost };
+  const seen = isWorse ? occurrences(counters, observed) : condition.atMost[observed];
+  return `${observed} (${seen} of ${isWorse ? check.threshold : check.recoveryThreshold})`;
+}

@@ -1,0 +1,75 @@
+import { absolutePath } from "../../config/source.ts";
+import type { System } from "../../domain/system.ts";
+import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
+import { isEverything, openDocument, readSelection, selectChecks, TAG_OPTION } from "../document.ts";
+import { EXIT } from "../exit_code.ts";
+import { OutputError } from "../failure.ts";
+import { pageFacts } from "../page/facts.ts";
+import { locateState, readState, STATE_OPTION } from "../state.ts";
+
+/** `monitor report`: the state of every check and its history as a page for browsers. */
+export const reportCommand: Command = {
+  name: "report",
+  summary: "write a page in HTML that shows every check with its history",
+  operands: "[NAME…]",
+  operandsMax: Infinity,
+  description:
+    "Writes one HTML page from the kept state: every check, or those that are named, with its condition, its " +
+    "availability over 24 hours, 7 and 90 days, its durations and its last changes, problems first. The page is " +
+    'complete in itself and needs no scripts. The document\'s "report" keeps one fresh without this command.',
+  options: [
+    CONFIG_OPTION,
+    STATE_OPTION,
+    TAG_OPTION,
+    {
+      name: "output",
+      short: "o",
+      value: "FILE",
+      description: "where to write it (default: -, which is stdout)",
+    },
+  ],
+  examples: [
+    ["monitor report -o monitor.html", "every check"],
+    ["monitor report -o web.html web shop", "two of them"],
+  ],
+  operandKind: "check",
+  endings: ["done", "name", "state", "permission", "document"],
+  uses: ["read", "write", "env", "sys"],
+  run: runReport,
+};
+
+async function runReport(invocation: Invocation, system: System): Promise<number> {
+  const output = optionValue(invocation, "output") ?? "-";
+  if (output === "") throw new UsageError("--output is empty, expected a file or -");
+  const document = await openDocument(invocation, system, { withoutSecrets: true });
+  const selection = readSelection(invocation);
+  const checks = selectChecks(document.checks, selection);
+  const path = output === "-" ? null : absolutePath(output, system.workingFolder);
+  const { writePage } = await import("../page/write_page.ts");
+  const store = await readState(await locateState(invocation, document, system), system);
+  try {
+    const facts = pageFacts(document, system, path);
+    const text = await writePage({
+      store,
+      checks,
+      isWhole: isEverything(selection),
+      facts,
+      clock: system.clock,
+    });
+    if (path === null) system.stdout.write(text);
+    else await replaceOutput(path, text, system);
+  } finally {
+    await store?.close();
+  }
+  return EXIT.ok;
+}
+
+async function replaceOutput(path: string, text: string, system: System): Promise<void> {
+  try {
+    await system.files.replace(path, text);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new OutputError(`Cannot write "${path}": ${reason.replace(/ \(os error \d+\).*$/s, "")}`);
+  }
+}

@@ -1,0 +1,139 @@
+import { availabilityOf } from "../../availability.ts";
+import type { Check } from "../../domain/check.ts";
+import { type Condition, CONDITIONS, worst } from "../../domain/condition.ts";
+import type { ConditionCounts } from "../../domain/condition_state.ts";
+import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
+import { type CheckStatus, statusOf } from "../check_status.ts";
+import { DAYS_SHOWN, type PageCheck, type PageDay, type PageSnapshot } from "./snapshot.ts";
+
+const DAY_MS = 86_400_000;
+const CHANGES_EACH = 5;
+/** So many checks are looked up at a time; the store answers at once, and holds up everything else meanwhile. */
+const CHECKS_AT_A_TIME = 8;
+
+/** Where the page's facts come from. */
+export interface GatherOptions {
+  /** What is kept; `null`: nothing yet. */
+  readonly store: Store | null;
+  /** Every check that is to be shown, inactive ones included, in the document's order. */
+  readonly checks: readonly Check[];
+  /** Whether these are all of the document: then what waits for checks that left it is shown too. */
+  readonly isWhole: boolean;
+  /** Those of the page that need no looking up. */
+  readonly facts: Pick<PageSnapshot, "nowMs" | "hostName" | "timeZone" | "documentLabel" | "intervalMs">;
+  /** The record of a check, where somebody knows a newer one than the store. */
+  recordOf?(name: string): CheckRecord | null;
+  /** Lets others have their turn; called between steps of some milliseconds. */
+  pause(): Promise<void>;
+}
+
+/**
+ * Looks up everything that the page shows.
+ *
+ * @throws {StoreError} If the state cannot be read.
+ */
+export async function gatherPage(options: GatherOptions): Promise<PageSnapshot> {
+  const { store, checks, isWhole, facts, pause } = options;
+  const { nowMs } = facts;
+  const active = checks.filter((check) => check.active);
+  const recordOf = options.recordOf ?? await keptRecords(store);
+  const shown: PageCheck[] = [];
+  for (let index = 0; index < active.length; index += CHECKS_AT_A_TIME) {
+    await pause();
+    const some = active.slice(index, index + CHECKS_AT_A_TIME);
+    shown.push(...await gatherChecks(some, { store, nowMs, recordOf }));
+  }
+  const names = new Set(checks.map((check) => check.name));
+  const isShown = (name: string | null): boolean => isWhole || name === null || names.has(name);
+  return {
+    ...facts,
+    checks: shown,
+    inactive: checks.filter((check) => !check.active),
+    rows: ((await store?.outbox())?.rows ?? []).filter((row) => isShown(row.report.check)),
+    silences: (await store?.silences(nowMs) ?? []).filter(({ check }) => isShown(check)),
+    isKept: store !== null,
+  };
+}
+
+type RecordOf = (name: string) => CheckRecord | null;
+
+async function keptRecords(store: Store | null): Promise<RecordOf> {
+  const records = new Map((await store?.records() ?? []).map((record) => [record.name, record]));
+  return (name) => records.get(name) ?? null;
+}
+
+interface ChecksOptions {
+  readonly store: Store | null;
+  readonly nowMs: number;
+  readonly recordOf: RecordOf;
+}
+
+async function gatherChecks(
+  checks: readonly Check[],
+  { store, nowMs, recordOf }: ChecksOptions,
+): Promise<readonly PageCheck[]> {
+  const names = checks.map((check) => check.name);
+  const sums = async (days: number, each: "day" | "check"): Promise<Sums> =>
+    Map.groupBy(
+      await store?.rollupSums(names, { sinceMs: nowMs - days * DAY_MS, each }) ?? [],
+      ({ name }) => name,
+    );
+  const [day, week, quarter] = [
+    await sums(1, "check"),
+    await sums(7, "check"),
+    await sums(DAYS_SHOWN, "day"),
+  ];
+  const found: PageCheck[] = [];
+  for (const check of checks) {
+    const share = (sums: Sums): number | null => availabilityOf(addUp(sums.get(check.name) ?? []));
+    const status = statusOf(check, recordOf(check.name), nowMs);
+    found.push({
+      ...status,
+      availability: { day: share(day), week: share(week), quarter: share(quarter) },
+      days: withPresent(toDays(quarter.get(check.name) ?? [], nowMs), status),
+      changes: await store?.changes(check.name, { sinceMs: 0, limit: CHANGES_EACH }) ?? [],
+    });
+  }
+  return found;
+}
+
+type Sums = ReadonlyMap<string, readonly RollupSum[]>;
+
+function addUp(sums: readonly RollupSum[]): ConditionCounts {
+  const total = (condition: Condition): number =>
+    sums.reduce((subtotal, { lastedMs }) => subtotal + lastedMs[condition], 0);
+  return {
+    ok: total("ok"),
+    unknown: total("unknown"),
+    warning: total("warning"),
+    critical: total("critical"),
+  };
+}
+
+function toDays(sums: readonly RollupSum[], nowMs: number): readonly PageDay[] {
+  const byDay = new Map(sums.map((sum) => [Math.floor(sum.startMs / DAY_MS), sum]));
+  const today = Math.floor(nowMs / DAY_MS);
+  return Array.from({ length: DAYS_SHOWN }, (_, index) => {
+    const sum = byDay.get(today - DAYS_SHOWN + 1 + index);
+    return sum === undefined ? UNWATCHED : { worst: worstOf(sum), durationMeanMs: meanOf(sum) };
+  });
+}
+
+/** What is settled now counts for today, though it has not lasted until another run. */
+function withPresent(days: readonly PageDay[], { condition, state }: CheckStatus): readonly PageDay[] {
+  const today = days.at(-1);
+  if (today === undefined || state !== "current") return days;
+  return days.with(-1, { ...today, worst: worst([condition, today.worst ?? condition]) });
+}
+
+const UNWATCHED: PageDay = { worst: null, durationMeanMs: null };
+
+const WORST_FIRST = CONDITIONS.toReversed();
+
+function worstOf({ lastedMs }: RollupSum): Condition | null {
+  return WORST_FIRST.find((condition) => lastedMs[condition] > 0) ?? null;
+}
+
+function meanOf({ runs, durationTotalMs }: RollupSum): number | null {
+  return runs === 0 ? null : durationTotalMs / runs;
+}

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { type KeptFiles, startKeptFiles, writeKeptFile } from "../../../src/cli/check/kept_files.ts";
+import { StoreError } from "../../../src/domain/store.ts";
+import { createFiles } from "../../../src/system/files.ts";
+import { createFakeClock, type FakeClock } from "../../support/fake_clock.ts";
+
+Deno.test("changed() brings the next writing forward, and many changes bring one", async () => {
+  const { clock, writtenMs, files } = start(60_000);
+  await clock.advance(10_000);
+  files.changed();
+  await clock.advance(1_000);
+  files.changed();
+  await clock.advance(1_500);
+  assert.deepEqual(writtenMs, [0, 12_000]);
+  await clock.advance(120_000);
+  assert.deepEqual(writtenMs, [0, 12_000, 72_000, 132_000], "the interval counts from there");
+});
+
+Deno.test("changed() waits a while after a writing, however much changes", async () => {
+  const { clock, writtenMs, files } = start(60_000);
+  for (let second = 0; second < 20; second++) {
+    files.changed();
+    await clock.advance(1_000);
+  }
+  assert.deepEqual(writtenMs, [0, 5_000, 10_000, 15_000, 20_000]);
+});
+
+Deno.test("changed() puts nothing off, and does nothing after the end", async () => {
+  const { clock, writtenMs, files } = start(1_000);
+  await clock.advance(500);
+  files.changed();
+  await clock.advance(1_000);
+  assert.deepEqual(writtenMs, [0, 1_000]);
+  files.end();
+  files.changed();
+  await clock.advance(100_000);
+  assert.deepEqual(writtenMs, [0, 1_000]);
+  assert.equal(clock.timers, 0);
+});
+
+Deno.test("changed() while a file is written brings another one, which waits the longer the slower it was", async () => {
+  const { clock, writtenMs, files, slow } = start(600_000);
+  await clock.advance(10_000);
+  const goOn = slow();
+  files.changed();
+  await clock.advance(3_000);
+  files.changed();
+  assert.deepEqual(writtenMs, [0], "it is under way");
+  goOn();
+  await clock.advance(19_000);
+  assert.deepEqual(writtenMs, [0, 13_000]);
+  await clock.advance(2_000);
+  assert.deepEqual(writtenMs, [0, 13_000, 33_000], "20 times the second that it took");
+});
+
+Deno.test("writeKeptFile() says in words that the state cannot be read just now", async () => {
+  const render = (): Promise<string> =>
+    Promise.reject(new StoreError('Cannot read state "s": it is busy', "busy"));
+  assert.equal(
+    await writeKeptFile({ what: "the page", path: "/p", intervalMs: 1, render }, createFiles()),
+    'cannot write the page to "/p": Cannot read state "s": it is busy',
+  );
+});
+
+interface Stage {
+  readonly clock: FakeClock;
+  readonly files: KeptFiles;
+  /** When a file was written, since the start. */
+  readonly writtenMs: number[];
+  /** Holds up what is rendered next, until the answer is called. */
+  slow(): () => void;
+}
+
+function start(intervalMs: number): Stage {
+  const clock = createFakeClock();
+  const writtenMs: number[] = [];
+  let held: Promise<void> = Promise.resolve();
+  const replace = (): Promise<void> => {
+    writtenMs.push(clock.monotonicMs());
+    return Promise.resolve();
+  };
+  const render = async (): Promise<string> => {
+    await held;
+    held = Promise.resolve();
+    return "";
+  };
+  const files = startKeptFiles([{ what: "the page", path: "/p", intervalMs, render }], {
+    system: { clock, files: { ...createFiles(), replace } },
+    log: { warning: assert.fail, info: assert.fail },
+    onBug: assert.fail,
+  });
+  return {
+    clock,
+    files,
+    writtenMs,
+    slow: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      return resolve;
+    },
+  };
+}

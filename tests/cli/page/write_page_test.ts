@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { writePage } from "../../../src/cli/page/write_page.ts";
+import type { Check } from "../../../src/domain/check.ts";
+import type { Store } from "../../../src/domain/store.ts";
+import { createMemoryStore } from "../../../src/storage/memory_store.ts";
+import { HOSTILE_TEXTS } from "../../storage/hostile.ts";
+import {
+  changeOf,
+  DAY_MS,
+  entryOf,
+  HOUR_MS,
+  NOW_MS,
+  outboxRowOf,
+  recordOf,
+  reportOf,
+  resultOf,
+  silenceOf,
+  updateOf,
+} from "../../storage/records.ts";
+import { testCheck } from "../../support/checks.ts";
+import { createFakeClock } from "../../support/fake_clock.ts";
+
+const FACTS = {
+  nowMs: NOW_MS,
+  hostName: "host.example",
+  timeZone: "Europe/Berlin",
+  documentLabel: "monitor.jsonc",
+  intervalMs: 60_000,
+};
+
+function write(checks: readonly Check[], store: Store | null, facts = FACTS): Promise<string> {
+  return writePage({ store, checks, isWhole: true, facts, clock: createFakeClock() });
+}
+
+/** The page's text as it is read, without its head. */
+function readText(html: string): string {
+  return html.slice(html.indexOf("<header>")).replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+}
+
+Deno.test("writePage() tells problems first, with since when, availability and the last changes", async () => {
+  const store = createMemoryStore();
+  const record = recordOf("web");
+  await store.save([
+    updateOf("calm", {
+      record: recordOf("calm", { condition: { ...record.condition, settled: "ok", reported: "ok" } }),
+    }),
+    updateOf("web", { rollup: entryOf(NOW_MS - 30 * DAY_MS, { lastedMs: HOUR_MS, lasted: "critical" }) }),
+    updateOf("web", { rollup: entryOf(NOW_MS - 3 * DAY_MS, { lastedMs: HOUR_MS }) }),
+    updateOf("web", { rollup: entryOf(NOW_MS, { lastedMs: HOUR_MS / 3, lasted: "warning" }) }),
+    updateOf("web", { rollup: entryOf(NOW_MS, { lastedMs: 2 * HOUR_MS / 3 }) }),
+    updateOf("web", { change: changeOf("web", NOW_MS - HOUR_MS) }),
+  ]);
+  const checks = [testCheck("ok", { name: "calm" }), {
+    ...testCheck("ok", { name: "web" }),
+    title: "Website",
+  }];
+  const html = await write(checks, store);
+  const text = readText(html);
+  assert.match(
+    text,
+    /^ 1 of 2 checks is not ok 1 warning 1 ok last changes monitor\.jsonc on host\.example\. Written 2026-01-31 11:00 , and again every 1 min while monitor runs: if it is long past 2026-01-31 11:01 , nobody is looking\. Times are those of Europe\/Berlin \(UTC\+1\)\./,
+  );
+  assert.ok(html.indexOf("<h3>Website</h3>") < html.indexOf("<h3>calm</h3>"));
+  assert.match(
+    text,
+    /Website web Warning since 2026-01-31 10:59 , for 1 min status is 500, expected 200 \[not reported\]/,
+  );
+  assert.match(text, /Availability 24 h 66\.66% 7 d 83\.33% 90 d 55\.55%/);
+  assert.match(
+    text,
+    /The last change first line second line 2026-01-31 10:00 ok to critical : connection refused/,
+  );
+  assert.match(html, /<time datetime=2026-01-31T09:59Z>2026-01-31 10:59<\/time>/);
+  assert.match(html, /first line\nsecond line/);
+});
+
+Deno.test("writePage() tells reports that wait, silences, inactive and overdue checks", async () => {
+  const store = createMemoryStore();
+  await store.save([
+    updateOf("web", {
+      record: recordOf("web", {
+        nextRunAtMs: NOW_MS - 10 * 60_000,
+        last: resultOf({ startedAtMs: NOW_MS - 11 * 60_000 }),
+      }),
+      rows: [outboxRowOf("a", 1), outboxRowOf("b", 2, { report: reportOf("left the document") })],
+    }),
+  ]);
+  await store.addSilences([silenceOf("a"), silenceOf("b", { check: null, reason: "" })]);
+  const checks = [testCheck("ok", { name: "web" }), { ...testCheck("ok", { name: "off" }), active: false }];
+  const text = readText(await write([...checks, testCheck("ok", { name: "new" })], store));
+  assert.match(text, /web Unknown , last run 2026-01-31 10:49 not run for 11 min, was warning: /);
+  assert.match(text, /new Unknown never ran/);
+  assert.match(
+    text,
+    /Reports that wait \(2\) waits: critical of &quot;web&quot; to mail to operators, decided 0 s ago, tried 2 times: connection refused/,
+  );
+  assert.match(
+    text,
+    /Silences \(2\) &quot;web&quot; for 59 min more \(maintenance\) all checks for 59 min more/,
+  );
+  assert.match(text, /Inactive \(1\) off/);
+});
+
+Deno.test("writePage() makes a page before anything was kept, and of a document without checks", async () => {
+  assert.match(
+    readText(await write([testCheck("ok")], null)),
+    /The check is not ok .*Nothing is kept yet: no check has run\..*web Unknown never ran/,
+  );
+  assert.match(readText(await write([], createMemoryStore())), /^ There are no active checks/);
+  assert.match(readText(await write([], null, { ...FACTS, timeZone: "UTC" })), /Times are those of UTC\./);
+});
+
+Deno.test("writePage() lets no text out of its place", async () => {
+  const texts = [
+    ...HOSTILE_TEXTS,
+    "</title></style><script>alert(1)</script>",
+    "\" onload=alert(1) x='",
+    "\u202egnp.exe",
+    "\u001b[2J",
+  ];
+  const store = createMemoryStore();
+  await store.save(texts.map((name) =>
+    updateOf(name, {
+      record: recordOf(name, { last: resultOf({ output: name, detail: name }) }),
+      change: changeOf(name, NOW_MS, { output: name }),
+      rows: [outboxRowOf(name, 1, { report: reportOf(name), channelName: name, lastFailure: name })],
+    })
+  ));
+  await store.addSilences(texts.map((name) => silenceOf(name, { check: name, reason: name })));
+  const checks = texts.map((name) => ({ ...testCheck("ok", { name }), title: name }));
+  const inactive = texts.map((name) => ({ ...testCheck("ok", { name: `off ${name}` }), active: false }));
+  const html = await write([...checks, ...inactive], store, {
+    ...FACTS,
+    hostName: texts.join(),
+    documentLabel: texts.join(),
+  });
+  const tags = new Set([...html.matchAll(/<\/?([a-z0-9]+)/g)].map(([, name]) => name));
+  assert.ok(!tags.has("script"));
+  assert.doesNotMatch(html, /alert\(1\)[^<>]*>|<[^>]*onload/);
+  // deno-lint-ignore no-control-regex
+  assert.doesNotMatch(html, /[\u0000-\u0009\u000b-\u001f\u202e]/);
+  assert.ok(html.isWellFormed());
+  assert.equal(html.split("<li class=").length - 1, texts.length);
+});
+
+Deno.test("writePage() stays small however long outputs are", async () => {
+  const store = createMemoryStore();
+  const names = Array.from({ length: 300 }, (_, index) => `check ${index}`);
+  const long = "<".repeat(65_536);
+  await store.save(names.flatMap((name) => [
+    updateOf(name, { record: recordOf(name, { last: resultOf({ output: long, detail: long }) }) }),
+    ...[1, 2, 3, 4, 5, 6].map((hours) =>
+      updateOf(name, { change: changeOf(name, NOW_MS - hours * HOUR_MS, { output: long }) })
+    ),
+  ]));
+  const html = await write(names.map((name) => testCheck("ok", { name })), store);
+  assert.ok(html.length < 1_500_000, String(html.length));
+  assert.equal(html.split("<summary>The last 5 changes").length - 1, 100, "there is room for 500 changes");
+});

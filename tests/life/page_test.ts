@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { until } from "./in_time.ts";
+import { withStage } from "./program.ts";
+
+const ONCE = ["check", "--once"];
+
+Deno.test("monitor check: the page is renewed while it runs, after a change, and after each call with --due", () =>
+  withStage(async (stage) => {
+    stage.writeScript("state", "cat state.txt; exit $(cat code.txt)");
+    const set = (text: string, code: number): void => {
+      Deno.writeTextFileSync(`${stage.folder}/state.txt`, text);
+      Deno.writeTextFileSync(`${stage.folder}/code.txt`, String(code));
+    };
+    set("calm", 0);
+    const checks = { web: { kind: "script", parameters: { path: "./state" } } };
+    stage.writeDocument(checks, { report: { path: "page.html", interval: "1 hour" } });
+    const path = `${stage.folder}/page.html`;
+    const page = (): string => {
+      try {
+        return Deno.readTextFileSync(path);
+      } catch {
+        return "";
+      }
+    };
+    const program = stage.start(["check"]);
+    await until("the first result on the page", () => page().includes("The check is ok"));
+    set("boom", 2);
+    await until(
+      "the change on the page",
+      () => page().includes("boom") && page().includes("The check is not ok"),
+    );
+    stage.writeDocument(checks, { report: { path: "other.html" } });
+    program.signal("SIGHUP");
+    await until("the page of the document that was read again", () => {
+      try {
+        return Deno.readTextFileSync(`${stage.folder}/other.html`).includes("boom");
+      } catch {
+        return false;
+      }
+    });
+    program.signal("SIGTERM");
+    const { code, stderr } = await program.end();
+    assert.equal(code, 0, stderr);
+
+    stage.writeDocument(checks, { report: { path: "page.html" } });
+    Deno.removeSync(path);
+    await stage.run([...ONCE, "--due"]);
+    assert.match(page(), /boom/);
+    Deno.removeSync(path);
+    await stage.run(ONCE);
+    assert.equal(page(), "", "a call by hand renews nothing");
+    assert.deepEqual([...Deno.readDirSync(stage.folder)].filter(({ name }) => name.endsWith(".tmp")), []);
+  }));
+
+Deno.test("monitor check: a page that cannot be written is said once, and nothing else ends", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ web: { kind: "test", parameters: { condition: "ok" } } }, {
+      report: { path: "none/page.html", interval: 1 },
+    });
+    const words = `cannot write the page to "${stage.folder}/none/page.html": No such file or directory`;
+    const program = stage.start(["check"]);
+    await program.stderr.next((line) => line.includes(words));
+    Deno.mkdirSync(`${stage.folder}/none`);
+    await program.stderr.next((line) => line.includes("the page can be written again"));
+    program.signal("SIGTERM");
+    const { code, stderr } = await program.end();
+    assert.equal(code, 0);
+    assert.equal(stderr.split(words).length, 2);
+
+    Deno.removeSync(`${stage.folder}/none`, { recursive: true });
+    const due = await stage.run([...ONCE, "--due"]);
+    assert.equal(due.code, 0);
+    assert.equal(due.stderr, `monitor: warning: ${words}\n`);
+  }));
+
+Deno.test("monitor report: writes the page beside a running monitor, to a file or to stdout", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({
+      web: { kind: "test", parameters: { output: "rather warm" } },
+      other: { kind: "test", parameters: {} },
+    });
+    assert.match((await stage.run(["report"])).stdout, /Nothing is kept yet/);
+    const program = stage.start(["check", "--format", "ndjson"]);
+    await program.stdout.event("report");
+    assert.deepEqual(await stage.run(["report", "-o", "page.html"]), { code: 0, stdout: "", stderr: "" });
+    assert.match(Deno.readTextFileSync(`${stage.folder}/page.html`), /rather warm/);
+    const named = await stage.run(["report", "web"]);
+    assert.match(named.stdout, /^<!doctype html>[^]*<h3>web<\/h3>/);
+    assert.doesNotMatch(named.stdout, /<h3>other<\/h3>/);
+    program.signal("SIGTERM");
+    await program.end();
+    const failed = await stage.run(["report", "-o", "none/page.html"]);
+    assert.equal(failed.code, 74);
+    assert.match(
+      failed.stderr,
+      /^monitor: error: Cannot write "[^"]*\/none\/page\.html": No such file or directory\n$/,
+    );
+    assert.equal((await stage.run(["report", "--state", "none"])).code, 64);
+    Deno.writeTextFileSync(`${stage.folder}/broken.sqlite`, "no database at all, but text of some length");
+    assert.equal((await stage.run(["report", "--state", "broken.sqlite"])).code, 74);
+  }));

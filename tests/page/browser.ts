@@ -1,0 +1,142 @@
+/**
+ * Debian's Chromium, driven by its own driver over the W3C's WebDriver protocol. Whatever is started here ends with the
+ * test. A missing browser fails a test; `.ci/run` installs it.
+ */
+import assert from "node:assert/strict";
+import { inTime } from "../life/in_time.ts";
+
+/** A size of the window, in CSS pixels. */
+export interface ViewSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** A browser with one page. */
+export interface Browser {
+  /** Opens an address and waits until it is loaded. */
+  open(address: string): Promise<void>;
+  /** Runs the body of a function in the page; a promise is waited for. */
+  run(body: string, ...values: readonly unknown[]): Promise<unknown>;
+  /** What the page and the browser wrote to the console since the last call. */
+  console(): Promise<readonly string[]>;
+  /** The addresses that were asked for since the last call, that of the page too. */
+  requests(): Promise<readonly string[]>;
+  /** A command of the DevTools protocol. */
+  command(name: string, parameters: Readonly<Record<string, unknown>>): Promise<unknown>;
+  /** Sets the size of what is seen, and the colours that are wanted. */
+  look(size: ViewSize & { readonly scheme: "light" | "dark" }): Promise<void>;
+  /** A picture of what is seen, as PNG. */
+  picture(): Promise<Uint8Array>;
+}
+
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-dev-shm-usage",
+  "--disable-quic",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-default-apps",
+  "--disable-sync",
+  "--no-first-run",
+  "--hide-scrollbars",
+];
+
+/** Starts a browser for one test. */
+export async function withBrowser(use: (browser: Browser) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "monitor_browser_" });
+  const driver = new Deno.Command("chromedriver", {
+    args: ["--port=0"],
+    env: { TMPDIR: folder, HOME: folder },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  const end = new AbortController();
+  let draining: Promise<void> = Promise.resolve();
+  try {
+    const lines = driver.stdout.pipeThrough(new TextDecoderStream());
+    const origin = `http://127.0.0.1:${await inTime("the driver to start", portOf(lines))}`;
+    // Nothing more is wanted of it, and it must not fill its pipe.
+    draining = lines.pipeTo(new WritableStream(), { signal: end.signal }).catch(() => {});
+    const session = await call(`${origin}/session`, "POST", {
+      capabilities: {
+        alwaysMatch: {
+          browserName: "chrome",
+          timeouts: { script: 300_000 },
+          "goog:chromeOptions": { args: [...FLAGS, `--user-data-dir=${folder}/profile`] },
+          "goog:loggingPrefs": { browser: "ALL", performance: "ALL" },
+        },
+      },
+    }) as { readonly sessionId: string };
+    const place = `${origin}/session/${session.sessionId}`;
+    try {
+      await use(createBrowser(place));
+    } finally {
+      await call(place, "DELETE");
+    }
+  } finally {
+    driver.kill("SIGTERM");
+    await driver.status;
+    // What it started may hold the pipe a little longer.
+    end.abort();
+    await draining;
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function portOf(lines: ReadableStream<string>): Promise<number> {
+  let text = "";
+  for await (const piece of lines.values({ preventCancel: true })) {
+    text += piece;
+    const port = /started successfully on port (\d+)/.exec(text)?.[1];
+    if (port !== undefined) return Number(port);
+  }
+  return assert.fail(`the driver did not start: ${text}`);
+}
+
+function createBrowser(place: string): Browser {
+  const command: Browser["command"] = (cmd, params) =>
+    call(`${place}/goog/cdp/execute`, "POST", { cmd, params });
+  const logged = async (type: string): Promise<readonly string[]> => {
+    const entries = await call(`${place}/se/log`, "POST", { type }) as readonly {
+      readonly message: string;
+    }[];
+    return entries.map(({ message }) => message);
+  };
+  return {
+    open: async (url) => void await call(`${place}/url`, "POST", { url }),
+    run: (script, ...args) => call(`${place}/execute/sync`, "POST", { script, args }),
+    console: () => logged("browser"),
+    requests: async () =>
+      (await logged("performance")).flatMap((message) => {
+        const { method, params } = JSON.parse(message).message;
+        return method === "Network.requestWillBeSent" ? [String(params.request.url)] : [];
+      }),
+    command,
+    look: async ({ width, height, scheme }) => {
+      await command("Emulation.setDeviceMetricsOverride", {
+        width,
+        height,
+        deviceScaleFactor: 1,
+        mobile: width < 600,
+      });
+      await command("Emulation.setEmulatedMedia", {
+        features: [{ name: "prefers-color-scheme", value: scheme }],
+      });
+    },
+    picture: async () => Uint8Array.fromBase64(String(await call(`${place}/screenshot`, "GET"))),
+  };
+}
+
+async function call(address: string, method: string, body?: unknown): Promise<unknown> {
+  const response = await fetch(address, {
+    method,
+    ...(body !== undefined &&
+      { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+  });
+  const { value } = await response.json();
+  assert.equal(response.status, 200, `${method} ${address}: ${value?.error}: ${value?.message}`);
+  return value;
+}

@@ -1,0 +1,44 @@
+import { writePage } from "../../src/cli/page/write_page.ts";
+import type { Store } from "../../src/domain/store.ts";
+import { openSqliteStore } from "../../src/storage/sqlite_store.ts";
+import { createClock } from "../../src/system/clock.ts";
+import { createStoreFiles } from "../../src/system/store_files.ts";
+import { demoChecks, makeHistory } from "../../scripts/make_history.ts";
+
+/** The moment of the demonstration: 2026-01-31T10:00:00Z. */
+export const NOW_MS = Date.UTC(2026, 0, 31, 10);
+
+const HOUR_MS = 3_600_000;
+
+/** A past of 90 days in a real state, made with a clock of its own. */
+export async function withDemo(
+  count: number,
+  use: (demo: { readonly store: Store; readonly folder: string; page(): Promise<string> }) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "monitor_page_" });
+  const { store } = await openSqliteStore(`${folder}/state.sqlite`, {
+    files: createStoreFiles(),
+    userId: Deno.uid(),
+    nowMs: NOW_MS,
+    access: "own",
+  });
+  const checks = demoChecks(count);
+  const facts = {
+    nowMs: NOW_MS,
+    hostName: "demo.example",
+    timeZone: "Europe/Berlin",
+    documentLabel: "/etc/monitor/monitor.jsonc",
+    intervalMs: 60_000,
+  };
+  try {
+    await makeHistory({ store, checks, endMs: NOW_MS, fineStepMs: count > 100 ? 3 * HOUR_MS : HOUR_MS });
+    await use({
+      store,
+      folder,
+      page: () => writePage({ store, checks, isWhole: true, facts, clock: createClock() }),
+    });
+  } finally {
+    await store.close();
+    await Deno.remove(folder, { recursive: true });
+  }
+}
