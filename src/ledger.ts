@@ -15,6 +15,7 @@ import {
   type CheckRecord,
   type CheckUpdate,
   type PruneProgress,
+  type RollupEntry,
   type Store,
   StoreError,
 } from "./domain/store.ts";
@@ -39,6 +40,8 @@ export interface EntryOptions {
   readonly nowMs: number;
   /** What holds the check's reports back; `null`: nothing does. */
   readonly held: Hold | null;
+  /** How long after its planned time the run began; `null` where it was not planned. @default null */
+  readonly lateMs?: number | null;
   /** The outbox rows of a report that is due. */
   rowsOf(report: Report): readonly OutboxRow[];
   /** When the check runs next, given the condition state after this result. */
@@ -135,6 +138,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       nextRunAtMs: null,
       intervalMs: 0,
       missedRuns: 0,
+      runs: { ok: 0, unknown: 0, warning: 0, critical: 0 },
+      durationTotalMs: 0,
       seenAtMs: nowMs,
     };
 
@@ -288,6 +293,10 @@ function enterResult(
 ): EnteredResult {
   const { nowMs, held } = options;
   const { check, condition, output, detail, performanceData, startedAtMs, durationMs } = result;
+  const metrics = Object.fromEntries(
+    Object.entries(result.metrics).filter(([, value]) => Number.isFinite(value)),
+  );
+  const lateMs = options.lateMs ?? null;
   const { state, occurrences, change, verdict } = transition(check, before.condition, {
     condition,
     held,
@@ -296,7 +305,9 @@ function enterResult(
   const observed: CheckRecord = {
     ...before,
     condition: state,
-    last: { condition, output, detail, performanceData, startedAtMs, durationMs },
+    last: { condition, output, detail, performanceData, metrics, startedAtMs, durationMs, lateMs },
+    runs: { ...before.runs, [condition]: before.runs[condition] + 1 },
+    durationTotalMs: before.durationTotalMs + durationMs,
     seenAtMs: nowMs,
   };
   const plan = options.plan(observed);
@@ -306,7 +317,7 @@ function enterResult(
     intervalMs: plan.intervalMs,
     missedRuns: before.missedRuns + plan.missed,
   };
-  const rollup = {
+  const rollup: RollupEntry = {
     atMs: nowMs,
     condition,
     durationMs,

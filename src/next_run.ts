@@ -228,9 +228,15 @@ export function enterAsked(
   return ledger.enter(result, {
     nowMs,
     held,
+    lateMs: latenessOf(before, result),
     rowsOf,
     plan: ({ condition: state }) => nextRunAfterAsked(check, { before, state, startedAtMs, nowMs }),
   });
+}
+
+/** How long after its planned time a run began; one that came before that was not the planned one. */
+function latenessOf({ nextRunAtMs }: CheckRecord, { startedAtMs }: Result): number | null {
+  return nextRunAtMs === null || startedAtMs < nextRunAtMs ? null : startedAtMs - nextRunAtMs;
 }
 
 interface AskedRunOptions {

@@ -5,6 +5,7 @@
  * Invariant: a row is removed only once its channel has taken it, or nobody needs it any more. Before an attempt
  * the rows are marked with the id of their message, and while it may have arrived they go again under that id.
  */
+import type { ChannelCount } from "./domain/channel_count.ts";
 import { badness } from "./domain/condition.ts";
 import type { Channel } from "./domain/channel.ts";
 import type { Delivery, Message, MessageItem } from "./domain/delivery.ts";
@@ -244,7 +245,8 @@ export function startOutbox(
       }
     }
     const known = marks.filter((mark) => told.get(toldKey(mark.check, mark.channelKey)) === mark);
-    await options.keep({ changed: [], removed: rows.map((row) => row.id), told: known, untold });
+    const counted = countOf(rows, { sent: rows.length, countedAtMs: clock.wallMs() });
+    await options.keep({ changed: [], removed: rows.map((row) => row.id), told: known, untold, counted });
   };
 
   const noteFailure = async (
@@ -275,7 +277,8 @@ export function startOutbox(
     replace(lane, changed);
     // Behind a channel that is down everything waits as long; what came meanwhile a minute at most.
     if (retryable) holdBack(lane, { behind, untilMs: nowMs + waitMs, soonMs: nowMs + HELD_MS_MAX });
-    await options.keep({ changed, removed: [], told: [], untold: [] });
+    const counted = countOf(rows, { failedAttempts: 1, countedAtMs: nowMs });
+    await options.keep({ changed, removed: [], told: [], untold: [], counted });
     if (!lane.isInTrouble && changed.length > 0) options.onEvent({ event: "failed", rows: changed, reason });
     lane.isInTrouble = true;
     if (old.length > 0) await giveUp(lane, old, reason);
@@ -296,7 +299,8 @@ export function startOutbox(
     }));
     remove(lane, rows);
     for (const row of changed) givenUp.set(row.id, row);
-    await options.keep({ changed, removed: [], told: [], untold: [] });
+    const counted = countOf(rows, { givenUp: rows.length, countedAtMs: nowMs });
+    await options.keep({ changed, removed: [], told: [], untold: [], counted });
     options.onEvent({ event: "given_up", rows: changed, reason });
   };
 
@@ -325,6 +329,16 @@ export function startOutbox(
       await Promise.all([...lanes.values()].map((lane) => lane.sending));
     },
   };
+}
+
+/** What rows of one channel add to its counts; nothing without rows. */
+function countOf(
+  [row]: readonly OutboxRow[],
+  numbers: Partial<ChannelCount> & Pick<ChannelCount, "countedAtMs">,
+): readonly ChannelCount[] {
+  if (row === undefined) return [];
+  const { channelKey, channelName } = row;
+  return [{ channelKey, channelName, sent: 0, failedAttempts: 0, givenUp: 0, ...numbers }];
 }
 
 function toldKey(check: string, channelKey: string): string {

@@ -4,6 +4,7 @@
  */
 import { CHANNEL_KINDS } from "./channels/registry.ts";
 import { dependencyHolds } from "./condition/transition.ts";
+import { addCounts, type ChannelCount } from "./domain/channel_count.ts";
 import type { Channel } from "./domain/channel.ts";
 import type { Check } from "./domain/check.ts";
 import type { Hold } from "./domain/condition_state.ts";
@@ -66,6 +67,10 @@ export interface Reporting {
   catchUp(): Promise<void>;
   /** What is on its way, refused or given up. */
   readonly rows: readonly OutboxRow[];
+  /** What each channel took and did not take, ever, as far as it is kept. */
+  readonly counts: readonly ChannelCount[];
+  /** The channels of the document, by key: how people call each. */
+  readonly channelNames: ReadonlyMap<string, string>;
   /** Sends nothing more, and keeps what became of the last rows. */
   stop(): Promise<void>;
 }
@@ -86,6 +91,7 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
   /** Rows that were made and not handed to the outbox yet. */
   const upcoming = new Set<OutboxRow>();
   let unkept: OutboxChange[] = [];
+  const counts = new Map(kept.counts.map((count) => [count.channelKey, count]));
   let keeping: Promise<void> = Promise.resolve();
 
   /** Keeps what became of rows, in order; what a store in trouble does not take waits for the next call. */
@@ -106,6 +112,9 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
   };
   const keep = (change: OutboxChange): Promise<void> => {
     ledger.amend(change);
+    for (const count of change.counted ?? []) {
+      counts.set(count.channelKey, addCounts(counts.get(count.channelKey), count));
+    }
     unkept.push(change);
     return keeping = keeping.then(keepAll).catch(options.onBug);
   };
@@ -197,7 +206,15 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
     drain: (deadlineMs) => outbox.drain(deadlineMs),
     catchUp: () => keeping = keeping.then(keepAll).catch(options.onBug),
     get rows() {
-      return outbox.rows;
+      return notifies ? outbox.rows : kept.rows;
+    },
+    get counts() {
+      return [...counts.values()];
+    },
+    get channelNames() {
+      return new Map(
+        [...channels].map(([key, channel]) => [key, entryOf(channel).describe(channel as never)]),
+      );
     },
     stop: async () => {
       await outbox.stop();

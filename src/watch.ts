@@ -322,6 +322,7 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
     const entry = ledger.enter(result, {
       nowMs,
       held: reporting.heldBy(check, nowMs),
+      lateMs: Math.max(0, lateMs),
       rowsOf: (report) => reporting.rowsOf(report, check),
       plan: ({ condition: state }) => {
         const next = nextRunAfter(check, { state, plannedMs, nowMs });

@@ -31,6 +31,8 @@ interface EnterOptions {
   readonly output?: string;
   readonly held?: "no_notify";
   readonly missed?: number;
+  readonly metrics?: Readonly<Record<string, number>>;
+  readonly lateMs?: number;
 }
 
 interface DeskOptions {
@@ -57,9 +59,11 @@ async function openDesk(options: DeskOptions = {}): Promise<Desk> {
   });
   const enter = (check: Check, condition: Condition, entered: EnterOptions = {}): Entry => {
     const { nowMs = NOW, output = condition, held = null, missed = 0 } = entered;
-    return ledger.enter(resultOf(check, condition, { output, endedAtMs: nowMs }), {
+    const { metrics = {}, lateMs = null } = entered;
+    return ledger.enter({ ...resultOf(check, condition, { output, endedAtMs: nowMs }), metrics }, {
       nowMs,
       held,
+      lateMs,
       rowsOf: () => [],
       plan: () => ({ atMs: nowMs + MINUTE, intervalMs: MINUTE, missed }),
     });
@@ -103,6 +107,18 @@ Deno.test("openLedger() goes on from what the store has kept", async () => {
   assert.strictEqual(second.ledger.recordOf("mail", NOW).missedRuns, 3);
   const { report } = second.enter(MAIL, "critical");
   assert.strictEqual(report?.event, "problem");
+});
+
+Deno.test("enter() counts runs and their time on, over a restart too, and keeps what the last one measured", async () => {
+  const first = await openDesk();
+  for (const condition of ["ok", "critical", "critical", "unknown"] as const) first.enter(MAIL, condition);
+  await first.ledger.flush();
+  const second = await openDesk({ store: first.store });
+  second.enter(MAIL, "warning", { metrics: { status: 500, broken: NaN, endless: Infinity }, lateMs: 7 });
+  const { runs, durationTotalMs, last } = second.ledger.recordOf("mail", NOW);
+  assert.deepStrictEqual(runs, { ok: 1, unknown: 1, warning: 1, critical: 2 });
+  assert.strictEqual(durationTotalMs, 5 * (last?.durationMs ?? NaN));
+  assert.deepStrictEqual([last?.metrics, last?.lateMs], [{ status: 500 }, 7]);
 });
 
 Deno.test("openLedger() tells of a store that it cannot read, and replaces one that is damaged", async (t) => {

@@ -123,3 +123,15 @@ Deno.test("enterAsked() plans afresh where the plan cannot be", async () => {
   const { nextMs } = ask(ledger, CHECK, { condition: "ok", atMs: NOW - 5 * HOUR });
   assert.strictEqual(nextMs, gridAfter(NOW - 5 * HOUR + 5 * MINUTE));
 });
+
+Deno.test("enterAsked() says how late a planned run is, and nothing of one that was not planned", async () => {
+  const ledger = await open();
+  const late = (atMs: number): number | null => {
+    ask(ledger, CHECK, { condition: "ok", atMs });
+    return ledger.recordOf("web", atMs).last?.lateMs ?? null;
+  };
+  assert.strictEqual(late(NOW), null, "nobody had planned it");
+  const plannedMs = ledger.recordOf("web", NOW).nextRunAtMs ?? NaN;
+  assert.strictEqual(late(plannedMs - 2 * MINUTE), null, "it came before its time");
+  assert.strictEqual(late(plannedMs + 5 * SECOND), 5 * SECOND);
+});

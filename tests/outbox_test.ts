@@ -399,3 +399,21 @@ Deno.test("add() backs off from a channel that is down whatever waits behind the
   assert.ok(sent.length < 15, `${sent.length} attempts in an hour`);
   await outbox.stop();
 });
+
+Deno.test("startOutbox() counts what a channel took, the attempts that failed, and what was given up", async () => {
+  const { clock, outbox, kept } = stage({
+    deliver: (_message, _channel, attempt) => attempt === 1 ? DOWN : OK,
+    gone: ["left"],
+  });
+  outbox.add([row({ check: "a" }), row({ check: "b" }), row({ channel: "left" })]);
+  await clock.advance(HOUR);
+  const counted = kept.flatMap((change) => change.counted ?? []);
+  assert.deepStrictEqual(
+    counted.map((
+      { channelKey, sent, failedAttempts, givenUp },
+    ) => [channelKey, sent, failedAttempts, givenUp])
+      .toSorted(),
+    [["left", 0, 0, 1], ["mail", 0, 1, 0], ["mail", 2, 0, 0]],
+  );
+  await outbox.stop();
+});

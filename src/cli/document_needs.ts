@@ -6,6 +6,7 @@ import type { Check } from "../domain/check.ts";
 import { type Needs, PERMISSION_CLASSES, type PermissionClass } from "../domain/needs.ts";
 import { COMPANIONS } from "../domain/store_files.ts";
 import type { System } from "../domain/system.ts";
+import { needsOfReplacing } from "../domain/temporary_path.ts";
 import { joinNeeds, missingNeeds, type Need, needsOf } from "../needs.ts";
 import { type Invocation, optionValue } from "./command.ts";
 import type { OpenDocument } from "./document.ts";
@@ -39,7 +40,14 @@ export async function needsOfDocument(
     },
     { neededBy: "the placeholders of the document", needs: needsOfSecrets(document) },
     { neededBy: "the state", needs: needsOfState(place) },
-    { neededBy: "the page", needs: needsOfPage(document) },
+    {
+      neededBy: "the page",
+      needs: document.page === null ? {} : needsOfReplacing(document.page.path),
+    },
+    {
+      neededBy: "metrics",
+      needs: document.metrics === null ? {} : needsOfReplacing(document.metrics.path),
+    },
     { neededBy: "reports", needs: { sys: ["hostname"] } },
     { neededBy: "telling whose files are read", needs: { sys: ["uid"] } },
     { neededBy: "colour", needs: { env: ["NO_COLOR", "TERM"] } },
@@ -139,10 +147,4 @@ function needsOfState({ path, named }: StatePlace): Needs {
 }
 
 /** It is written beside its place first, and renamed. */
-function needsOfPage({ page }: OpenDocument): Needs {
-  if (page === null) return {};
-  const paths = [page.path, `${page.path}.tmp`];
-  return { read: paths, write: paths };
-}
-
 const STATE_VARIABLES: readonly string[] = ["STATE_DIRECTORY", "XDG_STATE_HOME", "HOME"];

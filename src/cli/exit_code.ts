@@ -74,8 +74,13 @@ export const EXIT_CODE_HELP: readonly (readonly [codes: string, meaning: string]
   ...exitCodeHelp(["name", "undelivered", "state", "held", "permission", "document", "interrupted"]),
 ];
 
-/** The exit code of each condition, after the plugin convention. */
-const CONDITION_CODES: Readonly<Record<Condition, number>> = { ok: 0, warning: 1, critical: 2, unknown: 3 };
+/** The exit code of each condition, after the plugin convention; metrics tell conditions by the same numbers. */
+export const CONDITION_CODES: Readonly<Record<Condition, number>> = {
+  ok: 0,
+  warning: 1,
+  critical: 2,
+  unknown: 3,
+};
 
 /** Conditions that `--fail-on` takes. */
 export const FAIL_ON_CONDITIONS = ["unknown", "warning", "critical"] as const;

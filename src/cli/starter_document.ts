@@ -45,6 +45,8 @@ export const STARTER_DOCUMENT = `// The document of monitor: what to look at, wh
 
   // A page for browsers that shows every check with its history, always fresh:
   // "report": { "path": "/var/cache/monitor/index.html" },
+  // For Prometheus, by way of the node exporter's textfile collector:
+  // "metrics": { "path": "/var/lib/prometheus/node-exporter/monitor.prom" },
 
   "checks": {
     // A program: exit code 0 is ok, 1 warning, 2 critical, 3 unknown. Monitoring plugins work as they are.

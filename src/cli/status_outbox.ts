@@ -1,5 +1,6 @@
 import { describeDuration } from "../domain/duration.ts";
 import type { OutboxRow, Silence } from "../domain/outbox.ts";
+import { wrap } from "./formats/wrap.ts";
 import { printable } from "./printable.ts";
 
 /** What `monitor status` shows below the checks. */
@@ -12,13 +13,24 @@ export interface KeptReports {
 
 const SHOWN_MAX = 20;
 
-/** A line for each report that did not arrive and for each silence, with an empty line before; empty without any. */
-export function renderKeptReports({ rows, silences }: KeptReports, nowMs: number): string {
+/** Where kept reports are shown. */
+export interface KeptReportsOptions {
+  /** Wall time, milliseconds since 1970. */
+  readonly nowMs: number;
+  /** The terminal's width; `null` off a terminal, where nothing is wrapped. */
+  readonly columns: number | null;
+}
+
+/** Blocks of lines: one for the reports that did not arrive and one for the silences; without any, none. */
+export function renderKeptReports(
+  { rows, silences }: KeptReports,
+  { nowMs, columns }: KeptReportsOptions,
+): readonly (readonly string[])[] {
   const reports = rows.map((row) => printable(describeRow(row, nowMs)));
   const quiet = silences.map((silence) => printable(`silent: ${describeSilence(silence, nowMs)}`));
-  return [...shorten(reports, "reports"), ...shorten(quiet, "silences")].map((lines) => `\n${lines}\n`).join(
-    "",
-  );
+  return [shortenLines(reports, "reports"), shortenLines(quiet, "silences")]
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.flatMap((line) => wrapHanging(line, columns)));
 }
 
 /** One report that did not arrive, and why. */
@@ -39,16 +51,47 @@ export function describeSilence({ check, untilMs, reason }: Silence, nowMs: numb
   } more${why}`;
 }
 
+/** What sums them up, such as `2 reports wait, 1 was given up` and `1 silence`. */
+export function countKeptReports({ rows, silences }: KeptReports): readonly string[] {
+  const counts = STATES.flatMap((state) => {
+    const count = rows.filter((row) => row.state === state).length;
+    return count === 0 ? [] : [{ count, words: COUNT_WORDS[state][count === 1 ? 0 : 1] }];
+  });
+  const reports = counts.map(({ count, words }, index) => {
+    const noun = index > 0 ? "" : count === 1 ? " report" : " reports";
+    return `${count}${noun} ${words}`;
+  });
+  return [
+    ...(reports.length === 0 ? [] : [reports.join(", ")]),
+    ...(silences.length === 0
+      ? []
+      : [`${silences.length} ${silences.length === 1 ? "silence" : "silences"}`]),
+  ];
+}
+
+const STATES = ["waiting", "refused", "given_up"] as const;
+
+/** For one and for several. */
+const COUNT_WORDS: Readonly<Record<OutboxRow["state"], readonly [string, string]>> = {
+  waiting: ["waits", "wait"],
+  refused: ["was refused", "were refused"],
+  given_up: ["was given up", "were given up"],
+};
+
+function wrapHanging(line: string, columns: number | null): readonly string[] {
+  if (columns === null) return [line];
+  const [first = "", ...rest] = wrap(line, columns);
+  if (rest.length === 0) return [first];
+  return [first, ...wrap(rest.join(" "), columns - INDENT.length).map((text) => INDENT + text)];
+}
+
+const INDENT = "    ";
+
 const STATE_WORDS: Readonly<Record<OutboxRow["state"], string>> = {
   waiting: "waits",
   refused: "refused",
   given_up: "given up",
 };
-
-/** The lines as one block, or none where there are no lines. */
-function shorten(lines: readonly string[], noun: string): readonly string[] {
-  return lines.length === 0 ? [] : [shortenLines(lines, noun).join("\n")];
-}
 
 /** Not more lines than anybody reads, the number of the others in their place. */
 export function shortenLines(lines: readonly string[], noun: string): readonly string[] {

@@ -1,6 +1,7 @@
 import type { Check } from "../domain/check.ts";
 import type { Heartbeat } from "../domain/heartbeat.ts";
 import type { PageFile } from "../domain/page_file.ts";
+import type { MetricsFile } from "../domain/metrics_file.ts";
 import type { System } from "../domain/system.ts";
 import monitorSchema from "../../schemas/monitor.schema.json" with { type: "json" };
 import validateMonitor from "./generated/validate_monitor.js";
@@ -17,7 +18,7 @@ import { secretValues } from "./secrets.ts";
 import { absolutePath, type DocumentLocation, readSource, type Source } from "./source.ts";
 import type { JsonObject } from "./syntax.ts";
 import type { Validator } from "./validate.ts";
-import { findWarnings, type SettingPlace } from "./warnings.ts";
+import { findWarnings, type SettingPlace, warnOfMetricsFile } from "./warnings.ts";
 
 /** Which schema a document is held to: the default one, or a shape of the specification. */
 export type Shape = "monitor" | "a" | "b";
@@ -51,6 +52,8 @@ export interface LoadedDocument {
   readonly heartbeat: Heartbeat | null;
   /** The page that the document wants to be kept fresh; `null`: none. */
   readonly page: PageFile | null;
+  /** The file of metrics that the document asks for; `null`: none. */
+  readonly metrics: MetricsFile | null;
   /** What is valid and yet doubtful, in no order. */
   readonly warnings: readonly Problem[];
   /** The document's value as it is written: no placeholder is resolved, and nothing is included. */
@@ -130,7 +133,11 @@ export async function loadDocument(
     : null;
   const heartbeat = (resolveMember(main.value, "heartbeat", resolveOptions) ?? null) as Heartbeat | null;
   const page = (resolveMember(main.value, "report", resolveOptions) ?? null) as PageFile | null;
-  const clashes = findFileClashes([{ path: ["report", "path"], file: page?.path }], [
+  const metrics = (resolveMember(main.value, "metrics", resolveOptions) ?? null) as MetricsFile | null;
+  const clashes = findFileClashes([
+    { path: ["report", "path"], file: page?.path },
+    { path: ["metrics", "path"], file: metrics?.path },
+  ], [
     ...parts.map((part) => ({ path: [], file: part.source.path })),
     { path: ["state"], file: statePath },
     { path: ["heartbeat", "path"], file: heartbeat?.path },
@@ -147,10 +154,12 @@ export async function loadDocument(
     statePath,
     heartbeat,
     page,
+    metrics,
     warnings: [
       ...included.warnings,
       ...judged.flatMap((part) => part.warnings),
       ...findWarnings(resolved, (name, member) => locateSetting(name, member, { main, file: files(name) })),
+      ...(metrics === null ? [] : warnOfMetricsFile(metrics)),
       ...unknownKinds.map(({ name }) => ({ path: kindPath(name), message: UNKNOWN_KIND })),
     ],
     written: main.written,

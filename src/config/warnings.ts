@@ -2,6 +2,7 @@ import type { Check } from "../domain/check.ts";
 import { isCron } from "../domain/schedule.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { isCredentialHeader } from "./credential_headers.ts";
+import type { MetricsFile } from "../domain/metrics_file.ts";
 import type { FormattedValue } from "./formats.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { type Problem, quote } from "./problem.ts";
@@ -79,6 +80,13 @@ function warnOfSchedules(
 
 function compare(oneMs: number, otherMs: number): string {
   return `${describeDuration(oneMs)}, not ${describeDuration(otherMs)}`;
+}
+
+/** What deserves a warning in where metrics are written. */
+export function warnOfMetricsFile({ path }: MetricsFile): readonly Problem[] {
+  if (path.endsWith(".prom")) return [];
+  const message = 'does not end in ".prom", and the node exporter reads no other files';
+  return [{ path: ["metrics", "path"], message }];
 }
 
 const OTHERS_READ = 0o004;

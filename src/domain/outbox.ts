@@ -1,3 +1,4 @@
+import type { ChannelCount } from "./channel_count.ts";
 import type { Condition } from "./condition.ts";
 import type { Report } from "./report.ts";
 
@@ -52,6 +53,8 @@ export interface OutboxChange {
   readonly told: readonly Told[];
   /** Checks whose recovery a channel was told. */
   readonly untold: readonly { readonly check: string; readonly channelKey: string }[];
+  /** What is added to the counts of channels. @default none */
+  readonly counted?: readonly ChannelCount[];
 }
 
 /** Reports of a check are held back for a while. */

@@ -1,3 +1,4 @@
+import type { ChannelCount } from "./channel_count.ts";
 import type { Condition } from "./condition.ts";
 import type { ConditionCounts, ConditionState } from "./condition_state.ts";
 import type { JobFacts, JobRun } from "./job.ts";
@@ -13,10 +14,14 @@ export interface KeptResult {
   readonly detail: string;
   /** A plugin's own text after `|`, without secrets; often empty. */
   readonly performanceData: string;
+  /** Plain numbers by name; every one is finite. */
+  readonly metrics: Readonly<Record<string, number>>;
   /** Wall time, milliseconds since 1970. */
   readonly startedAtMs: number;
   /** How long the run took; may have a fraction. */
   readonly durationMs: number;
+  /** How long after its planned time it began, 0 or more; `null` where it was not planned. */
+  readonly lateMs: number | null;
 }
 
 /** What is kept of one check. Times are wall time, milliseconds since 1970. Every number is finite. */
@@ -33,6 +38,10 @@ export interface CheckRecord {
   readonly intervalMs: number;
   /** Runs that were left out because the one before had not ended, or the machine slept. */
   readonly missedRuns: number;
+  /** All runs that were ever entered, by what they observed; never goes down. */
+  readonly runs: ConditionCounts;
+  /** How long all of these took together; never goes down. */
+  readonly durationTotalMs: number;
   /** The last time that the document had this check; a check that left is forgotten some time after. */
   readonly seenAtMs: number;
 }
@@ -132,6 +141,8 @@ export interface KeptOutbox {
   readonly rows: readonly OutboxRow[];
   /** In the order in which the channels were first told. */
   readonly told: readonly Told[];
+  /** What each channel took and did not take so far, in the order in which they were first counted. */
+  readonly counts: readonly ChannelCount[];
 }
 
 /** How far forgetting has come. */
@@ -198,7 +209,7 @@ export interface Store {
    * check, roll-ups after 100 days; roll-ups of days (in UTC) that ended 8 days ago become daily ones. With a check
    * goes what the channels were told of it; its rows stay until they are sent. Rows that were given up go 7 days
    * after they last failed or were to be tried, silences a day after their end, jobs without a check when nothing was
-   * heard of them for 30 days.
+   * heard of them for 30 days, the counts of a channel after 400 days without any.
    *
    * One call does as much as may be done without holding up anything else, and says whether that was all; if it
    * was not, call again when there is time.

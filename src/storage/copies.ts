@@ -17,6 +17,8 @@ export function copyRecord(record: CheckRecord): CheckRecord {
     nextRunAtMs: record.nextRunAtMs,
     intervalMs: record.intervalMs,
     missedRuns: record.missedRuns,
+    runs: copyCounts(record.runs),
+    durationTotalMs: record.durationTotalMs,
     seenAtMs: record.seenAtMs,
   };
 }
@@ -44,8 +46,10 @@ export function copyKeptResult(result: KeptResult): KeptResult {
     output: result.output,
     detail: result.detail,
     performanceData: result.performanceData,
+    metrics: { ...result.metrics },
     startedAtMs: result.startedAtMs,
     durationMs: result.durationMs,
+    lateMs: result.lateMs,
   };
 }
 

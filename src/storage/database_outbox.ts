@@ -4,7 +4,9 @@ import type { KeptOutbox } from "../domain/store.ts";
 import type { Connection } from "./connection.ts";
 import { encodeText, encodeTextOrNull } from "./members.ts";
 import {
+  countOfRow,
   outboxRowOfRow,
+  rowOfCount,
   rowOfOutboxRow,
   rowOfSilence,
   rowOfTold,
@@ -12,10 +14,12 @@ import {
   toldOfRow,
 } from "./outbox_rows.ts";
 import {
+  ADD_TO_COUNTS,
   DELETE_OUTBOX_ROW,
   DELETE_TOLD,
   END_ALL_SILENCES,
   END_SILENCES,
+  SELECT_COUNTS,
   SELECT_OUTBOX,
   SELECT_SILENCES,
   SELECT_TOLD,
@@ -34,12 +38,14 @@ export function readOutbox(connection: Connection): KeptOutbox {
   return connection.transaction(() => ({
     rows: connection.all(SELECT_OUTBOX).map(outboxRowOfRow),
     told: connection.all(SELECT_TOLD).map(toldOfRow),
+    counts: connection.all(SELECT_COUNTS).map(countOfRow),
   }), "DEFERRED");
 }
 
 /** What `changeOutbox()` of the store does. */
-export function changeOutbox(connection: Connection, { changed, removed, told, untold }: OutboxChange): void {
-  if (changed.length + removed.length + told.length + untold.length === 0) return;
+export function changeOutbox(connection: Connection, change: OutboxChange): void {
+  const { changed, removed, told, untold, counted = [] } = change;
+  if (changed.length + removed.length + told.length + untold.length + counted.length === 0) return;
   connection.transaction(() => {
     for (const row of changed) keepOutboxRow(connection, row);
     for (const id of removed) connection.run(DELETE_OUTBOX_ROW, encodeText(id));
@@ -47,6 +53,7 @@ export function changeOutbox(connection: Connection, { changed, removed, told, u
       connection.run(DELETE_TOLD, encodeText(check), encodeText(channelKey));
     }
     for (const mark of told) connection.run(UPSERT_TOLD, ...rowOfTold(mark));
+    for (const count of counted) connection.run(ADD_TO_COUNTS, ...rowOfCount(count));
   });
 }
 

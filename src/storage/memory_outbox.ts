@@ -1,4 +1,5 @@
 /** The part of the store in memory that reports go through. */
+import { addCounts, type ChannelCount } from "../domain/channel_count.ts";
 import type { OutboxChange, OutboxRow, Silence, Told } from "../domain/outbox.ts";
 import type { KeptOutbox } from "../domain/store.ts";
 import { copyOutboxRow, copySilence, copyTold } from "./copies.ts";
@@ -26,6 +27,7 @@ export interface MemoryOutbox {
 export function createMemoryOutbox(): MemoryOutbox {
   const rows = new Map<string, OutboxRow>();
   const told = new Map<string, Told>();
+  const counts = new Map<string, ChannelCount>();
   const silences = new Map<string, Silence>();
   const keepRow = (row: OutboxRow): void => void rows.set(row.id, copyOutboxRow(row));
 
@@ -34,12 +36,16 @@ export function createMemoryOutbox(): MemoryOutbox {
     read: () => ({
       rows: [...rows.values()].sort((one, other) => one.sequence - other.sequence).map(copyOutboxRow),
       told: [...told.values()].map(copyTold),
+      counts: [...counts.values()].map((count) => ({ ...count })),
     }),
     change: (change) => {
       change.changed.forEach(keepRow);
       for (const id of change.removed) rows.delete(id);
       for (const mark of change.untold) told.delete(toldKey(mark));
       for (const mark of change.told) told.set(toldKey(mark), copyTold(mark));
+      for (const count of change.counted ?? []) {
+        counts.set(count.channelKey, addCounts(counts.get(count.channelKey), count));
+      }
     },
     silences: (nowMs) =>
       [...silences.values()].filter(({ untilMs }) => untilMs > nowMs)
@@ -64,6 +70,9 @@ export function createMemoryOutbox(): MemoryOutbox {
       }
       for (const [id, { untilMs }] of silences) {
         if (untilMs < limits.silenceEndMs) silences.delete(id);
+      }
+      for (const [key, { countedAtMs }] of counts) {
+        if (countedAtMs < limits.countedMs) counts.delete(key);
       }
     },
   };

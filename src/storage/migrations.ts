@@ -104,6 +104,29 @@ export const MIGRATIONS: readonly Migration[] = [
     )`,
     "CREATE INDEX job_runs_by_job ON job_runs (job_id)",
   ],
+  [
+    "ALTER TABLE checks ADD COLUMN runs_ok INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE checks ADD COLUMN runs_unknown INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE checks ADD COLUMN runs_warning INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE checks ADD COLUMN runs_critical INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE checks ADD COLUMN duration_total_ms REAL NOT NULL DEFAULT 0",
+    // What the roll-ups still know of the runs before this.
+    `UPDATE checks SET runs_ok = sums.ok, runs_unknown = sums.unknown, runs_warning = sums.warning,
+        runs_critical = sums.critical, duration_total_ms = sums.duration
+      FROM (SELECT check_id, sum(observed_ok) AS ok, sum(observed_unknown) AS unknown,
+        sum(observed_warning) AS warning, sum(observed_critical) AS critical, sum(duration_total_ms) AS duration
+        FROM rollups GROUP BY check_id) AS sums
+      WHERE sums.check_id = checks.id`,
+    `CREATE TABLE channels (
+      id INTEGER PRIMARY KEY,
+      key TEXT NOT NULL UNIQUE,
+      name TEXT NOT NULL,
+      sent INTEGER NOT NULL,
+      failed_attempts INTEGER NOT NULL,
+      given_up INTEGER NOT NULL,
+      counted_at_ms INTEGER NOT NULL
+    )`,
+  ],
 ];
 
 /** The statements of one step. */

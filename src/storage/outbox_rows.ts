@@ -1,5 +1,6 @@
 /** Between the rows of the outbox, of what channels were told and of silences, and what they stand for. */
 import type { SQLInputValue } from "node:sqlite";
+import type { ChannelCount } from "../domain/channel_count.ts";
 import type { OutboxRow, Silence, Told } from "../domain/outbox.ts";
 import type { ReportEvent } from "../domain/condition_state.ts";
 import type { Report } from "../domain/report.ts";
@@ -73,6 +74,28 @@ export function toldOfRow(row: Members): Told {
     channelKey: encodedTextIn(row, "channel_key"),
     messageId: encodedTextIn(row, "message_id"),
     condition: conditionIn(row, "condition"),
+  };
+}
+
+/** What `ADD_TO_COUNTS` takes. */
+export function rowOfCount(count: ChannelCount): readonly SQLInputValue[] {
+  const { channelKey, channelName, sent, failedAttempts, givenUp, countedAtMs } = count;
+  return [encodeText(channelKey), encodeText(channelName), sent, failedAttempts, givenUp, countedAtMs];
+}
+
+/**
+ * The counts in a row of `channels`.
+ *
+ * @throws {UnreadableRowError} If it holds none.
+ */
+export function countOfRow(row: Members): ChannelCount {
+  return {
+    channelKey: encodedTextIn(row, "key"),
+    channelName: encodedTextIn(row, "name"),
+    sent: numberIn(row, "sent"),
+    failedAttempts: numberIn(row, "failed_attempts"),
+    givenUp: numberIn(row, "given_up"),
+    countedAtMs: numberIn(row, "counted_at_ms"),
   };
 }
 

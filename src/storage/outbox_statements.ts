@@ -41,6 +41,20 @@ export const DELETE_TOLD = "DELETE FROM told WHERE check_name = ? AND channel_ke
 /** Forgets what was told of checks that are forgotten. */
 export const DELETE_TOLD_OF_NOTHING = "DELETE FROM told WHERE check_name NOT IN (SELECT name FROM checks)";
 
+/** The counts of all channels, in the order in which they were first counted. */
+export const SELECT_COUNTS =
+  "SELECT key, name, sent, failed_attempts, given_up, counted_at_ms FROM channels ORDER BY id";
+
+/** Adds to the counts of a channel: key, name, the three numbers, time. */
+export const ADD_TO_COUNTS =
+  `INSERT INTO channels (key, name, sent, failed_attempts, given_up, counted_at_ms) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (key) DO UPDATE SET name = excluded.name, sent = sent + excluded.sent,
+    failed_attempts = failed_attempts + excluded.failed_attempts, given_up = given_up + excluded.given_up,
+    counted_at_ms = max(counted_at_ms, excluded.counted_at_ms)`;
+
+/** Forgets the counts of channels that were last counted before a time. */
+export const DELETE_OLD_COUNTS = "DELETE FROM channels WHERE counted_at_ms < ?";
+
 /** The silences that end after a time; their index has them in this order. */
 export const SELECT_SILENCES =
   "SELECT key, check_name, from_ms, until_ms, reason FROM silences WHERE until_ms > ? ORDER BY until_ms, id";

@@ -1,8 +1,13 @@
 import type { PruneProgress } from "../domain/store.ts";
 import type { Connection } from "./connection.ts";
 import { CHANGES_MAX, type Limits, limitsAt } from "./retention.ts";
-import { DELETE_GIVEN_UP, DELETE_OLD_SILENCES, DELETE_TOLD_OF_NOTHING } from "./outbox_statements.ts";
 import { DELETE_OLD_JOB_RUNS, DELETE_OLD_JOBS } from "./job_statements.ts";
+import {
+  DELETE_GIVEN_UP,
+  DELETE_OLD_COUNTS,
+  DELETE_OLD_SILENCES,
+  DELETE_TOLD_OF_NOTHING,
+} from "./outbox_statements.ts";
 import {
   ADD_HOURS_TO_DAYS,
   DELETE_ADDED_HOURS,
@@ -39,7 +44,8 @@ const ROWS_MAX = 1000;
 /** How many rows went; each statement finds its own by an index, and there are few. */
 function pruneOutbox(connection: Connection, limits: Limits): number {
   return connection.run(DELETE_GIVEN_UP, limits.givenUpMs, ROWS_MAX) +
-    connection.run(DELETE_OLD_SILENCES, limits.silenceEndMs, ROWS_MAX);
+    connection.run(DELETE_OLD_SILENCES, limits.silenceEndMs, ROWS_MAX) +
+    connection.run(DELETE_OLD_COUNTS, limits.countedMs);
 }
 
 /** The id of the last check that was looked at; `null` when there are no more behind it. */

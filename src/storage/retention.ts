@@ -24,6 +24,8 @@ export interface Limits {
   readonly givenUpMs: number;
   /** A silence that ended before this is forgotten. */
   readonly silenceEndMs: number;
+  /** The counts of a channel that was last counted before this are forgotten. */
+  readonly countedMs: number;
 }
 
 /** How long things are kept, counted from now. Days are merged whole, so a day is never told in two ways. */
@@ -35,6 +37,7 @@ export function limitsAt(nowMs: number): Limits {
     dailyMs: startOf(nowMs - 8 * DAY_MS, DAY_MS),
     givenUpMs: nowMs - 7 * DAY_MS,
     silenceEndMs: nowMs - DAY_MS,
+    countedMs: nowMs - 400 * DAY_MS,
   };
 }
 

@@ -1,6 +1,6 @@
 /** Between the rows of checks, changes and roll-ups, and what they stand for. */
 import type { SQLInputValue } from "node:sqlite";
-import type { Condition } from "../domain/condition.ts";
+import { type Condition, CONDITIONS } from "../domain/condition.ts";
 import type { ConditionCounts, ConditionState } from "../domain/condition_state.ts";
 import type { CheckRecord, ConditionChange, KeptResult, Rollup, RollupSum } from "../domain/store.ts";
 import { copyConditionState, copyKeptResult } from "./copies.ts";
@@ -17,7 +17,10 @@ import {
   textIn,
 } from "./members.ts";
 
-/** The columns `name, condition, last, next_run_at_ms, interval_ms, missed_runs, seen_at_ms` of a record. */
+/**
+ * The columns `name, condition, last, next_run_at_ms, interval_ms, missed_runs, seen_at_ms` of a record, its four
+ * counts and `duration_total_ms`.
+ */
 export function rowOfRecord(record: CheckRecord): readonly SQLInputValue[] {
   return [
     encodeText(record.name),
@@ -27,6 +30,8 @@ export function rowOfRecord(record: CheckRecord): readonly SQLInputValue[] {
     record.intervalMs,
     record.missedRuns,
     record.seenAtMs,
+    ...CONDITIONS.map((condition) => record.runs[condition]),
+    record.durationTotalMs,
   ];
 }
 
@@ -44,6 +49,8 @@ export function recordOfRow(row: Members): CheckRecord {
     nextRunAtMs: numberOrNullIn(row, "next_run_at_ms"),
     intervalMs: numberIn(row, "interval_ms"),
     missedRuns: numberIn(row, "missed_runs"),
+    runs: countsOf((condition) => numberIn(row, `runs_${condition}`)),
+    durationTotalMs: numberIn(row, "duration_total_ms"),
     seenAtMs: numberIn(row, "seen_at_ms"),
   };
 }
@@ -130,9 +137,17 @@ function keptResultOf(members: Members): KeptResult {
     output: textIn(members, "output"),
     detail: textIn(members, "detail"),
     performanceData: textIn(members, "performanceData"),
+    // The first versions kept neither of these two.
+    metrics: members["metrics"] === undefined ? {} : numbersIn(members, "metrics"),
     startedAtMs: numberIn(members, "startedAtMs"),
     durationMs: numberIn(members, "durationMs"),
+    lateMs: members["lateMs"] === undefined ? null : numberOrNullIn(members, "lateMs"),
   };
+}
+
+function numbersIn(members: Members, name: string): Readonly<Record<string, number>> {
+  const numbers = objectOf(members[name], name);
+  return Object.fromEntries(Object.keys(numbers).map((key) => [key, numberIn(numbers, key)]));
 }
 
 function countsIn(members: Members, name: string): ConditionCounts {

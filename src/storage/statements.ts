@@ -6,16 +6,20 @@ import { DAY_MS, HOUR_MS } from "./retention.ts";
 
 /** All records, in the order in which the checks were first kept. */
 export const SELECT_RECORDS =
-  `SELECT name, condition, last, next_run_at_ms, interval_ms, missed_runs, seen_at_ms
+  `SELECT name, condition, last, next_run_at_ms, interval_ms, missed_runs, seen_at_ms,
+    runs_ok, runs_unknown, runs_warning, runs_critical, duration_total_ms
   FROM checks ORDER BY id`;
 
 /** Keeps a record and answers its id. */
 export const UPSERT_RECORD = `INSERT INTO checks
-    (name, condition, last, next_run_at_ms, interval_ms, missed_runs, seen_at_ms)
-  VALUES (?, ?, ?, ?, ?, ?, ?)
+    (name, condition, last, next_run_at_ms, interval_ms, missed_runs, seen_at_ms,
+    runs_ok, runs_unknown, runs_warning, runs_critical, duration_total_ms)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (name) DO UPDATE SET condition = excluded.condition, last = excluded.last,
     next_run_at_ms = excluded.next_run_at_ms, interval_ms = excluded.interval_ms,
-    missed_runs = excluded.missed_runs, seen_at_ms = excluded.seen_at_ms
+    missed_runs = excluded.missed_runs, seen_at_ms = excluded.seen_at_ms,
+    runs_ok = excluded.runs_ok, runs_unknown = excluded.runs_unknown, runs_warning = excluded.runs_warning,
+    runs_critical = excluded.runs_critical, duration_total_ms = excluded.duration_total_ms
   RETURNING id`;
 
 /** Keeps a change: id of the check, time, from, to, output. */

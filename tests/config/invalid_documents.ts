@@ -5,7 +5,7 @@ const VALUE = "a string in double quotes, a number, true, false, null, { or [";
 const CHECK_KINDS =
   '"test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate", "job"';
 const CHANNEL_KINDS = '"console", "file_touch", "email", "desktop_notification", "webhook", "command"';
-const TOP_MEMBERS = "$schema, include, defaults, state, heartbeat, windows, report, checks";
+const TOP_MEMBERS = "$schema, include, defaults, state, heartbeat, windows, report, metrics, checks";
 const DEFAULTS_MEMBERS =
   "tags, active, threshold, recovery_threshold, annoy, schedule, windows, notifications";
 const CRON = "expected minute, hour, day of the month, month and day of the week, " +

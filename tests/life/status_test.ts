@@ -44,11 +44,11 @@ Deno.test("monitor status, history: they read the state beside a running monitor
     const pretty = await stage.run(["status"]);
     assert.match(
       pretty.stdout,
-      /^OK +fine +\d+ s +all is well\nWARNING +warm +\d+ s +rather warm\n\n2 checks:/,
+      /^settled +check +for +output\nOK +fine +\d+ s +all is well\nWARNING +warm +\d+ s +rather warm\n\n(waits: .*\n\n)?2 checks:/,
     );
     assert.match(
       (await stage.run(["status", "warm"])).stdout,
-      /^WARNING .*\n {4}settled warning since .*Z\n {4}last run \d s ago, took \d+ ms: warning\n {4}next run .*\n/,
+      /^settled .*\nWARNING .*\n {4}settled warning since .*Z\n {4}last run \d s ago, took \d+ ms: warning\n {4}next run .*\n/,
     );
     program.signal("SIGTERM");
     assert.equal((await program.end()).code, 0);
@@ -98,7 +98,7 @@ Deno.test("monitor status: a check whose next run is overdue by two intervals co
     }
     assert.match(
       (await stage.run(["status"])).stdout,
-      /^UNKNOWN +warm +not run for \d+ s, was warning: rather warm/,
+      /^settled .*\nUNKNOWN +warm +not run for \d+ s, was warning: rather warm/,
     );
   });
 });

@@ -1,6 +1,7 @@
 /** What `monitor permissions` prints is enough for everything the document does, and every bit of it is needed. */
 import assert from "node:assert/strict";
 import type { PermissionClass } from "../../src/domain/needs.ts";
+import { until } from "../life/in_time.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { startServer } from "../support/http_servers.ts";
 import { flagsFor, withNeeds } from "./stage.ts";
@@ -190,4 +191,47 @@ Deno.test("monitor permissions --format deno: the set works in deno.json", () =>
     });
     assert.strictEqual(code, 2, stderr);
     assert.strictEqual(stage.mailbox.raw.length, 1);
+  }));
+
+Deno.test("monitor permissions: the printed flags are enough to replace the file of metrics, and no more", () =>
+  withNeeds(async (stage) => {
+    stage.writeDocument({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
+      state: "kept.sqlite",
+      metrics: { path: "monitor.prom" },
+    });
+    const needs = await stage.needs();
+    const [path, temporary] = [`${stage.folder}/monitor.prom`, `${stage.folder}/monitor.prom.tmp`];
+    assert.deepStrictEqual(needs.write.filter((value) => value.includes("prom")), [path, temporary]);
+    assert.deepStrictEqual(needs.read.filter((value) => value.includes("prom")), [temporary]);
+    for (let call = 0; call < 2; call++) {
+      const { code, stderr } = await stage.run(["check", "--once"], { permissions: flagsFor(needs) });
+      assert.deepStrictEqual([code, stderr], [0, ""]);
+    }
+    assert.match(await Deno.readTextFile(path), /^monitor_check_runs_total\{check="fine"\} 2$/m);
+    for (const permission of ["read", "write"] as const) {
+      const permissions = flagsFor(needs, { permission, value: temporary });
+      const { code, stderr } = await stage.run(["check", "--once"], { permissions });
+      assert.strictEqual(code, 77);
+      assert.match(stderr, new RegExp(`--allow-${permission}=.*monitor\\.prom\\.tmp \\(metrics\\)`));
+    }
+  }));
+
+Deno.test("monitor check: keeps the file of metrics fresh though nothing else of the document writes", () =>
+  withNeeds(async (stage) => {
+    stage.writeDocument({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
+      metrics: { path: "monitor.prom", interval: 1 },
+    });
+    const program = stage.start(["check", "--state", "none"]);
+    await until("a run in the metrics", () => {
+      try {
+        const text = Deno.readTextFileSync(`${stage.folder}/monitor.prom`);
+        return /^monitor_check_runs_total\{check="fine"\} [1-9]/m.test(text);
+      } catch {
+        return false;
+      }
+    });
+    program.signal("SIGTERM");
+    const { code, stderr } = await program.end();
+    assert.strictEqual(code, 0);
+    assert.doesNotMatch(stderr, /metrics/);
   }));

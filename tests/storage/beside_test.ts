@@ -1,11 +1,20 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { StoreError, type StoreFailure } from "../../src/domain/store.ts";
-import { openConnection } from "../../src/storage/connection.ts";
-import { createDatabaseStore } from "../../src/storage/database_store.ts";
+import { type Connection, openConnection } from "../../src/storage/connection.ts";
 import { migrate, MIGRATIONS, versionOf } from "../../src/storage/migrations.ts";
 import type { JobRun } from "../../src/domain/job.ts";
-import { beatOf, changeOf, endOf, entryOf, NOW_MS, outboxRowOf, silenceOf, updateOf } from "./records.ts";
+import {
+  beatOf,
+  endOf,
+  HOUR_MS,
+  NOW_MS,
+  outboxRowOf,
+  recordOf,
+  resultOf,
+  silenceOf,
+  updateOf,
+} from "./records.ts";
 import { startSaving } from "./saving_process.ts";
 import { openState, withState, withStatePath } from "./state_folder.ts";
 
@@ -53,16 +62,12 @@ Deno.test("openSqliteStore() beside brings a state of version 2 to the present o
     const connection = await openConnection(path, { readOnly: false });
     migrate(connection, MIGRATIONS.slice(0, 2));
     connection.first("PRAGMA journal_mode = WAL");
-    const old = createDatabaseStore(connection, path);
-    await old.save([updateOf("backup", { rows: [outboxRowOf("a", 1)] })]);
-    await old.addSilences([silenceOf("a")]);
+    saveAsVersion1(connection, "backup");
     await withState(path, (store) => store.keepJobRun("backup", beatOf("a"), NOW_MS), { access: "beside" });
-    await old.save([updateOf("other")]);
-    await old.close();
+    saveAsVersion1(connection, "other");
+    connection.close();
     await withState(path, async (store) => {
       assert.deepEqual((await store.records()).map(({ name }) => name), ["backup", "other"]);
-      assert.deepEqual((await store.outbox()).rows, [outboxRowOf("a", 1)]);
-      assert.deepEqual(await store.silences(NOW_MS), [silenceOf("a")]);
       assert.deepEqual((await store.job("backup", NOW_MS)).underWay, [beatOf("a")]);
     });
   }));
@@ -91,7 +96,32 @@ Deno.test("openSqliteStore() brings a state of version 1 to the present one and 
         const { store, setAside } = await openState(path, { access });
         assert.equal(setAside, null);
         assert.deepEqual(await historyIn(path), before);
-        assert.deepEqual(await store.outbox(), { rows: [], told: [] });
+        assert.deepEqual(
+          (await store.records()).map(({ name, runs, durationTotalMs, last }) => ({
+            name,
+            runs,
+            durationTotalMs,
+            metrics: last?.metrics,
+            lateMs: last?.lateMs,
+          })),
+          [
+            {
+              name: "web",
+              runs: { ok: 1, unknown: 0, warning: 0, critical: 0 },
+              durationTotalMs: 10,
+              metrics: {},
+              lateMs: null,
+            },
+            {
+              name: "other",
+              runs: { ok: 0, unknown: 0, warning: 0, critical: 0 },
+              durationTotalMs: 0,
+              metrics: {},
+              lateMs: null,
+            },
+          ],
+        );
+        assert.deepEqual(await store.outbox(), { rows: [], told: [], counts: [] });
         await store.addSilences([silenceOf("a")]);
         await store.close();
         await withState(path, async (owner) => {
@@ -104,13 +134,14 @@ Deno.test("openSqliteStore() brings a state of version 1 to the present one and 
   await t.step("beside a monitor of version 1 that runs on", () =>
     withStatePath(async (path) => {
       await makeVersion1(path);
-      const connection = await openConnection(path, { readOnly: false });
-      const old = createDatabaseStore(connection, path);
-      await old.save([updateOf("web")]);
+      const old = await openConnection(path, { readOnly: false });
+      saveAsVersion1(old, "web");
       await withState(path, (store) => store.addSilences([silenceOf("a")]), { access: "beside" });
-      await old.save([updateOf("another", { change: changeOf("another", NOW_MS), rollup: entryOf(NOW_MS) })]);
-      assert.deepEqual((await old.records()).map(({ name }) => name), ["web", "other", "another"]);
-      await old.close();
+      saveAsVersion1(old, "another");
+      await withState(path, async (store) => {
+        assert.deepEqual((await store.records()).map(({ name }) => name), ["web", "other", "another"]);
+      }, { access: "read" });
+      old.close();
     }));
   await t.step("not while another process keeps on writing to it", () =>
     withStatePath(async (path) => {
@@ -169,7 +200,7 @@ Deno.test("openSqliteStore() beside refuses what it cannot use, and touches noth
         database.exec("PRAGMA user_version = 99");
       },
       failure: "other",
-      reason: /: it is of version 99, and this monitor knows versions up to 3; use the newer monitor/,
+      reason: /: it is of version 99, and this monitor knows versions up to 4; use the newer monitor/,
     },
     {
       name: "another program's database",
@@ -268,21 +299,47 @@ async function makeVersion1(path: string): Promise<unknown> {
   migrate(connection, MIGRATIONS.slice(0, 1));
   assert.equal(versionOf(connection), 1);
   connection.first("PRAGMA journal_mode = WAL");
-  // Without rows to keep, the store asks nothing of the later tables.
-  const store = createDatabaseStore(connection, path);
-  await store.save([
-    updateOf("web", { change: changeOf("web", NOW_MS), rollup: entryOf(NOW_MS) }),
-    updateOf("other"),
-  ]);
-  await assert.rejects(() => store.outbox(), failing("damaged", /no such table: outbox/));
-  await store.close();
-  return await historyIn(path);
+  const id = saveAsVersion1(connection, "web");
+  connection.run("INSERT INTO changes VALUES (1, ?, ?, 'ok', 'critical', 'gone')", id, NOW_MS);
+  connection.run(
+    "INSERT INTO rollups VALUES (?, ?, ?, 1, 0, 0, 0, 60000, 0, 0, 0, 10, 10)",
+    id,
+    NOW_MS,
+    HOUR_MS,
+  );
+  saveAsVersion1(connection, "other");
+  connection.close();
+  return historyIn(path);
+}
+
+/** What a monitor of version 1 does to keep a record; answers its id. */
+function saveAsVersion1(connection: Connection, name: string): number {
+  const { condition, last } = recordOf(name);
+  const { metrics: _metrics, lateMs: _lateMs, ...lastOfVersion1 } = last ?? resultOf();
+  const row = connection.first(
+    `INSERT INTO checks (name, condition, last, next_run_at_ms, interval_ms, missed_runs, seen_at_ms)
+      VALUES (?, ?, ?, ?, 60000, 2, ?)
+      ON CONFLICT (name) DO UPDATE SET condition = excluded.condition, last = excluded.last RETURNING id`,
+    name,
+    JSON.stringify(condition),
+    JSON.stringify(lastOfVersion1),
+    NOW_MS + 60_000,
+    NOW_MS,
+  );
+  return Number(row?.["id"]);
 }
 
 /** What the tables of version 1 hold, as the database tells it. */
 function historyIn(path: string): unknown {
   using database = new DatabaseSync(path);
-  return ["checks", "changes", "rollups"].map((table) => database.prepare(`SELECT * FROM ${table}`).all());
+  const columns = {
+    checks: "id, name, condition, last, next_run_at_ms, interval_ms, missed_runs, seen_at_ms",
+    changes: "*",
+    rollups: "*",
+  };
+  return Object.entries(columns).map(([table, names]) =>
+    database.prepare(`SELECT ${names} FROM ${table}`).all()
+  );
 }
 
 interface SilencingProcess {

@@ -5,6 +5,7 @@ import type { Store } from "../../src/domain/store.ts";
 import { pruneAll, type StoreTest } from "./conformance.ts";
 import { HOSTILE_TEXTS, scribble } from "./hostile.ts";
 import {
+  countOf,
   DAY_MS,
   HOUR_MS,
   NOW_MS,
@@ -20,13 +21,13 @@ import {
 /** Registers this part of the suite. */
 export function testOutbox(test: StoreTest): void {
   test("begins with nothing to send, nothing told and no silence", async (store) => {
-    assert.deepEqual(await store.outbox(), { rows: [], told: [] });
+    assert.deepEqual(await store.outbox(), { rows: [], told: [], counts: [] });
     assert.deepEqual(await store.silences(-Infinity), []);
     assert.equal(await store.endSilences("all", NOW_MS), 0);
     await store.changeOutbox(outboxChangeOf({}));
     await store.addSilences([]);
     assert.equal(await store.endSilences([], NOW_MS), 0);
-    assert.deepEqual(await store.outbox(), { rows: [], told: [] });
+    assert.deepEqual(await store.outbox(), { rows: [], told: [], counts: [] });
   });
 
   test("keeps every member of a row, saved with its record or by itself", async (store) => {
@@ -143,9 +144,10 @@ export function testOutbox(test: StoreTest): void {
     const told = HOSTILE_TEXTS.map((text) => toldOf(text, { channelKey: text, messageId: text }));
     const silences = HOSTILE_TEXTS.map((text) => silenceOf(text, { check: text, reason: text }));
     await store.save([updateOf("web", { rows })]);
-    await store.changeOutbox(outboxChangeOf({ told }));
+    const counts = HOSTILE_TEXTS.map((text) => countOf(text, { channelName: text }));
+    await store.changeOutbox(outboxChangeOf({ told, counted: counts }));
     await store.addSilences(silences);
-    assert.deepEqual(await store.outbox(), { rows, told });
+    assert.deepEqual(await store.outbox(), { rows, told, counts });
     assert.deepEqual(await store.silences(NOW_MS), silences);
 
     // Each names exactly one of them.
@@ -153,7 +155,11 @@ export function testOutbox(test: StoreTest): void {
       const change = { removed: [text], untold: [{ check: text, channelKey: text }] };
       await store.changeOutbox(outboxChangeOf(change));
       assert.equal(await store.endSilences([text], NOW_MS), 1);
-      assert.deepEqual(await store.outbox(), { rows: rows.slice(index + 1), told: told.slice(index + 1) });
+      assert.deepEqual(await store.outbox(), {
+        rows: rows.slice(index + 1),
+        told: told.slice(index + 1),
+        counts,
+      });
       assert.deepEqual(await store.silences(NOW_MS), silences.slice(index + 1));
     }
   });
@@ -178,13 +184,38 @@ export function testOutbox(test: StoreTest): void {
     assert.deepEqual(await read(), pristine);
   });
 
+  test("adds up what is counted of a channel, and calls it what it was called last", async (store) => {
+    await store.changeOutbox(outboxChangeOf({ counted: [countOf("email"), countOf("webhook")] }));
+    const more = countOf("email", { channelName: "renamed", sent: 1, failedAttempts: 0, givenUp: 3 });
+    await store.changeOutbox(outboxChangeOf({ counted: [more, { ...more, countedAtMs: NOW_MS - 1 }] }));
+    assert.deepEqual((await store.outbox()).counts, [
+      countOf("email", { channelName: "renamed", sent: 7, failedAttempts: 2, givenUp: 7 }),
+      countOf("webhook"),
+    ]);
+  });
+
+  test("forgets the counts of a channel after 400 days without any", async (store) => {
+    const long = countOf("long", { countedAtMs: NOW_MS - 400 * DAY_MS });
+    const longer = countOf("longer", { countedAtMs: NOW_MS - 400 * DAY_MS - 1 });
+    await store.changeOutbox(outboxChangeOf({ counted: [longer, long] }));
+    await pruneAll(store, NOW_MS);
+    assert.deepEqual((await store.outbox()).counts, [long]);
+  });
+
   test("keeps only what is declared of rows, marks and silences", async (store) => {
     const secret = { secret: "secret" };
     const row = { ...outboxRowOf("a", 1, { report: { ...reportOf("web"), ...secret } }), ...secret };
     await store.save([updateOf("web", { rows: [row] })]);
-    await store.changeOutbox(outboxChangeOf({ told: [{ ...toldOf("web"), ...secret }] }));
+    await store.changeOutbox(outboxChangeOf({
+      told: [{ ...toldOf("web"), ...secret }],
+      counted: [{ ...countOf("email"), ...secret }],
+    }));
     await store.addSilences([{ ...silenceOf("a"), ...secret }]);
-    assert.deepEqual(await store.outbox(), { rows: [outboxRowOf("a", 1)], told: [toldOf("web")] });
+    assert.deepEqual(await store.outbox(), {
+      rows: [outboxRowOf("a", 1)],
+      told: [toldOf("web")],
+      counts: [countOf("email")],
+    });
     assert.deepEqual(await store.silences(NOW_MS), [silenceOf("a")]);
   });
 
@@ -320,7 +351,7 @@ export function testOutbox(test: StoreTest): void {
     await store.changeOutbox(outboxChangeOf({ told }));
     await store.addSilences([silenceOf("a", { check: "left" })]);
     await pruneAll(store, NOW_MS);
-    assert.deepEqual(await store.outbox(), { rows: [row], told: [toldOf("web")] });
+    assert.deepEqual(await store.outbox(), { rows: [row], told: [toldOf("web")], counts: [] });
     assert.equal((await store.silences(NOW_MS)).length, 1);
   });
 

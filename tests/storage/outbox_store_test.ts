@@ -7,6 +7,7 @@ import { migrate } from "../../src/storage/migrations.ts";
 import * as statements from "../../src/storage/outbox_statements.ts";
 import {
   changeOf,
+  countOf,
   entryOf,
   NOW_MS,
   outboxChangeOf,
@@ -24,13 +25,13 @@ Deno.test("openSqliteStore() finds rows, marks and silences again", () =>
     const rows = [outboxRowOf("a", 1), outboxRowOf("b", 2, { state: "given_up" })];
     await withState(path, async (store) => {
       await store.save([updateOf("web", { rows })]);
-      await store.changeOutbox(outboxChangeOf({ told: [toldOf("web")] }));
+      await store.changeOutbox(outboxChangeOf({ told: [toldOf("web")], counted: [countOf("email")] }));
       await store.addSilences([silenceOf("a"), silenceOf("b")]);
       assert.equal(await store.endSilences([null], NOW_MS), 0);
     });
     for (const access of ["own", "read", "beside"] as const) {
       await withState(path, async (store) => {
-        assert.deepEqual(await store.outbox(), { rows, told: [toldOf("web")] });
+        assert.deepEqual(await store.outbox(), { rows, told: [toldOf("web")], counts: [countOf("email")] });
         assert.deepEqual(await store.silences(NOW_MS), [silenceOf("a"), silenceOf("b")]);
       }, { access });
     }

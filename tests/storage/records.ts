@@ -1,4 +1,5 @@
 import type { JobEnd, JobRun } from "../../src/domain/job.ts";
+import type { ChannelCount } from "../../src/domain/channel_count.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { OutboxChange, OutboxRow, Silence, Told } from "../../src/domain/outbox.ts";
 import type { Report } from "../../src/domain/report.ts";
@@ -35,6 +36,8 @@ export function recordOf(name: string, members: Partial<CheckRecord> = {}): Chec
     nextRunAtMs: NOW_MS + 60_000,
     intervalMs: 60_000,
     missedRuns: 2,
+    runs: { ok: 7, unknown: 1, warning: 3, critical: 2 },
+    durationTotalMs: 159.5,
     seenAtMs: NOW_MS,
     ...members,
   };
@@ -47,6 +50,8 @@ export function resultOf(members: Partial<KeptResult> = {}): KeptResult {
     output: "status is 500, expected 200",
     detail: "first line\nsecond line",
     performanceData: "time=1s",
+    metrics: { status: 500 },
+    lateMs: 3,
     startedAtMs: NOW_MS - 12,
     durationMs: 12.25,
     ...members,
@@ -118,6 +123,19 @@ export function toldOf(check: string, members: Partial<Told> = {}): Told {
 /** A change of the outbox, with nothing in it unless given. */
 export function outboxChangeOf(members: Partial<OutboxChange>): OutboxChange {
   return { changed: [], removed: [], told: [], untold: [], ...members };
+}
+
+/** What a channel took and did not take. */
+export function countOf(channelKey: string, members: Partial<ChannelCount> = {}): ChannelCount {
+  return {
+    channelKey,
+    channelName: `${channelKey} of somebody`,
+    sent: 5,
+    failedAttempts: 2,
+    givenUp: 1,
+    countedAtMs: NOW_MS,
+    ...members,
+  };
 }
 
 /** A silence of an hour that began a minute ago. */

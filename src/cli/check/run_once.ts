@@ -126,8 +126,30 @@ async function runReporting(checks: readonly Check[], options: ReportingRunOptio
   if (settings.notifies && isKept) await reporting.drain(system.clock.wallMs() + DRAIN_MS);
   await reporting.stop();
   if (bug !== null) throw bug;
+  if (isKept) await writeMetrics({ ...options, reporting });
   const isWaiting = settings.notifies && reporting.rows.some((row) => row.state !== "given_up");
   return code === EXIT.ok && isWaiting ? EXIT.undelivered : code;
+}
+
+/** Writes the document's file of metrics, if it asks for one. Metrics that cannot be written are no failure of the run. */
+async function writeMetrics({ system, document, ledger, reporting }: ChosenOptions): Promise<void> {
+  const { metrics } = document;
+  if (metrics === null) return;
+  const { gatherMetrics } = await import("../metrics/gather_metrics.ts");
+  const { renderMetrics } = await import("../metrics/render_metrics.ts");
+  const { writeKeptFile } = await import("./kept_files.ts");
+  const nowMs = system.clock.wallMs();
+  const loop = {
+    lastLoopAtMs: nowMs,
+    schedulerLagMs: null,
+    documentLoadedAtMs: nowMs,
+    isReloadSuccessful: null,
+  };
+  const values = gatherMetrics({ document, ledger, reporting, nowMs, loop });
+  // Nothing else is under way.
+  const render = (): Promise<string> => renderMetrics(values, () => Promise.resolve());
+  const failure = await writeKeptFile({ what: "the metrics", ...metrics, render }, system.files);
+  if (failure !== null) system.stderr.write(`monitor: warning: ${printable(failure)}\n`);
 }
 
 /** The outbox of a single run sends nothing by itself: it is drained when the pass is over. */

@@ -8,6 +8,7 @@ import type { Invocation } from "../command.ts";
 import { type OpenDocument, readSelection } from "../document.ts";
 import { createLog, type Log } from "../log.ts";
 import { startWatchPage } from "../page/kept_page.ts";
+import { startWatchMetrics } from "../metrics/watch_metrics.ts";
 import { locateState, type OwnedState, ownState } from "../state.ts";
 import { describeOutboxEvent } from "./outbox_words.ts";
 import { startPulse } from "./pulse.ts";
@@ -151,11 +152,34 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     onBug: stopped.reject,
   });
   const pulse = startPulse({ system, log, watch, document });
+  const metrics = startWatchMetrics({
+    system,
+    log,
+    ledger,
+    reporting,
+    watch,
+    document,
+    onBug: stopped.reject,
+  });
   const stop = createStop({ watch, ledger, reporting, system, log, output, stopped });
   const stopSignals = system.onStopSignal(stop.ask);
   const places = { document, watched: first, statePath: state.path };
-  const followers = [pulse, page];
-  const reload = createReload({ invocation, system, watch, reporting, followers, log, output, ...places });
+  const reload = createReload({
+    invocation,
+    system,
+    watch,
+    reporting,
+    followers: [pulse, page, metrics],
+    log,
+    output: {
+      ...output,
+      reloaded: (outcome) => {
+        metrics.reloaded(outcome.adopted);
+        output.reloaded(outcome);
+      },
+    },
+    ...places,
+  });
   reloads.handle(() => {
     if (!stop.wasAsked) reload().catch(stopped.reject);
   });
@@ -166,6 +190,7 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
   } finally {
     pulse.end();
     page.end();
+    metrics.end();
     stopSignals();
   }
 }

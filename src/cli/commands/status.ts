@@ -16,10 +16,18 @@ import { isEverything, openDocument, readSelection, selectChecks, TAG_OPTION } f
 import { exitCodeOf, failRule } from "../exit_code.ts";
 import { isoTime, roundedMs } from "../formats/check_members.ts";
 import { jsonText } from "../formats/json_text.ts";
-import { renderTable, type TableOptions, type TableRow } from "../formats/table.ts";
+import { conditionPaints } from "../formats/condition_paints.ts";
+import { believableColumns, renderTable, type TableOptions, type TableRow } from "../formats/table.ts";
+import { wrap } from "../formats/wrap.ts";
 import { printable } from "../printable.ts";
 import { locateState, readState, STATE_OPTION } from "../state.ts";
-import { keptReportMembers, type KeptReports, renderKeptReports, shortenLines } from "../status_outbox.ts";
+import {
+  countKeptReports,
+  keptReportMembers,
+  type KeptReports,
+  renderKeptReports,
+  shortenLines,
+} from "../status_outbox.ts";
 import { wantsColour } from "../terminal.ts";
 
 /** `monitor status`: what is known of every check, from the kept state. */
@@ -63,12 +71,13 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
   await store?.close();
   const statuses = checks.map((check) => statusOf(check, records.get(check.name) ?? null, nowMs));
   system.stdout.write(
-    format === "json" ? renderJson(statuses, kept) : renderPretty(statuses, {
+    format === "json" ? renderJson(statuses, kept) : renderPretty(statuses, kept, {
       nowMs,
       colours: createColours(wantsColour(invocation, system.stdout, system)),
-      columns: system.stdout.columns(),
+      columns: believableColumns(system.stdout.columns()),
+      header: { word: "settled", name: "check", duration: "for", output: "output" },
       detailed: invocation.operands.length > 0,
-    }) + renderMaintenance(statuses, nowMs) + renderKeptReports(kept, nowMs),
+    }),
   );
   return exitCodeOf(statuses.map((status) => status.condition), failRule("warning"));
 }
@@ -114,26 +123,43 @@ interface PrettyOptions extends TableOptions {
   readonly detailed: boolean;
 }
 
-function renderPretty(statuses: readonly CheckStatus[], options: PrettyOptions): string {
-  if (statuses.length === 0) return "no active checks\n";
+/** The mildest first, so that the worst stands at the end, where the eye is; then what waits, and what sums it up. */
+function renderPretty(
+  statuses: readonly CheckStatus[],
+  kept: KeptReports,
+  options: PrettyOptions,
+): string {
   const rows = statuses
     .toSorted((one, other) => badness(one.condition) - badness(other.condition))
     .map((status) => toRow(status, options));
+  const blocks = [
+    renderTable(rows, options),
+    maintenanceLines(statuses, options),
+    ...renderKeptReports(kept, options),
+    wrapTo([countStatuses(statuses, options), ...countKeptReports(kept)].join("; "), options.columns),
+  ];
+  return blocks.filter((lines) => lines.length > 0).map((lines) => `${lines.join("\n")}\n`).join("\n");
+}
+
+/** Such as `3 checks: 2 ok, 1 critical`. */
+function countStatuses(statuses: readonly CheckStatus[], { colours }: PrettyOptions): string {
+  if (statuses.length === 0) return "no active checks";
+  const paints = conditionPaints(colours);
   const counts = CONDITIONS.flatMap((condition) => {
     const count = statuses.filter((status) => status.condition === condition).length;
-    return count === 0 ? [] : [`${count} ${condition}`];
+    return count === 0 ? [] : [paints[condition](`${count} ${condition}`)];
   });
-  const noun = statuses.length === 1 ? "check" : "checks";
-  return [...renderTable(rows, options), "", `${statuses.length} ${noun}: ${counts.join(", ")}`, ""].join(
-    "\n",
-  );
+  return `${statuses.length} ${statuses.length === 1 ? "check" : "checks"}: ${counts.join(", ")}`;
+}
+
+function wrapTo(line: string, columns: number | null): readonly string[] {
+  return columns === null ? [line] : wrap(line, columns);
 }
 
 function toRow(status: CheckStatus, { nowMs, colours, detailed }: PrettyOptions): TableRow {
   const { check, record, condition, state } = status;
-  const paint = condition === "ok" ? colours.green : condition === "critical" ? colours.red : colours.yellow;
   const name = printable(check.title === undefined ? check.name : `${check.name} (${check.title})`);
-  const row = { word: condition.toUpperCase(), paint, name, detail: [] };
+  const row = { word: condition.toUpperCase(), paint: conditionPaints(colours)[condition], name, detail: [] };
   if (record === null || record.last === null) return { ...row, duration: "", output: "never ran" };
   const { last } = record;
   const since = describeDuration(Math.max(0, nowMs - (record.condition.settledSinceMs ?? nowMs)));
@@ -161,17 +187,18 @@ function describeRuns(
   ];
 }
 
-/** A line for each check in a maintenance window, with an empty line before; empty without any. */
-function renderMaintenance(statuses: readonly CheckStatus[], nowMs: number): string {
+/** A line for each check in a maintenance window. */
+function maintenanceLines(
+  statuses: readonly CheckStatus[],
+  { nowMs, columns }: PrettyOptions,
+): readonly string[] {
   const lines = statuses.flatMap(({ check, maintenance }) => {
     if (maintenance === null) return [];
     const { untilMs, window: { reason = "" } } = maintenance;
     const forHow = untilMs === null ? "without end" : `for ${describeDuration(untilMs - nowMs)} more`;
-    return [`maintenance: "${check.name}" ${forHow}${reason === "" ? "" : ` (${reason})`}`];
+    return [printable(`maintenance: "${check.name}" ${forHow}${reason === "" ? "" : ` (${reason})`}`)];
   });
-  return lines.length === 0
-    ? ""
-    : `\n${shortenLines(lines, "checks in maintenance").map(printable).join("\n")}\n`;
+  return shortenLines(lines, "checks in maintenance").flatMap((line) => wrapTo(line, columns));
 }
 
 function isoSeconds(ms: number): string {

@@ -1,19 +1,18 @@
-import { type Condition, CONDITIONS } from "../../domain/condition.ts";
+import { CONDITIONS } from "../../domain/condition.ts";
 import { type Colours, createColours } from "../colour.ts";
 import { printable, printableBlock } from "../printable.ts";
+import { conditionPaints } from "./condition_paints.ts";
 import { countConditions } from "./counts.ts";
 import { durationText } from "./duration_text.ts";
 import type { Format, RunRecord, RunSummary } from "./format.ts";
 import { shorten } from "./shorten.ts";
-import { renderTable, type TableRow } from "./table.ts";
+import { believableColumns, renderTable, type TableRow } from "./table.ts";
 import { NO_RESULT } from "./unfinished.ts";
 import { wrap } from "./wrap.ts";
 
 /** Names of checks without a result that the last line has room for; the table has all of them. */
 const UNFINISHED_NAMES_MAX = 5;
 const UNFINISHED_NAME_LENGTH_MAX = 60;
-/** A terminal that says it is narrower is not believed. */
-const COLUMNS_MIN = 20;
 
 /**
  * A table for people, mildest condition first so that the worst stands at the end, where the eye is, and a line
@@ -24,7 +23,7 @@ export const prettyFormat: Format = {
   record: () => "",
   summary: (summary, options) => {
     const colours = createColours(options.colour);
-    const columns = options.columns === null ? null : Math.max(options.columns, COLUMNS_MIN);
+    const columns = believableColumns(options.columns);
     const table = renderTable(makeRows(summary, colours), { columns, colours });
     const line = summaryLine(summary, colours);
     const end = columns === null ? [line] : wrap(line, columns);
@@ -63,15 +62,6 @@ function unfinishedRow(name: string, colours: Colours): TableRow {
     duration: "",
     output: NO_RESULT,
     detail: [],
-  };
-}
-
-function conditionPaints(colours: Colours): Readonly<Record<Condition, TableRow["paint"]>> {
-  return {
-    ok: colours.green,
-    unknown: colours.bold,
-    warning: colours.yellow,
-    critical: (text) => colours.bold(colours.red(text)),
   };
 }
 

@@ -6,12 +6,14 @@ import { pad, wrap } from "./wrap.ts";
 const LINES_MAX = 10;
 /** With less room than this the output stands below the name instead of beside it. */
 const OUTPUT_COLUMNS_MIN = 28;
-/** Off a terminal names are not cut, but a single long one does not push all outputs away. */
+/** A single long name does not push all outputs away: off a terminal it sticks out, on one it wraps. */
 const NAME_COLUMNS_MAX = 60;
 /** The most of a terminal's width that names take. */
 const NAME_SHARE = 0.35;
 const WORD_COLUMNS = "CRITICAL".length;
 const GAP = "  ";
+/** A terminal that says it is narrower is not believed. */
+const COLUMNS_MIN = 20;
 const BELOW_INDENT = "    ";
 
 /** One row of the table. All texts are printable, and none but those of `detail` has line breaks. */
@@ -36,6 +38,25 @@ export interface TableOptions {
   readonly colours: Colours;
   /** The terminal's width; `null` off a terminal, where nothing is wrapped. */
   readonly columns: number | null;
+  /** What the columns are called; without it they stand for themselves. */
+  readonly header?: TableHeader;
+}
+
+/** Words above the columns. */
+export interface TableHeader {
+  /** At most as wide as `CRITICAL`. */
+  readonly word: string;
+  /** Above the names. */
+  readonly name: string;
+  /** Above the durations; where those stand below the names, before each of them. */
+  readonly duration: string;
+  /** Above the outputs. */
+  readonly output: string;
+}
+
+/** The width to lay out for; `null` off a terminal. */
+export function believableColumns(columns: number | null): number | null {
+  return columns === null ? null : Math.max(columns, COLUMNS_MIN);
 }
 
 /** Where the columns of the table are. */
@@ -58,19 +79,31 @@ interface Layout {
  * ten lines of an output and of a detail are shown.
  */
 export function renderTable(rows: readonly TableRow[], options: TableOptions): readonly string[] {
+  const { header, colours } = options;
   const layout = chooseLayout(rows, options);
-  return rows.flatMap((row) => renderRow(row, { layout, colours: options.colours }));
+  const lines = rows.flatMap((row) => {
+    if (!layout.stacked || header === undefined || row.duration === "") {
+      return renderRow(row, { layout, colours });
+    }
+    return renderRow({ ...row, duration: `${header.duration} ${row.duration}` }, { layout, colours });
+  });
+  return header === undefined || layout.stacked || rows.length === 0
+    ? lines
+    : [renderHeader(header, layout, colours), ...lines];
 }
 
 function chooseLayout(rows: readonly TableRow[], options: TableOptions): Layout {
   const widest = (texts: readonly string[]) =>
     texts.reduce((width, text) => Math.max(width, textWidth(text)), 0);
-  const nameColumns = widest(rows.map((row) => row.name));
-  const durationColumns = widest(rows.map((row) => row.duration));
-  const { columns } = options;
+  const nameColumns = Math.min(
+    widest([...rows.map((row) => row.name), options.header?.name ?? ""]),
+    NAME_COLUMNS_MAX,
+  );
+  const { columns, header } = options;
+  const durationColumns = widest([...rows.map((row) => row.duration), header?.duration ?? ""]);
   if (columns === null) {
     return {
-      nameColumns: Math.min(nameColumns, NAME_COLUMNS_MAX),
+      nameColumns,
       durationColumns,
       wrapped: null,
       stacked: false,
@@ -89,6 +122,20 @@ function chooseLayout(rows: readonly TableRow[], options: TableOptions): Layout 
     belowColumns,
   };
   return { nameColumns: 0, durationColumns: 0, wrapped, stacked: true };
+}
+
+function renderHeader(
+  { word, name, duration, output }: TableHeader,
+  { nameColumns, durationColumns }: Layout,
+  colours: Colours,
+): string {
+  const cells = [
+    pad(word, WORD_COLUMNS),
+    pad(name, nameColumns),
+    duration.padStart(durationColumns),
+    output,
+  ];
+  return colours.dim(cells.join(GAP));
 }
 
 function renderRow(

@@ -343,6 +343,23 @@ export interface MonitorDocument {
     interval?: number | string;
   };
   /**
+   * A file with metrics for Prometheus, in its text format, for the textfile collector of the node exporter: written while the monitor runs and after each `check --once` that keeps a state, always as a whole. `docs/metrics.md` lists what is in it.
+   */
+  metrics?: {
+    /**
+     * The file to write, in the folder that the collector reads; its name ends in `.prom`. A file with `.tmp` added to that name is written first. Relative to the document's folder.
+     */
+    path: string;
+    /**
+     * Time from one writing to the next.
+     */
+    interval?: number | string;
+    /**
+     * Added to every metric as the label `monitor`. Two monitors of one machine need different ones, or the exporter refuses both files.
+     */
+    name?: string;
+  };
+  /**
    * The checks, by name. A name may be any string; it is what the command line, the reports and the kept state call the check.
    */
   checks?: {

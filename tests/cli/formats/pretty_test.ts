@@ -109,6 +109,25 @@ critical, 1 without a result (mail) in
   }
 });
 
+Deno.test("prettyFormat has the problems of 1,000 checks on the last screen", () => {
+  const summary = summaryOf(
+    Array.from(
+      { length: 1000 },
+      (_, index) =>
+        recordOf({
+          name: `server ${index}`,
+          condition: index % 200 === 0 ? "critical" : "ok",
+          output: "slow",
+        }),
+    ),
+  );
+  for (const columns of [40, 80, 200]) {
+    const screen = printed(prettyFormat, summary, optionsOf({ columns })).trimEnd().split("\n").slice(-24);
+    assert.match(screen.at(-1) ?? "", /^1000 checks: 995 ok, 5 critical in /);
+    assert.equal(screen.filter((line) => line.startsWith("CRITICAL  server ")).length, 5);
+  }
+});
+
 Deno.test("prettyFormat prints nothing before the end", () => {
   assert.equal(prettyFormat.record(recordOf({}), optionsOf()), "");
 });

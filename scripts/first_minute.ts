@@ -1,0 +1,109 @@
+/**
+ * Writes the first minute with the program into the README, between two marks: what is shown there has been run, in a
+ * fresh folder. What differs from run to run (times, how long things took) is made the same. A test fails where the README shows something else.
+ *
+ *     deno run -A scripts/first_minute.ts
+ */
+const PROJECT = new URL("..", import.meta.url).pathname;
+const README = `${PROJECT}README.md`;
+const BEGIN = "<!-- What follows is made by scripts/first_minute.ts. -->\n\n```console\n";
+const END = "```\n\n<!-- Up to here. -->\n";
+
+/** What somebody types in the first minute. */
+const COMMANDS: readonly string[] = [
+  "monitor init",
+  "monitor check --once",
+  `sed -i 's/"threshold": 3/"treshold": 1/' monitor.jsonc      # a mistake`,
+  "monitor validate",
+  `sed -i 's/"treshold": 1/"threshold": 1/' monitor.jsonc      # mended`,
+  `sed -i 's/"condition": "ok"/"condition": "critical"/' monitor.jsonc`,
+  "monitor check --once",
+  "echo $?",
+  "monitor status",
+];
+
+/**
+ * Puts a transcript between the marks of the README.
+ *
+ * @throws {Error} If the marks are not there.
+ */
+export function withFirstMinute(readme: string, transcript: string): string {
+  const begin = readme.indexOf(BEGIN);
+  const end = readme.indexOf(END, begin);
+  if (begin < 0 || end < 0) throw new Error("Cannot find the marks of the first minute in README.md");
+  return `${readme.slice(0, begin + BEGIN.length)}${transcript}${readme.slice(end)}`;
+}
+
+/** Runs the commands and answers what a terminal would show. */
+export async function playFirstMinute(): Promise<string> {
+  const folder = await Deno.makeTempDir({ prefix: "monitor_first_minute_" });
+  try {
+    await Deno.mkdir(`${folder}/bin`);
+    await Deno.mkdir(`${folder}/here`);
+    await writeProgram(
+      `${folder}/bin/monitor`,
+      `exec '${Deno.execPath()}' run --quiet --no-prompt --no-check --allow-all --config '${PROJECT}deno.json' '${PROJECT}main.ts' "$@"`,
+    );
+    // How full the disk is belongs to the machine: the starter's check asks this one.
+    await writeProgram(
+      `${folder}/bin/df`,
+      "printf 'Filesystem 1024-blocks Used Available Capacity Mounted\\n/dev/disk 100 42 58 42%% /\\n'",
+    );
+    let transcript = "";
+    let code = 0;
+    for (const command of COMMANDS) {
+      const script = command.replace("$?", String(code));
+      const end = await new Deno.Command("sh", {
+        args: ["-c", `exec 2>&1; ${script}`],
+        cwd: `${folder}/here`,
+        clearEnv: true,
+        env: { ...chosenEnvironment(), HOME: folder, PATH: `${folder}/bin:/usr/local/bin:/usr/bin:/bin` },
+        stdin: "null",
+      }).output();
+      code = end.code;
+      transcript += `$ ${command}\n${normalise(new TextDecoder().decode(end.stdout))}`;
+    }
+    return transcript;
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Where the packages are that the program is made of, and how they were fetched. */
+function chosenEnvironment(): Readonly<Record<string, string>> {
+  const home = Deno.env.get("HOME") ?? "/";
+  const cache = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("XDG_CACHE_HOME") ?? `${home}/.cache`}/deno`;
+  const store = Deno.env.get("DENO_TLS_CA_STORE");
+  return { NO_COLOR: "1", DENO_DIR: cache, ...(store !== undefined && { DENO_TLS_CA_STORE: store }) };
+}
+
+async function writeProgram(path: string, line: string): Promise<void> {
+  await Deno.writeTextFile(path, `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+}
+
+/** The word and the name, how long, and the output. */
+const ROW = /^([A-Z]+ +\S(?:.*?\S)?) {2,}((?:\d[\d.]* (?:ms|s|min|h|d) ?)+) (.*)$/;
+const HEADER = /^(settled +check) +(for) {2}(output)$/;
+
+/** Makes the same what differs from run to run, and aligns the tables anew. */
+function normalise(text: string): string {
+  const lines = text
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, "2026-01-31T10:00:00Z")
+    .replaceAll(/\bin \d[\d.]* (?:ms|s)(?=,|$)/gm, "in 31 ms")
+    .replaceAll(/(changed|age is) \d+ \w+( \d+ \w+)?/g, "$1 12 s")
+    .split("\n");
+  const hasHeader = lines.some((line) => HEADER.test(line));
+  const rows = lines.map((line) => HEADER.exec(line) ?? ROW.exec(line));
+  const nameColumns = Math.max(...rows.map((row) => row?.[1]?.length ?? 0));
+  const duration = hasHeader ? "4 s" : "12 ms";
+  return lines.map((line, index) => {
+    const [, head, middle, output = ""] = rows[index] ?? [];
+    if (head === undefined || middle === undefined) return line;
+    return `${head.padEnd(nameColumns)}  ${middle === "for" ? middle : duration}  ${output.trimStart()}`
+      .trimEnd();
+  }).join("\n");
+}
+
+if (import.meta.main) {
+  await Deno.writeTextFile(README, withFirstMinute(await Deno.readTextFile(README), await playFirstMinute()));
+}

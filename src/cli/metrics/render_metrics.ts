@@ -1,0 +1,210 @@
+import type { Check } from "../../domain/check.ts";
+import { type Condition, CONDITIONS } from "../../domain/condition.ts";
+import type { CheckRecord, KeptResult } from "../../domain/store.ts";
+import { CONDITION_CODES } from "../exit_code.ts";
+import { createExposition, type Exposition, labelText, type Sample } from "./exposition.ts";
+import { FAMILIES } from "./families.ts";
+import { type Measurement, measurementsOf } from "./performance.ts";
+
+/** What is told of a channel. */
+export interface ChannelMetrics {
+  /** How people call it; no secrets. */
+  readonly name: string;
+  /** Reports that it took so far. */
+  readonly sent: number;
+  /** Attempts that failed so far. */
+  readonly failedAttempts: number;
+  /** Reports that were given up so far. */
+  readonly givenUp: number;
+  /** Reports that wait for it now. */
+  readonly waiting: number;
+  /** Reports that it refused and that are tried hourly. */
+  readonly refused: number;
+}
+
+/** Everything that metrics are made of. Times are wall time, milliseconds since 1970. */
+export interface MetricValues {
+  /** Of the monitor. */
+  readonly version: string;
+  /** Tells several monitors of one machine apart; absent where there is one. */
+  readonly name?: string;
+  /** When the loop was last known to do its work. */
+  readonly lastLoopAtMs: number;
+  /** How late its last timer was; `null` where there is no loop. */
+  readonly schedulerLagMs: number | null;
+  /** When the document in force was read. */
+  readonly documentLoadedAtMs: number;
+  /** Whether the last reload went well; `null` where nothing is reloaded. */
+  readonly isReloadSuccessful: boolean | null;
+  /** Whether the state could be written, the last time. */
+  readonly isStateWritable: boolean;
+  /** The active checks, with what is known of each. */
+  readonly checks: readonly { readonly check: Check; readonly record: CheckRecord }[];
+  /** How many checks of the document are inactive. */
+  readonly inactiveChecks: number;
+  /** Channels of one name are added up. */
+  readonly channels: readonly ChannelMetrics[];
+}
+
+/** So many checks are written at a time: some ten milliseconds. */
+const CHECKS_AT_A_TIME = 250;
+
+/** Writes values in Prometheus' text format. Where there are many checks, `pause` lets others go on in between. */
+export async function renderMetrics(values: MetricValues, pause: () => Promise<void>): Promise<string> {
+  const exposition = createExposition(values.name === undefined ? "" : labelText("monitor", values.name));
+  addMonitor(exposition, values);
+  const checks = withLabels(values.checks);
+  for (let start = 0; start < checks.length; start += CHECKS_AT_A_TIME) {
+    if (start > 0) await pause();
+    addChecks(exposition, checks.slice(start, start + CHECKS_AT_A_TIME));
+  }
+  addChannels(exposition, values.channels);
+  return exposition.text();
+}
+
+function addMonitor(exposition: Exposition, values: MetricValues): void {
+  const one = (value: number): readonly Sample[] => [["", value]];
+  exposition.add(FAMILIES.build, [[labelText("version", values.version), 1]]);
+  exposition.add(FAMILIES.lastLoop, one(seconds(values.lastLoopAtMs)));
+  exposition.add(FAMILIES.schedulerLag, one(seconds(values.schedulerLagMs)));
+  exposition.add(FAMILIES.documentLoaded, one(seconds(values.documentLoadedAtMs)));
+  exposition.add(
+    FAMILIES.reloadSuccessful,
+    one(values.isReloadSuccessful === null ? NaN : Number(values.isReloadSuccessful)),
+  );
+  exposition.add(FAMILIES.stateWritable, one(Number(values.isStateWritable)));
+  exposition.add(FAMILIES.checks, one(values.checks.length));
+  exposition.add(FAMILIES.inactiveChecks, one(values.inactiveChecks));
+}
+
+interface LabelledCheck {
+  readonly label: string;
+  readonly check: Check;
+  readonly record: CheckRecord;
+  /** `null`: it never ran. */
+  readonly last: KeptResult | null;
+}
+
+function addChecks(exposition: Exposition, all: readonly LabelledCheck[]): void {
+  const seen = all.flatMap((one) => one.last === null ? [] : [{ ...one, last: one.last }]);
+  exposition.add(
+    FAMILIES.checkInfo,
+    all.map(({ label, check }) => [
+      `${label},${labelText("kind", check.kind)},${labelText("title", check.title ?? "")}`,
+      1,
+    ]),
+  );
+  exposition.add(FAMILIES.condition, seen.map(({ label, last }) => [label, CONDITION_CODES[last.condition]]));
+  exposition.add(
+    FAMILIES.settled,
+    seen.map(({ label, record }) => [label, CONDITION_CODES[record.condition.settled]]),
+  );
+  exposition.add(
+    FAMILIES.settledSince,
+    seen.map(({ label, record }) => [label, seconds(record.condition.settledSinceMs)]),
+  );
+  exposition.add(FAMILIES.duration, seen.map(({ label, last }) => [label, seconds(last.durationMs)]));
+  exposition.add(FAMILIES.lastRun, seen.map(({ label, last }) => [label, seconds(last.startedAtMs)]));
+  exposition.add(
+    FAMILIES.nextRun,
+    all.map(({ label, record }) => [label, seconds(record.nextRunAtMs)]),
+  );
+  exposition.add(FAMILIES.late, seen.map(({ label, last }) => [label, seconds(last.lateMs)]));
+  exposition.add(FAMILIES.missedRuns, all.map(({ label, record }) => [label, record.missedRuns]));
+  exposition.add(FAMILIES.runs, all.map(({ label, record }) => [label, runsOf(record)]));
+  exposition.add(
+    FAMILIES.failures,
+    all.flatMap(({ label, record: { runs } }) =>
+      FAILURES.map(({ condition, text }): Sample => [`${label},${text}`, runs[condition]])
+    ),
+  );
+  exposition.add(
+    FAMILIES.runSeconds,
+    all.map(({ label, record }) => [label, seconds(record.durationTotalMs)]),
+  );
+  exposition.add(
+    FAMILIES.metric,
+    seen.flatMap(({ label, last }) =>
+      Object.entries(last.metrics).map(([name, value]): Sample => [
+        `${label},${labelText("metric", name)}`,
+        value,
+      ])
+    ),
+  );
+  addPerformance(exposition, seen);
+}
+
+function addPerformance(
+  exposition: Exposition,
+  checks: readonly { readonly label: string; readonly last: KeptResult }[],
+): void {
+  const all = checks.flatMap(({ label: checkLabel, last }) =>
+    measurementsOf(last.performanceData).map((measurement) => ({
+      measurement,
+      label: `${checkLabel},${labelText("label", measurement.label)},${labelText("unit", measurement.unit)}`,
+    }))
+  );
+  const valueOf = ({ value }: Measurement): number => value ?? NaN;
+  const samples = (isCounter: boolean): readonly Sample[] =>
+    all.filter(({ measurement }) => measurement.isCounter === isCounter)
+      .map(({ label, measurement }) => [label, valueOf(measurement)]);
+  exposition.add(FAMILIES.performance, samples(false));
+  exposition.add(FAMILIES.performanceTotal, samples(true));
+  exposition.add(
+    FAMILIES.performanceBound,
+    all.flatMap(({ label, measurement }) =>
+      measurement.bounds.map(({ kind, value }): Sample => [`${label},${labelText("bound", kind)}`, value])
+    ),
+  );
+}
+
+function addChannels(exposition: Exposition, channels: readonly ChannelMetrics[]): void {
+  const sums = new Map<string, ChannelMetrics>();
+  for (const channel of channels) {
+    const label = labelText("channel", channel.name);
+    sums.set(label, addUp(sums.get(label), channel));
+  }
+  const samples = (valueOf: (channel: ChannelMetrics) => number): readonly Sample[] =>
+    [...sums].map(([label, channel]) => [label, valueOf(channel)]);
+  exposition.add(FAMILIES.reportsSent, samples(({ sent }) => sent));
+  exposition.add(FAMILIES.attemptsFailed, samples(({ failedAttempts }) => failedAttempts));
+  exposition.add(FAMILIES.reportsGivenUp, samples(({ givenUp }) => givenUp));
+  exposition.add(FAMILIES.reportsWaiting, samples(({ waiting }) => waiting));
+  exposition.add(FAMILIES.reportsRefused, samples(({ refused }) => refused));
+}
+
+function addUp(before: ChannelMetrics | undefined, { name, ...channel }: ChannelMetrics): ChannelMetrics {
+  if (before === undefined) return { name, ...channel };
+  return {
+    name,
+    sent: before.sent + channel.sent,
+    failedAttempts: before.failedAttempts + channel.failedAttempts,
+    givenUp: before.givenUp + channel.givenUp,
+    waiting: before.waiting + channel.waiting,
+    refused: before.refused + channel.refused,
+  };
+}
+
+/** Names that differ only in what no label can hold get numbers, as `x_2`, so that none hides another. */
+function withLabels(checks: MetricValues["checks"]): readonly LabelledCheck[] {
+  const used = new Set<string>();
+  return checks.map(({ check, record }) => {
+    let label = labelText("check", check.name);
+    for (let number = 2; used.has(label); number++) label = labelText("check", `${check.name}_${number}`);
+    used.add(label);
+    return { label, check, record, last: record.last };
+  });
+}
+
+const FAILURES: readonly { readonly condition: Condition; readonly text: string }[] = CONDITIONS
+  .filter((condition) => condition !== "ok")
+  .map((condition) => ({ condition, text: labelText("condition", condition) }));
+
+function runsOf({ runs }: CheckRecord): number {
+  return runs.ok + runs.unknown + runs.warning + runs.critical;
+}
+
+/** To the microsecond; `NaN`, which is left out, where there is no time. */
+function seconds(ms: number | null): number {
+  return ms === null ? NaN : Math.round(ms * 1000) / 1e6;
+}

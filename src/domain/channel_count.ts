@@ -1,0 +1,27 @@
+/** How many reports a channel took and did not take. */
+export interface ChannelCount {
+  /** The channel, as the resolved document keys it. */
+  readonly channelKey: string;
+  /** How people call the channel; no secrets. */
+  readonly channelName: string;
+  /** Reports that it took. */
+  readonly sent: number;
+  /** Attempts that failed; reports that were tried together count once. */
+  readonly failedAttempts: number;
+  /** Reports that were given up. */
+  readonly givenUp: number;
+  /** When it was last counted; wall time, milliseconds since 1970. */
+  readonly countedAtMs: number;
+}
+
+/** Adds to what was counted of the same channel before, if anything. */
+export function addCounts(before: ChannelCount | undefined, added: ChannelCount): ChannelCount {
+  return {
+    channelKey: added.channelKey,
+    channelName: added.channelName,
+    sent: (before?.sent ?? 0) + added.sent,
+    failedAttempts: (before?.failedAttempts ?? 0) + added.failedAttempts,
+    givenUp: (before?.givenUp ?? 0) + added.givenUp,
+    countedAtMs: Math.max(before?.countedAtMs ?? -Infinity, added.countedAtMs),
+  };
+}

@@ -1,0 +1,266 @@
+/** What `monitor status` looks like on terminals of several widths, from a state that holds something of everything. */
+import assert from "node:assert/strict";
+import { stripVTControlCharacters } from "node:util";
+import stringWidth from "string-width";
+import { run } from "../../../src/cli/run.ts";
+import type { Condition } from "../../../src/domain/condition.ts";
+import type { CheckRecord } from "../../../src/domain/store.ts";
+import { openSqliteStore } from "../../../src/storage/sqlite_store.ts";
+import { outboxRowOf, recordOf, reportOf, resultOf, silenceOf, updateOf } from "../../storage/records.ts";
+import { createFakeClock } from "../../support/fake_clock.ts";
+import { createMemorySystem } from "../../support/memory_system.ts";
+
+const NOW = Date.UTC(2026, 0, 31, 10);
+const MINUTE = 60_000;
+
+const TITLES: Readonly<Record<string, string | undefined>> = {
+  web: "Website",
+  "日本語": "全角の題名",
+  "family 👩‍👩‍👧‍👦": undefined,
+  "a-name-that-a-generator-has-made-and-that-is-longer-than-any-column": undefined,
+  disk: "Root disk",
+};
+
+function recordFor(name: string, condition: Condition, output: string, sinceMs: number): CheckRecord {
+  const base = recordOf(name);
+  return {
+    ...base,
+    condition: {
+      ...base.condition,
+      settled: condition,
+      observed: condition,
+      reported: condition,
+      settledSinceMs: NOW - sinceMs,
+    },
+    last: resultOf({ condition, output, startedAtMs: NOW - 10_000 }),
+    nextRunAtMs: NOW + MINUTE,
+    seenAtMs: NOW,
+  };
+}
+
+const RECORDS: readonly CheckRecord[] = [
+  recordFor(
+    "web",
+    "critical",
+    'status is 500, expected 200; header content-type is "text/plain"',
+    3 * MINUTE,
+  ),
+  recordFor("日本語", "ok", "正常に動作しています。", 49 * 60 * MINUTE),
+  recordFor("family 👩‍👩‍👧‍👦", "warning", "🔥 cafe\u0301", 5000),
+  recordFor("a-name-that-a-generator-has-made-and-that-is-longer-than-any-column", "ok", "fine", MINUTE),
+];
+
+interface Shown {
+  readonly text: string;
+  readonly code: number;
+}
+
+interface ShowOptions {
+  readonly columns: number | null;
+  readonly colour?: boolean;
+  readonly records?: readonly CheckRecord[];
+  readonly withReports?: boolean;
+  readonly titles?: Readonly<Record<string, string | undefined>>;
+}
+
+async function show(options: ShowOptions): Promise<Shown> {
+  const { columns, colour = false, records = RECORDS, withReports = true, titles = TITLES } = options;
+  const folder = await Deno.makeTempDir({ prefix: "monitor_status_" });
+  try {
+    const system = {
+      ...createMemorySystem({
+        ...(columns !== null && { columns }),
+        workingFolder: folder,
+        environment: colour ? {} : { NO_COLOR: "1" },
+      }),
+      clock: createFakeClock(NOW),
+    };
+    const checks = Object.fromEntries(
+      Object.entries(titles).map(([name, title]) => [
+        name,
+        { kind: "test", parameters: {}, ...(title !== undefined && { title }) },
+      ]),
+    );
+    await Deno.writeTextFile(
+      `${folder}/monitor.json`,
+      JSON.stringify({ defaults: {}, state: "kept.sqlite", checks }),
+    );
+    const { store } = await openSqliteStore(`${folder}/kept.sqlite`, {
+      files: system.state.files,
+      userId: system.userId,
+      nowMs: NOW,
+      access: "own",
+    });
+    const rows = ["waiting", "refused"] as const;
+    await store.save(records.map((record) => updateOf(record.name, { record })));
+    if (withReports) {
+      await store.changeOutbox({
+        changed: rows.map((state, index) =>
+          outboxRowOf(state, index, {
+            state,
+            channelName: "email to admin@example.org",
+            report: reportOf("web", { decidedAtMs: NOW - MINUTE }),
+          })
+        ),
+        removed: [],
+        told: [],
+        untold: [],
+      });
+      await store.addSilences([silenceOf("a", { fromMs: NOW - MINUTE, untilMs: NOW + 60 * MINUTE })]);
+    }
+    await store.close();
+    const code = await run(["status", "--config", `${folder}/monitor.json`], system);
+    assert.equal(system.stderr.text(), "");
+    return { text: system.stdout.text(), code };
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("monitor status shows the problems last, and sums up at the very end", async (t) => {
+  const rows: Readonly<Record<string, readonly [columns: number | null, expected: string]>> = {
+    "off a terminal nothing is wrapped": [
+      null,
+      `settled   check                                                             for  output
+OK        日本語 (全角の題名)                                           2 d 1 h  正常に動作しています。
+OK        a-name-that-a-generator-has-made-and-that-is-longer-than-any-column    1 min  fine
+UNKNOWN   disk (Root disk)                                                       never ran
+WARNING   family 👩‍👩‍👧‍👦                                                         5 s  🔥 cafe\u0301
+CRITICAL  web (Website)                                                   3 min  status is 500, expected 200; header content-type is "text/plain"
+
+waits: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
+refused: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
+
+silent: "web" for 1 h more (maintenance)
+
+5 checks: 2 ok, 1 unknown, 1 warning, 1 critical; 1 report waits, 1 was refused; 1 silence
+`,
+    ],
+    "200 columns": [
+      200,
+      `settled   check                                                             for  output
+OK        日本語 (全角の題名)                                           2 d 1 h  正常に動作しています。
+OK        a-name-that-a-generator-has-made-and-that-is-longer-than-any    1 min  fine
+          -column
+UNKNOWN   disk (Root disk)                                                       never ran
+WARNING   family 👩‍👩‍👧‍👦                                                         5 s  🔥 cafe\u0301
+CRITICAL  web (Website)                                                   3 min  status is 500, expected 200; header content-type is "text/plain"
+
+waits: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
+refused: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
+
+silent: "web" for 1 h more (maintenance)
+
+5 checks: 2 ok, 1 unknown, 1 warning, 1 critical; 1 report waits, 1 was refused; 1 silence
+`,
+    ],
+    "80 columns": [
+      80,
+      `settled   check                             for  output
+OK        日本語 (全角の題名)           2 d 1 h  正常に動作しています。
+OK        a-name-that-a-generator-has-    1 min  fine
+          made-and-that-is-longer-than
+          -any-column
+UNKNOWN   disk (Root disk)                       never ran
+WARNING   family 👩‍👩‍👧‍👦                         5 s  🔥 cafe\u0301
+CRITICAL  web (Website)                   3 min  status is 500, expected 200;
+                                                 header content-type is
+                                                 "text/plain"
+
+waits: critical of "web" to email to admin@example.org, decided 1 min ago, tried
+    2 times: connection refused
+refused: critical of "web" to email to admin@example.org, decided 1 min ago,
+    tried 2 times: connection refused
+
+silent: "web" for 1 h more (maintenance)
+
+5 checks: 2 ok, 1 unknown, 1 warning, 1 critical; 1 report waits, 1 was refused;
+1 silence
+`,
+    ],
+    "40 columns": [
+      40,
+      `OK        日本語 (全角の題名)
+    for 2 d 1 h  正常に動作しています。
+OK        a-name-that-a-generator-has-ma
+          de-and-that-is-longer-than-any
+          -column
+    for 1 min  fine
+UNKNOWN   disk (Root disk)
+    never ran
+WARNING   family 👩‍👩‍👧‍👦
+    for 5 s  🔥 cafe\u0301
+CRITICAL  web (Website)
+    for 3 min  status is 500, expected
+    200; header content-type is
+    "text/plain"
+
+waits: critical of "web" to email to
+    admin@example.org, decided 1 min
+    ago, tried 2 times: connection
+    refused
+refused: critical of "web" to email to
+    admin@example.org, decided 1 min
+    ago, tried 2 times: connection
+    refused
+
+silent: "web" for 1 h more (maintenance)
+
+5 checks: 2 ok, 1 unknown, 1 warning, 1
+critical; 1 report waits, 1 was refused;
+1 silence
+`,
+    ],
+  };
+  for (const [name, [columns, expected]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const { text, code } = await show({ columns });
+      assert.equal(text, expected);
+      assert.equal(code, 2);
+      for (const line of columns === null ? [] : text.split("\n")) {
+        assert.ok(stringWidth(line) <= (columns ?? Infinity), line);
+      }
+    });
+  }
+});
+
+Deno.test("monitor status says the same with colour", async () => {
+  for (const columns of [40, 80, 200]) {
+    const { text } = await show({ columns, colour: true });
+    assert.ok(text.includes("\u001b[31mCRITICAL"), "a problem is red");
+    assert.equal(stripVTControlCharacters(text), (await show({ columns })).text);
+  }
+});
+
+Deno.test("monitor status of one check is a line, and a line that sums up", async () => {
+  const [web] = RECORDS;
+  const { text } = await show({
+    columns: 80,
+    records: web === undefined ? [] : [web],
+    titles: { web: undefined },
+    withReports: false,
+  });
+  assert.equal(
+    text,
+    `settled   check    for  output
+CRITICAL  web    3 min  status is 500, expected 200; header content-type is
+                        "text/plain"
+
+1 check: 1 critical
+`,
+  );
+});
+
+Deno.test("monitor status of 1,000 checks has the problems on the last screen", async () => {
+  const names = Array.from({ length: 1000 }, (_, index) => `server ${index}`);
+  const records = names.map((name, index) =>
+    recordFor(name, index % 200 === 0 ? "critical" : "ok", "answered in 12 ms", MINUTE)
+  );
+  const titles = Object.fromEntries(names.map((name) => [name, undefined]));
+  for (const columns of [40, 80, 200]) {
+    const { text } = await show({ columns, records, titles, withReports: false });
+    const screen = text.trimEnd().split("\n").slice(-24);
+    assert.equal(screen.at(-1), "1000 checks: 995 ok, 5 critical");
+    assert.equal(screen.filter((line) => line.startsWith("CRITICAL  server ")).length, 5);
+  }
+});

@@ -1,0 +1,36 @@
+import type { Check } from "../../../src/domain/check.ts";
+import type { CheckRecord, KeptResult } from "../../../src/domain/store.ts";
+import type { MetricValues } from "../../../src/cli/metrics/render_metrics.ts";
+import { recordOf, resultOf } from "../../storage/records.ts";
+import { testCheck } from "../../support/checks.ts";
+
+/** Values with something in every member. */
+export function valuesOf(members: Partial<MetricValues> = {}): MetricValues {
+  return {
+    version: "1.2.3",
+    lastLoopAtMs: 1_800_000_000_500,
+    schedulerLagMs: 1.5,
+    documentLoadedAtMs: 1_800_000_000_000,
+    isReloadSuccessful: true,
+    isStateWritable: true,
+    checks: [checkOf("web")],
+    inactiveChecks: 2,
+    channels: [{ name: "console", sent: 3, failedAttempts: 4, givenUp: 5, waiting: 6, refused: 7 }],
+    ...members,
+  };
+}
+
+/** A check that was seen, with what it saw. */
+export function checkOf(
+  name: string,
+  last: Partial<KeptResult> = {},
+  title?: string,
+): { readonly check: Check; readonly record: CheckRecord } {
+  return {
+    check: { ...testCheck("ok", { name }), ...(title !== undefined && { title }) },
+    record: recordOf(name, { last: resultOf(last) }),
+  };
+}
+
+/** A pause that takes no time, for what is so short that none is needed. */
+export const noPause = (): Promise<void> => Promise.resolve();

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { load, problemsOf, warningsOf, withCheck } from "./config_system.ts";
+
+const CHECK = { kind: "test", parameters: {} };
+
+function withMetrics(metrics: unknown): unknown {
+  return { ...(withCheck(CHECK) as Readonly<Record<string, unknown>>), metrics };
+}
+
+Deno.test("loadDocument() resolves where metrics go, and when", async () => {
+  assert.equal((await load(withCheck(CHECK))).metrics, null);
+  assert.deepEqual({ ...(await load(withMetrics({ path: "a.prom" }))).metrics }, {
+    path: "/etc/monitor/a.prom",
+    intervalMs: 60_000,
+  });
+  assert.deepEqual(
+    { ...(await load(withMetrics({ path: "/x/a.prom", interval: "5 minutes", name: "web" }))).metrics },
+    {
+      path: "/x/a.prom",
+      intervalMs: 300_000,
+      name: "web",
+    },
+  );
+});
+
+Deno.test("loadDocument() says what is wrong with metrics", async (t) => {
+  const rows: Readonly<Record<string, readonly [metrics: unknown, problem: RegExp]>> = {
+    "no path": [{}, /^metrics: the member "path" is missing/],
+    "an empty path": [{ path: "" }, /^metrics\.path: is empty/],
+    "an interval of nothing": [{ path: "/a.prom", interval: 0 }, /^metrics\.interval: is 0/],
+    "an empty name": [{ path: "/a.prom", name: "" }, /^metrics\.name: is empty/],
+    "an unknown member": [{ path: "/a.prom", port: 9100 }, /^metrics\.port: unknown member "port"/],
+  };
+  for (const [name, [metrics, problem]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const problems = await problemsOf(withMetrics(metrics));
+      assert.equal(problems.length, 1);
+      assert.match(problems[0] ?? "", problem);
+    });
+  }
+});
+
+Deno.test("loadDocument() refuses metrics by the specification's shapes", async () => {
+  for (const shape of ["a", "b"] as const) {
+    const problems = await problemsOf(withMetrics({ path: "/a.prom" }), { shape });
+    assert.match(problems.join("\n"), /^metrics: is not in Shape [AB]/);
+  }
+});
+
+Deno.test("loadDocument() warns of a file that the node exporter would not read", async () => {
+  assert.deepEqual(await warningsOf(withMetrics({ path: "/a.prom" })), []);
+  assert.deepEqual(await warningsOf(withMetrics({ path: "/a.txt" })), [
+    'metrics.path: does not end in ".prom", and the node exporter reads no other files',
+  ]);
+  assert.deepEqual(await warningsOf(withMetrics({ path: "${env:NONE}" }), { withoutSecrets: true }), []);
+});

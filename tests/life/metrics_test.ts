@@ -1,0 +1,146 @@
+/** The file of metrics of the real program, judged by `promtool` and served by a real node exporter. */
+import assert from "node:assert/strict";
+import { startNodeExporter } from "../support/node_exporter.ts";
+import { promtool } from "../support/promtool.ts";
+import { until } from "./in_time.ts";
+import { type Stage, withStage } from "./program.ts";
+import { startHook } from "./receivers.ts";
+
+const CHECKS = {
+  'the "web"\n': { kind: "test", parameters: { condition: "critical" } },
+  plugin: {
+    kind: "script",
+    parameters: { path: "sh", arguments: ["-c", "echo 'fine|time=20ms;1000;2000'"] },
+  },
+};
+
+Deno.test("monitor check: keeps a file of metrics fresh, which promtool takes and a node exporter serves", () =>
+  withStage(async (stage) => {
+    Deno.mkdirSync(`${stage.folder}/collected`);
+    stage.writeDocument(CHECKS, { metrics: { path: "collected/monitor.prom", interval: 1, name: "one" } });
+    const program = stage.start(["check"]);
+    const text = await until("both checks in the file", () => {
+      const text = readMetrics(stage, "collected/monitor.prom");
+      return valueOf(text, 'monitor_check_runs_total{check="plugin",monitor="one"}') > 0 &&
+        valueOf(text, 'monitor_check_runs_total{check="the \\"web\\"\\n",monitor="one"}') > 0 && text;
+    });
+    assert.deepEqual(await promtool(["check", "metrics"], text), { code: 0, text: "" });
+    assert.equal(valueOf(text, 'monitor_check_settled_condition{check="the \\"web\\"\\n",monitor="one"}'), 2);
+    assert.equal(
+      valueOf(text, 'monitor_check_performance{check="plugin",label="time",unit="seconds",monitor="one"}'),
+      0.02,
+    );
+    await using exporter = await startNodeExporter(`${stage.folder}/collected`);
+    const served = await exporter.scrape();
+    assert.match(served, /^node_textfile_scrape_error 0$/m);
+    assert.match(served, /^monitor_check_settled_condition\{check="the \\"web\\"\\n",monitor="one"\} 2$/m);
+    assert.match(served, /^# TYPE monitor_check_runs_total counter$/m);
+    const firstLoop = valueOf(text, 'monitor_last_loop_timestamp_seconds{monitor="one"}');
+    await until("another writing", () =>
+      valueOf(
+        readMetrics(stage, "collected/monitor.prom"),
+        'monitor_last_loop_timestamp_seconds{monitor="one"}',
+      ) > firstLoop);
+    program.signal("SIGTERM");
+    assert.equal((await program.end()).code, 0);
+    assert.deepEqual([...Deno.readDirSync(`${stage.folder}/collected`)].map(({ name }) => name), [
+      "monitor.prom",
+    ]);
+  }));
+
+Deno.test("monitor check --once: counts on from call to call, and counts what the channels took", () =>
+  withStage(async (stage) => {
+    await using hook = startHook();
+    hook.status = 503;
+    const channel = hook.channel;
+    stage.writeDocument({ web: { kind: "test", parameters: { condition: "critical" } } }, {
+      defaults: { threshold: 1, schedule: { regular_interval: "1 hour" }, notifications: [channel] },
+      state: "kept.sqlite",
+      metrics: { path: "monitor.prom" },
+    });
+    const name = new URL(`http://${/127\.0\.0\.1:\d+/.exec(JSON.stringify(channel))?.[0]}`).host;
+    await stage.run(["check", "--once"]);
+    let text = readMetrics(stage);
+    assert.equal(valueOf(text, `monitor_reports_waiting{channel="webhook ${name}"}`), 1);
+    assert.equal(valueOf(text, `monitor_report_attempts_failed_total{channel="webhook ${name}"}`), 1);
+    assert.equal(valueOf(text, `monitor_reports_sent_total{channel="webhook ${name}"}`), 0);
+    hook.status = 200;
+    // Nothing is due, and the file is renewed nevertheless.
+    Deno.removeSync(`${stage.folder}/monitor.prom`);
+    await stage.run(["check", "--once", "--due"]);
+    text = readMetrics(stage);
+    assert.equal(valueOf(text, 'monitor_check_runs_total{check="web"}'), 1);
+    assert.equal(valueOf(text, `monitor_reports_waiting{channel="webhook ${name}"}`), 0);
+    assert.equal(valueOf(text, `monitor_report_attempts_failed_total{channel="webhook ${name}"}`), 1);
+    assert.equal(valueOf(text, `monitor_reports_sent_total{channel="webhook ${name}"}`), 1);
+    await stage.run(["check", "--once"]);
+    text = readMetrics(stage);
+    assert.equal(valueOf(text, 'monitor_check_runs_total{check="web"}'), 2);
+    assert.equal(valueOf(text, 'monitor_check_failures_total{check="web",condition="critical"}'), 2);
+    assert.deepEqual(await promtool(["check", "metrics"], text), { code: 0, text: "" });
+    Deno.removeSync(`${stage.folder}/monitor.prom`);
+    await stage.run(["check", "--once", "--state", "none"]);
+    assert.equal(readMetrics(stage), "", "without a state there are no counts to tell");
+  }));
+
+Deno.test("monitor check --once: others may read the metrics as far as the umask allows", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ web: { kind: "test", parameters: { condition: "ok" } } }, {
+      state: "kept.sqlite",
+      metrics: { path: "monitor.prom" },
+    });
+    for (const [umask, expected] of [["022", 0o644], ["077", 0o600]] as const) {
+      await stage.run(["check", "--once"], { shell: `umask ${umask}; exec "$@"` });
+      assert.equal((Deno.statSync(`${stage.folder}/monitor.prom`).mode ?? 0) & 0o777, expected);
+    }
+  }));
+
+Deno.test("monitor check --once: metrics that cannot be written are said, and change nothing else", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ web: { kind: "test", parameters: { condition: "ok" } } }, {
+      state: "kept.sqlite",
+      metrics: { path: "none/monitor.prom" },
+    });
+    const { code, stderr } = await stage.run(["check", "--once", "--due"]);
+    assert.equal(code, 0);
+    assert.equal(
+      stderr,
+      `monitor: warning: cannot write the metrics to "${stage.folder}/none/monitor.prom": No such file or directory\n`,
+    );
+  }));
+
+Deno.test("monitor check: says of a reload with mistakes that it failed, and follows the document elsewhere", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ web: { kind: "test", parameters: {} } }, {
+      metrics: { path: "one.prom", interval: 1 },
+    });
+    const program = stage.start(["check"]);
+    const successful = (path: string): number =>
+      valueOf(readMetrics(stage, path), "monitor_document_last_reload_successful");
+    await until("the first file", () => successful("one.prom") === 1);
+    const path = `${stage.folder}/monitor.json`;
+    const sound = Deno.readTextFileSync(path);
+    Deno.writeTextFileSync(path, "{");
+    program.signal("SIGHUP");
+    await until("the failed reload", () => successful("one.prom") === 0);
+    Deno.writeTextFileSync(path, sound.replace("one.prom", "two.prom"));
+    program.signal("SIGHUP");
+    await until("the other file", () => successful("two.prom") === 1);
+    program.signal("SIGTERM");
+    assert.equal((await program.end()).code, 0);
+  }));
+
+function readMetrics({ folder }: Stage, path = "monitor.prom"): string {
+  try {
+    return Deno.readTextFileSync(`${folder}/${path}`);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return "";
+    throw error;
+  }
+}
+
+/** The value of a series; `NaN` where it is not there. */
+function valueOf(text: string, series: string): number {
+  const line = text.split("\n").find((line) => line.startsWith(`${series} `));
+  return line === undefined ? NaN : Number(line.slice(series.length + 1));
+}

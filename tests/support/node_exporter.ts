@@ -1,0 +1,52 @@
+import { until } from "../life/in_time.ts";
+
+/** A node exporter of the test's own. */
+export interface NodeExporter extends AsyncDisposable {
+  /** What it serves now. */
+  scrape(): Promise<string>;
+}
+
+/** Starts Debian's node exporter, which reads the `*.prom` files of a folder and nothing else of this machine. */
+export async function startNodeExporter(folder: string): Promise<NodeExporter> {
+  const child = spawn([
+    "--collector.disable-defaults",
+    "--collector.textfile",
+    `--collector.textfile.directory=${folder}`,
+    "--web.listen-address=127.0.0.1:0",
+  ]);
+  let log = "";
+  const reading = child.stderr.pipeThrough(new TextDecoderStream()).pipeTo(
+    new WritableStream({ write: (text) => void (log += text) }),
+  );
+  const port = await until(
+    "the exporter to listen",
+    () => /msg="Listening on" address=127\.0\.0\.1:(\d+)/.exec(log)?.[1] ?? null,
+  );
+  return {
+    scrape: async () => {
+      const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+      const text = await response.text();
+      if (response.status !== 200) throw new Error(`The exporter answered ${response.status}: ${text}`);
+      return text;
+    },
+    [Symbol.asyncDispose]: async () => {
+      child.kill("SIGTERM");
+      await child.status;
+      await reading;
+    },
+  };
+}
+
+function spawn(args: readonly string[]): Deno.ChildProcess {
+  try {
+    return new Deno.Command("prometheus-node-exporter", { args: [...args], stdout: "null", stderr: "piped" })
+      .spawn();
+  } catch (error) {
+    throw new Error(
+      "Cannot run the node exporter: install it with: apt-get install prometheus-node-exporter",
+      {
+        cause: error,
+      },
+    );
+  }
+}
