@@ -7,6 +7,10 @@ const PROJECT = new URL("..", import.meta.url);
 export interface Baked {
   /** Path of the module to start with, in the project's folder. */
   readonly entry: string;
+  /** Absolute path of the document. */
+  readonly document: string;
+  /** What may surprise whoever runs it; `null`: nothing. */
+  readonly warning: string | null;
   /** Deno's flags, with nothing granted but what the document needs. */
   readonly permissionFlags: readonly string[];
 }
@@ -22,8 +26,17 @@ export async function bake(documentPath: string): Promise<Baked> {
   const entry = "dist/baked_main.ts";
   await Deno.mkdir(new URL("dist/", PROJECT), { recursive: true });
   await Deno.writeTextFile(new URL(entry, PROJECT), entryText(path));
-  return { entry, permissionFlags: permissionFlags(needs) };
+  const isStateNamed = !needs.env.includes("STATE_DIRECTORY");
+  return {
+    entry,
+    document: path,
+    warning: isStateNamed ? null : UNNAMED_STATE,
+    permissionFlags: permissionFlags(needs),
+  };
 }
+
+const UNNAMED_STATE =
+  'the document names no "state", so it may be kept only where it would be kept for you now; name it';
 
 async function askNeeds(path: string): Promise<NeedsByClass> {
   const { success, stdout } = await new Deno.Command(Deno.execPath(), {

@@ -5,6 +5,7 @@
  *     deno task compile                   dist/monitor, for this machine
  *     deno task compile --target TARGET   dist/monitor-VERSION-TARGET, for another one
  *     deno task compile --all             one for each of the five targets
+ *     deno task compile --config FILE     dist/monitor for one document, permitted what that needs and no more
  *
  * Beside them `dist/SHA256SUMS` has the checksums of all that are there. Two builds of one commit by one version of
  * Deno are the same byte for byte, wherever and whenever they are made.
@@ -15,6 +16,7 @@ import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import project from "../deno.json" with { type: "json" };
+import { bake } from "./bake.ts";
 import { bundle, runDeno } from "./bundle.ts";
 import { keptLicences, readLicences } from "./licences.ts";
 
@@ -65,6 +67,8 @@ export async function compileModule(
     ...permissionFlags,
     // Never asks for more, also on a terminal.
     "--no-prompt",
+    // Nothing that came from outside can become code.
+    "--v8-flags=--disallow-code-generation-from-strings",
     ...(target === undefined ? [] : ["--target", target]),
     "--output",
     output,
@@ -81,16 +85,40 @@ export function executableName(target: Target): string {
 export const OWN_NAME = Deno.build.os === "windows" ? "monitor.exe" : "monitor";
 
 /**
- * Bundles the program for executables.
+ * Bundles the program for executables, beginning with another module than `main.ts` where one is named.
  *
- * @throws {Error} If the licences that are kept are not those of the packages in it.
+ * @throws {Error} If the licences that are kept are not those of the packages in it, or if it imports by a name that
+ * is not built in: an executable may import whatever file it likes.
  */
-export async function bundleProgram(): Promise<string> {
-  const { main, sources } = await bundle(fileURLToPath(new URL("dist/bundle", PROJECT)));
+export async function bundleProgram(entry?: string): Promise<string> {
+  const folder = fileURLToPath(new URL("dist/bundle", PROJECT));
+  const { main, sources } = await bundle(folder, entry);
+  await refuseComputedImports(folder);
   if (JSON.stringify(await readLicences(sources)) !== JSON.stringify(await keptLicences())) {
     throw new Error('Cannot build: the kept licences are out of date: run "deno task licences"');
   }
   return main;
+}
+
+async function refuseComputedImports(folder: string): Promise<void> {
+  for await (const { name } of Deno.readDir(folder)) {
+    const text = await Deno.readTextFile(`${folder}/${name}`);
+    const computed = /\bimport\((?!"(?:\.\/|node:))[^)]{0,60}/.exec(text);
+    if (computed !== null) {
+      throw new Error(`Cannot build: ${name} imports by a computed name: ${computed[0]}`);
+    }
+  }
+}
+
+const OPTIONS = {
+  target: { type: "string", multiple: true },
+  all: { type: "boolean" },
+  config: { type: "string", short: "c" },
+} as const;
+
+/** The document that an executable is to be made for; `null`: it is for any. */
+function readConfig(args: readonly string[]): string | null {
+  return parseArgs({ args: [...args], options: OPTIONS }).values.config ?? null;
 }
 
 /** What is asked of this script; `null` stands for this machine's own executable. */
@@ -98,10 +126,7 @@ export function readTargets(
   args: readonly string[],
   baseExecutable: string | undefined,
 ): readonly (Target | null)[] {
-  const { values } = parseArgs({
-    args: [...args],
-    options: { target: { type: "string", multiple: true }, all: { type: "boolean" } },
-  });
+  const { values } = parseArgs({ args: [...args], options: OPTIONS });
   const named = (values.target ?? []).map((name) => {
     const target = TARGETS.find((candidate) => candidate === name);
     if (target === undefined) throw new Error(`--target is "${name}", expected one of ${TARGETS.join(", ")}`);
@@ -130,12 +155,21 @@ export async function writeChecksums(folder: URL): Promise<void> {
 
 async function main(args: readonly string[]): Promise<void> {
   const targets = readTargets(args, Deno.env.get("DENORT_BIN"));
-  const module = await bundleProgram();
+  const config = readConfig(args);
+  const baked = config === null ? null : await bake(config);
+  const module = await bundleProgram(baked?.entry);
   for (const target of targets) {
     const name = `dist/${target === null ? OWN_NAME : executableName(target)}`;
-    await compileModule(module, name, target === null ? {} : { target });
+    await compileModule(module, name, {
+      ...(target !== null && { target }),
+      ...(baked !== null && { permissionFlags: baked.permissionFlags }),
+    });
     const { size } = await Deno.stat(new URL(name, PROJECT));
     console.log(`made ${name} (${(size / 1e6).toFixed(1)} MB)`);
+  }
+  if (baked !== null) {
+    console.log([`for ${baked.document} alone, permitted:`, ...baked.permissionFlags].join("\n  "));
+    if (baked.warning !== null) console.error(`compile: warning: ${baked.warning}`);
   }
   await writeChecksums(new URL("dist/", PROJECT));
 }

@@ -1,0 +1,128 @@
+/**
+ * An executable that was made for one document: what it can do, and that it can do nothing else. Run by
+ * `deno task executable`, since it compiles: where Deno's download cannot be reached, `DENORT_BIN` must name the base.
+ */
+import assert from "node:assert/strict";
+import { bake } from "../../scripts/bake.ts";
+import { bundle } from "../../scripts/bundle.ts";
+import { compileModule } from "../../scripts/compile.ts";
+import { startServer } from "../support/http_servers.ts";
+import { type PermissionStage, withNeeds } from "../permissions/stage.ts";
+import type { Outcomes, Place } from "./attempts.ts";
+
+const ATTEMPTS = new URL("attempts.ts", import.meta.url).pathname;
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs an executable with an environment in which no proxy is named. */
+async function run(program: string, args: readonly string[], stage: PermissionStage): Promise<Ended> {
+  const { code, stdout, stderr } = await new Deno.Command(program, {
+    args: [...args],
+    cwd: stage.folder,
+    clearEnv: true,
+    env: { PATH: "/usr/bin:/bin", HOME: stage.folder, FORBIDDEN_VARIABLE: "secret" },
+    stdin: "null",
+  }).output();
+  const decoder = new TextDecoder();
+  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+}
+
+/** Where the runtime refuses in words of its own; nothing reached the server all the same. */
+const OTHER_REFUSALS: Readonly<Record<string, RegExp>> = {
+  "import from a server": /^TypeError: Module not found/,
+  "connect through node": /^Error: connect ECONNREFUSED/,
+  "attach another database": /^Error: too many attached databases/,
+  "copy the state away": /^Error: too many attached databases/,
+  "make a function of a text": /^EvalError: Code generation from strings disallowed/,
+};
+
+Deno.test("a baked executable can do nothing that its document does not name, however it is tried", async (t) => {
+  await withNeeds(async (stage) => {
+    await using other = startServer(async (visitor) => {
+      await visitor.readHead();
+      await visitor.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    });
+    await stage.run(["check", "--once"]);
+    stage.redirectTo(`${other.origin}/`);
+    Deno.writeTextFileSync(`${stage.folder}/neighbour`, "not to be read");
+    Deno.symlinkSync("probe.sh", `${stage.folder}/link`);
+    const { permissionFlags } = await bake(`${stage.folder}/monitor.json`);
+    const program = `${stage.folder}/attempts`;
+    await compileModule(ATTEMPTS, program, { permissionFlags });
+    const bystander = new Deno.Command("/bin/sleep", { args: ["60"] }).spawn();
+    try {
+      const place: Place = {
+        folder: stage.folder,
+        document: `${stage.folder}/monitor.json`,
+        state: `${stage.folder}/kept.sqlite`,
+        script: `${stage.folder}/probe.sh`,
+        webPort: stage.web.port,
+        otherPort: other.port,
+        processId: bystander.pid,
+      };
+      const { stdout, stderr } = await run(program, [JSON.stringify(place)], stage);
+      assert.strictEqual(stderr, "");
+      const { forbidden, allowed } = JSON.parse(stdout) as Record<"forbidden" | "allowed", Outcomes>;
+      assert.ok(Object.keys(forbidden).length >= 30);
+      for (const [attempt, outcome] of Object.entries(forbidden)) {
+        await t.step(attempt, () => {
+          assert.match(outcome, OTHER_REFUSALS[attempt] ?? /^NotCapable: Requires /);
+        });
+      }
+      for (const [attempt, outcome] of Object.entries(allowed)) {
+        await t.step(`but it can ${attempt}`, () => assert.strictEqual(outcome, "done"));
+      }
+      assert.strictEqual(other.visits, 0, "nothing reached the other server");
+      assert.strictEqual(Deno.readTextFileSync(`${stage.folder}/neighbour`), "not to be read");
+    } finally {
+      bystander.kill("SIGKILL");
+      await bystander.status;
+    }
+  });
+});
+
+Deno.test("a baked executable checks its own document without being told, and refuses another", async (t) => {
+  await withNeeds(async (stage) => {
+    const { entry, permissionFlags } = await bake(`${stage.folder}/monitor.json`);
+    const program = `${stage.folder}/monitor`;
+    const { main } = await bundle(`${stage.folder}/bundle`, entry);
+    await compileModule(main, program, { permissionFlags });
+    await t.step("it runs its script, asks its server, keeps its state and sends its mail", async () => {
+      const { code, stdout, stderr } = await run(program, ["check", "--once"], stage);
+      assert.strictEqual(stderr, "");
+      assert.match(stdout, /CRITICAL +script .*all is lost/);
+      assert.match(stdout, /OK +web .*status is 200/);
+      assert.strictEqual(code, 2);
+      assert.strictEqual(stage.mailbox.raw.length, 1);
+    });
+    await t.step("it says that nothing is missing", async () => {
+      const { code, stdout, stderr } = await run(program, ["permissions", "--check"], stage);
+      assert.deepStrictEqual([code, stdout, stderr], [0, "", ""]);
+    });
+    await t.step("it cannot read another document", async () => {
+      Deno.writeTextFileSync(`${stage.folder}/other.json`, '{ "defaults": {} }');
+      const { code, stderr } = await run(program, ["validate", "--config", "other.json"], stage);
+      assert.strictEqual(code, 77);
+      assert.match(stderr, /grant it with --allow-read/);
+    });
+    await t.step("it cannot keep its state elsewhere", async () => {
+      const { code, stderr } = await run(program, ["check", "--once", "--state", "other.sqlite"], stage);
+      assert.strictEqual(code, 77);
+      assert.match(stderr, /--allow-write=.*other\.sqlite/);
+    });
+    await t.step("it cannot write a starter document", async () => {
+      assert.strictEqual((await run(program, ["init", "new.jsonc"], stage)).code, 77);
+    });
+    await t.step("a document that was changed to need more is refused before anything runs", async () => {
+      const text = Deno.readTextFileSync(`${stage.folder}/monitor.json`);
+      Deno.writeTextFileSync(`${stage.folder}/monitor.json`, text.replace("probe.sh", "another.sh"));
+      const { code, stdout, stderr } = await run(program, ["check", "--once"], stage);
+      assert.deepStrictEqual([code, stdout], [77, ""]);
+      assert.match(stderr, /--allow-run=.*another\.sh \(check "script"\)/);
+    });
+  });
+});
