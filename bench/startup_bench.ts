@@ -5,6 +5,7 @@ import { measureInTurn, median, millisecondsText } from "./measure.ts";
 import type { Row } from "./row.ts";
 
 const ROUNDS = 31;
+const PEAK_ROUNDS = 7;
 
 /** The smallest document that runs a check. */
 const DOCUMENT = `{
@@ -75,11 +76,64 @@ async function compareExecutables(modules: Pair<string>, folder: string): Promis
       note: "none can be made here: set DENORT_BIN where Deno cannot download what it compiles with",
     }];
   }
-  return await compareStarts(
-    "executable",
-    { monitor: [executables.monitor], empty: [executables.empty] },
-    folder,
-  );
+  const sizes = { monitor: await sizeOf(executables.monitor), empty: await sizeOf(executables.empty) };
+  return [
+    {
+      name: "executable, size",
+      value: sizes.monitor / sizes.empty,
+      unit: "×",
+      note: `${megabytesText(sizes.monitor)} to ${megabytesText(sizes.empty)} of an empty program`,
+    },
+    ...await compareStarts(
+      "executable",
+      { monitor: [executables.monitor], empty: [executables.empty] },
+      folder,
+    ),
+    await comparePeaks(executables, folder),
+  ];
+}
+
+async function comparePeaks(executables: Pair<string>, folder: string): Promise<Row> {
+  const name = "executable, peak memory of check --once --state none";
+  const checkOnce = [
+    executables.monitor,
+    ...["check", "--once", "--config", `${folder}/monitor.json`, "--state", "none"],
+  ];
+  try {
+    const samples = await measureInTurn(PEAK_ROUNDS, {
+      empty: () => peakOf([executables.empty]),
+      monitor: () => peakOf(checkOnce),
+    });
+    const peaks = { monitor: median(samples.monitor), empty: median(samples.empty) };
+    return {
+      name,
+      value: peaks.monitor / peaks.empty,
+      unit: "×",
+      note: `${megabytesText(peaks.monitor)} to ${megabytesText(peaks.empty)} of an empty program`,
+    };
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    return { name, value: null, unit: "×", note: "there is no /usr/bin/time: apt-get install time" };
+  }
+}
+
+/** Runs a program to its end; the answer is the most memory that was resident at a time, in bytes. */
+async function peakOf(command: readonly string[]): Promise<number> {
+  const { stderr } = await new Deno.Command("/usr/bin/time", {
+    args: ["--format=%M", ...command],
+    stdin: "null",
+    stdout: "null",
+  }).output();
+  const kibibytes = new TextDecoder().decode(stderr).trim().split("\n").at(-1);
+  return Number(kibibytes) * 1024;
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return (await Deno.stat(path)).size;
+}
+
+function megabytesText(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
 /** Takes the commands as far as to the program; the folder holds the document. */

@@ -159,7 +159,7 @@ export async function loadDocument(
       ...included.warnings,
       ...judged.flatMap((part) => part.warnings),
       ...findWarnings(resolved, (name, member) => locateSetting(name, member, { main, file: files(name) })),
-      ...(metrics === null ? [] : warnOfMetricsFile(metrics)),
+      ...(metrics === null || main.part.isUnresolved(["metrics", "path"]) ? [] : warnOfMetricsFile(metrics)),
       ...unknownKinds.map(({ name }) => ({ path: kindPath(name), message: UNKNOWN_KIND })),
     ],
     written: main.written,

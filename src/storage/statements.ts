@@ -50,7 +50,7 @@ const RUNS = "observed_ok + observed_unknown + observed_warning + observed_criti
 const SUMS =
   `sum(${RUNS}) AS runs, sum(lasted_ok_ms) AS lasted_ok_ms, sum(lasted_unknown_ms) AS lasted_unknown_ms,
     sum(lasted_warning_ms) AS lasted_warning_ms, sum(lasted_critical_ms) AS lasted_critical_ms,
-    sum(duration_total_ms) AS duration_total_ms`;
+    sum(rollups.duration_total_ms) AS duration_total_ms`;
 
 const PACKED =
   `json_group_array(json_array(start_ms, runs, lasted_ok_ms, lasted_unknown_ms, lasted_warning_ms,
@@ -63,7 +63,7 @@ const PACKED =
  */
 export const SELECT_DAY_SUMS = `SELECT name, ${PACKED} FROM (
     SELECT checks.id AS id, checks.name AS name, start_ms, ${RUNS} AS runs,
-      lasted_ok_ms, lasted_unknown_ms, lasted_warning_ms, lasted_critical_ms, duration_total_ms
+      lasted_ok_ms, lasted_unknown_ms, lasted_warning_ms, lasted_critical_ms, rollups.duration_total_ms
     ${ROLLUPS_OF_NAMES} AND span_ms = ${DAY_MS}
     UNION ALL
     SELECT checks.id AS id, checks.name AS name, ${START_OF_DAY} AS start_ms, ${SUMS}

@@ -5,10 +5,6 @@ import { EXIT } from "../../src/cli/exit_code.ts";
 
 const DATE = "2026-01-31";
 
-async function isInstalled(program: string): Promise<boolean> {
-  return await Deno.stat(`/usr/bin/${program}`).then(() => true, () => false);
-}
-
 /** What a program prints of the page, and what it complains of. */
 async function readPage(
   program: string,
@@ -30,11 +26,10 @@ async function readPage(
 
 Deno.test({
   name: "manPage() is shown by man without a warning, with all that --help says",
-  ignore: !(await isInstalled("man")),
   fn: async () => {
     const { text, complaints } = await readPage("man", "--warnings", "--local-file");
     assert.strictEqual(complaints, "");
-    const words = text.replace(/\s+/g, " ").replaceAll("‐", "-");
+    const words = text.replace(/‐\n\s*/g, "").replace(/\s+/g, " ").replaceAll("‐", "-");
     for (const { name, description, options, examples } of COMMANDS) {
       assert.ok(words.includes(`monitor ${name}`), name);
       assert.ok(words.includes(description.replaceAll("…", "...")), description);
@@ -50,7 +45,6 @@ Deno.test({
 
 Deno.test({
   name: "manPage() has nothing that mandoc complains of",
-  ignore: !(await isInstalled("mandoc")),
   fn: async () => {
     const { text } = await readPage("mandoc", "-T", "lint", "-W", "style");
     assert.strictEqual(text, "");

@@ -101,7 +101,6 @@ for (const shell of SHELLS) {
   const { program, first } = STARTS[shell];
   Deno.test({
     name: `completions ${shell}: what stands there after Tab is what the program gets`,
-    ignore: !(await isInstalled(shell)),
     fn: () =>
       withHome(async (home) => {
         const child = new Deno.Command("/usr/bin/python3", {
@@ -132,9 +131,4 @@ for (const shell of SHELLS) {
         assert.deepStrictEqual(seen, expected, `${shown}\n${new TextDecoder().decode(stderr)}`);
       }),
   });
-}
-
-async function isInstalled(shell: Shell): Promise<boolean> {
-  const stat = await Deno.stat(`/usr/bin/${shell}`).catch(() => null);
-  return stat !== null;
 }
