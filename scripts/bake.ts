@@ -1,4 +1,5 @@
 /** What an executable for one document is made of: a first module that knows the document, and its permissions. */
+import { resolve } from "node:path";
 import { type NeedsByClass, permissionFlags } from "../src/cli/permission_flags.ts";
 
 const PROJECT = new URL("..", import.meta.url);
@@ -7,6 +8,8 @@ const PROJECT = new URL("..", import.meta.url);
 export interface Baked {
   /** Path of the module to start with, in the project's folder. */
   readonly entry: string;
+  /** Of the executable's name, so that it does not take the place of the one for any document. */
+  readonly ending: string;
   /** Absolute path of the document. */
   readonly document: string;
   /** What may surprise whoever runs it; `null`: nothing. */
@@ -21,7 +24,8 @@ export interface Baked {
  * @throws {Error} If the document is not valid; the program has said what is wrong.
  */
 export async function bake(documentPath: string): Promise<Baked> {
-  const path = await Deno.realPath(documentPath);
+  // A task runs in the project's folder, whoever calls it wherever.
+  const path = await Deno.realPath(resolve(Deno.env.get("INIT_CWD") ?? Deno.cwd(), documentPath));
   const needs = await askNeeds(path);
   const entry = "dist/baked_main.ts";
   await Deno.mkdir(new URL("dist/", PROJECT), { recursive: true });
@@ -29,6 +33,7 @@ export async function bake(documentPath: string): Promise<Baked> {
   const isStateNamed = !needs.env.includes("STATE_DIRECTORY");
   return {
     entry,
+    ending: `-for-${path.slice(path.lastIndexOf("/") + 1).replace(/\.jsonc?$/, "")}`,
     document: path,
     warning: isStateNamed ? null : UNNAMED_STATE,
     permissionFlags: permissionFlags(needs),

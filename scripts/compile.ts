@@ -5,7 +5,7 @@
  *     deno task compile                   dist/monitor, for this machine
  *     deno task compile --target TARGET   dist/monitor-VERSION-TARGET, for another one
  *     deno task compile --all             one for each of the five targets
- *     deno task compile --config FILE     dist/monitor for one document, permitted what that needs and no more
+ *     deno task compile --config FILE     dist/monitor-for-NAME, for one document, permitted what that needs and no more
  *
  * Beside them `dist/SHA256SUMS` has the checksums of all that are there. Two builds of one commit by one version of
  * Deno are the same byte for byte, wherever and whenever they are made.
@@ -159,7 +159,8 @@ async function main(args: readonly string[]): Promise<void> {
   const baked = config === null ? null : await bake(config);
   const module = await bundleProgram(baked?.entry);
   for (const target of targets) {
-    const name = `dist/${target === null ? OWN_NAME : executableName(target)}`;
+    const plain = target === null ? OWN_NAME : executableName(target);
+    const name = `dist/${plain.replace(/(\.exe)?$/, `${baked?.ending ?? ""}$1`)}`;
     await compileModule(module, name, {
       ...(target !== null && { target }),
       ...(baked !== null && { permissionFlags: baked.permissionFlags }),

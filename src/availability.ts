@@ -1,7 +1,7 @@
 /** What the roll-ups of a check say of a span of time: how often it ran, how long, and how long it was well. */
 import { CONDITIONS } from "./domain/condition.ts";
 import type { ConditionCounts } from "./domain/condition_state.ts";
-import type { Rollup } from "./domain/store.ts";
+import type { CheckRecord, Rollup } from "./domain/store.ts";
 
 /** The sums of a span. */
 export interface SpanSummary {
@@ -43,6 +43,21 @@ export function summarise(rollups: readonly Rollup[], sinceMs: number): SpanSumm
       ? null
       : chosen.reduce((most, rollup) => Math.max(most, rollup.durationMaxMs), 0),
   };
+}
+
+/**
+ * Adds the time since the last look, for which what is settled still counts; two intervals at most, since beyond that
+ * nobody looked.
+ */
+export function addPresent(
+  lastedMs: ConditionCounts,
+  record: CheckRecord | null,
+  nowMs: number,
+): ConditionCounts {
+  if (record === null || record.condition.observedAtMs === null) return lastedMs;
+  const { settled, observedAtMs } = record.condition;
+  const sinceMs = Math.max(0, Math.min(nowMs - observedAtMs, 2 * record.intervalMs));
+  return { ...lastedMs, [settled]: lastedMs[settled] + sinceMs };
 }
 
 /** The share of the watched time in which `ok` was settled; `null` when nobody looked. */

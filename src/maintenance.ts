@@ -7,7 +7,7 @@ import { type MaintenanceWindow, WEEKDAYS } from "./domain/maintenance_window.ts
 
 /** A window that is open. */
 export interface OpenWindow {
-  /** The first one, where several are. */
+  /** The one that ends last, where several are. */
   readonly window: MaintenanceWindow;
   /** When none is open any more; `null`: not within a month. */
   readonly untilMs: number | null;
@@ -25,12 +25,14 @@ export function openWindow(windows: readonly MaintenanceWindow[], nowMs: number)
   const window = openAt(nowMs);
   if (window === undefined) return null;
   let untilMs = nowMs;
+  let latest = window;
   // Where one ends, another may go on.
-  for (let last: MaintenanceWindow | undefined = window; last !== undefined; last = openAt(untilMs)) {
-    untilMs = endOf(last, untilMs);
-    if (untilMs - nowMs > MONTH_MS) return { window, untilMs: null };
+  for (let next: MaintenanceWindow | undefined = window; next !== undefined; next = openAt(untilMs)) {
+    latest = next;
+    untilMs = endOf(next, untilMs);
+    if (untilMs - nowMs > MONTH_MS) return { window: latest, untilMs: null };
   }
-  return { window, untilMs };
+  return { window: latest, untilMs };
 }
 
 const MONTH_MS = 31 * 24 * 3_600_000;

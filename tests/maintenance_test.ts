@@ -136,7 +136,7 @@ Deno.test("openWindow() goes on from one window to the next, and knows no end of
   const night = [window("22:00", "24:00"), window("00:00", "06:00")];
   const atMs = Date.parse("2026-01-10T22:00Z");
   assert.deepStrictEqual(openWindow(night, atMs), {
-    window: night[0],
+    window: night[1],
     untilMs: Date.parse("2026-01-11T05:00Z"),
   });
   const always = [window("00:00", "24:00")];

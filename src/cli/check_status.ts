@@ -2,6 +2,7 @@ import { occurrences } from "../condition/settle.ts";
 import type { Check } from "../domain/check.ts";
 import { badness, type Condition } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
+import { isCron } from "../domain/schedule.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import { type OpenWindow, openWindow } from "../maintenance.ts";
 import { overdueAtMs } from "../next_run.ts";
@@ -33,9 +34,13 @@ export function statusOf(check: Check, record: CheckRecord | null, nowMs: number
 
 /** What is to be said of a check besides its condition: the last output, and where that alone would mislead, why. */
 export function describeStatus({ check, record, state }: CheckStatus, nowMs: number): string {
-  if (record === null || record.last === null) return "never ran";
+  if (record === null || record.last === null) {
+    return isCron(check.schedule)
+      ? `never ran, first run in ${describeDuration(check.schedule.times.after(nowMs) - nowMs)}`
+      : "never ran";
+  }
   const { last, condition } = record;
-  return [
+  const text = [
     state === "overdue"
       ? `not run for ${describeDuration(nowMs - last.startedAtMs)}, was ${condition.settled}: `
       : "",
@@ -43,6 +48,8 @@ export function describeStatus({ check, record, state }: CheckStatus, nowMs: num
     last.output,
     condition.reported === condition.settled ? "" : " [not reported]",
   ].join("");
+  // Nothing may have been printed.
+  return text.replace(/: ?$/, "");
 }
 
 /** The condition last observed, with how often it was, where more of it would settle: `critical (2 of 3)`. */

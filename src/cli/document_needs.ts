@@ -39,7 +39,7 @@ export async function needsOfDocument(
       needs: needsOfText(document, optionValue(invocation, "config") ?? system.ownDocument ?? undefined),
     },
     { neededBy: "the placeholders of the document", needs: needsOfSecrets(document) },
-    { neededBy: "the state", needs: needsOfState(place) },
+    { neededBy: "the state", needs: await needsOfState(place, system) },
     {
       neededBy: "the page",
       needs: document.page === null ? {} : needsOfReplacing(document.page.path),
@@ -67,11 +67,16 @@ export class MissingPermissionsError extends Error {
   override readonly name = "MissingPermissionsError";
   /** What is missing; at least one. */
   readonly missing: readonly Need[];
+  /** What to do about it. */
+  readonly hint: string;
 
   /** The message tells nothing of the needs; whoever prints it lists them. */
-  constructor(missing: readonly Need[]) {
+  constructor(missing: readonly Need[], { ownDocument }: Pick<System, "ownDocument">) {
     super("the document needs permissions that were not granted");
     this.missing = missing;
+    this.hint = ownDocument === null
+      ? "all that it needs: monitor permissions"
+      : `this executable was made for "${ownDocument}" as it was then; make another: deno task compile --config`;
   }
 }
 
@@ -96,10 +101,10 @@ export function keepToNeeds(needs: readonly Need[], system: System): void {
  *
  * @throws {MissingPermissionsError} If something is missing.
  */
-export function requireGranted(needs: readonly Need[], { permissions }: System): void {
+export function requireGranted(needs: readonly Need[], system: System): void {
   const required = needs.filter(({ permission }) => !READ_AT_START.has(permission));
-  const missing = missingNeeds(required, permissions);
-  if (missing.length > 0) throw new MissingPermissionsError(missing);
+  const missing = missingNeeds(required, system.permissions);
+  if (missing.length > 0) throw new MissingPermissionsError(missing, system);
 }
 
 const READ_AT_START: ReadonlySet<PermissionClass> = new Set(["env", "sys"]);
@@ -140,10 +145,16 @@ function needsOfSecrets({ files }: OpenDocument): Needs {
  * The folder of a state that nobody named is the monitor's own. Of a named one only the files themselves are
  * needed, unless it turns out damaged and has to be set aside under another name.
  */
-function needsOfState({ path, named }: StatePlace): Needs {
+async function needsOfState({ path, named }: StatePlace, { files }: System): Promise<Needs> {
   if (path === null) return {};
-  const paths = named ? ["", ...COMPANIONS, ".lock"].map((ending) => path + ending) : [dirname(path)];
-  return { read: paths, write: paths, ...(!named && { env: STATE_VARIABLES }) };
+  if (!named) return { read: [dirname(path)], write: [dirname(path)], env: STATE_VARIABLES };
+  const paths = ["", ...COMPANIONS, ".lock"].map((ending) => path + ending);
+  const isFolderMissing = await files.stat(dirname(path)).then(
+    () => false,
+    (error) => error instanceof Deno.errors.NotFound,
+  );
+  // It is made then, which takes a permission for itself.
+  return { read: paths, write: isFolderMissing ? [...paths, dirname(path)] : paths };
 }
 
 /** It is written beside its place first, and renamed. */

@@ -55,14 +55,12 @@ export class OutputError extends Error {
   override readonly name = "OutputError";
 }
 
-function describeMissingNeeds({ message: text, missing }: MissingPermissionsError): Failure {
+function describeMissingNeeds({ message: text, missing, hint }: MissingPermissionsError): Failure {
   const lines = missing.map(({ permission, value, neededBy }) =>
     printable(`  ${permissionFlag(permission, [value])} (${neededBy})`)
   );
   return {
-    text: `monitor: error: ${text}\n${
-      lines.join("\n")
-    }\nmonitor: hint: all that it needs: monitor permissions\n`,
+    text: `monitor: error: ${text}\n${lines.join("\n")}\nmonitor: hint: ${printable(hint)}\n`,
     exitCode: EXIT.permission,
   };
 }

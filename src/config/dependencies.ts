@@ -9,7 +9,7 @@ export function findDependencyProblems(checks: readonly Check[]): readonly Probl
   for (const check of checks) {
     for (const [index, name] of check.dependsOn.entries()) {
       if (byName.has(name)) continue;
-      const meant = nearest(name, [...byName.keys()]);
+      const meant = nearest(name, [...byName.keys()].filter((other) => other !== check.name));
       problems.push({
         path: ["checks", check.name, "depends_on", index],
         message: `is ${quote(name)}, expected the name of a check`,

@@ -14,10 +14,27 @@ export function findScheduleProblems(written: JsonObject): readonly Problem[] {
     ["defaults"],
     ...(isObject(checks) ? Object.keys(checks).map((name) => ["checks", name]) : []),
   ];
-  return owners.flatMap((owner) => {
-    const path = [...owner, "schedule"];
-    const schedule = valueAt(written, path);
-    return isObject(schedule) ? problemsOf(schedule, path) : [];
+  return [
+    ...owners.flatMap((owner) => {
+      const path = [...owner, "schedule"];
+      const schedule = valueAt(written, path);
+      return isObject(schedule) ? problemsOf(schedule, path) : [];
+    }),
+    ...[[], ...owners].flatMap((owner) => windowProblems(written, [...owner, "windows"])),
+  ];
+}
+
+/** A window from a time to the same time would last a whole day, which is more likely a slip. */
+function windowProblems(written: JsonObject, path: DocumentPath): readonly Problem[] {
+  const windows = valueAt(written, path);
+  if (!Array.isArray(windows)) return [];
+  return windows.flatMap((window, index): readonly Problem[] => {
+    if (!isObject(window) || typeof window["to"] !== "string" || window["from"] !== window["to"]) return [];
+    return [{
+      path: [...path, index, "to"],
+      message: `is ${quote(window["to"])} as "from" is, expected another time`,
+      hint: 'for whole days: from "00:00" to "24:00"',
+    }];
   });
 }
 

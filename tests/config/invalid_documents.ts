@@ -827,6 +827,13 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
       'is "saturday", expected one of "mon", "tue", "wed", "thu", "fri", "sat", "sun"',
     ]],
   },
+  window_of_no_time: {
+    problems: [[
+      "6:44 checks.web.windows[0].to",
+      'is "03:00" as "from" is, expected another time',
+      'for whole days: from "00:00" to "24:00"',
+    ]],
+  },
   window_time: {
     problems: [[
       "6:29 checks.web.windows[0].from",

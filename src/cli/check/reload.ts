@@ -143,7 +143,7 @@ async function readAgain({ invocation, system, document, log }: RereadOptions): 
     }
     const isDropped = error instanceof MissingPermissionsError || error instanceof Deno.errors.NotCapable;
     const reason = `${reasonOf(error)}${
-      isDropped ? " or were given up at the start; restart to use it" : ""
+      isDropped ? "; what was not read or granted at the start takes a restart to use it" : ""
     }`;
     log.error(`the document was not read again, the old one stays in force: ${reason}`);
     return { error: reason };

@@ -1,4 +1,4 @@
-import { percent, type SpanSummary, summarise } from "../../availability.ts";
+import { addPresent, availabilityOf, percent, type SpanSummary, summarise } from "../../availability.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import { describeDuration } from "../../domain/duration.ts";
@@ -54,8 +54,8 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
   const document = await openDocument(invocation, system, { withoutSecrets: true });
   const store = await readState(await locateState(invocation, document, system), system);
   const nowMs = system.clock.wallMs();
-  const isKnown = (await store?.records() ?? []).some((record) => record.name === name);
-  if (!isKnown) {
+  const record = (await store?.records() ?? []).find((candidate) => candidate.name === name);
+  if (record === undefined) {
     await store?.close();
     const isInDocument = document.checks.some((check) => check.name === name);
     throw new UsageError(
@@ -66,7 +66,11 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
   const changes = await store?.changes(name, { sinceMs: 0, limit: Infinity }) ?? [];
   const rollups = await store?.rollups(name, nowMs - 30 * DAY_MS) ?? [];
   await store?.close();
-  const spans = SPANS.map((span) => ({ ...span, ...summarise(rollups, nowMs - span.ms) }));
+  const spans = SPANS.map((span) => {
+    const summary = summarise(rollups, nowMs - span.ms);
+    const lastedMs = addPresent(summary.lastedMs, record, nowMs);
+    return { ...span, ...summary, lastedMs, availability: availabilityOf(lastedMs) };
+  });
   system.stdout.write(
     format === "json" ? renderJson(name, changes, spans) : renderPretty(name, changes, spans),
   );
@@ -117,7 +121,9 @@ function renderPretty(name: string, changes: readonly ConditionChange[], spans: 
   lines.push("", changes.length === 0 ? "no changes" : "changes, the newest first:");
   for (const { atMs, from, to, output } of changes.slice(0, CHANGES_SHOWN)) {
     lines.push(
-      `  ${new Date(atMs).toISOString().replace(/\.\d+Z$/, "Z")}  ${from} to ${to}: ${printable(output)}`,
+      `  ${new Date(atMs).toISOString().replace(/\.\d+Z$/, "Z")}  ${from} to ${to}${
+        output === "" ? "" : `: ${printable(output)}`
+      }`,
     );
   }
   const older = changes.length - CHANGES_SHOWN;

@@ -54,7 +54,7 @@ async function runPermissions(invocation: Invocation, system: System): Promise<n
   }
   warnOfProxies(needs, system);
   const missing = missingNeeds(needs, system.permissions);
-  if (missing.length > 0) throw new MissingPermissionsError(missing);
+  if (missing.length > 0) throw new MissingPermissionsError(missing, system);
   return EXIT.ok;
 }
 

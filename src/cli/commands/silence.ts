@@ -17,7 +17,7 @@ export const silenceCommand: Command = {
   description:
     "Holds back the reports of the named checks, or of all with --all, for an hour unless told otherwise. The " +
     "checks still run. A running monitor honours it at once. What is still true when the silence is over is reported " +
-    "then, at the check's next run.",
+    "within half a minute.",
   options: [
     CONFIG_OPTION,
     STATE_OPTION,

@@ -160,7 +160,9 @@ function toRow(status: CheckStatus, { nowMs, colours, detailed }: PrettyOptions)
   const { check, record, condition, state } = status;
   const name = printable(check.title === undefined ? check.name : `${check.name} (${check.title})`);
   const row = { word: condition.toUpperCase(), paint: conditionPaints(colours)[condition], name, detail: [] };
-  if (record === null || record.last === null) return { ...row, duration: "", output: "never ran" };
+  if (record === null || record.last === null) {
+    return { ...row, duration: "", output: describeStatus(status, nowMs) };
+  }
   const { last } = record;
   const since = describeDuration(Math.max(0, nowMs - (record.condition.settledSinceMs ?? nowMs)));
   return {

@@ -75,7 +75,7 @@ interface Typed {
 }
 
 function readTyped(words: readonly string[], commands: readonly Command[]): Typed {
-  const all = [...commands.flatMap((command) => command.options), ...COMMON_OPTIONS];
+  const every = [...commands.flatMap((command) => command.options), ...COMMON_OPTIONS];
   const options = new Map<string, string>();
   const others: string[] = [];
   let awaited: OptionSpec | null = null;
@@ -91,7 +91,9 @@ function readTyped(words: readonly string[], commands: readonly Command[]): Type
     } else {
       const [, long, separator, value] = /^--([^=]*)(=?)(.*)$/s.exec(word) ?? [];
       const short = word.slice(1, 2);
-      const spec = all.find(({ name, short: letter }) =>
+      // Options of one name may have other values with another command.
+      const own = commands.find(({ name }) => name === others[0])?.options ?? [];
+      const spec = [...own, ...every].find(({ name, short: letter }) =>
         long === undefined ? letter === short : name === long
       );
       if (spec === undefined) continue;

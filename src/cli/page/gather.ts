@@ -1,4 +1,4 @@
-import { availabilityOf } from "../../availability.ts";
+import { addPresent, availabilityOf } from "../../availability.ts";
 import type { Check } from "../../domain/check.ts";
 import { type Condition, CONDITIONS, worst } from "../../domain/condition.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
@@ -85,8 +85,10 @@ async function gatherChecks(
   ];
   const found: PageCheck[] = [];
   for (const check of checks) {
-    const share = (sums: Sums): number | null => availabilityOf(addUp(sums.get(check.name) ?? []));
-    const status = statusOf(check, recordOf(check.name), nowMs);
+    const record = recordOf(check.name);
+    const share = (sums: Sums): number | null =>
+      availabilityOf(addPresent(addUp(sums.get(check.name) ?? []), record, nowMs));
+    const status = statusOf(check, record, nowMs);
     found.push({
       ...status,
       availability: { day: share(day), week: share(week), quarter: share(quarter) },
