@@ -25,7 +25,8 @@ export function documentPage(schema: JsonObject): string {
     "",
     "# The document",
     "",
-    "One JSON object, in a file with or without comments and trailing commas, in UTF-8. A member that is not listed here is an",
+    "Every member of the document: its type, its default, what it means, and an example. The document is one JSON object, in a",
+    "file with or without comments and trailing commas, in UTF-8. A member that is not listed here is an",
     "error, and so is a name that is given twice.",
     "",
     "Any text may hold `${env:NAME}` or `${file:/path}`; the variable or the file's content (without a line end at its end) takes",
@@ -64,11 +65,10 @@ function memberRows(definition: JsonObject, schema: JsonObject, prefix: string):
     const resolved = { ...lookUp(own, schema), ...own };
     const path = prefix + name;
     const defaultText = required.includes(name) ? "required" : defaultOf(name, definition, resolved);
-    const example = resolved["examples"] as Json[] | undefined;
-    const examples = example === undefined ? "" : ` Example: ${code(example[0] ?? null)}`;
+    const examples = (resolved["examples"] ?? []) as Json[];
     const row = `| \`${path}\` | ${typeOf(resolved)} | ${defaultText} | ${
       cell(String(resolved["description"] ?? ""))
-    }${examples} |`;
+    } ${examples.length === 1 ? "Example" : "Examples"}: ${examples.map(code).join(", ")} |`;
     const isInline = own["$ref"] === undefined && resolved["properties"] !== undefined;
     return [row, ...(isInline ? memberRows(resolved, schema, `${path}.`) : [])];
   });

@@ -13,7 +13,7 @@ function documentedChannels(): readonly (readonly [heading: string, channel: Doc
   const page = Deno.readTextFileSync(new URL("../../docs/channels.md", import.meta.url));
   const found: (readonly [string, DocumentedChannel])[] = [];
   let heading = "";
-  for (const [, title, example] of page.matchAll(/^#+ ([^\n]+)$|^```json\n(.*?)^```$/gms)) {
+  for (const [, title, example] of page.matchAll(/^#+ ([^\n]+)$|^```json channel\n(.*?)^```$/gms)) {
     if (title !== undefined) heading = title;
     if (example !== undefined) found.push([heading, JSON.parse(example)]);
   }

@@ -1,0 +1,102 @@
+/**
+ * Every command line of ours in the pages is one that the program takes: the command, its options and how many names
+ * may follow. What does no harm really runs, beside a document that has the checks which the pages speak of.
+ */
+import assert from "node:assert/strict";
+import { parseBeforeCommand, parseInvocation, splitCommand, splitTrailing } from "../../src/cli/arguments.ts";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { withStage } from "../life/program.ts";
+import { readPages } from "./pages.ts";
+import { type CommandLine, commandLinesOf } from "./command_lines.ts";
+
+const LINES: readonly CommandLine[] = readPages().flatMap(commandLinesOf);
+
+Deno.test("every command line of monitor in the pages is one that it takes", async (t) => {
+  assert.ok(LINES.length > 60);
+  for (const line of LINES) await t.step(nameOf(line), () => parse(line.words));
+});
+
+Deno.test("every task of Deno's in the pages is there", () => {
+  const { tasks } = JSON.parse(Deno.readTextFileSync(new URL("../../deno.json", import.meta.url)));
+  for (const { path, text } of readPages()) {
+    for (const [, task = ""] of text.matchAll(/deno(?:@[\d.]+)? task ([a-z]+)/g)) {
+      assert.ok(task in tasks, `${path}: deno task ${task}`);
+    }
+  }
+});
+
+Deno.test("what the pages tell a reader to type runs", async (t) => {
+  const typed = [
+    ...new Map(
+      LINES.filter(({ isWhole, words }) => isWhole && isHarmless(words)).map((
+        line,
+      ) => [line.words.join(" "), line]),
+    ).values(),
+  ];
+  assert.ok(typed.length > 20);
+  for (const line of typed) {
+    await t.step(nameOf(line), () =>
+      withStage(async ({ folder, run, writeScript }) => {
+        writeScript("backup", "exit 0");
+        if (line.words[0] !== "init") Deno.writeTextFileSync(`${folder}/monitor.jsonc`, documentFor(line));
+        if (READING.includes(line.words[0] ?? "")) await run(["check", "--once"]);
+        const { code, stderr } = await run(line.words.map((word) => here(word, folder)));
+        assert.equal(code, 0, stderr);
+      }));
+  }
+});
+
+Deno.test("commandLinesOf() finds what is wrong in a page", () => {
+  const found = (line: string): unknown =>
+    commandLinesOf({ path: "x.md", prose: "", blocks: [{ language: "sh", role: "", line: 1, text: line }] })
+      .map(({ words }) => words);
+  assert.deepEqual(found("sudo A=b ./dist/monitor status web | less   # why\n"), [["status", "web"]]);
+  assert.deepEqual(found("x && podman exec monitor monitor status\n"), [["status"]]);
+  assert.deepEqual(found("monitor beat a -- sh -c 'b | c'\n"), [["beat", "a", "--", "sh", "-c", "b | c"]]);
+  assert.deepEqual(found("monitor check \\\n  --once > out\n"), [["check", "--once"]]);
+  assert.throws(() => parse(["check", "--onec"]), /unknown option/);
+  assert.throws(() => parse(["chekc"]), /no command/);
+});
+
+/** Checks by the names that the pages use; all are well. */
+function documentFor({ words }: CommandLine): string {
+  const well = {
+    kind: "test",
+    tags: ["web", "mail", "production"],
+    parameters: { condition: "ok" },
+  };
+  // Where no state is kept, nothing is known of a job.
+  const backup = words[0] === "beat" ? { kind: "job", parameters: { expected_every: "1 day" } } : well;
+  return JSON.stringify({ defaults: {}, checks: { web: well, mail: well, shop: well, page: well, backup } });
+}
+
+/** What neither goes on for ever nor changes anything beyond its folder. */
+function isHarmless(words: readonly string[]): boolean {
+  if (words[0] === "check") return words.includes("--once");
+  return true;
+}
+
+/** What looks at the kept state. */
+const READING = ["status", "history", "report"];
+
+/** A path of the page in this folder: its document for the page's one. */
+function here(word: string, folder: string): string {
+  if (/(^|\/)[\w.-]+\.jsonc?$/.test(word)) return `${folder}/monitor.jsonc`;
+  return word.startsWith("/") ? `${folder}/${word.split("/").at(-1)}` : word;
+}
+
+function parse(words: readonly string[]): void {
+  if (["--version", "--help"].includes(words[0] ?? "")) return;
+  const { name, rest } = splitCommand(words, COMMANDS);
+  const command = COMMANDS.find((candidate) => candidate.name === name);
+  assert.ok(command !== undefined, `no command "${name}"`);
+  const { own, trailing } = splitTrailing(command, rest);
+  const invocation = trailing === null
+    ? parseInvocation(command, own)
+    : parseBeforeCommand(command, own, trailing);
+  assert.equal(invocation.mistake, undefined);
+}
+
+function nameOf({ path, words }: CommandLine): string {
+  return `${path}: monitor ${words.join(" ")}`;
+}

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { anchorsOf, linksOf, type Page, parsePage, PROJECT, readPages } from "./pages.ts";
+
+const PAGES = readPages();
+
+for (const page of PAGES) {
+  Deno.test(`every link of ${page.path} leads somewhere`, () => {
+    assert.deepEqual(linksOf(page).filter((link) => isBroken(page, link)), []);
+  });
+}
+
+Deno.test("README.md links to every page", () => {
+  const readme = PAGES.find(({ path }) => path === "README.md");
+  assert.ok(readme !== undefined);
+  const linked = new Set(linksOf(readme).map((link) => link.replace(/#.*/, "")));
+  const pages = PAGES.map(({ path }) => path).filter((path) => path !== "README.md");
+  assert.deepEqual(pages.filter((path) => !linked.has(path)), []);
+});
+
+Deno.test("linksOf() and anchorsOf() read a page as GitHub does", () => {
+  const page = parsePage(
+    "# A `b`: c, d\n[one](x.md#y) `[no](link)` [two](\n#z)\n```sh\n# none\n```\n## A b c d\n## A `b`: c, d\n",
+  );
+  assert.deepEqual(linksOf(page), ["x.md#y"]);
+  assert.deepEqual([...anchorsOf(page)], ["a-b-c-d", "a-b-c-d-1", "a-b-c-d-2"]);
+});
+
+/** Addresses of the web are not looked at: no test needs a network. */
+function isBroken(page: Page, link: string): boolean {
+  if (/^https?:/.test(link)) return false;
+  const [file = "", anchor] = link.split("#");
+  const path = file === "" ? page.path : withoutDots(`${page.path.replace(/[^/]*$/, "")}${file}`);
+  const target = PAGES.find((candidate) => candidate.path === path);
+  if (anchor !== undefined) return target === undefined || !anchorsOf(target).has(anchor);
+  return target === undefined && !exists(path);
+}
+
+function withoutDots(path: string): string {
+  return new URL(path, "file:///").pathname.slice(1);
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.statSync(PROJECT + path);
+    return true;
+  } catch {
+    return false;
+  }
+}

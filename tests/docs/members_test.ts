@@ -1,0 +1,112 @@
+/**
+ * Every member of a document has an example, in the schema and so in docs/document.md, and a document that has it is
+ * valid. What else such a document needs comes from the examples of the members that are required beside it.
+ */
+import assert from "node:assert/strict";
+import { problemsOf } from "../config/config_system.ts";
+import { PROJECT, readPage } from "./pages.ts";
+
+type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+interface JsonObject {
+  readonly [name: string]: Json;
+}
+
+/** A part of a schema, as far as it matters here. */
+interface Schema {
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, Schema>>;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+  readonly required?: readonly string[];
+  readonly examples?: readonly Json[];
+  readonly allOf?: readonly {
+    readonly if: { readonly properties: { readonly kind: { readonly const: string } } };
+    readonly then: { readonly properties: { readonly parameters: Schema } };
+  }[];
+}
+
+/** What a member needs beside it that is not required otherwise. */
+const COMPANIONS: Readonly<Record<string, JsonObject>> = {
+  "schedule.time_zone": { cron: "@daily" },
+  "schedule.attentive_interval": { regular_interval: 300 },
+  "request.body": { method: "POST" },
+  "tls.certificate": { key: "client.key" },
+  "tls.key": { certificate: "client.pem" },
+  "heartbeat.interval": { path: "alive" },
+};
+
+const SHAPES = { monitor: "monitor", shape_a: "a", shape_b: "b" } as const;
+
+for (const [name, shape] of Object.entries(SHAPES)) {
+  Deno.test(`every member in schemas/${name}.schema.json has examples that a document takes`, async () => {
+    const root = JSON.parse(Deno.readTextFileSync(`${PROJECT}schemas/${name}.schema.json`)) as Schema;
+    const found = [...examplesOf(root)];
+    assert.deepEqual(found.filter(({ document }) => document === null).map(({ path }) => path), []);
+    for (const { path, document } of found) {
+      assert.deepEqual(await problemsOf(document, { shape, withoutSecrets: true }), [], path);
+    }
+    assert.ok(found.length > 30);
+  });
+}
+
+Deno.test("docs/document.md shows an example of every member", () => {
+  const rows = readPage("docs/document.md").text.split("\n").filter((line) => line.startsWith("| `"));
+  assert.ok(rows.length > 80);
+  assert.deepEqual(rows.filter((row) => !/Examples?: `/.test(row)), []);
+});
+
+/** An example of one member in a whole document; `null` where a member has none. */
+interface Example {
+  readonly path: string;
+  readonly document: JsonObject | null;
+}
+
+function examplesOf(root: Schema): Iterable<Example> {
+  const open = new Set<Schema>();
+  const lookUp = (schema: Schema): Schema => {
+    const definition = root.$defs?.[schema.$ref?.replace("#/$defs/", "") ?? ""];
+    return { ...definition, ...schema };
+  };
+  function* visit(schema: Schema, path: string, wrap: (value: JsonObject) => JsonObject): Iterable<Example> {
+    const members = Object.entries(schema.properties ?? {});
+    const required = Object.fromEntries(
+      members.filter(([name]) => schema.required?.includes(name)).map((
+        [name, member],
+      ) => [name, lookUp(member).examples?.[0] ?? null]),
+    );
+    for (const [name, member] of members) {
+      const own = lookUp(member);
+      const short = `${path.split(".").at(-1)}.${name}`;
+      const place = (value: Json): JsonObject => wrap({ ...required, ...COMPANIONS[short], [name]: value });
+      const memberPath = `${path}.${name}`;
+      if ((own.examples ?? []).length === 0) yield { path: memberPath, document: null };
+      for (const example of own.examples ?? []) yield { path: memberPath, document: place(example) };
+      yield* visitWithin(own, memberPath, place);
+    }
+    for (const { if: { properties: { kind } }, then } of schema.allOf ?? []) {
+      const parameters = lookUp(then.properties.parameters);
+      yield* visit(parameters, kind.const, (value) => wrap({ kind: kind.const, parameters: value }));
+    }
+  }
+  /** Members of members: in an object, in the objects of a list, and under free names. */
+  function* visitWithin(schema: Schema, path: string, place: (value: Json) => JsonObject): Iterable<Example> {
+    const { properties, items, additionalProperties: free } = schema;
+    if (properties !== undefined) yield* visit(schema, path, place);
+    if (items !== undefined && !open.has(items)) {
+      open.add(items);
+      yield* visit(lookUp(items), path, (value) => place([value]));
+    }
+    if (typeof free === "object") {
+      const key = path.endsWith(".json") ? "$.status" : "a";
+      yield* visit(lookUp(free), path, (value) => place({ [key]: value }));
+    }
+  }
+  // A check that examples of `depends_on` name.
+  const router = { kind: "test", parameters: {} };
+  return visit(root, "", (document) => ({
+    defaults: {},
+    ...document,
+    checks: { router, ...document["checks"] as JsonObject },
+  }));
+}

@@ -1,0 +1,84 @@
+/** The pages that people read, taken apart: their headings, links and blocks of code. */
+
+/** One page. */
+export interface Page {
+  /** From the project's folder, such as `docs/checks.md`. */
+  readonly path: string;
+  /** All of it. */
+  readonly text: string;
+  /** Its blocks of code, in their order. */
+  readonly blocks: readonly Block[];
+  /** Its text without blocks of code: what else there is has the lines that it has in the page. */
+  readonly prose: string;
+}
+
+/** A block of code between fences. */
+export interface Block {
+  /** The word behind the fence, such as `sh`; empty without one. */
+  readonly language: string;
+  /** What stands behind the language: what part of a document the block is. */
+  readonly role: string;
+  /** The line of its fence, from 1 on. */
+  readonly line: number;
+  /** What stands between the fences, without the indentation of the first one. */
+  readonly text: string;
+}
+
+/** The project's folder, with a slash at its end. */
+export const PROJECT = new URL("../../", import.meta.url).pathname;
+
+const IN_THE_MAIN_FOLDER = ["README", "ARCHITECTURE", "CONTRIBUTING", "SECURITY", "CHANGELOG"];
+
+/** Every page, those of the main folder first. */
+export function readPages(): readonly Page[] {
+  const docs = [...Deno.readDirSync(`${PROJECT}docs`)].map(({ name }) => `docs/${name}`);
+  return [
+    ...IN_THE_MAIN_FOLDER.map((name) => `${name}.md`),
+    ...docs.filter((path) => path.endsWith(".md")).sort(),
+  ].map((path) => readPage(path));
+}
+
+/** One page, by its path from the project's folder. */
+export function readPage(path: string): Page {
+  return { path, ...parsePage(Deno.readTextFileSync(PROJECT + path)) };
+}
+
+/** Takes a page apart. */
+export function parsePage(text: string): Omit<Page, "path"> {
+  const blocks: Block[] = [];
+  let open: { readonly indent: string; readonly block: Block; readonly lines: string[] } | null = null;
+  const prose = text.split("\n").map((line, index) => {
+    const [, indent = "", info] = /^( *)```(.*)$/.exec(line) ?? [];
+    if (open !== null) {
+      if (info === "") {
+        blocks.push({ ...open.block, text: open.lines.map((each) => `${each}\n`).join("") });
+        open = null;
+      } else open.lines.push(line.startsWith(open.indent) ? line.slice(open.indent.length) : line);
+      return "";
+    }
+    if (info === undefined) return line;
+    const [language = "", role = ""] = info.trim().split(/ +(.*)/);
+    open = { indent, block: { language, role, line: index + 1, text: "" }, lines: [] };
+    return "";
+  });
+  if (open !== null) throw new Error("A block of code has no end");
+  return { text, blocks, prose: prose.join("\n") };
+}
+
+/** The anchors of a page's headings, as GitHub makes them: `Who may report?` is `who-may-report`. */
+export function anchorsOf({ prose }: Pick<Page, "prose">): ReadonlySet<string> {
+  const anchors = new Set<string>();
+  for (const [, heading = ""] of prose.matchAll(/^#{1,6} +(.+)$/gm)) {
+    const plain = heading.toLowerCase().replace(/[^\p{L}\p{N}\p{M}_\- ]/gu, "").replaceAll(" ", "-");
+    let anchor = plain;
+    for (let count = 1; anchors.has(anchor); count++) anchor = `${plain}-${count}`;
+    anchors.add(anchor);
+  }
+  return anchors;
+}
+
+/** Where the links of a page lead, as they are written. */
+export function linksOf({ prose }: Pick<Page, "prose">): readonly string[] {
+  const withoutCode = prose.replaceAll(/`[^`\n]*`/g, "");
+  return [...withoutCode.matchAll(/\]\(([^()\s]+)\)/g)].map(([, target = ""]) => target);
+}

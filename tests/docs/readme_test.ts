@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { CHANNEL_KINDS } from "../../src/channels/registry.ts";
+import { CHECK_KINDS } from "../../src/checks/registry.ts";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { EXIT_CODE_HELP } from "../../src/cli/exit_code.ts";
+import licences from "../../src/cli/generated/licences.json" with { type: "json" };
+import manifest from "../../deno.json" with { type: "json" };
+import { readPage } from "./pages.ts";
+
+const README = readPage("README.md").text;
+
+Deno.test("README.md names every package that the project uses, with its reason", () => {
+  const names = Object.keys(manifest.imports).map((name) => name.replace(/\/$/, ""));
+  const reasons = rowsWith(/^\| [^|]*`(?:npm:)?[\w@/.-]+`/);
+  assert.deepEqual(
+    names.filter((name) =>
+      !reasons.some((row) => row.includes(`\`${name}\``) || row.includes(`\`npm:${name}\``))
+    ),
+    [],
+  );
+});
+
+Deno.test("README.md says of every package whether it is in the executable", () => {
+  const inside = new Set(licences.packages.map(({ name }) => name));
+  const rows = rowsWith(/^\| `[^|]*\|[^|]*\| (yes|no) +\|$/);
+  assert.ok(rows.length > 10);
+  for (const row of rows) {
+    const names = [...(row.split("|")[1] ?? "").matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
+    for (const name of names) assert.equal(inside.has(name), /\| yes +\|$/.test(row), name);
+  }
+});
+
+Deno.test("README.md has a row for every kind of check and of channel", () => {
+  for (const kind of [...Object.keys(CHECK_KINDS), ...Object.keys(CHANNEL_KINDS)]) {
+    assert.equal(rowsWith(new RegExp(`^\\| \`${kind}\` `)).length, 1, kind);
+  }
+});
+
+Deno.test("README.md lists every command, in the order of the help", () => {
+  const rows = rowsWith(/^\| `monitor /).map((row) => /^\| `monitor (\w+)/.exec(row)?.[1]);
+  assert.deepEqual([...new Set(rows)], COMMANDS.map(({ name }) => name));
+});
+
+Deno.test("README.md lists every exit code with the words of the help", () => {
+  const rows = rowsWith(/^\| \d[\d, ]* +\|/).map((row) =>
+    row.replaceAll("`", "").replaceAll(/[| ]+/g, " ").trim()
+  );
+  assert.deepEqual(
+    rows,
+    EXIT_CODE_HELP.map(([codes, meaning]) =>
+      `${codes} ${meaning.replace(" (of status: worst settled one)", "")}`
+    ),
+  );
+});
+
+function rowsWith(pattern: RegExp): readonly string[] {
+  return README.split("\n").filter((line) => pattern.test(line));
+}

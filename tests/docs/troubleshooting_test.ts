@@ -1,0 +1,48 @@
+/** What docs/troubleshooting.md says that the program says, the program says. */
+import assert from "node:assert/strict";
+import { PROJECT, readPage } from "./pages.ts";
+
+/** The first cells of the tables: each a message, in which `…` stands for anything. */
+const MESSAGES = [...readPage("docs/troubleshooting.md").prose.matchAll(/^\| `([^`]+)` +\|/gm)]
+  .map(([, message = ""]) => message);
+
+Deno.test("every message of docs/troubleshooting.md is one of the program's", () => {
+  const source = sourceText();
+  assert.ok(MESSAGES.length > 50);
+  const missing = MESSAGES.filter((message) =>
+    !literalPieces(message).every((piece) => source.includes(piece))
+  );
+  assert.deepEqual(missing, []);
+});
+
+Deno.test("a message that the program does not say is noticed", () => {
+  const source = sourceText();
+  for (const message of ["Cannot find a config: gazed at …", 'Cannot read config "…": file is missing']) {
+    assert.ok(literalPieces(message).some((piece) => !source.includes(piece)), message);
+  }
+});
+
+Deno.test("docs/troubleshooting.md has a part for every exit code that is an error", () => {
+  const { prose } = readPage("docs/troubleshooting.md");
+  for (const code of [64, 69, 70, 74, 75, 77, 78]) {
+    assert.match(prose, new RegExp(`exit (\\d+ and )?${code}\\b`));
+  }
+});
+
+/** What stands in a message as it is: what two places put together, and what a mail server says, is parted. */
+function literalPieces(message: string): readonly string[] {
+  return message.replace(/^(login|sender): /, "").replace(/ 5\d+/, "…").split(/…|(?<=": )| \(process | s, /)
+    .map((piece) => piece.replaceAll(/^["\s]+|["\s]+$/g, ""))
+    .filter((piece) => piece.length > 3);
+}
+
+/** All of the source, with texts that continue in the next line made whole, and without what marks them. */
+function sourceText(folder = `${PROJECT}src`): string {
+  return [...Deno.readDirSync(folder)].map(({ name, isDirectory }) => {
+    const path = `${folder}/${name}`;
+    if (isDirectory) return name === "generated" ? "" : sourceText(path);
+    return name.endsWith(".ts")
+      ? Deno.readTextFileSync(path).replaceAll(/["`] \+\s+["`]/g, "").replaceAll("\\`", "`")
+      : "";
+  }).join("\n");
+}
