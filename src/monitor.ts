@@ -1,8 +1,8 @@
 /** One run of a check, and one pass over several; what is done with the results is the caller's business. */
-import { CHECK_KINDS } from "./checks/registry.ts";
-import type { Check, CheckKind, CheckOf } from "./domain/check.ts";
+import { entryOf } from "./checks/registry.ts";
+import type { Check } from "./domain/check.ts";
 import type { JobBook } from "./domain/job.ts";
-import type { CheckKindEntry, LimitClass, ObserveContext } from "./domain/observe.ts";
+import type { LimitClass, ObserveContext } from "./domain/observe.ts";
 import type { Result } from "./domain/result.ts";
 import { createLimiter, type Limiter } from "./schedule/limiter.ts";
 
@@ -42,7 +42,7 @@ export async function runPass(checks: readonly Check[], options: PassOptions): P
     network: createLimiter(options.limits.network),
   };
   const isFinished = await Promise.all(checks.map(async (check) => {
-    const { limit } = CHECK_KINDS[check.kind];
+    const { limit } = await entryOf(check);
     const run = (): Promise<Result> => runCheck(check, options);
     try {
       options.onResult(limit === "none" ? await run() : await limiters[limit].run(run, options.signal));
@@ -66,12 +66,10 @@ export async function runCheck(
 ): Promise<Result> {
   const { system, jobs, folder, signal, redact } = options;
   signal.throwIfAborted();
+  const entry = await entryOf(check);
   const startedAtMs = system.clock.wallMs();
   const startedMonotonicMs = system.clock.monotonicMs();
-  const observation = await entryOf(check).observe(
-    check,
-    { system, jobs, folder, signal } satisfies ObserveContext,
-  );
+  const observation = await entry.observe(check, { system, jobs, folder, signal } satisfies ObserveContext);
   return {
     ...observation,
     output: redact(observation.output),
@@ -81,9 +79,4 @@ export async function runCheck(
     startedAtMs,
     durationMs: system.clock.monotonicMs() - startedMonotonicMs,
   };
-}
-
-/** The entry of a check's own kind; the one cast that a map of generic functions needs. */
-function entryOf<K extends CheckKind>(check: CheckOf<K>): CheckKindEntry<K> {
-  return CHECK_KINDS[check.kind as K] as unknown as CheckKindEntry<K>;
 }

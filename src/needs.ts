@@ -1,6 +1,6 @@
 /** What checks, their channels and the heartbeat of a document must be permitted, and what of it is. */
 import { CHANNEL_KINDS } from "./channels/registry.ts";
-import { CHECK_KINDS } from "./checks/registry.ts";
+import { entriesOf } from "./checks/registry.ts";
 import type { Channel } from "./domain/channel.ts";
 import type { Check } from "./domain/check.ts";
 import type { Heartbeat } from "./domain/heartbeat.ts";
@@ -31,8 +31,9 @@ export interface NeedyDocument {
 export async function needsOf(document: NeedyDocument, system: System): Promise<readonly Need[]> {
   const parts: { readonly neededBy: string; readonly needs: Needs }[] = [];
   const channels = new Set<string>();
+  const entryOf = await entriesOf(document.checks);
   for (const check of document.checks) {
-    parts.push({ neededBy: `check "${check.name}"`, needs: needsOfCheck(check) });
+    parts.push({ neededBy: `check "${check.name}"`, needs: entryOf(check).needs(check as never) });
     for (const channel of document.notifies ? check.notifications : []) {
       if (channels.has(channel.key)) continue;
       channels.add(channel.key);
@@ -74,11 +75,6 @@ export function missingNeeds(needs: readonly Need[], permissions: Permissions): 
   return needs.filter(({ permission, value }) =>
     !isWhole.get(permission) && !permissions.isGranted(permission, value)
   );
-}
-
-function needsOfCheck(check: Check): Needs {
-  const entry = CHECK_KINDS[check.kind] as { needs(check: Check): Needs };
-  return entry.needs(check);
 }
 
 async function partOfChannel(

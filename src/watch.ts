@@ -7,7 +7,7 @@
  *
  * Invariant: a beat that runs has no timer, and one that does not run has exactly one, until the watch stops.
  */
-import { CHECK_KINDS } from "./checks/registry.ts";
+import { entryOf } from "./checks/registry.ts";
 import { dueEvent } from "./condition/transition.ts";
 import type { Check } from "./domain/check.ts";
 import type { OutboxRow } from "./domain/outbox.ts";
@@ -277,7 +277,7 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
 
   const observe = async (beat: Beat, abort: AbortController): Promise<void> => {
     const { check } = beat;
-    const { limit } = CHECK_KINDS[check.kind];
+    const { limit } = await entryOf(check);
     const { folder, redact } = watched;
     let lateMs = 0;
     const start = (): Promise<Result> => {

@@ -1,20 +1,37 @@
-import type { CheckKind } from "../domain/check.ts";
+import type { Check, CheckKind, CheckOf } from "../domain/check.ts";
+import { lazily } from "../domain/lazily.ts";
 import type { CheckKindEntry } from "../domain/observe.ts";
-import { fileTimestampKind } from "./file_timestamp.ts";
-import { httpRequestKind } from "./http_request.ts";
-import { jobKind } from "./job.ts";
-import { scriptKind } from "./script.ts";
-import { tcpConnectKind } from "./tcp_connect.ts";
-import { testKind } from "./test.ts";
-import { tlsCertificateKind } from "./tls_certificate.ts";
 
-/** Every check kind, each in its own file. A kind that is missing here does not compile. */
-export const CHECK_KINDS: { readonly [K in CheckKind]: CheckKindEntry<K> } = {
-  test: testKind,
-  script: scriptKind,
-  file_timestamp: fileTimestampKind,
-  http_request: httpRequestKind,
-  tcp_connect: tcpConnectKind,
-  tls_certificate: tlsCertificateKind,
-  job: jobKind,
+/**
+ * Every check kind, each in its own file. A kind that is missing here does not compile. A kind's modules are read
+ * when the first check of that kind is met: reading all of them takes longer than what most runs do.
+ */
+export const CHECK_KINDS: { readonly [K in CheckKind]: () => Promise<CheckKindEntry<K>> } = {
+  test: lazily(async () => (await import("./test.ts")).testKind),
+  script: lazily(async () => (await import("./script.ts")).scriptKind),
+  file_timestamp: lazily(async () => (await import("./file_timestamp.ts")).fileTimestampKind),
+  http_request: lazily(async () => (await import("./http_request.ts")).httpRequestKind),
+  tcp_connect: lazily(async () => (await import("./tcp_connect.ts")).tcpConnectKind),
+  tls_certificate: lazily(async () => (await import("./tls_certificate.ts")).tlsCertificateKind),
+  job: lazily(async () => (await import("./job.ts")).jobKind),
 };
+
+/** The entry of a check's own kind; the one cast that a map of generic functions needs. */
+export function entryOf<K extends CheckKind>(check: CheckOf<K>): Promise<CheckKindEntry<K>> {
+  return CHECK_KINDS[check.kind as K]() as unknown as Promise<CheckKindEntry<K>>;
+}
+
+/** Finds the entry of each of some checks, whose kinds are read before. */
+export async function entriesOf(checks: readonly Check[]): Promise<(check: Check) => CheckKindEntry<never>> {
+  const entries = new Map<CheckKind, CheckKindEntry<never>>();
+  for (const check of checks) {
+    if (!entries.has(check.kind)) {
+      entries.set(check.kind, await entryOf(check) as unknown as CheckKindEntry<never>);
+    }
+  }
+  return ({ kind }) => {
+    const entry = entries.get(kind);
+    if (entry === undefined) throw new Error(`The kind "${kind}" was not read`);
+    return entry;
+  };
+}

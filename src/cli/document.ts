@@ -1,9 +1,9 @@
-import { CHECK_KINDS } from "../checks/registry.ts";
+import { entriesOf } from "../checks/registry.ts";
 import { loadDocument, type LoadedDocument, type LoadOptions } from "../config/load.ts";
 import { locateDocument } from "../config/locate.ts";
 import { nearest } from "../config/nearest.ts";
 import { ConfigError, type PlacedProblem, type Problem } from "../config/problem.ts";
-import type { Check, CheckKind } from "../domain/check.ts";
+import type { Check } from "../domain/check.ts";
 import type { Caveat, CheckKindEntry } from "../domain/observe.ts";
 import type { System } from "../domain/system.ts";
 import { inTextOrder } from "../config/places.ts";
@@ -27,8 +27,9 @@ export async function openDocument(
 ): Promise<OpenDocument> {
   const location = await locateDocument(optionValue(invocation, "config"), system);
   const document = await loadDocument(location, system, options);
-  refuseMistakes(document);
-  const caveats = document.checks.flatMap((check) => placesOf(check, entryOf(check).caveats(check)));
+  const entryOf = await entriesOf(document.checks);
+  refuseMistakes(document, entryOf);
+  const caveats = document.checks.flatMap((check) => placesOf(check, entryOf(check).caveats(check as never)));
   const placedWarnings = inTextOrder(
     [...document.warnings, ...caveats].map(document.place),
     document.sources,
@@ -37,8 +38,13 @@ export async function openDocument(
 }
 
 /** What a kind finds wrong only when all else is right; all mistakes at once. */
-function refuseMistakes({ checks, source, sources, place }: LoadedDocument): void {
-  const mistakes = checks.flatMap((check) => placesOf(check, entryOf(check).mistakes?.(check) ?? []));
+function refuseMistakes(
+  { checks, source, sources, place }: LoadedDocument,
+  entryOf: (check: Check) => CheckKindEntry<never>,
+): void {
+  const mistakes = checks.flatMap((check) =>
+    placesOf(check, entryOf(check).mistakes?.(check as never) ?? [])
+  );
   const problems = inTextOrder(mistakes.map(place), sources);
   if (problems.length === 0) return;
   const count = problems.length === 1 ? "a mistake" : `${problems.length} mistakes`;
@@ -50,13 +56,6 @@ function placesOf(check: Check, caveats: readonly Caveat[]): readonly Problem[] 
     path: ["checks", check.name, "parameters", ...path],
     message,
   }));
-}
-
-type AnyEntry = Pick<CheckKindEntry<CheckKind>, "caveats" | "mistakes">;
-
-/** The entry of a check's own kind; the one cast that a map of generic functions needs. */
-function entryOf(check: Check): AnyEntry {
-  return CHECK_KINDS[check.kind] as unknown as AnyEntry;
 }
 
 /** The option that chooses checks by their tags. */

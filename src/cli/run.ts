@@ -3,10 +3,9 @@ import { PERMISSION_CLASSES } from "../domain/needs.ts";
 import type { System } from "../domain/system.ts";
 import { parseBeforeCommand, parseInvocation, splitCommand, splitTrailing } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
-import { COMMANDS, HIDDEN_COMMANDS } from "./commands.ts";
+import { COMMAND_LOADERS, HIDDEN_COMMAND_LOADERS } from "./command_loaders.ts";
 import { EXIT } from "./exit_code.ts";
 import { describeFailure } from "./failure.ts";
-import { commandHelp, programHelp } from "./help.ts";
 import { usesColour } from "./terminal.ts";
 import { VERSION } from "./version.ts";
 
@@ -23,10 +22,11 @@ export async function run(args: readonly string[], system: System): Promise<numb
 }
 
 async function dispatch(args: readonly string[], system: System): Promise<number> {
-  const { name, rest } = splitCommand(args, COMMANDS);
+  // Only behind options it takes all commands to tell which word is the command and which an option's value.
+  const { name, rest } = splitCommand(args, args[0]?.startsWith("-") ? await allCommands() : []);
   if (name === null) return answerWithoutCommand(rest, system);
   if (name === "help") return showHelp(rest[0] ?? null, system);
-  const command = findCommand(name);
+  const command = await loadCommand(name);
   const { own, trailing } = splitTrailing(command, rest);
   // What follows -- is no option, whatever it looks like.
   const options = own.slice(0, own.includes("--") ? own.indexOf("--") : own.length);
@@ -43,29 +43,38 @@ async function dispatch(args: readonly string[], system: System): Promise<number
   return await command.run(invocation, system);
 }
 
-function answerWithoutCommand(args: readonly string[], system: System): number {
+async function answerWithoutCommand(args: readonly string[], system: System): Promise<number> {
   if (args.includes("--help") || args.includes("-h")) return showHelp(null, system);
   if (args.includes("--version") || args.includes("-V")) return showVersion(system);
   const [first] = args;
   if (first !== undefined) {
     throw new UsageError(`"${first}" stands where a command was expected`, "see: monitor --help");
   }
-  system.stderr.write(programHelp(COMMANDS));
+  const { programHelp } = await import("./help.ts");
+  system.stderr.write(programHelp(await allCommands()));
   return EXIT.usage;
 }
 
-function findCommand(name: string): Command {
-  const command = [...COMMANDS, ...HIDDEN_COMMANDS].find((candidate) => candidate.name === name);
-  if (command !== undefined) return command;
-  const meant = nearest(name, COMMANDS.map((candidate) => candidate.name));
+async function loadCommand(name: string): Promise<Command> {
+  const loaders = { ...COMMAND_LOADERS, ...HIDDEN_COMMAND_LOADERS };
+  const load = Object.hasOwn(loaders, name) ? loaders[name] : undefined;
+  if (load !== undefined) return await load();
+  const meant = nearest(name, Object.keys(COMMAND_LOADERS));
   throw new UsageError(
     `unknown command "${name}"`,
     meant === undefined ? "see: monitor --help" : `did you mean "monitor ${meant}"?`,
   );
 }
 
-function showHelp(name: string | null, system: System): number {
-  system.stdout.write(name === null ? programHelp(COMMANDS) : commandHelp(findCommand(name)));
+async function allCommands(): Promise<readonly Command[]> {
+  return (await import("./commands.ts")).COMMANDS;
+}
+
+async function showHelp(name: string | null, system: System): Promise<number> {
+  const { commandHelp, programHelp } = await import("./help.ts");
+  system.stdout.write(
+    name === null ? programHelp(await allCommands()) : commandHelp(await loadCommand(name)),
+  );
   return EXIT.ok;
 }
 

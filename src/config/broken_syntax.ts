@@ -62,7 +62,9 @@ export function explainString(raw: string): StringFault {
 }
 
 function hintForQuotes(word: string): string | null {
-  if (/^['`‘’“”„«»]/u.test(word)) return 'JSON knows only the straight double quote: "';
+  if (/^['`\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb]/.test(word)) {
+    return 'JSON knows only the straight double quote: "';
+  }
   if (/^#/.test(word)) return "a comment begins with //";
   return /^[\p{Cf}\p{Z}]/u.test(word) ? "put an ordinary space in its place, or nothing" : null;
 }

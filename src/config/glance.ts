@@ -1,4 +1,4 @@
-import monitorSchema from "../../schemas/monitor.schema.json" with { type: "json" };
+import monitorSchema from "./generated/monitor.schema.json" with { type: "json" };
 import type { System } from "../domain/system.ts";
 import { readIncluded } from "./include.ts";
 import { openPart, type Part } from "./part.ts";

@@ -3,7 +3,7 @@ import type { Heartbeat } from "../domain/heartbeat.ts";
 import type { PageFile } from "../domain/page_file.ts";
 import type { MetricsFile } from "../domain/metrics_file.ts";
 import type { System } from "../domain/system.ts";
-import monitorSchema from "../../schemas/monitor.schema.json" with { type: "json" };
+import monitorSchema from "./generated/monitor.schema.json" with { type: "json" };
 import validateMonitor from "./generated/validate_monitor.js";
 import { findFileClashes } from "./file_clashes.ts";
 import { findDependencyProblems } from "./dependencies.ts";
@@ -242,8 +242,13 @@ const SHAPES = {
 
 /** The text of a schema, as `monitor schema` prints it. */
 export async function schemaText(shape: Shape): Promise<string> {
-  const schema = shape === "monitor" ? monitorSchema : (await SHAPES[shape]()).schema;
+  const schema = shape === "monitor" ? await describedSchema() : (await SHAPES[shape]()).schema;
   return `${JSON.stringify(schema, null, 2)}\n`;
+}
+
+/** The default schema with all that it says to people, which loading a document does without. */
+async function describedSchema(): Promise<unknown> {
+  return (await import("../../schemas/monitor.schema.json", { with: { type: "json" } })).default;
 }
 
 /** An object of JavaScript tells names such as "8080" before all others; the text knows better. */

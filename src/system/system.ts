@@ -1,13 +1,9 @@
 import type { System } from "../domain/system.ts";
 import { createClock } from "./clock.ts";
-import { createConnections } from "./connections.ts";
 import { createFiles } from "./files.ts";
 import { acquireLock, lockHolder } from "./lock.ts";
-import { createForeground } from "./foreground.ts";
-import { createMail } from "./mail.ts";
+import { lazyConnections, lazyForeground, lazyMail, lazyProcesses, lazyRequests } from "./lazy_parts.ts";
 import { createPermissions } from "./permissions.ts";
-import { createProcesses } from "./processes.ts";
-import { createRequests } from "./requests.ts";
 import { createStoreFiles } from "./store_files.ts";
 import { createTextSink } from "./text_sink.ts";
 
@@ -24,11 +20,11 @@ export function createSystem({ ownDocument }: SystemOptions = {}): System {
   return {
     clock,
     files: createFiles(),
-    processes: createProcesses(clock),
-    foreground: createForeground(clock),
-    requests: createRequests(),
-    connections: createConnections(clock),
-    mail: createMail(clock),
+    processes: lazyProcesses(clock),
+    foreground: lazyForeground(clock),
+    requests: lazyRequests(),
+    connections: lazyConnections(clock),
+    mail: lazyMail(clock),
     state: { files: createStoreFiles(), lock: acquireLock, holder: lockHolder },
     stdout: createTextSink(Deno.stdout),
     stderr: createTextSink(Deno.stderr),

@@ -65,16 +65,18 @@ export interface ConnectionRun {
 }
 
 /** Observes a target on the real machine. */
-export function observeConnection(
+export async function observeConnection(
   check: ConnectionCheck,
   { aheadMs = 0, signal = new AbortController().signal }: ConnectionRun = {},
 ): Promise<Observation> {
   const system = createMemorySystem();
   const clock: Clock = { ...system.clock, wallMs: () => system.clock.wallMs() + aheadMs };
   const context: ObserveContext = { system: { ...system, clock }, jobs: null, folder: "/", signal };
-  if (check.kind === "tcp_connect") return CHECK_KINDS.tcp_connect.observe(check, context);
-  if (check.kind === "tls_certificate") return CHECK_KINDS.tls_certificate.observe(check, context);
-  return CHECK_KINDS.http_request.observe(check, context);
+  if (check.kind === "tcp_connect") return await (await CHECK_KINDS.tcp_connect()).observe(check, context);
+  if (check.kind === "tls_certificate") {
+    return await (await CHECK_KINDS.tls_certificate()).observe(check, context);
+  }
+  return await (await CHECK_KINDS.http_request()).observe(check, context);
 }
 
 /** How a process of its own observes a target. */

@@ -165,7 +165,7 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
   const { invocation, system, document, settings, ledger, isKept, reporting } = options;
   const { clock } = system;
   const fails = failRule(settings.failOn);
-  const format = FORMATS[settings.format ?? "pretty"];
+  const format = await FORMATS[settings.format ?? "pretty"]();
   const isQuiet = settings.due && settings.format === null;
   const formatOptions: FormatOptions = {
     colour: wantsColour(invocation, system.stdout, system),

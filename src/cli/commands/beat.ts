@@ -2,7 +2,7 @@ import { CHECK_KINDS } from "../../checks/registry.ts";
 import { glanceAt } from "../../config/glance.ts";
 import { locateDocument } from "../../config/locate.ts";
 import { nearest } from "../../config/nearest.ts";
-import type { CheckKindEntry } from "../../domain/observe.ts";
+import type { CheckKind } from "../../domain/check.ts";
 import type { JobEnd, JobRun } from "../../domain/job.ts";
 import { StoreError } from "../../domain/store.ts";
 import type { Clock, ForegroundEnd, System } from "../../domain/system.ts";
@@ -141,7 +141,7 @@ async function openBook(
     throw new UsageError("--config - would take the command's own input; name a file");
   }
   const glance = await glanceAt(await locateDocument(config, system), system);
-  refuseOthers(name, glance.kinds);
+  await refuseOthers(name, glance.kinds);
   const place = await locateState(invocation, glance, system);
   if (place.path === null) {
     throw new UsageError(
@@ -152,15 +152,17 @@ async function openBook(
   return { name, place, redact: createRedactor(glance.secrets) };
 }
 
-function refuseOthers(name: string, kinds: ReadonlyMap<string, unknown>): void {
-  if (takesBeats(kinds.get(name))) return;
+async function refuseOthers(name: string, kinds: ReadonlyMap<string, unknown>): Promise<void> {
+  if (await takesBeats(kinds.get(name))) return;
   if (kinds.has(name)) {
     throw new UsageError(
       `the check "${name}" takes no beats: its kind is ${JSON.stringify(kinds.get(name))}`,
       'a check of the kind "job" does',
     );
   }
-  const meant = nearest(name, [...kinds].filter(([, kind]) => takesBeats(kind)).map(([known]) => known));
+  const jobs: string[] = [];
+  for (const [known, kind] of kinds) if (await takesBeats(kind)) jobs.push(known);
+  const meant = nearest(name, jobs);
   throw new UsageError(
     `there is no check "${name}" in the document`,
     meant === undefined ? "list them with: monitor explain" : `did you mean "${meant}"?`,
@@ -168,9 +170,9 @@ function refuseOthers(name: string, kinds: ReadonlyMap<string, unknown>): void {
 }
 
 /** The kind is as it is written, so it may be anything. */
-function takesBeats(kind: unknown): boolean {
-  const entries: Readonly<Record<string, Pick<CheckKindEntry<never>, "takesBeats">>> = CHECK_KINDS;
-  return typeof kind === "string" && Object.hasOwn(entries, kind) && entries[kind]?.takesBeats === true;
+async function takesBeats(kind: unknown): Promise<boolean> {
+  if (typeof kind !== "string" || !Object.hasOwn(CHECK_KINDS, kind)) return false;
+  return (await CHECK_KINDS[kind as CheckKind]()).takesBeats === true;
 }
 
 /** The state is open only for a moment: a run may last for days, and a monitor may give it another file meanwhile. */

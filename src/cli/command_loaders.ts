@@ -1,0 +1,33 @@
+import type { Command } from "./command.ts";
+
+/** Reads a command's module. */
+export type CommandLoader = () => Promise<Command>;
+
+/**
+ * Every command by its name, in the order in which the help lists them. A run reads the module of its own command
+ * alone, for reading all of them takes longer than what most runs do; `commands.ts` has them all.
+ */
+export const COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
+  check: async () => (await import("./commands/check.ts")).checkCommand,
+  validate: async () => (await import("./commands/validate.ts")).validateCommand,
+  explain: async () => (await import("./commands/explain.ts")).explainCommand,
+  status: async () => (await import("./commands/status.ts")).statusCommand,
+  history: async () => (await import("./commands/history.ts")).historyCommand,
+  permissions: async () => (await import("./commands/permissions.ts")).permissionsCommand,
+  report: async () => (await import("./commands/report.ts")).reportCommand,
+  notify: async () => (await import("./commands/notify.ts")).notifyCommand,
+  silence: async () => (await import("./commands/silence.ts")).silenceCommand,
+  beat: async () => (await import("./commands/beat.ts")).beatCommand,
+  schema: async () => (await import("./commands/schema.ts")).schemaCommand,
+  init: async () => (await import("./commands/init.ts")).initCommand,
+  completions: async () => (await import("./commands/completions.ts")).completionsCommand,
+  licences: async () => (await import("./commands/licences.ts")).licencesCommand,
+};
+
+/** What programs call; no help lists them. */
+export const HIDDEN_COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
+  __complete: async () => {
+    const { createCompleteCommand } = await import("./commands/complete.ts");
+    return createCompleteCommand((await import("./commands.ts")).COMMANDS);
+  },
+};

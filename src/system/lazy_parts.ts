@@ -1,0 +1,51 @@
+/**
+ * What of the machine is reached only by some documents: its modules are read when it is first used, since reading
+ * them takes longer than a run that needs none of them.
+ */
+import type { Clock, Connections, Foreground, Mail, Processes, Requests } from "../domain/system.ts";
+import { lazily } from "../domain/lazily.ts";
+
+/** {@linkcode Processes} that are made at the first run. */
+export function lazyProcesses(clock: Clock): Processes {
+  const load = lazily(async () => (await import("./processes.ts")).createProcesses(clock));
+  return { run: async (command, signal) => await (await load()).run(command, signal) };
+}
+
+/** {@linkcode Foreground} that is made at the first run. */
+export function lazyForeground(clock: Clock): Foreground {
+  const load = lazily(async () => (await import("./foreground.ts")).createForeground(clock));
+  return { run: async (command, options) => await (await load()).run(command, options) };
+}
+
+/** {@linkcode Mail} that is made at the first mail. */
+export function lazyMail(clock: Clock): Mail {
+  const load = lazily(async () => (await import("./mail.ts")).createMail(clock));
+  return { send: async (mail, options) => await (await load()).send(mail, options) };
+}
+
+/** {@linkcode Requests} that are made at the first request. */
+export function lazyRequests(): Requests {
+  let made: Requests | null = null;
+  const load = lazily(async () => made = (await import("./requests.ts")).createRequests());
+  return {
+    send: async (request, signal) => await (await load()).send(request, signal),
+    explain: (error, target) => used(made).explain(error, target),
+  };
+}
+
+/** {@linkcode Connections} that are made at the first one. */
+export function lazyConnections(clock: Clock): Connections {
+  let made: Connections | null = null;
+  const load = lazily(async () => made = (await import("./connections.ts")).createConnections(clock));
+  return {
+    connect: async (target, options) => await (await load()).connect(target, options),
+    readCertificate: async (target, options) => await (await load()).readCertificate(target, options),
+    explain: (error, target, phase) => used(made).explain(error, target, phase),
+  };
+}
+
+/** Only what was used fails, so there is something to explain only then. */
+function used<Part>(made: Part | null): Part {
+  if (made === null) throw new Error("An error is explained of what was never used");
+  return made;
+}
