@@ -185,8 +185,8 @@ function lookUp(reference: string, root: Schema): Schema {
 }
 
 function merge(schemas: readonly Schema[]): SchemaView {
-  const first = <K extends keyof Schema>(keyword: K): Schema[K] | undefined =>
-    schemas.find((schema) => schema[keyword] !== undefined)?.[keyword];
+  // Of what several say the first one counts. One look at each is several times cheaper than one for each keyword.
+  const first: Schema = Object.assign({}, ...schemas.toReversed());
   const members = new Map<string, Schema>();
   for (const schema of schemas) {
     for (const [name, member] of Object.entries(schema.properties ?? {})) {
@@ -194,22 +194,22 @@ function merge(schemas: readonly Schema[]): SchemaView {
       members.set(name, earlier === undefined ? member : { allOf: [member, earlier] });
     }
   }
-  const type = first("type");
-  const other = first("additionalProperties");
+  const type = first.type;
+  const other = first.additionalProperties;
   return {
-    description: first("description"),
+    description: first.description,
     types: type === undefined ? [] : typeof type === "string" ? [type] : type,
-    format: first("format"),
-    default: first("default"),
-    enum: first("enum"),
-    minimum: first("minimum"),
-    maximum: first("maximum"),
+    format: first.format,
+    default: first.default,
+    enum: first.enum,
+    minimum: first.minimum,
+    maximum: first.maximum,
     required: schemas.flatMap((schema) => schema.required ?? []),
     members,
     otherMembers: typeof other === "object" ? other : undefined,
-    items: first("items"),
-    names: first("propertyNames")?.description,
-    nameFormat: first("propertyNames")?.format,
-    notes: first("x-notes"),
+    items: first.items,
+    names: first.propertyNames?.description,
+    nameFormat: first.propertyNames?.format,
+    notes: first["x-notes"],
   };
 }
