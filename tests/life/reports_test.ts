@@ -283,7 +283,7 @@ function byPlaceIn(told: readonly string[]): (one: string, other: string) => num
 
 Deno.test("monitor check: the heartbeat is given while it runs, and after each call with --due", () =>
   withStage(async (stage) => {
-    writeDocument(stage, [], { web: { kind: "test", parameters: {} } }, {
+    writeDocument(stage, [], { web: { kind: "test", parameters: { condition: "ok" } } }, {
       heartbeat: { path: "./alive", interval: 1 },
     });
     const path = `${stage.folder}/alive`;
