@@ -62,7 +62,7 @@ function judge(facts: JobFacts, options: JudgeOptions): Observation {
   return {
     condition: worst(faults.map(({ condition }) => condition)),
     output: faults.length > 0 ? faults.map(({ text }) => text).join("; ") : describeWell(facts, options),
-    detail: last?.end.output ?? "",
+    detail: lastLines(last?.end.output ?? ""),
     metrics: last === null ? {} : metricsOf(last.end, options.nowMs),
     performanceData: "",
   };
@@ -179,6 +179,14 @@ function ago(durationMs: number): string {
 
 /** What is longer is in the detail. */
 const LINE_LENGTH_MAX = 300;
+
+/** A terminal shows the beginning of a detail, and what matters of a job's output is its end. */
+const DETAIL_LINES = 10;
+
+function lastLines(output: string): string {
+  const lineEnds = output.endsWith("\n") ? 1 : 0;
+  return output.split("\n").slice(-DETAIL_LINES - lineEnds).join("\n");
+}
 
 function lastLine(output: string): string {
   const line = output.split("\n").findLast((line) => line.trim() !== "")?.trim() ?? "";

@@ -40,16 +40,16 @@ export function describeStatus({ check, record, state }: CheckStatus, nowMs: num
       : "never ran";
   }
   const { last, condition } = record;
-  const text = [
+  const said = [
     state === "overdue"
-      ? `not run for ${describeDuration(nowMs - last.startedAtMs)}, was ${condition.settled}: `
+      ? `not run for ${describeDuration(nowMs - last.startedAtMs)}, was ${condition.settled}`
       : "",
-    last.condition === condition.settled ? "" : `last ${describeCount(check, record)}: `,
+    last.condition === condition.settled ? "" : `last ${describeCount(check, record)}`,
+    // A program may have printed nothing.
     last.output,
-    condition.reported === condition.settled ? "" : " [not reported]",
-  ].join("");
-  // Nothing may have been printed.
-  return text.replace(/: ?$/, "");
+  ].filter((part) => part !== "").join(": ");
+  const isTold = condition.reported === condition.settled;
+  return [said, isTold ? "" : "[not reported]"].filter((part) => part !== "").join(" ");
 }
 
 /** The condition last observed, with how often it was, where more of it would settle: `critical (2 of 3)`. */

@@ -84,14 +84,33 @@ function cronProblem(
   try {
     if (createCronTimes(text, "UTC") !== null) return null;
     return { message: "names no time that ever comes" };
-  } catch (error) {
+  } catch {
     // What exactly is wrong would quote from a secret.
-    const reason = error instanceof Error && mayQuote ? ` (${inWords(error)})` : "";
-    return { message: `is not a cron expression${reason}, ${FORMS}` };
+    const fault = mayQuote ? findNumberOutOfRange(text) : null;
+    return { message: `is not a cron expression${fault === null ? "" : ` (${fault})`}, ${FORMS}` };
   }
 }
 
-/** What the library says, without its name. */
-function inWords(error: Error): string {
-  return error.message.replace(/^CronPattern: /, "").replace(/\.$/, "");
+/** The fields of an expression, with the numbers that each takes (crontab(5)). */
+const FIELDS: readonly (readonly [name: string, from: number, to: number])[] = [
+  ["minute", 0, 59],
+  ["hour", 0, 23],
+  ["day of the month", 1, 31],
+  ["month", 1, 12],
+  ["day of the week", 0, 7],
+];
+
+/** The library's own words count from 0 where people count from 1. */
+function findNumberOutOfRange(text: string): string | null {
+  const words = text.trim().split(/\s+/);
+  if (words.length !== FIELDS.length) return null;
+  for (const [index, [name, from, to]] of FIELDS.entries()) {
+    // What follows a slash is a step, and what follows # a week.
+    for (const [, digits = ""] of (words[index] ?? "").matchAll(/(?<![\d/#])(\d+)/g)) {
+      if (Number(digits) < from || Number(digits) > to) {
+        return `its ${name} is ${digits}, expected ${from} to ${to}`;
+      }
+    }
+  }
+  return null;
 }

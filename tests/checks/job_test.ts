@@ -257,6 +257,16 @@ Deno.test("observeJob() has the last lines as detail, and measures", async () =>
   assert.equal(performanceData, "");
 });
 
+Deno.test("observeJob() has the end of a long output as detail, since a terminal shows a detail's beginning", async () => {
+  const store = createMemoryStore();
+  const startMs = createFakeClock().wallMs();
+  await store.job("backup", startMs);
+  const lines = Array.from({ length: 20 }, (_, index) => `line ${index + 1}`);
+  const output = `${lines.join("\n")}\n`;
+  for (const event of ran(HOUR, "a", { output })) await happen(store, event, startMs);
+  assert.equal((await look(store, HOUR)).detail, `${lines.slice(-10).join("\n")}\n`);
+});
+
 Deno.test("observeJob() counts from its own first look where nobody has looked before", async () => {
   const store = createMemoryStore();
   assert.equal((await look(store, 5 * DAY)).condition, "ok");

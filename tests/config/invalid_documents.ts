@@ -787,10 +787,16 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
       'for more runs while something is wrong, "attentive_interval" may stand beside "cron"',
     ]],
   },
+  cron_day: {
+    problems: [[
+      "6:29 checks.web.schedule.cron",
+      `"0 0 32 * *" is not a cron expression (its day of the month is 32, expected 1 to 31), ${CRON}`,
+    ]],
+  },
   cron_field: {
     problems: [[
       "6:29 checks.web.schedule.cron",
-      `"0 25 * * *" is not a cron expression (Invalid value for hour: 25), ${CRON}`,
+      `"0 25 * * *" is not a cron expression (its hour is 25, expected 0 to 23), ${CRON}`,
     ]],
   },
   cron_never: { problems: [["6:29 checks.web.schedule.cron", '"0 0 30 2 *" names no time that ever comes']] },

@@ -1,6 +1,6 @@
 /**
  * Every command line of ours in the pages is one that the program takes: the command, its options and how many names
- * may follow. What does no harm really runs, beside a document that has the checks which the pages speak of.
+ * may follow. Whole lines really run, beside a document that has the checks which the pages speak of.
  */
 import assert from "node:assert/strict";
 import { parseBeforeCommand, parseInvocation, splitCommand, splitTrailing } from "../../src/cli/arguments.ts";
@@ -28,7 +28,7 @@ Deno.test("every task of Deno's in the pages is there", () => {
 Deno.test("what the pages tell a reader to type runs", async (t) => {
   const typed = [
     ...new Map(
-      LINES.filter(({ isWhole, words }) => isWhole && isHarmless(words)).map((
+      LINES.filter(({ isWhole }) => isWhole).map((
         line,
       ) => [line.words.join(" "), line]),
     ).values(),
@@ -36,11 +36,19 @@ Deno.test("what the pages tell a reader to type runs", async (t) => {
   assert.ok(typed.length > 20);
   for (const line of typed) {
     await t.step(nameOf(line), () =>
-      withStage(async ({ folder, run, writeScript }) => {
+      withStage(async ({ folder, run, start, writeScript }) => {
         writeScript("backup", "exit 0");
         if (line.words[0] !== "init") Deno.writeTextFileSync(`${folder}/monitor.jsonc`, documentFor(line));
         if (READING.includes(line.words[0] ?? "")) await run(["check", "--once"]);
-        const { code, stderr } = await run(line.words.map((word) => here(word, folder)));
+        const args = line.words.map((word) => here(word, folder));
+        if (!runsOn(line.words)) {
+          const { code, stderr } = await run(args);
+          return assert.equal(code, 0, stderr);
+        }
+        const program = start(args);
+        await program.stdout.next("monitor.jsonc");
+        program.signal("SIGTERM");
+        const { code, stderr } = await program.end();
         assert.equal(code, 0, stderr);
       }));
   }
@@ -70,10 +78,9 @@ function documentFor({ words }: CommandLine): string {
   return JSON.stringify({ defaults: {}, checks: { web: well, mail: well, shop: well, page: well, backup } });
 }
 
-/** What neither goes on for ever nor changes anything beyond its folder. */
-function isHarmless(words: readonly string[]): boolean {
-  if (words[0] === "check") return words.includes("--once");
-  return true;
+/** Whether it runs until it is stopped. */
+function runsOn(words: readonly string[]): boolean {
+  return words[0] === "check" && !words.includes("--once");
 }
 
 /** What looks at the kept state. */
