@@ -387,6 +387,7 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
     after,
     tell: (lateness) => onEvent({ event: "late", ...lateness }),
   });
+  const letGoOfShared = system.requests.keepShared();
   adopt(first);
   wakeNowAndThen();
   const keeping = startKeeping({
@@ -421,6 +422,7 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
       await Promise.all(runs);
       await ledger.flush();
       await telling;
+      letGoOfShared();
       return unfinished;
     },
   };

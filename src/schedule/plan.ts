@@ -2,8 +2,14 @@
  * When checks run. Pure: a time goes in, a time comes out, in milliseconds of whatever clock the caller uses.
  *
  * The regular runs of a check lie on a grid: its interval, moved by a phase that only its name decides. So checks
- * with one interval are spread, and a restart, a reload or another way of driving them changes nothing.
+ * with one interval are spread, a few together, and a restart, a reload or another way of driving them changes nothing.
  */
+
+/**
+ * Phases are so far apart, so that checks of the same moment are begun together: to wake up for each alone costs as
+ * much as a fifth of a request over loopback.
+ */
+const PHASE_STEP_MS = 20;
 
 /** A planned time that is so little ahead counts as come: a tenth of the interval, 30 s at most. */
 const TOLERANCE_SHARE = 0.1;
@@ -35,7 +41,7 @@ export function phaseOf(name: string): number {
 
 /** The first time on a check's grid that is later than the given one. */
 export function nextOnGrid(afterMs: number, intervalMs: number, phase: number): number {
-  const offset = Math.round(phase * intervalMs);
+  const offset = Math.floor(phase * intervalMs / PHASE_STEP_MS) * PHASE_STEP_MS;
   return (Math.floor((afterMs - offset) / intervalMs) + 1) * intervalMs + offset;
 }
 

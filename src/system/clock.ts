@@ -8,7 +8,8 @@ export function createClock(): Clock {
     monotonicMs: () => performance.now(),
     after: shareTimers({
       nowMs: () => performance.now(),
-      set: (callback, delayMs) => setTimeout(callback, delayMs),
+      // The runtime drops a fraction, and would be early.
+      set: (callback, delayMs) => setTimeout(callback, Math.ceil(delayMs)),
       clear: (timer) => clearTimeout(timer),
     }),
   };

@@ -26,9 +26,23 @@ export function lazyMail(clock: Clock): Mail {
 /** {@linkcode Requests} that are made at the first request. */
 export function lazyRequests(): Requests {
   let made: Requests | null = null;
-  const load = lazily(async () => made = (await import("./requests.ts")).createRequests());
+  /** Who keeps what is shared, each with what lets go of it once there are requests. */
+  const keepers = new Map<symbol, () => void>();
+  const load = lazily(async () => {
+    const requests = (await import("./requests.ts")).createRequests();
+    for (const keeper of keepers.keys()) keepers.set(keeper, requests.keepShared());
+    return made = requests;
+  });
   return {
     send: async (request, signal) => await (await load()).send(request, signal),
+    keepShared: () => {
+      const keeper = Symbol();
+      keepers.set(keeper, made?.keepShared() ?? (() => {}));
+      return () => {
+        keepers.get(keeper)?.();
+        keepers.delete(keeper);
+      };
+    },
     explain: (error, target) => used(made).explain(error, target),
   };
 }

@@ -8,18 +8,20 @@ import type { ClientTls } from "./tls_settings.ts";
  *
  * Plain requests that are under way at the same time share a client, since making one costs more than a request
  * over loopback does. An `https:` request has its own, because a client resumes TLS sessions, and a resumed
- * session shows no certificate. No client outlives its last request, so nothing needs to be shut down.
+ * session shows no certificate. No client outlives its last request, so nothing needs to be shut down, except where
+ * somebody keeps it (`keepShared`).
  *
  * Deno 2.7 sends a request once more, without telling, when the server ends the connection before a response head
  * (denoland/deno#32566; 2.9 does not). No option prevents that, so there only the second such failure in a row is
  * seen.
  */
 export function createRequests(): Requests {
-  const borrowShared = shareClient();
+  const shared = shareClient();
   return {
+    keepShared: shared.keep,
     async send(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingResponse> {
       signal.throwIfAborted();
-      const { client, giveBack } = isPlain(request.target) ? borrowShared() : await clientFor(request);
+      const { client, giveBack } = isPlain(request.target) ? shared.borrow() : await clientFor(request);
       try {
         const response = await fetch(request.target, {
           method: request.method,
@@ -85,19 +87,25 @@ function asBytes(value: string): string {
   return Array.from(new TextEncoder().encode(value), (byte) => String.fromCharCode(byte)).join("");
 }
 
-/** Lends one client to all who need one at a time; the last to give it back closes it. */
-function shareClient(): () => BorrowedClient {
-  let shared: { readonly client: Deno.HttpClient; borrowers: number } | null = null;
-  return () => {
-    const lent = shared ??= { client: createClient(), borrowers: 0 };
-    lent.borrowers += 1;
-    const giveBack = () => {
-      lent.borrowers -= 1;
-      if (lent.borrowers > 0) return;
-      shared = null;
-      lent.client.close();
-    };
-    return { client: lent.client, giveBack };
+/** Lends one client to all who need one at a time; who gives it back last closes it, unless it is kept. */
+function shareClient(): { borrow(): BorrowedClient; keep(): () => void } {
+  let client: Deno.HttpClient | null = null;
+  let users = 0;
+  const leave = (): void => {
+    users -= 1;
+    if (users > 0) return;
+    client?.close();
+    client = null;
+  };
+  return {
+    borrow: () => {
+      users += 1;
+      return { client: client ??= createClient(), giveBack: leave };
+    },
+    keep: () => {
+      users += 1;
+      return leave;
+    },
   };
 }
 

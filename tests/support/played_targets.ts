@@ -38,6 +38,7 @@ export function createPlayedSystem(
       promise.catch(() => {}).finally(() => ended(target));
       return promise;
     },
+    keepShared: () => () => {},
     explain: explainRequestError,
   };
   return { ...createMemorySystem(), clock, requests };

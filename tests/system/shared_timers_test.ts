@@ -73,11 +73,71 @@ Deno.test("shareTimers() lets a call take back another of its moment, and make a
   assert.deepEqual(called, ["first", "later"]);
 });
 
+Deno.test("shareTimers() leaves the timer alone while something else is to come", () => {
+  const timers = createTimers();
+  const after = shareTimers(timers);
+  const called: string[] = [];
+  after(5, () => called.push("beat"));
+  for (let index = 0; index < 100; index++) after(10_000, () => assert.fail("was taken back"))();
+  assert.equal(timers.sets(), 1);
+  timers.runAll();
+  assert.deepEqual([called, timers.waiting(), timers.nowMs()], [["beat"], 0, 5]);
+});
+
+Deno.test("shareTimers() calls in order of time, whatever was asked for first", () => {
+  const timers = createTimers();
+  const after = shareTimers(timers);
+  const called: number[] = [];
+  for (const delayMs of [30_000, 20, 0, 3, 2_000]) after(delayMs, () => called.push(delayMs));
+  timers.runAll();
+  assert.deepEqual(called, [0, 3, 20, 2_000, 30_000]);
+});
+
+Deno.test("shareTimers() waits on where the runtime is early", () => {
+  const timers = createTimers();
+  let calledAtMs = NaN;
+  shareTimers({ ...timers, set: (callback, delayMs) => timers.set(callback, Math.floor(delayMs / 2)) })(
+    100,
+    () => calledAtMs = timers.nowMs(),
+  );
+  for (let wake = 0; wake < 20 && timers.waiting() > 0; wake++) timers.runNext(1);
+  assert.ok(calledAtMs >= 100, `called at ${calledAtMs}`);
+});
+
+Deno.test("shareTimers() loses no call because another one throws", () => {
+  const timers = createTimers();
+  const after = shareTimers(timers);
+  const called: string[] = [];
+  after(10_000, () => {
+    throw new Error("a defect");
+  });
+  after(10_000, () => called.push("same moment"));
+  after(20_000, () => called.push("later"));
+  assert.throws(() => timers.runAll(), /a defect/);
+  timers.runAll();
+  assert.deepEqual(called, ["same moment", "later"]);
+});
+
 /** Timers by hand, as the runtime has them. */
-function createTimers(startMs = 0): Timers<number> & { waiting(): number; runAll(): void } {
+function createTimers(startMs = 0): Timers<number> & {
+  /** How many are set. */
+  waiting(): number;
+  /** How many were ever set. */
+  sets(): number;
+  /** Runs the next one, so much later than it was set for. */
+  runNext(lateMs?: number): void;
+  runAll(): void;
+} {
   const waiting = new Map<number, { readonly atMs: number; readonly callback: () => void }>();
   let nowMs = startMs;
   let last = 0;
+  const runNext = (lateMs = 0): void => {
+    const [next] = [...waiting].sort(([, one], [, other]) => one.atMs - other.atMs);
+    assert.ok(next !== undefined);
+    waiting.delete(next[0]);
+    nowMs = next[1].atMs + lateMs;
+    next[1].callback();
+  };
   return {
     nowMs: () => nowMs,
     set: (callback, delayMs) => {
@@ -88,14 +148,10 @@ function createTimers(startMs = 0): Timers<number> & { waiting(): number; runAll
     },
     clear: (timer) => void waiting.delete(timer),
     waiting: () => waiting.size,
+    sets: () => last,
+    runNext,
     runAll: () => {
-      for (;;) {
-        const [next] = [...waiting].sort(([, one], [, other]) => one.atMs - other.atMs);
-        if (next === undefined) return;
-        waiting.delete(next[0]);
-        nowMs = next[1].atMs;
-        next[1].callback();
-      }
+      while (waiting.size > 0) runNext();
     },
   };
 }
