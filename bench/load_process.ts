@@ -12,6 +12,8 @@ import {
   bareScripts,
   bareScriptsInGroups,
 } from "./bare_loads.ts";
+import { childrenCpuMs } from "./children_usage.ts";
+import { askModule } from "./children.ts";
 import type { Load, LoadOptions } from "./load.ts";
 import { monitorRequests, monitorScripts } from "./monitor_loads.ts";
 import { BODY_PART } from "./server.ts";
@@ -49,22 +51,7 @@ const LOADS: Readonly<Record<LoadName, Load>> = {
 
 /** Runs a load in a process of its own and answers what it cost there. */
 export async function measureLoad(name: LoadName, { count, target }: LoadOptions): Promise<LoadSample> {
-  const { success, stdout } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "--quiet",
-      "--no-check",
-      "--allow-all",
-      import.meta.filename ?? "",
-      name,
-      String(count),
-      target,
-    ],
-    stdin: "null",
-    stderr: "inherit",
-  }).output();
-  if (!success) throw new Error(`Cannot measure "${name}": its process failed`);
-  return JSON.parse(new TextDecoder().decode(stdout));
+  return JSON.parse(await askModule(import.meta.filename, [name, String(count), target]));
 }
 
 async function runLoad(load: Load, options: LoadOptions): Promise<LoadSample> {
@@ -76,18 +63,8 @@ async function runLoad(load: Load, options: LoadOptions): Promise<LoadSample> {
 
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
-  return (user + system) / 1000 + childrenCpuMs();
-}
-
-/** The kernel counts in hundredths of a second whatever its own tick is. */
-const CLOCK_TICK_MS = 10;
-
-/** Time of children that have ended, after proc_pid_stat(5); 0 on systems without that file. */
-function childrenCpuMs(): number {
-  if (Deno.build.os !== "linux") return 0;
-  const fields = Deno.readTextFileSync("/proc/self/stat").replace(/^.*\) /s, "").split(" ");
-  // Counted from 1 with the two fields before: 16 is cutime, 17 is cstime.
-  return (Number(fields[13]) + Number(fields[14])) * CLOCK_TICK_MS;
+  const childrenMs = childrenCpuMs();
+  return (user + system) / 1000 + (Number.isNaN(childrenMs) ? 0 : childrenMs);
 }
 
 if (import.meta.main) {

@@ -1,4 +1,5 @@
 /** A small server on loopback, in a process of its own, so that its work is not in the numbers of those who ask it. */
+import { endChild, startChild } from "./children.ts";
 
 /** A text in its answers. */
 export const BODY_PART = "all is well";
@@ -7,31 +8,39 @@ export const BODY_PART = "all is well";
 export interface BenchServer extends AsyncDisposable {
   /** Where it answers, such as `http://127.0.0.1:40123/`. */
   readonly address: string;
+  /** How many requests it has answered. */
+  count(): Promise<number>;
 }
+
+const COUNT_PATH = "/count";
 
 /** Starts a server; it ends when the answer is disposed of. */
 export async function startServer(): Promise<BenchServer> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--no-check", "--allow-net=127.0.0.1", import.meta.filename ?? ""],
-    stdin: "null",
-    stdout: "piped",
-  }).spawn();
+  const args = ["run", "--quiet", "--no-check", "--allow-net=127.0.0.1", import.meta.filename ?? ""];
+  const child = startChild([Deno.execPath(), ...args], { stdout: "piped" });
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const { value } = await reader.read();
+  const address = (value ?? "").trim();
   return {
-    address: (value ?? "").trim(),
+    address,
+    count: async () => Number(await (await fetch(new URL(COUNT_PATH, address))).text()),
     [Symbol.asyncDispose]: async () => {
-      child.kill("SIGKILL");
+      await endChild(child, 1_000);
       await reader.cancel();
-      await child.status;
     },
   };
 }
 
 if (import.meta.main) {
+  let answered = 0;
   Deno.serve({
     hostname: "127.0.0.1",
     port: 0,
     onListen: ({ hostname, port }) => console.log(`http://${hostname}:${port}/`),
-  }, () => new Response(`${BODY_PART}\n`));
+  }, async (request) => {
+    if (new URL(request.url).pathname === COUNT_PATH) return new Response(String(answered));
+    if (request.body !== null) await request.arrayBuffer();
+    answered++;
+    return new Response(`${BODY_PART}\n`);
+  });
 }

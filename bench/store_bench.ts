@@ -198,11 +198,3 @@ async function measure(work: () => Promise<void>): Promise<number> {
   await work();
   return performance.now() - start;
 }
-
-if (import.meta.main) {
-  for (const { name, value, unit, note } of await benchStore()) {
-    console.log(
-      `${name.padEnd(48)} ${(value ?? NaN).toFixed(2).padStart(10)} ${unit.padEnd(10)} ${note ?? ""}`,
-    );
-  }
-}

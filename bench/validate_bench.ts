@@ -101,9 +101,3 @@ const CHECKS: readonly ((index: number) => string)[] = [
       "parameters": { "path": "/var/backups/${index}.tar", "warning_age": 93600, "critical_age": 172800 } }`,
   (index) => `"test ${index}": { "kind": "test", "parameters": { "condition": "ok" } }`,
 ];
-
-if (import.meta.main) {
-  for (const { name, value, unit, note = "" } of await benchValidate()) {
-    console.log(`${name}: ${value?.toFixed(2) ?? "-"} ${unit}  (${note})`);
-  }
-}

@@ -1,13 +1,12 @@
 /**
  * What a timer costs, from its insertion to its expiry: in the wheel, in a binary heap from npm, and as one
- * `setTimeout` each. Run with `--v8-flags=--expose-gc` it also tells what a waiting timer takes of memory.
- *
- *     deno run --v8-flags=--expose-gc bench/wheel_bench.ts
+ * `setTimeout` each. With `--v8-flags=--expose-gc` it also tells what a waiting timer takes of memory.
  */
 import { Heap } from "heap-js";
 import { TimerWheel } from "../src/schedule/wheel.ts";
 import { measureInTurn, median } from "./measure.ts";
 import type { Row } from "./row.ts";
+import type { Workplace } from "./workplace.ts";
 
 /** Delays as checks have them: spread over an hour, in milliseconds. */
 const DELAY_MAX_MS = 3_600_000;
@@ -21,7 +20,7 @@ const SCENES = [
 ] as const;
 
 /** Takes half a minute. */
-export async function benchWheel(): Promise<readonly Row[]> {
+export async function benchWheel({ effort }: Workplace): Promise<readonly Row[]> {
   // First, before the timings leave garbage that is swept up in its own time.
   const memoryRows = await measureMemory();
   const rows: Row[] = [];
@@ -32,7 +31,7 @@ export async function benchWheel(): Promise<readonly Row[]> {
       "heap-js": () => Promise.resolve(timeHeap(delays)),
       ...(timeouts ? { "setTimeout": () => timeTimeouts(delays) } : {}),
     };
-    const samples = await measureInTurn(rounds, subjects);
+    const samples = await measureInTurn(effort.rounds(rounds), subjects);
     for (const [subject, times] of Object.entries(samples)) {
       rows.push({
         name: `insert and expire one of ${count} timers, ${subject}`,
@@ -153,12 +152,5 @@ function drawDelays(count: number): readonly number[] {
 function requireAll(expired: number, count: number): void {
   if (expired !== count) {
     throw new Error(`Cannot trust the measurement: ${expired} of ${count} timers expired`);
-  }
-}
-
-if (import.meta.main) {
-  for (const { name, value, unit, note } of await benchWheel()) {
-    const text = value === null ? "not measured" : `${value.toFixed(0)} ${unit}`;
-    console.log(`${name}: ${text}${note === undefined ? "" : ` (${note})`}`);
   }
 }

@@ -1,0 +1,48 @@
+/** The processes that benchmarks start. They are ended by their own id, and no others. */
+
+const running = new Set<Deno.ChildProcess>();
+
+/** Starts a program that {@linkcode endChildren} knows of until it has ended. */
+export function startChild(
+  [program = "", ...args]: readonly string[],
+  options: Deno.CommandOptions = {},
+): Deno.ChildProcess {
+  const child = new Deno.Command(program, { stdin: "null", ...options, args }).spawn();
+  running.add(child);
+  const forget = (): void => void running.delete(child);
+  child.status.then(forget, forget);
+  return child;
+}
+
+/** Runs a module of the project with this very Deno, with all permissions, and answers what it prints. */
+export async function askModule(path: string | undefined, args: readonly string[]): Promise<string> {
+  const child = startChild(
+    [Deno.execPath(), "run", "--quiet", "--no-check", "--allow-all", path ?? "", ...args],
+    { stdout: "piped", stderr: "inherit" },
+  );
+  const printed = await new Response(child.stdout).text();
+  if (!(await child.status).success) throw new Error(`Cannot measure with "${path}": it failed`);
+  return printed;
+}
+
+/** Asks a child to end, ends it if it does not within some time, and comes back when it is gone. */
+export async function endChild(child: Deno.ChildProcess, graceMs: number): Promise<void> {
+  sendSignal(child, "SIGTERM");
+  const timer = setTimeout(() => sendSignal(child, "SIGKILL"), graceMs);
+  await child.status;
+  clearTimeout(timer);
+}
+
+/** Ends all that still run. */
+export function endChildren(): void {
+  for (const child of running) sendSignal(child, "SIGKILL");
+}
+
+function sendSignal(child: Deno.ChildProcess, signal: Deno.Signal): void {
+  try {
+    child.kill(signal);
+  } catch (error) {
+    // It has ended meanwhile.
+    if (!(error instanceof TypeError || error instanceof Deno.errors.NotFound)) throw error;
+  }
+}

@@ -1,0 +1,35 @@
+import { DatabaseSync } from "node:sqlite";
+import type { BenchServer } from "./server.ts";
+import type { Counter } from "./steady_process.ts";
+
+/** Counts what a server has answered. */
+export function serverCounter(server: BenchServer): Counter {
+  return () => server.count();
+}
+
+/** Counts what the process itself says is done. */
+export async function ownCounter(ask: () => Promise<string>): Promise<number> {
+  return Number(await ask());
+}
+
+const POLL_MS = 5;
+const COMMIT_WITHIN_MS = 20_000;
+
+/**
+ * Counts the runs in the state of a watching monitor. It writes them together, once a second, so this waits for the
+ * next commit: what is counted from one commit to another is all that was done between them.
+ */
+export function stateCounter(path: string): Counter {
+  return async () => {
+    using database = new DatabaseSync(path, { readOnly: true });
+    const version = database.prepare("PRAGMA data_version");
+    const read = (): number => Number(Object.values(version.get() ?? {})[0]);
+    const [seen, deadlineMs] = [read(), performance.now() + COMMIT_WITHIN_MS];
+    while (read() === seen) {
+      if (performance.now() > deadlineMs) throw new Error("Cannot count runs: the state does not change");
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+    const sum = "SELECT sum(runs_ok + runs_unknown + runs_warning + runs_critical) AS runs FROM checks";
+    return Number(database.prepare(sum).get()?.["runs"]);
+  };
+}

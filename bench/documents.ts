@@ -1,0 +1,41 @@
+/** Documents of many checks of one kind, as a person would write them for one. */
+
+/** What the checks of a document look at. */
+export interface DocumentSubject {
+  /** Their kind and its parameters, as the document has them. */
+  readonly check: Readonly<Record<string, unknown>>;
+  /** How many there are. */
+  readonly count: number;
+  /** Their interval. */
+  readonly intervalSeconds: number;
+  /** Where reports go. @default nowhere */
+  readonly notifications?: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** The names of so many checks. */
+export function checkNames(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `check ${index}`);
+}
+
+/** Makes the document. */
+export function makeDocument(
+  { check, count, intervalSeconds, notifications = [] }: DocumentSubject,
+): string {
+  return JSON.stringify({
+    defaults: { schedule: { regular_interval: intervalSeconds }, notifications },
+    checks: Object.fromEntries(checkNames(count).map((name) => [name, check])),
+  });
+}
+
+/** A check that asks an address and expects the status 200. */
+export function requestCheck(target: string): DocumentSubject["check"] {
+  return { kind: "http_request", parameters: { request: { target }, response: { status_code: 200 } } };
+}
+
+/** A check that runs a program. */
+export function scriptCheck(path: string): DocumentSubject["check"] {
+  return { kind: "script", parameters: { path } };
+}
+
+/** A check that looks at nothing and is well. */
+export const TEST_CHECK: DocumentSubject["check"] = { kind: "test", parameters: { condition: "ok" } };

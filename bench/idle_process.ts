@@ -1,0 +1,124 @@
+/**
+ * Watches checks an hour apart in a process of its own for some seconds, or only sleeps, and prints what that cost.
+ *
+ *     deno run --allow-all bench/idle_process.ts '{"checks":"hourly","seconds":10}'
+ */
+import process from "node:process";
+import type { Check } from "../src/domain/check.ts";
+import type { Store } from "../src/domain/store.ts";
+import { type Ledger, openLedger } from "../src/ledger.ts";
+import { DEFAULT_LIMITS } from "../src/monitor.ts";
+import { nextOnGrid, phaseOf } from "../src/schedule/plan.ts";
+import { createSystem } from "../src/system/system.ts";
+import { startWatch } from "../src/watch.ts";
+import { steadyCheck } from "../scripts/soak/checks.ts";
+import { NO_REPORTING } from "../scripts/soak/no_reporting.ts";
+import { withRealStore } from "../scripts/soak/store.ts";
+import { askModule } from "./children.ts";
+
+/** What is watched. */
+export interface IdleSubject {
+  /** `none`: the process only sleeps. */
+  readonly checks: "none" | "hourly";
+  /** For how long, once everything has begun. */
+  readonly seconds: number;
+}
+
+/** What it cost. */
+export interface IdleSample {
+  /** User and system time of those seconds. */
+  readonly cpuMs: number;
+  /** The runs in those seconds. */
+  readonly runs: number;
+}
+
+const COUNT = 1000;
+const HOUR_MS = 3_600_000;
+/** Some time after its last work the runtime tidies its heap, once. */
+const BEGIN_SECONDS = 30;
+
+/** Watches in a process of its own. */
+export async function measureIdle(subject: IdleSubject): Promise<IdleSample> {
+  return JSON.parse(await askModule(import.meta.filename, [JSON.stringify(subject)]));
+}
+
+async function idle({ checks, seconds }: IdleSubject): Promise<IdleSample> {
+  if (checks === "hourly") return await withRealStore((store) => watch(store, seconds));
+  await sleep(BEGIN_SECONDS);
+  return await measure(seconds, () => 0);
+}
+
+async function watch(store: Store, seconds: number): Promise<IdleSample> {
+  let runs = 0;
+  const fail = (error: unknown): never => {
+    throw error;
+  };
+  const ledger = await openLedger({
+    store,
+    onTrouble: (error) => {
+      if (error !== null) fail(error);
+    },
+    reopen: fail,
+    newId: () => crypto.randomUUID(),
+    hostName: "bench",
+  });
+  const checks = Array.from(
+    { length: COUNT },
+    (_, index) => steadyCheck({ name: `check ${index}`, intervalMs: HOUR_MS }),
+  );
+  for (const check of checks) enterRun(ledger, check);
+  const watching = startWatch({ checks, folder: "/", redact: (text) => text }, {
+    system: createSystem(),
+    jobs: null,
+    ledger,
+    limits: DEFAULT_LIMITS,
+    reporting: NO_REPORTING,
+    onEvent: (event) => {
+      if (event.event !== "result") return;
+      runs++;
+      if (event.result.condition !== "ok") fail(new Error(`a check said "${event.result.output}"`));
+    },
+    onBug: fail,
+  });
+  await sleep(BEGIN_SECONDS);
+  const sample = await measure(seconds, () => runs);
+  await watching.stop(0);
+  return sample;
+}
+
+/** A run of before, so that the checks are spread over the hour as they are after some hours. */
+function enterRun(ledger: Ledger, check: Check): void {
+  const nowMs = Date.now();
+  const observed = { condition: "ok", output: "", detail: "", metrics: {}, performanceData: "" } as const;
+  ledger.enter({ ...observed, check, startedAtMs: nowMs, durationMs: 1 }, {
+    nowMs,
+    held: null,
+    rowsOf: () => [],
+    plan: () => ({
+      atMs: nextOnGrid(nowMs, HOUR_MS, phaseOf(check.name)),
+      intervalMs: HOUR_MS,
+      missed: 0,
+    }),
+  });
+}
+
+async function measure(seconds: number, runs: () => number): Promise<IdleSample> {
+  const before = { cpuMs: cpuMs(), runs: runs() };
+  await sleep(seconds);
+  return { cpuMs: cpuMs() - before.cpuMs, runs: runs() - before.runs };
+}
+
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+function sleep(seconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+}
+
+if (import.meta.main) {
+  const [subject = ""] = Deno.args;
+  console.log(JSON.stringify(await idle(JSON.parse(subject))));
+  Deno.exit(0);
+}

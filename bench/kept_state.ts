@@ -1,0 +1,125 @@
+/** States as a monitor that has run for a while keeps them, so that what is measured is not its first minute. */
+import type { Condition } from "../src/domain/condition.ts";
+import type { OutboxRow } from "../src/domain/outbox.ts";
+import type { CheckRecord, CheckUpdate, Store } from "../src/domain/store.ts";
+import { nextOnGrid, phaseOf } from "../src/schedule/plan.ts";
+import { openSqliteStore } from "../src/storage/sqlite_store.ts";
+import { createStoreFiles } from "../src/system/store_files.ts";
+
+/** What a state knows of checks. */
+export interface KeptChecks {
+  /** The checks' names. */
+  readonly names: readonly string[];
+  /** The interval of all of them. */
+  readonly intervalMs: number;
+}
+
+const BATCH = 5_000;
+
+/** Makes a state in which each check has run once, was well, and is planned for its own time within the interval. */
+export async function keepChecks(path: string, { names, intervalMs }: KeptChecks): Promise<void> {
+  const nowMs = Date.now();
+  const store = await openStore(path, nowMs);
+  for (let from = 0; from < names.length; from += BATCH) {
+    await store.save(
+      names.slice(from, from + BATCH).map((name) =>
+        updateOf(name, {
+          atMs: nowMs,
+          intervalMs,
+          nextRunAtMs: nextOnGrid(nowMs, intervalMs, phaseOf(name)),
+        })
+      ),
+    );
+  }
+  await store.close();
+}
+
+/** Adds rows to a state that wait for their channels. */
+export async function keepRows(path: string, rows: readonly OutboxRow[]): Promise<void> {
+  const store = await openStore(path);
+  await store.changeOutbox({ changed: rows, removed: [], told: [], untold: [] });
+  await store.close();
+}
+
+/** All that a state knows of checks, read beside whoever owns it. */
+export async function readRecords(path: string): Promise<readonly CheckRecord[]> {
+  const { store } = await openSqliteStore(path, { ...options(Date.now()), access: "read" });
+  const records = await store.records();
+  await store.close();
+  return records;
+}
+
+/** How many rows of a state still wait for their channels. */
+export async function countRows(path: string): Promise<number> {
+  const { store } = await openSqliteStore(path, { ...options(Date.now()), access: "read" });
+  const { rows } = await store.outbox();
+  await store.close();
+  return rows.length;
+}
+
+/** Opens a state to write it; one that is not there is made. */
+export async function openStore(path: string, nowMs: number = Date.now()): Promise<Store> {
+  return (await openSqliteStore(path, { ...options(nowMs), access: "own" })).store;
+}
+
+function options(
+  nowMs: number,
+): { readonly files: ReturnType<typeof createStoreFiles>; readonly userId: number | null; nowMs: number } {
+  return { files: createStoreFiles(), userId: Deno.uid(), nowMs };
+}
+
+/** The run that {@linkcode updateOf} makes. */
+export interface KeptRun {
+  /** When it was. */
+  readonly atMs: number;
+  /** When the next one is planned. */
+  readonly nextRunAtMs: number;
+  /** The interval of the check. */
+  readonly intervalMs: number;
+  /** What it observed. @default "ok" */
+  readonly condition?: Condition;
+}
+
+/** What one run of a check changes in a state. */
+export function updateOf(
+  name: string,
+  { atMs, nextRunAtMs, intervalMs, condition = "ok" }: KeptRun,
+): CheckUpdate {
+  const counts = { ok: 0, unknown: 0, warning: 0, critical: 0 };
+  return {
+    record: {
+      name,
+      condition: {
+        settled: condition,
+        settledSinceMs: atMs,
+        atLeast: { ...counts, ok: 100 },
+        atMost: { ...counts, critical: 100 },
+        observed: condition,
+        observedAtMs: atMs,
+        problemBeganAtMs: null,
+        reported: "ok",
+        reportedAtMs: null,
+        reportedProblemBeganAtMs: null,
+      },
+      last: {
+        condition,
+        output: "status is 200",
+        detail: "",
+        performanceData: "",
+        metrics: { status: 200 },
+        startedAtMs: atMs,
+        durationMs: 12.5,
+        lateMs: 1,
+      },
+      nextRunAtMs,
+      intervalMs,
+      missedRuns: 0,
+      runs: { ...counts, ok: 1 },
+      durationTotalMs: 10,
+      seenAtMs: atMs,
+    },
+    rollup: { atMs, condition, durationMs: 12.5, lastedMs: intervalMs, lasted: condition },
+    change: null,
+    rows: [],
+  };
+}

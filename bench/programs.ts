@@ -1,0 +1,78 @@
+import { fileURLToPath } from "node:url";
+import { bundle } from "../scripts/bundle.ts";
+import { compileModule, GENERAL_PERMISSIONS } from "../scripts/compile.ts";
+
+/** What is measured: the monitor, the bare program that it is held against, and one that does nothing. */
+export type ProgramName = "monitor" | "bare" | "empty";
+
+/** The programs, all in one form. */
+export interface Programs {
+  /** Such as `executable`. */
+  readonly form: string;
+  /** The start of a command line. */
+  readonly commands: Readonly<Record<ProgramName, readonly string[]>>;
+}
+
+/** The same programs in both forms. */
+export interface AllPrograms {
+  /** As bundled modules that Deno runs. */
+  readonly modules: Programs;
+  /** As executables on one base; `null` where none can be made. */
+  readonly executables: Programs | null;
+  /** What users have, where that can be made. */
+  readonly best: Programs;
+}
+
+/** A program that does nothing. */
+const EMPTY_PROGRAM = "export {};\n";
+
+/** Runs a module with the permissions that the executable has. */
+const RUN = [
+  Deno.execPath(),
+  "run",
+  "--quiet",
+  "--no-config",
+  "--no-lock",
+  "--no-check",
+  "--no-prompt",
+  ...GENERAL_PERMISSIONS,
+];
+
+/** Bundles and, where it can be, compiles the programs. They are in the folder, and gone with it. */
+export async function makePrograms(folder: string): Promise<AllPrograms> {
+  const paths: Record<ProgramName, string> = {
+    monitor: (await bundle(fileURLToPath(new URL("../dist/bundle", import.meta.url)))).main,
+    bare: (await bundle(`${folder}/bare_bundle`, "bench/bare_program.ts")).main,
+    empty: `${folder}/empty.js`,
+  };
+  await Deno.writeTextFile(paths.empty, EMPTY_PROGRAM);
+  const modules = {
+    form: "bundle run by Deno",
+    commands: {
+      monitor: [...RUN, paths.monitor],
+      bare: [...RUN, paths.bare],
+      empty: [...RUN, paths.empty],
+    },
+  };
+  const executables = await compileAll(paths, folder);
+  return { modules, executables, best: executables ?? modules };
+}
+
+async function compileAll(
+  paths: Readonly<Record<ProgramName, string>>,
+  folder: string,
+): Promise<Programs | null> {
+  const commands = {
+    monitor: [`${folder}/monitor`],
+    bare: [`${folder}/bare`],
+    empty: [`${folder}/empty`],
+  };
+  try {
+    for (const name of Object.keys(commands) as ProgramName[]) {
+      await compileModule(paths[name], commands[name][0] ?? "");
+    }
+  } catch {
+    return null;
+  }
+  return { form: "executable", commands };
+}

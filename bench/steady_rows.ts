@@ -1,0 +1,87 @@
+import { median, megabytesText, quantile } from "./measure.ts";
+import type { Row } from "./row.ts";
+import type { SteadySample } from "./steady_process.ts";
+
+/** One side of a comparison at a steady rate. */
+export interface SteadySide {
+  /** What people call it. */
+  readonly name: string;
+  /** What it took, round by round. */
+  readonly samples: readonly (SteadySample & { readonly latenessMs?: readonly number[] })[];
+  /** How many pieces of work it was to do in a second. */
+  readonly perSecond: number;
+}
+
+/**
+ * The processor time for each piece of work, and the memory, of one side against another. Both must have kept the
+ * rate, or the row says so: a side that did less did not do it cheaper.
+ */
+export function compareSteady(
+  name: string,
+  side: SteadySide,
+  against: SteadySide,
+  { aim }: { readonly aim?: number } = {},
+): readonly Row[] {
+  const [cost, bareCost] = [costUs(side), costUs(against)];
+  const cpuNotes = [
+    `${cost.toFixed(0)} µs to ${bareCost.toFixed(0)} µs each`,
+    `${shareOf(side).toFixed(1)} % to ${shareOf(against).toFixed(1)} % of a processor`,
+    rateText(side, against),
+    latenessText(side),
+  ];
+  const [resident, bareResident] = [side, against].map((one) => typical(one, "residentBytes"));
+  const [peak, barePeak] = [side, against].map((one) => typical(one, "peakBytes"));
+  return [
+    {
+      name: `${name} to ${against.name}, processor time`,
+      value: cost / bareCost,
+      unit: "×",
+      ...(aim !== undefined && { aim }),
+      note: cpuNotes.filter((note) => note !== "").join("; "),
+    },
+    {
+      name: `${name} to ${against.name}, resident memory`,
+      value: (resident ?? NaN) / (bareResident ?? NaN),
+      unit: "×",
+      note: `${megabytesText(resident ?? NaN)} to ${megabytesText(bareResident ?? NaN)}; peak ${
+        megabytesText(peak ?? NaN)
+      } to ${megabytesText(barePeak ?? NaN)}`,
+    },
+  ];
+}
+
+/** Processor time for each piece of work, in microseconds. */
+export function costUs({ samples }: SteadySide): number {
+  return median(samples.map(({ cpuMs, runs }) => cpuMs * 1000 / runs));
+}
+
+/** The share of one processor, in percent. */
+export function shareOf({ samples }: SteadySide): number {
+  return median(samples.map(({ cpuMs, seconds }) => cpuMs / seconds / 10));
+}
+
+/** The middle of what the rounds say. */
+export function typical({ samples }: SteadySide, member: "residentBytes" | "peakBytes"): number {
+  return median(samples.map((sample) => sample[member]));
+}
+
+/** How far a rate may be off before a row says so. */
+const RATE_TOLERANCE = 0.03;
+
+/** Says so where a side did not do the work that it was to do. */
+export function rateText(...sides: readonly SteadySide[]): string {
+  const rates = sides.map(({ samples }) => median(samples.map(({ runs, seconds }) => runs / seconds)));
+  const isKept = sides.every(({ perSecond }, index) =>
+    Math.abs((rates[index] ?? NaN) / perSecond - 1) <= RATE_TOLERANCE
+  );
+  const text = rates.map((rate) => rate.toFixed(1)).join(" and ");
+  return isKept ? `${text} done a second` : `NOT THE RATE: ${text} done a second`;
+}
+
+/** How late runs began, where that is known. */
+export function latenessText({ samples }: SteadySide): string {
+  const latenessMs = samples.flatMap((sample) => sample.latenessMs ?? []);
+  if (latenessMs.length === 0) return "";
+  const text = (share: number): string => quantile(latenessMs, share).toFixed(0);
+  return `late by ${text(0.5)} ms (median), ${text(0.99)} ms (p99)`;
+}

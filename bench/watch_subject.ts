@@ -1,0 +1,99 @@
+/** A watching monitor as users run it, and the bare loop that does the same work at the same rate. */
+import { DEFAULT_LIMITS } from "../src/monitor.ts";
+import type { RATE_WORK } from "./bare_rate.ts";
+import { ownCounter, stateCounter } from "./counters.ts";
+import { checkNames, type DocumentSubject, makeDocument } from "./documents.ts";
+import { keepChecks, readRecords } from "./kept_state.ts";
+import { type Counter, measureSteady, type SteadySample } from "./steady_process.ts";
+import type { Workplace } from "./workplace.ts";
+
+/** For how long something is measured. */
+export interface Span {
+  /** Before it counts. */
+  readonly warmUpSeconds: number;
+  /** While it counts. */
+  readonly seconds: number;
+}
+
+/** What is watched, and how. */
+export interface WatchSubject extends DocumentSubject, Span {
+  /** Whether the state is kept, as it is unless one says otherwise. @default true */
+  readonly isKept?: boolean;
+  /** Who knows how many runs there were. @default the state */
+  readonly counter?: Counter;
+}
+
+/** What watching took. */
+export interface WatchSample extends SteadySample {
+  /** How late the last run of each check began; nothing where no state is kept. */
+  readonly latenessMs: readonly number[];
+}
+
+/** Watches checks that have run before, and answers what that takes. */
+export async function measureWatch(
+  { programs, folder }: Workplace,
+  subject: WatchSubject,
+): Promise<WatchSample> {
+  const { count, intervalSeconds, isKept = true } = subject;
+  const place = await Deno.makeTempDir({ dir: folder });
+  try {
+    const [document, state] = [`${place}/monitor.json`, `${place}/state.sqlite`];
+    await Deno.writeTextFile(document, makeDocument(subject));
+    if (isKept) await keepChecks(state, { names: checkNames(count), intervalMs: intervalSeconds * 1000 });
+    const sample = await measureSteady({
+      ...subject,
+      command: [
+        ...programs.best.commands.monitor,
+        ...["check", "--config", document, "--state", isKept ? state : "none"],
+      ],
+      counter: subject.counter ?? stateCounter(state),
+    });
+    return { ...sample, latenessMs: isKept ? await readLateness(state) : [] };
+  } finally {
+    await Deno.remove(place, { recursive: true });
+  }
+}
+
+async function readLateness(state: string): Promise<readonly number[]> {
+  const records = await readRecords(state);
+  return records.map(({ name, last }) => {
+    if (last?.condition !== "ok") throw new Error(`Cannot measure: "${name}" said "${last?.output}"`);
+    return last.lateMs ?? NaN;
+  });
+}
+
+/** What a bare loop does. */
+export interface BareSubject extends Span {
+  /** What it does. */
+  readonly work: keyof typeof RATE_WORK;
+  /** On which address or program. */
+  readonly target: string;
+  /** How often. */
+  readonly perSecond: number;
+  /** Who knows how often it did. @default the loop itself */
+  readonly counter?: Counter;
+}
+
+/** As many at a time as the monitor has. */
+const AT_A_TIME: Readonly<Record<BareSubject["work"], number>> = {
+  requests: DEFAULT_LIMITS.network,
+  scripts: DEFAULT_LIMITS.process,
+  scripts_in_groups: DEFAULT_LIMITS.process,
+};
+
+/** Lets a bare loop run, and answers what that takes. */
+export function measureBare({ programs }: Workplace, subject: BareSubject): Promise<SteadySample> {
+  const { work, target, perSecond, counter = ownCounter } = subject;
+  return measureSteady({
+    ...subject,
+    counter,
+    command: [
+      ...programs.best.commands.bare,
+      "rate",
+      work,
+      target,
+      String(perSecond),
+      String(AT_A_TIME[work]),
+    ],
+  });
+}
