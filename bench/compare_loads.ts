@@ -21,7 +21,7 @@ export interface BareLoad {
   readonly load: LoadName;
   /** Such as `a bare fetch loop`. */
   readonly name: string;
-  /** What the ratio of processor times is to stay below; left out where there is no aim. */
+  /** What the ratio of processor times is to be at most; left out where there is no aim. */
   readonly aim?: number;
 }
 

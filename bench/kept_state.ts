@@ -49,14 +49,6 @@ export async function readRecords(path: string): Promise<readonly CheckRecord[]>
   return records;
 }
 
-/** How many rows of a state still wait for their channels. */
-export async function countRows(path: string): Promise<number> {
-  const { store } = await openSqliteStore(path, { ...options(Date.now()), access: "read" });
-  const { rows } = await store.outbox();
-  await store.close();
-  return rows.length;
-}
-
 /** Opens a state to write it; one that is not there is made. */
 export async function openStore(path: string, nowMs: number = Date.now()): Promise<Store> {
   return (await openSqliteStore(path, { ...options(nowMs), access: "own" })).store;

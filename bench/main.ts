@@ -4,13 +4,16 @@
  *
  *     deno task bench
  *     deno task bench startup requests
+ *     deno task bench --keep             the numbers of a quiet machine, for the project
  *     deno task bench --short rates      only to see that it works
  */
-import os from "node:os";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { endChildren } from "./children.ts";
 import { FULL_EFFORT, SHORT_EFFORT } from "./effort.ts";
+import { describeMachine, type Machine, machineText } from "./machine.ts";
 import { makePrograms } from "./programs.ts";
+import { addResults, type BenchmarkResult, compareRows, isSameMachine, readResults } from "./results.ts";
 import type { Row } from "./row.ts";
 import { renderTable } from "./table.ts";
 import type { Workplace } from "./workplace.ts";
@@ -21,8 +24,12 @@ type Benchmark = (workplace: Workplace) => Promise<readonly Row[]>;
 const BENCHMARKS: Readonly<Record<string, () => Promise<Benchmark>>> = {
   startup: async () => (await import("./startup_bench.ts")).benchStartup,
   rates: async () => (await import("./rates_bench.ts")).benchRates,
+  minute: async () => (await import("./minute_bench.ts")).benchMinute,
+  growth: async () => (await import("./growth_bench.ts")).benchGrowth,
   requests: async () => (await import("./requests_bench.ts")).benchRequests,
   scripts: async () => (await import("./scripts_bench.ts")).benchScripts,
+  status: async () => (await import("./status_bench.ts")).benchStatus,
+  outbox: async () => (await import("./outbox_bench.ts")).benchOutbox,
   validate: async () => (await import("./validate_bench.ts")).benchValidate,
   wheel: async () => (await import("./wheel_bench.ts")).benchWheel,
   store: async () => (await import("./store_bench.ts")).benchStore,
@@ -32,11 +39,17 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Benchmark>>> = {
 /** None takes half as long. */
 const TIME_LIMIT_MS = 15 * 60_000;
 
-const OPTIONS = { short: { type: "boolean" } } as const;
+const OPTIONS = { short: { type: "boolean" }, keep: { type: "boolean" } } as const;
+
+const PROJECT = new URL("..", import.meta.url);
+/** What this machine found last; not part of the project. */
+const OWN_RESULTS = fileURLToPath(new URL("dist/bench_results.json", PROJECT));
+/** What a quiet machine found, for those that have nothing of their own yet. */
+const REFERENCE_RESULTS = fileURLToPath(new URL("bench/results.json", PROJECT));
 
 /** Runs the named benchmarks, or all; the answer is the exit code. An aim that is missed is no failure. */
 async function runBenchmarks(args: readonly string[]): Promise<number> {
-  const { values: { short = false }, positionals: names } = parseArgs({
+  const { values: { short = false, keep = false }, positionals: names } = parseArgs({
     args: [...args],
     options: OPTIONS,
     allowPositionals: true,
@@ -44,37 +57,54 @@ async function runBenchmarks(args: readonly string[]): Promise<number> {
   const known = Object.keys(BENCHMARKS);
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    console.error(`bench: error: there is no benchmark "${unknown}", expected some of ${known.join(", ")}`);
-    return 64;
+    throw new Error(`there is no benchmark "${unknown}", expected some of ${known.join(", ")}`);
   }
+  if (short && keep) throw new Error("--short measures nothing that could be kept: use --keep without it");
+  const earlier = { ...await readResults(REFERENCE_RESULTS), ...await readResults(OWN_RESULTS) };
   const folder = await Deno.makeTempDir({ prefix: "monitor_bench_" });
   // Whatever anybody writes goes there, and with it.
   Deno.env.set("TMPDIR", folder);
   const stopListening = cleanUpWhenStopped(folder);
   try {
-    console.log(describeMachine());
-    const workplace = {
-      folder,
-      programs: await makePrograms(folder),
-      effort: short ? SHORT_EFFORT : FULL_EFFORT,
-    };
+    const programs = await makePrograms(folder);
+    const machine = describeMachine(programs.best.form);
+    const effort = short ? SHORT_EFFORT : FULL_EFFORT;
+    const places = short ? [] : [OWN_RESULTS, ...(keep ? [REFERENCE_RESULTS] : [])];
+    console.log(`${machineText(machine)}\n${loadText()} at the start; ratios of a busy machine say little`);
     let exitCode = 0;
     for (const name of known) {
       if (names.length > 0 && !names.includes(name)) continue;
       try {
-        console.log(`\n${name}\n${renderTable(await runWithin(TIME_LIMIT_MS, name, workplace))}`);
+        const rows = await runWithin(TIME_LIMIT_MS, name, { folder, programs, effort });
+        const before = earlier[name] ?? null;
+        console.log(`\n${name}${earlierText(before, machine)}`);
+        console.log(renderTable(compareRows(rows, before, machine)));
+        const measuredAt = new Date().toISOString();
+        for (const path of places) {
+          await addResults(path, {
+            [name]: { measuredAt, machine, loadAverage: Deno.loadavg()[0] ?? NaN, rows },
+          });
+        }
       } catch (error) {
-        console.error(`bench: error: ${name}: ${error instanceof Error ? error.message : String(error)}`);
+        console.error(`bench: error: ${name}: ${messageOf(error)}`);
         exitCode = 1;
       }
     }
-    console.log(`\n${describeLoad()} at the end`);
+    console.log(`\n${loadText()} at the end`);
     return exitCode;
   } finally {
     stopListening();
     endChildren();
     await Deno.remove(folder, { recursive: true });
   }
+}
+
+function earlierText(before: BenchmarkResult | null, machine: Machine): string {
+  if (before === null) return "";
+  const where = isSameMachine(before.machine, machine)
+    ? ""
+    : " on another machine, of which only ratios say something";
+  return `, beside ${before.measuredAt.slice(0, 10)}${where}`;
 }
 
 async function runWithin(limitMs: number, name: string, workplace: Workplace): Promise<readonly Row[]> {
@@ -100,16 +130,19 @@ function cleanUpWhenStopped(folder: string): () => void {
   return () => signals.forEach((signal) => Deno.removeSignalListener(signal, stop));
 }
 
-function describeMachine(): string {
-  const model = os.cpus()[0]?.model ?? "unknown processor";
-  return [
-    `Deno ${Deno.version.deno}, ${Deno.build.target}, ${navigator.hardwareConcurrency} × ${model}`,
-    `${describeLoad()} at the start; ratios of a busy machine say little`,
-  ].join("\n");
-}
-
-function describeLoad(): string {
+function loadText(): string {
   return `load average ${Deno.loadavg()[0]?.toFixed(1)}`;
 }
 
-if (import.meta.main) Deno.exitCode = await runBenchmarks(Deno.args);
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+if (import.meta.main) {
+  try {
+    Deno.exitCode = await runBenchmarks(Deno.args);
+  } catch (error) {
+    console.error(`bench: error: ${messageOf(error)}`);
+    Deno.exitCode = 64;
+  }
+}

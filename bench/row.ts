@@ -8,6 +8,6 @@ export interface Row {
   readonly unit: string;
   /** What the value was made of, such as the absolute times behind a ratio. */
   readonly note?: string;
-  /** What the value is to stay below; left out where there is no aim. */
+  /** What the value is to be at most; left out where there is no aim. */
   readonly aim?: number;
 }

@@ -1,23 +1,47 @@
-import type { Row } from "./row.ts";
+import type { ComparedRow } from "./results.ts";
 
-/** Lays rows out in columns: what was measured, the value with its unit, the aim, and what the value was made of. */
-export function renderTable(rows: readonly Row[]): string {
-  const cells = rows.map((row) => [`  ${row.name}`, valueText(row), aimText(row), row.note ?? ""] as const);
-  const width = (column: 0 | 1 | 2): number => Math.max(...cells.map((cell) => cell[column].length));
-  const widths = [width(0), width(1), width(2)] as const;
-  return cells.map(([name, value, aim, note]) =>
-    [name.padEnd(widths[0]), value.padStart(widths[1]), aim.padEnd(widths[2]), note].join("  ").trimEnd()
+/**
+ * Lays rows out in columns: what was measured, the value with its unit, the aim, the earlier value with the change
+ * since, and what the value was made of.
+ */
+export function renderTable(rows: readonly ComparedRow[]): string {
+  const cells = rows.map((row) => [
+    { text: `  ${row.name}` },
+    { text: valueText(row.value, row.unit), isRight: true },
+    { text: aimText(row) },
+    { text: row.earlier === null ? "" : `was ${numberText(row.earlier, row.unit)}`, isRight: true },
+    { text: changeText(row), isRight: true },
+    { text: row.note ?? "" },
+  ]);
+  const widths = (cells[0] ?? []).map((_, column) =>
+    Math.max(...cells.map((row) => row[column]?.text.length ?? 0))
+  );
+  return cells.map((row) =>
+    row.flatMap(({ text, isRight }, column) => {
+      const width = widths[column] ?? 0;
+      const isEmpty = width === 0;
+      return isEmpty ? [] : [isRight ? text.padStart(width) : text.padEnd(width)];
+    }).join("  ").trimEnd()
   ).join("\n");
 }
 
-function valueText({ value, unit }: Row): string {
-  if (value === null) return "-";
-  const digits = unit === "×" ? 2 : Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
-  const number = value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  return `${number} ${unit}`;
+function valueText(value: number | null, unit: string): string {
+  return value === null ? "-" : `${numberText(value, unit)} ${unit}`;
 }
 
-function aimText({ value, aim }: Row): string {
+function numberText(value: number, unit: string): string {
+  const digits = unit === "×" ? 2 : Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+function aimText({ value, aim }: ComparedRow): string {
   if (aim === undefined || value === null) return "";
-  return `${value < aim ? "below" : "NOT below"} ${aim}`;
+  return `${value <= aim ? "within" : "MISSES"} ${aim}`;
+}
+
+/** In percent of the earlier value. */
+function changeText({ value, earlier }: ComparedRow): string {
+  if (value === null || earlier === null || earlier === 0) return "";
+  const percent = Math.round((value / earlier - 1) * 100);
+  return percent === 0 ? "same" : `${percent > 0 ? "+" : ""}${percent} %`;
 }

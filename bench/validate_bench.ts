@@ -1,77 +1,79 @@
-import { measureInTurn, median, millisecondsText } from "./measure.ts";
+import { megabytesText, millisecondsText } from "./measure.ts";
 import type { Row } from "./row.ts";
-import { measureValidation, type ValidateSample } from "./validate_process.ts";
+import { compareRuns, measureRuns, type RunCost, type RunSubject } from "./run_rows.ts";
+import type { Workplace } from "./workplace.ts";
 
-const ROUNDS = 5;
-const SIZES = [1000, 10_000, 100_000];
+const ROUNDS = 3;
+const PEAK_ROUNDS = 1;
+const SIZES = [1_000, 10_000, 100_000];
 /** The two sizes whose cost for a check is compared; in smaller ones the engine is still warming up. */
 const COMPARED = { small: 10_000, large: 100_000 };
 
 /**
- * What a check costs while a document is read, validated and resolved, for documents of three sizes: it is to stay
- * the same however many there are. Each document is loaded in a process of its own.
+ * What `validate` takes for documents of some sizes, to a bare `JSON.parse` of the largest; what a check costs is to
+ * stay the same however many there are.
  */
-export async function benchValidate(): Promise<readonly Row[]> {
-  const folder = await Deno.makeTempDir({ prefix: "monitor_bench_" });
-  try {
-    const subjects: Record<string, () => Promise<ValidateSample>> = {};
-    const sizesInBytes = new Map<number, number>();
-    for (const size of [1, ...SIZES]) {
-      const path = `${folder}/${size}.json`;
-      const text = makeDocument(size);
-      await Deno.writeTextFile(path, text);
-      sizesInBytes.set(size, text.length);
-      subjects[size] = () => measureValidation(path);
-    }
-    const samples = await measureInTurn(ROUNDS, subjects);
-    const costOf = (size: number): number =>
-      median((samples[size] ?? []).map(({ cpuMs }) => cpuMs * 1000 / size));
-    const rows = SIZES.map((size) => describeSize(size, samples[size] ?? []));
-    return [...rows, compareCosts(costOf), describeMemory(samples, sizesInBytes)];
-  } finally {
-    await Deno.remove(folder, { recursive: true });
+export async function benchValidate({ programs, folder, effort }: Workplace): Promise<readonly Row[]> {
+  const { commands } = programs.best;
+  const subjects: Record<string, RunSubject> = {};
+  for (const size of [1, ...SIZES]) {
+    const path = `${folder}/validate_${size}.json`;
+    await Deno.writeTextFile(path, makeDocument(size));
+    const judge = requireChecks(size);
+    subjects[`validate ${size}`] = { command: [...commands.monitor, "validate", "--config", path], judge };
+    if (size === COMPARED.large) subjects["parse"] = { command: [...commands.bare, "parse", path], judge };
   }
+  const rounds = { rounds: effort.rounds(ROUNDS), peakRounds: effort.rounds(PEAK_ROUNDS) };
+  const costs = await measureRuns(subjects, rounds);
+  const costOf = (name: string): RunCost => costs[name] ?? { wallMs: NaN, cpuMs: NaN, peakBytes: null };
+  const start = costOf("validate 1");
+  const eachUs = (size: number): number => (costOf(`validate ${size}`).cpuMs - start.cpuMs) * 1000 / size;
+  return [
+    ...SIZES.map((size) => describeSize(size, { cost: costOf(`validate ${size}`), eachUs: eachUs(size) })),
+    compareCosts(eachUs),
+    ...compareRuns(
+      `validation of ${COMPARED.large.toLocaleString("en")} checks`,
+      costOf(`validate ${COMPARED.large}`),
+      {
+        name: "a bare JSON.parse",
+        cost: costOf("parse"),
+      },
+    ),
+  ];
 }
 
-function describeSize(size: number, samples: readonly ValidateSample[]): Row {
-  const wallMs = median(samples.map((sample) => sample.wallMs));
-  const cpuMs = median(samples.map((sample) => sample.cpuMs));
-  return {
-    name: `validation of ${size.toLocaleString("en")} checks, processor time for each`,
-    value: cpuMs * 1000 / size,
-    unit: "µs",
-    note: `${millisecondsText(cpuMs)} altogether, in ${millisecondsText(wallMs)} of wall time`,
+function requireChecks(size: number): NonNullable<RunSubject["judge"]> {
+  const words = new RegExp(`\\b${size} checks?\\b`);
+  return (output) => {
+    if (!words.test(output)) throw new Error(`Cannot measure: it says "${output}", expected ${size} checks`);
+    return Promise.resolve();
   };
 }
 
-function compareCosts(costOf: (size: number) => number): Row {
+function describeSize(
+  size: number,
+  { cost, eachUs }: { readonly cost: RunCost; readonly eachUs: number },
+): Row {
+  const { cpuMs, wallMs, peakBytes } = cost;
+  const memory = peakBytes === null ? "" : `, ${megabytesText(peakBytes)}`;
+  return {
+    name: `validation of ${size.toLocaleString("en")} checks, processor time for each beyond the first`,
+    value: eachUs,
+    unit: "µs",
+    note: `${millisecondsText(cpuMs)} altogether, ${millisecondsText(wallMs)} of wall time${memory}`,
+  };
+}
+
+function compareCosts(eachUs: (size: number) => number): Row {
   const { small, large } = COMPARED;
   return {
     name: `validation of a check among ${large.toLocaleString("en")} against one among ${
       small.toLocaleString("en")
     }`,
-    value: costOf(large) / costOf(small),
+    value: eachUs(large) / eachUs(small),
     unit: "×",
     note: "1 or less is linear",
     aim: 1.5,
-  };
-}
-
-function describeMemory(
-  samples: Readonly<Record<string, readonly ValidateSample[]>>,
-  sizesInBytes: ReadonlyMap<number, number>,
-): Row {
-  const megabytes = (size: number): number =>
-    median((samples[size] ?? []).map(({ peakBytes }) => (peakBytes ?? NaN) / 1e6));
-  const name = `validation of ${COMPARED.large.toLocaleString("en")} checks, peak memory`;
-  const peak = megabytes(COMPARED.large);
-  if (Number.isNaN(peak)) return { name, value: null, unit: "MB", note: "the system does not tell it" };
-  const text = (sizesInBytes.get(COMPARED.large) ?? 0) / 1e6;
-  return {
-    name,
-    value: peak,
-    unit: "MB",
-    note: `for ${text.toFixed(1)} MB of text; ${megabytes(1).toFixed(0)} MB for a document of one check`,
   };
 }
 

@@ -5,6 +5,7 @@
 import { Heap } from "heap-js";
 import { TimerWheel } from "../src/schedule/wheel.ts";
 import { measureInTurn, median } from "./measure.ts";
+import { measureOwn, type OwnCost, usedBytes } from "./own_cost.ts";
 import type { Row } from "./row.ts";
 import type { Workplace } from "./workplace.ts";
 
@@ -26,50 +27,51 @@ export async function benchWheel({ effort }: Workplace): Promise<readonly Row[]>
   const rows: Row[] = [];
   for (const { count, rounds, timeouts } of SCENES) {
     const delays = drawDelays(count);
-    const subjects: Readonly<Record<string, () => Promise<number>>> = {
-      "wheel": () => Promise.resolve(timeWheel(delays)),
-      "heap-js": () => Promise.resolve(timeHeap(delays)),
+    const subjects: Readonly<Record<string, () => Promise<TimerCost>>> = {
+      "wheel": () => measureOwn(() => expireWheel(delays)),
+      "heap-js": () => measureOwn(() => expireHeap(delays)),
       ...(timeouts ? { "setTimeout": () => timeTimeouts(delays) } : {}),
     };
     const samples = await measureInTurn(effort.rounds(rounds), subjects);
-    for (const [subject, times] of Object.entries(samples)) {
+    for (const [subject, costs] of Object.entries(samples)) {
+      const each = (ms: (cost: TimerCost) => number): number => median(costs.map(ms)) * 1e6 / count;
+      const cpuNs = each((cost) => cost.cpuMs ?? NaN);
       rows.push({
         name: `insert and expire one of ${count} timers, ${subject}`,
-        value: median(times) * 1e6 / count,
+        value: each((cost) => cost.wallMs),
         unit: "ns",
-        ...(subject === "wheel" ? { note: "the same work for any number; a cache holds only so many" } : {}),
-        ...(subject === "setTimeout" ? { note: "waiting is not counted" } : {}),
+        note: [
+          Number.isNaN(cpuNs) ? "waiting is not counted" : `${cpuNs.toFixed(0)} ns of processor time`,
+          ...(subject === "wheel" ? ["the same work for any number; a cache holds only so many"] : []),
+        ].join("; "),
       });
     }
   }
   return [...rows, ...memoryRows];
 }
 
+/** Where part of the time is spent waiting, there is no processor time to tell. */
+type TimerCost = Pick<OwnCost, "wallMs"> & Partial<OwnCost>;
+
 /** Expires as the driver does: a wake for each tick at which something is due. */
-function timeWheel(delays: readonly number[]): number {
-  const startMs = performance.now();
+function expireWheel(delays: readonly number[]): void {
   const wheel = fillWheel(delays);
   let expired = 0;
   for (let next = wheel.nextDeadline(); next !== null; next = wheel.nextDeadline()) {
     expired += wheel.advance(next).length;
   }
-  const tookMs = performance.now() - startMs;
   requireAll(expired, delays.length);
-  return tookMs;
 }
 
-function timeHeap(delays: readonly number[]): number {
-  const startMs = performance.now();
+function expireHeap(delays: readonly number[]): void {
   const heap = fillHeap(delays);
   let expired = 0;
   while (heap.pop() !== undefined) expired++;
-  const tookMs = performance.now() - startMs;
   requireAll(expired, delays.length);
-  return tookMs;
 }
 
 /** Nobody waits an hour here: the timers are short, and the time until the last one is due is not counted. */
-async function timeTimeouts(delays: readonly number[]): Promise<number> {
+async function timeTimeouts(delays: readonly number[]): Promise<TimerCost> {
   const longestMs = 10;
   const { promise: all, resolve } = Promise.withResolvers<void>();
   let waiting = delays.length;
@@ -82,7 +84,7 @@ async function timeTimeouts(delays: readonly number[]): Promise<number> {
   let dueMs = insertedMs;
   while (dueMs < insertedMs + longestMs + 1) dueMs = performance.now();
   await all;
-  return insertedMs - startMs + (performance.now() - dueMs);
+  return { wallMs: insertedMs - startMs + (performance.now() - dueMs) };
 }
 
 async function measureMemory(): Promise<readonly Row[]> {
@@ -108,19 +110,6 @@ async function measureMemory(): Promise<readonly Row[]> {
   }
   timeouts.forEach(clearTimeout);
   return rows;
-}
-
-/** What is in use once all garbage is gone; `null` where it cannot be collected on demand. */
-async function usedBytes(): Promise<number | null> {
-  const { gc } = globalThis as { gc?: () => void };
-  if (gc === undefined) return null;
-  // Buffers are given back a little after they were found to be garbage.
-  for (let pass = 0; pass < 3; pass++) {
-    gc();
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  const { heapUsed, external } = Deno.memoryUsage();
-  return heapUsed + external;
 }
 
 function fillWheel(delays: readonly number[]): TimerWheel<number> {
