@@ -44,9 +44,10 @@ export async function measureSteady(subject: SteadySubject): Promise<SteadySampl
   // Its end is no surprise later on.
   tooEarly.catch(() => {});
   try {
-    return await Promise.race([tooEarly, measureChild(child, subject, lines)]);
+    return await Promise.race([tooEarly, measureChild(child, subject, lines.next)]);
   } finally {
     await endChild(child, END_GRACE_MS);
+    await Promise.all([errors, lines.ended]);
   }
 }
 
@@ -75,8 +76,15 @@ async function measureChild(
   };
 }
 
-/** Reads a stream to its end; each call answers the next line that comes, and what nobody waits for is dropped. */
-function followLines(stream: ReadableStream<Uint8Array<ArrayBuffer>>): () => Promise<string> {
+interface Lines {
+  /** The next line that comes; what nobody waits for is dropped. */
+  readonly next: () => Promise<string>;
+  /** Resolves when there are no more. */
+  readonly ended: Promise<void>;
+}
+
+/** Reads a stream to its end. */
+function followLines(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Lines {
   // The first line may come before anybody asks.
   let waiting = Promise.withResolvers<string>();
   let isFirst = true;
@@ -88,12 +96,12 @@ function followLines(stream: ReadableStream<Uint8Array<ArrayBuffer>>): () => Pro
       for (const line of lines) waiting.resolve(line);
     }
   };
-  void follow();
-  return () => {
+  const next = (): Promise<string> => {
     if (!isFirst) waiting = Promise.withResolvers<string>();
     isFirst = false;
     return waiting.promise;
   };
+  return { next, ended: follow() };
 }
 
 function sleep(seconds: number): Promise<void> {
