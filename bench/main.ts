@@ -75,6 +75,7 @@ async function runBenchmarks(args: readonly string[]): Promise<number> {
     for (const name of known) {
       if (names.length > 0 && !names.includes(name)) continue;
       try {
+        const loadAverage = Deno.loadavg()[0] ?? NaN;
         const rows = await runWithin(TIME_LIMIT_MS, name, { folder, programs, effort });
         const before = earlier[name] ?? null;
         console.log(`\n${name}${earlierText(before, machine)}`);
@@ -82,7 +83,7 @@ async function runBenchmarks(args: readonly string[]): Promise<number> {
         const measuredAt = new Date().toISOString();
         for (const path of places) {
           await addResults(path, {
-            [name]: { measuredAt, machine, loadAverage: Deno.loadavg()[0] ?? NaN, rows },
+            [name]: { measuredAt, machine, loadAverage, rows },
           });
         }
       } catch (error) {

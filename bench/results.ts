@@ -11,7 +11,7 @@ export interface BenchmarkResult {
   readonly measuredAt: string;
   /** On what. */
   readonly machine: Machine;
-  /** How busy that was in the minute before: processes that ran or wanted to. */
+  /** How busy that was in the minute before it began: processes that ran or wanted to. */
   readonly loadAverage: number;
   /** What was found. */
   readonly rows: readonly Row[];

@@ -25,7 +25,8 @@ export function renderTable(rows: readonly ComparedRow[]): string {
   ).join("\n");
 }
 
-function valueText(value: number | null, unit: string): string {
+/** A value with its unit, with as many digits as mean something; `-` where there is none. */
+export function valueText(value: number | null, unit: string): string {
   return value === null ? "-" : `${numberText(value, unit)} ${unit}`;
 }
 
