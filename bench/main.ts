@@ -36,7 +36,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Benchmark>>> = {
   idle: async () => (await import("./idle_bench.ts")).benchIdle,
 };
 
-/** None takes half as long. */
+/** None takes so long; the longest, `rates`, some nine minutes. */
 const TIME_LIMIT_MS = 15 * 60_000;
 
 const OPTIONS = { short: { type: "boolean" }, keep: { type: "boolean" } } as const;
