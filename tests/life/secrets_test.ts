@@ -97,6 +97,26 @@ Deno.test("monitor validate: a mistake beside a secret does not quote it", async
   }
 });
 
+Deno.test("monitor: an error that nothing has caught ends it with 70 and tells no secret", async (t) => {
+  const preload = new URL("../fixtures/throw_secret.ts", import.meta.url).pathname;
+  for (const how of ["error", "rejection"]) {
+    await t.step(how, () =>
+      withStage(async (stage) => {
+        stage.writeDocument({ a: { kind: "test", parameters: { output: "${env:PLANTED}" } } });
+        const { code, stdout, stderr } = await stage.run(["check", "--state", "none"], {
+          environment: { PLANTED: SCRIPT_SECRET, PLANTED_AS: how },
+          permissions: ["--allow-all", `--preload=${preload}`],
+        });
+        assert.equal(code, 70, stderr);
+        assert.match(
+          stderr,
+          /this is a bug in monitor\n[^]*TypeError: Invalid URL: 'http:\/\/\[secret\]\\x1b\[2J'/,
+        );
+        assert.ok(!`${stdout}${stderr}`.includes(SCRIPT_SECRET), stderr);
+      }));
+  }
+});
+
 interface LeakyServer extends AsyncDisposable {
   readonly port: number;
   /** The head of each request. */
