@@ -7,6 +7,7 @@
  *     deno task soak --seconds 10 --rounds 20 rate kill
  */
 import { parseArgs } from "node:util";
+import { soakDocuments } from "./soak/documents.ts";
 import { soakMemory } from "./soak/memory.ts";
 import { soakRate } from "./soak/rate.ts";
 import { soakHandles, soakWheel } from "./soak_wheel.ts";
@@ -33,6 +34,10 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
   kill: ({ rounds }) =>
     runTests(["tests/storage/kill_test.ts", "tests/life/kill_test.ts"], { KILL_ROUNDS: rounds }),
   chaos: ({ rounds }) => runTests(["tests/life/chaos_test.ts"], { CHAOS_ROUNDS: 5 * rounds }),
+  documents: async ({ rounds }) => {
+    await soakDocuments();
+    await runTests(["tests/config/hostile_documents_test.ts"], { DOCUMENT_ROUNDS: 100 * rounds });
+  },
   walk: ({ rounds }) => runTests(["tests/watch_random_test.ts"], { WALK_ROUNDS: 10 * rounds }),
 };
 

@@ -157,7 +157,7 @@ export function startOutbox(
     if (lane.sending !== null || stopping.signal.aborted) return lane.sending ?? Promise.resolve();
     lane.sending = sendDue(lane, force).catch(options.onBug).finally(() => {
       lane.sending = null;
-      const next = Math.min(...lane.rows.map((row) => row.nextAttemptAtMs));
+      const next = lane.rows.reduce((least, row) => Math.min(least, row.nextAttemptAtMs), Infinity);
       if (Number.isFinite(next)) wakeAt(lane, Math.max(next, clock.wallMs() + 1));
     });
     return lane.sending;
@@ -447,6 +447,6 @@ function messageOf(id: string, rows: readonly OutboxRow[], told: ReadonlyMap<str
     id,
     items: items.sort((one, other) => badness(other.report.condition) - badness(one.report.condition)),
     isTest: false,
-    decidedAtMs: Math.max(...rows.map((row) => row.report.decidedAtMs)),
+    decidedAtMs: rows.reduce((latest, row) => Math.max(latest, row.report.decidedAtMs), -Infinity),
   };
 }

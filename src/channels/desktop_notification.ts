@@ -4,8 +4,8 @@ import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import type { Needs } from "../domain/needs.ts";
 import type { ProcessEnd, System } from "../domain/system.ts";
 import { describeHistory, describeOutput } from "./console.ts";
+import { cleanLine } from "./clean_text.ts";
 import { afterColon, DELIVERED, firstLine, notDelivered } from "./failures.ts";
-import { shorten } from "./shorten.ts";
 import { toastArguments } from "./windows_toast.ts";
 
 /** Nobody wants to be shown yesterday's trouble when they open the lid. */
@@ -79,7 +79,7 @@ function notificationOf(item: MessageItem, isTest: boolean): Notification {
 }
 
 function plain(text: string): string {
-  return shorten(text.replace(/\p{Cc}+/gu, " "), TEXT_LENGTH_MAX);
+  return cleanLine(text, TEXT_LENGTH_MAX);
 }
 
 interface Notifier {

@@ -26,7 +26,8 @@ export async function observeScript(check: ScriptCheck, context: ObserveContext)
     arguments: check.parameters.arguments,
     environment: chosenEnvironment(context.system.environment, {
       ...check.parameters.environment,
-      MONITOR_CHECK: check.name,
+      // No variable can hold a NUL.
+      MONITOR_CHECK: check.name.replaceAll("\0", "\uFFFD"),
     }),
     folder: context.folder,
     timeoutMs: check.timeoutMs,

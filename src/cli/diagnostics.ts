@@ -18,17 +18,19 @@ const EXCERPT_WIDTH = 100;
 /** Around a problem, so much text is searched for secrets. */
 const MASKED_WIDTH = 8 * 1024;
 
-/** A member whose name says that its value is a secret, and the value. */
-const SECRET_MEMBER =
-  /("[\w-]*(?:password|passwd|secret|token|auth(?!ority)|cookie|signature|credential|session|api[-_]?key)[\w-]*"\s*:\s*")((?:[^"\\\r\n]|\\.)*)/gi;
+/** A member with a text for its value. The name is looked at by itself: in one go a long one would take minutes. */
+const TEXT_MEMBER = /"([\w-]*)"\s*:\s*"((?:[^"\\\r\n]|\\.)*)/g;
+
+/** What is in a name that says that its value is a secret. */
+const SECRET_NAME =
+  /password|passwd|secret|token|auth(?!ority)|cookie|signature|credential|session|api[-_]?key/i;
 
 /** Hides literal secrets of a document, sign by sign so that all else stays in its place; placeholders are none. */
 function maskSecrets(text: string): string {
-  return text.replace(
-    SECRET_MEMBER,
-    (_whole, name: string, value: string) =>
-      name + (/^\$\{(env|file):[^}]*\}$/.test(value) ? value : "*".repeat(value.length)),
-  );
+  return text.replace(TEXT_MEMBER, (whole: string, name: string, value: string) => {
+    const isShown = !SECRET_NAME.test(name) || /^\$\{(env|file):[^}]*\}$/.test(value);
+    return isShown ? whole : whole.slice(0, whole.length - value.length) + "*".repeat(value.length);
+  });
 }
 
 /**
@@ -50,7 +52,7 @@ function renderProblem(document: Source, problem: PlacedProblem, options: Diagno
   const colours = createColours(options.colour);
   const path = problem.path === "" ? "" : `${printable(problem.path)}: `;
   const kind = options.severity === "warning" ? `${colours.yellow("warning:")} ` : "";
-  const place = colours.bold(`${source.label}:${problem.line}:${problem.column}:`);
+  const place = colours.bold(`${printable(source.label)}:${problem.line}:${problem.column}:`);
   const { line, caretColumn } = excerpt(source.text, problem);
   const number = String(problem.line);
   const margin = " ".repeat(number.length);

@@ -2,10 +2,11 @@ import { entriesOf } from "../checks/registry.ts";
 import { loadDocument, type LoadedDocument, type LoadOptions } from "../config/load.ts";
 import { locateDocument } from "../config/locate.ts";
 import { nearest } from "../config/nearest.ts";
-import { ConfigError, type PlacedProblem, type Problem } from "../config/problem.ts";
+import { ConfigError, countMistakes, type PlacedProblem, type Problem } from "../config/problem.ts";
 import type { Check } from "../domain/check.ts";
 import type { Caveat, CheckKindEntry } from "../domain/observe.ts";
 import type { System } from "../domain/system.ts";
+import { rememberSecrets } from "./known_secrets.ts";
 import { inTextOrder } from "../config/places.ts";
 import { type Invocation, type OptionSpec, optionValue, optionValues, UsageError } from "./command.ts";
 
@@ -27,6 +28,7 @@ export async function openDocument(
 ): Promise<OpenDocument> {
   const location = await locateDocument(optionValue(invocation, "config"), system);
   const document = await loadDocument(location, system, options);
+  rememberSecrets(document.secrets);
   const entryOf = await entriesOf(document.checks);
   refuseMistakes(document, entryOf);
   const caveats = document.checks.flatMap((check) => placesOf(check, entryOf(check).caveats(check as never)));
@@ -47,8 +49,8 @@ function refuseMistakes(
   );
   const problems = inTextOrder(mistakes.map(place), sources);
   if (problems.length === 0) return;
-  const count = problems.length === 1 ? "a mistake" : `${problems.length} mistakes`;
-  throw new ConfigError(`Cannot use config "${source.label}": it has ${count}`, { source, problems });
+  const message = `Cannot use config "${source.label}": it has ${countMistakes(problems.length)}`;
+  throw new ConfigError(message, { source, problems });
 }
 
 function placesOf(check: Check, caveats: readonly Caveat[]): readonly Problem[] {

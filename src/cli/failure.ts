@@ -4,7 +4,8 @@ import { renderProblems } from "./diagnostics.ts";
 import { MissingPermissionsError } from "./document_needs.ts";
 import { EXIT } from "./exit_code.ts";
 import { permissionFlag } from "./permission_flags.ts";
-import { printable } from "./printable.ts";
+import { hideKnownSecrets } from "./known_secrets.ts";
+import { printable, printableBlock } from "./printable.ts";
 import { stateExitCode } from "./state.ts";
 
 /** What is said of an error, and how the program ends because of it. */
@@ -79,8 +80,9 @@ function describeMissingPermission(error: Error): Failure {
 
 function describeBug(error: unknown): Failure {
   const text = error instanceof Error ? error.stack ?? error.message : String(error);
+  const shown = printableBlock(hideKnownSecrets(text));
   return {
-    text: `${message("this is a bug in monitor", "please report it with the lines below")}${text}\n`,
+    text: `${message("this is a bug in monitor", "please report it with the lines below")}${shown}\n`,
     exitCode: EXIT.bug,
   };
 }

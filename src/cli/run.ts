@@ -21,6 +21,13 @@ export async function run(args: readonly string[], system: System): Promise<numb
   }
 }
 
+/** Says what nothing has caught, like any other error that ends the program; the answer is the exit code. */
+export function reportUncaught(error: unknown, system: System): number {
+  const { text, exitCode } = describeFailure(error, { colour: false });
+  system.stderr.write(text);
+  return exitCode;
+}
+
 async function dispatch(args: readonly string[], system: System): Promise<number> {
   // Only behind options it takes all commands to tell which word is the command and which an option's value.
   const { name, rest } = splitCommand(args, args[0]?.startsWith("-") ? await allCommands() : []);

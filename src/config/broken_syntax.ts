@@ -15,13 +15,13 @@ export function hintForValue(word: string): string | null {
   if (/^(True|False|None|TRUE|FALSE|NULL|yes|no|on|off)$/.test(word)) {
     return "JSON writes true, false and null";
   }
-  if (/^\d.*[a-z]/i.test(word)) return `a text needs double quotes: "${word}"`;
+  if (word.length <= 40 && /^\d.*[a-z]/i.test(word)) return `a text needs double quotes: "${word}"`;
   return hintForQuotes(word);
 }
 
 /** What to do about a word that stands where a member's name should. */
 export function hintForName(word: string): string | null {
-  return /^[\w$-]+$/.test(word) ? `write "${word}"` : hintForQuotes(word);
+  return word.length <= 40 && /^[\w$-]+$/.test(word) ? `write "${word}"` : hintForQuotes(word);
 }
 
 /** What is wrong in a string, and where. */

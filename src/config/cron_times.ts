@@ -18,7 +18,7 @@ import type { CronTimes } from "../domain/schedule.ts";
  */
 export function createCronTimes(expression: string, timeZone: string): CronTimes | null {
   const pattern = new Cron(expression, { timezone: "UTC", paused: true, mode: "5-part" });
-  if (pattern.nextRun(new Date(Date.UTC(2000, 0, 1))) === null) return null;
+  if (pattern.nextRun(new Date(LATE_MS)) === null) return null;
   const isOpen = OPEN.test(expression.trim());
   /** The first named time later than the given one; both as a clock without changes shows them. */
   const wallAfter = (wallMs: number): number => pattern.nextRun(new Date(wallMs))?.getTime() ?? Infinity;
@@ -41,6 +41,13 @@ export function createCronTimes(expression: string, timeZone: string): CronTimes
   };
   return { expression, timeZone, after };
 }
+
+/**
+ * The library looks for a time up to the year 3000. Any day of the year falls on any day of the week in the fifty
+ * years before that, 29 February too, so what does not come in them never comes; to look from today takes 20 times
+ * as long.
+ */
+const LATE_MS = Date.UTC(2950, 0, 1);
 
 /** Expressions whose minute or hour is open. */
 const OPEN = /^(?:@hourly$|[*?]|\S+\s+[*?])/i;

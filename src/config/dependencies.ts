@@ -1,6 +1,6 @@
 import type { Check } from "../domain/check.ts";
 import { nearest } from "./nearest.ts";
-import { type Problem, quote } from "./problem.ts";
+import { type Problem, PROBLEMS_MAX, quote } from "./problem.ts";
 
 /** Names in `depends_on` that are no checks, and checks that need themselves by way of others. */
 export function findDependencyProblems(checks: readonly Check[]): readonly Problem[] {
@@ -9,7 +9,10 @@ export function findDependencyProblems(checks: readonly Check[]): readonly Probl
   for (const check of checks) {
     for (const [index, name] of check.dependsOn.entries()) {
       if (byName.has(name)) continue;
-      const meant = nearest(name, [...byName.keys()].filter((other) => other !== check.name));
+      if (problems.length === PROBLEMS_MAX) return problems;
+      const meant = problems.length * byName.size < LOOKS_MAX
+        ? nearest(name, [...byName.keys()].filter((other) => other !== check.name))
+        : undefined;
       problems.push({
         path: ["checks", check.name, "depends_on", index],
         message: `is ${quote(name)}, expected the name of a check`,
@@ -19,6 +22,9 @@ export function findDependencyProblems(checks: readonly Check[]): readonly Probl
   }
   return [...problems, ...findCycles(checks, byName)];
 }
+
+/** So many pairs of names are held against each other; the mistakes after that go without a guess. */
+const LOOKS_MAX = 200_000;
 
 /** Walks the dependencies in depth, without recursion; each circle is told once, at the first check of it. */
 function findCycles(checks: readonly Check[], byName: ReadonlyMap<string, Check>): readonly Problem[] {

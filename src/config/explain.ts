@@ -42,9 +42,12 @@ export function explainCheck(
       outer: outer === null ? null : defaultsOf(outer),
       builtIn,
     });
-    if (member === "windows") settings.push(...explainDocumentWindows(outer ?? document, reader));
+    if (member === "windows") {
+      for (const setting of explainDocumentWindows(outer ?? document, reader)) settings.push(setting);
+    }
     if (value !== undefined) {
-      settings.push(...explainValue(value, { schema, origin, path: [member] }, reader));
+      const place = { schema, origin, path: [member] };
+      for (const setting of explainValue(value, place, reader)) settings.push(setting);
     } else if (member in FOLLOWED) {
       settings.push({ path: member, value: FOLLOWED[member] ?? "", origin: "built-in" });
     }
@@ -58,9 +61,10 @@ export function explainDocument(document: JsonObject, reader: SchemaReader): rea
   for (const [member, schema] of reader.view(reader.root, document).members) {
     if (LEFT_OUT.includes(member)) continue;
     const value = document[member] ?? reader.view(schema, undefined).default;
-    const origin = member in document ? "document" : "built-in";
+    const origin: ExplainedOrigin = member in document ? "document" : "built-in";
     if (value !== undefined) {
-      settings.push(...explainValue(value, { schema, origin, path: [member] }, reader));
+      const place = { schema, origin, path: [member] };
+      for (const setting of explainValue(value, place, reader)) settings.push(setting);
     } else settings.push({ path: member, value: FOLLOWED[member] ?? "none", origin });
   }
   return settings;

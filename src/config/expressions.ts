@@ -1,4 +1,4 @@
-import { PATTERN_STEPS_MAX } from "../domain/pattern_size.ts";
+import { estimateSteps, PATTERN_STEPS_MAX } from "../domain/pattern_size.ts";
 import type { FormattedValue } from "./formats.ts";
 import { type Problem, quote } from "./problem.ts";
 
@@ -8,11 +8,26 @@ import { type Problem, quote } from "./problem.ts";
  */
 export async function findExpressionProblems(items: readonly FormattedValue[]): Promise<readonly Problem[]> {
   const problems: Problem[] = [];
+  // Many checks have the same expression.
+  const judged = new Map<string, Verdict>();
+  let steps = 0;
   for (const { format, ...item } of items) {
+    if (problems.length === EXPRESSION_PROBLEMS_MAX) break;
     const text = String(item.value);
     // A text that comes from a variable or a file is not for showing, and what is wrong would quote it.
     const isShown = item.value === item.written;
-    const reason = format === "pattern" ? await patternProblem(text) : await jsonPathProblem(text);
+    const key = `${format} ${text}`;
+    let verdict = judged.get(key);
+    if (verdict === undefined) {
+      verdict = format === "pattern" ? await judgePattern(text) : await judgeJsonPath(text);
+      judged.set(key, verdict);
+      steps += verdict.steps;
+    }
+    if (steps > STEPS_MAX) {
+      const message = `is one of regular expressions of more than ${STEPS_MAX} steps, too many for one file`;
+      return [...problems, { path: item.path, message }];
+    }
+    const { reason } = verdict;
     if (reason === null) continue;
     const kind = format === "pattern" ? "regular expression in RE2 syntax" : "JSON path (RFC 9535)";
     problems.push({
@@ -25,37 +40,58 @@ export async function findExpressionProblems(items: readonly FormattedValue[]): 
   return problems;
 }
 
+/** What is known of an expression. */
+interface Verdict {
+  /** What is wrong with it; `null`: nothing. */
+  readonly reason: string | null;
+  /** Of the program of a regular expression. */
+  readonly steps: number;
+}
+
+/** Each takes some milliseconds to find. */
+const EXPRESSION_PROBLEMS_MAX = 100;
+/** Of all regular expressions of a file together: each step takes some memory, and a second for all of these. */
+const STEPS_MAX = 500_000;
+
 const LOOKS_AROUND = /\(\?<?[=!]|\\[1-9]/;
 
 const LOOKAROUND_HINT = "RE2 cannot look around or refer back, and so never runs away";
 
-async function patternProblem(pattern: string): Promise<string | null> {
+async function judgePattern(pattern: string): Promise<Verdict> {
   // Before the library makes a program of it, which costs time and memory.
   if (pattern.length > PATTERN_LENGTH_MAX) {
-    return `it has ${pattern.length} characters, at most ${PATTERN_LENGTH_MAX} are accepted`;
+    return refuse(`it has ${pattern.length} characters, at most ${PATTERN_LENGTH_MAX} are accepted`);
+  }
+  if (estimateSteps(pattern) > 10 * PATTERN_STEPS_MAX) {
+    return refuse(`it is too large (more than ${PATTERN_STEPS_MAX} steps), repeat less`);
   }
   const { RE2JS } = await import("re2js");
   try {
     const steps = RE2JS.compile(pattern).programSize();
-    return steps <= PATTERN_STEPS_MAX
-      ? null
-      : `it is too large (${steps} steps of at most ${PATTERN_STEPS_MAX}), repeat less`;
+    if (steps <= PATTERN_STEPS_MAX) return { reason: null, steps };
+    return refuse(`it is too large (${steps} steps of at most ${PATTERN_STEPS_MAX}), repeat less`);
   } catch (error) {
-    return reasonOf(error).replace(/^error parsing regexp: /, "");
+    return refuse(reasonOf(error).replace(/^error parsing regexp: /, ""));
   }
 }
 
 const PATTERN_LENGTH_MAX = 1000;
 
-async function jsonPathProblem(path: string): Promise<string | null> {
+async function judgeJsonPath(path: string): Promise<Verdict> {
   const { JSONPathEnvironment } = await import("json-p3");
   try {
     new JSONPathEnvironment().compile(path);
-    return null;
+    return { reason: null, steps: 0 };
   } catch (error) {
     // The library ends with the path once more, and the place counted from 0.
-    return reasonOf(error).replace(/ \('.*':(\d+)\)$/, (_end, index) => ` (character ${Number(index) + 1})`);
+    return refuse(
+      reasonOf(error).replace(/ \('.*':(\d+)\)$/, (_end, index) => ` (character ${Number(index) + 1})`),
+    );
   }
+}
+
+function refuse(reason: string): Verdict {
+  return { reason, steps: 0 };
 }
 
 function reasonOf(error: unknown): string {

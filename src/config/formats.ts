@@ -240,7 +240,24 @@ function checkTimeZone({ value, written }: FormattedValue): Pick<Problem, "messa
   return { message, ...(meant !== undefined && { hint: `did you mean ${quote(meant)}?` }) };
 }
 
+/** What was found of names: most documents name one zone many times, and looking is costly. */
+const knownZones = new Map<string, boolean>();
+const KNOWN_ZONES_MAX = 1000;
+
 function isTimeZone(name: string): boolean {
+  let answer = knownZones.get(name);
+  if (answer === undefined) {
+    if (knownZones.size === KNOWN_ZONES_MAX) knownZones.clear();
+    knownZones.set(name, answer = lookUpZone(name));
+  }
+  return answer;
+}
+
+/** No zone of the database has so long a name. */
+const ZONE_LENGTH_MAX = 100;
+
+function lookUpZone(name: string): boolean {
+  if (name.length > ZONE_LENGTH_MAX) return false;
   // What is no name would be read as a date that tells its zone.
   if (!/^[A-Za-z][\w+-]*(\/[\w+-]+)*$/.test(name)) return false;
   try {
@@ -255,6 +272,7 @@ function isTimeZone(name: string): boolean {
 
 /** The zone that may be meant; a city alone means its zone. */
 function nearestZone(name: string): string | undefined {
+  if (name.length > ZONE_LENGTH_MAX) return undefined;
   const zones = Intl.supportedValuesOf("timeZone");
   const city = name.replaceAll(" ", "_").toLowerCase();
   return zones.find((zone) => zone.toLowerCase().endsWith(`/${city}`)) ?? nearest(name, [...zones, "UTC"]);

@@ -35,9 +35,12 @@ export async function findMatches(pattern: string, folder: string, files: Files)
     for (const path of paths) {
       const place = path === "" ? folder : absolutePath(path, folder);
       folders.add(place);
+      if (folders.size > FOLDERS_MAX) {
+        throw new RangeError(`it leads through more than ${FOLDERS_MAX} folders`);
+      }
       const names = await namesIn(place, files);
       if (names === null) continue;
-      found.push(...names.filter((name) => matches(name, segment)).map((name) => join(path, name)));
+      for (const name of names) if (matches(name, segment)) found.push(join(path, name));
     }
     paths = found;
   }
@@ -45,6 +48,9 @@ export async function findMatches(pattern: string, folder: string, files: Files)
   for (const path of paths) if (await isThere(absolutePath(path, folder), files)) kept.push(path);
   return { paths: kept.sort((one, other) => one < other ? -1 : 1), folders: [...folders] };
 }
+
+/** Links that lead back up make folders without end. */
+const FOLDERS_MAX = 10_000;
 
 function join(path: string, name: string): string {
   return path === "" || path.endsWith("/") ? path + name : `${path}/${name}`;

@@ -30,6 +30,8 @@ export interface IncludeOptions {
 
 /** No document needs more files, itself not counted. */
 export const INCLUDED_FILES_MAX = 1000;
+/** Each is looked for on the disk, there or not. */
+export const INCLUDE_ENTRIES_MAX = 1000;
 /** No document needs to include deeper. */
 export const INCLUDE_DEPTH_MAX = 10;
 
@@ -91,6 +93,7 @@ class IncludeReader implements Included {
   readonly #options: IncludeOptions;
   readonly #document: Part;
   #size: number;
+  #entries = 0;
 
   constructor(document: Part, options: IncludeOptions) {
     this.#document = document;
@@ -116,6 +119,12 @@ class IncludeReader implements Included {
   async #readIncludesOf(part: Part, chain: readonly Link[]): Promise<void> {
     for (const entry of includesOf(part)) {
       const at = { path: entry.path, source: part.source };
+      if (++this.#entries > INCLUDE_ENTRIES_MAX) {
+        this.#stop(
+          at,
+          `is one of more than ${INCLUDE_ENTRIES_MAX} paths and patterns, which no document asks for`,
+        );
+      }
       const isMatched = isGlob(entry.text);
       const paths = isMatched ? await this.#match(entry.text, part.source, at) : [entry.text];
       for (const path of paths) await this.#add(path, part.source, { at, chain, isMatched });
@@ -129,7 +138,11 @@ class IncludeReader implements Included {
       matches = await findMatches(pattern, folder, files);
     } catch (error) {
       if (error instanceof Deno.errors.NotCapable) throw error;
-      const reason = error instanceof Deno.errors.PermissionDenied ? "permission denied" : String(error);
+      const reason = error instanceof Deno.errors.PermissionDenied
+        ? "permission denied"
+        : error instanceof Error
+        ? error.message.replace(/ \(os error \d+\).*$/s, "")
+        : String(error);
       this.problems.push({ ...at, message: `${quote(pattern)} cannot be looked up: ${reason}` });
       return [];
     }
@@ -189,7 +202,7 @@ class IncludeReader implements Included {
       source = await readSource({ path: absolute, named, label }, system);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      this.problems.push(...this.#toProblems(error, at));
+      for (const problem of this.#toProblems(error, at)) this.problems.push(problem);
       return;
     }
     this.#size += source.text.length;

@@ -3,7 +3,7 @@ import { findExpressionProblems } from "./expressions.ts";
 import { findFormatProblem, type FormattedValue, visitFormattedValues } from "./formats.ts";
 import { completeFragment } from "./fragment.ts";
 import type { Part } from "./part.ts";
-import { joinProblems, type Problem } from "./problem.ts";
+import { joinProblems, type Problem, PROBLEMS_MAX } from "./problem.ts";
 import { findPrograms, type FoundPrograms } from "./programs.ts";
 import { type CreateCronTimes, findCronProblems, findScheduleProblems } from "./schedules.ts";
 import { isObject, type SchemaReader } from "./schema_view.ts";
@@ -84,7 +84,7 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
     const exposure = warnOfExposure(item, source);
     if (exposure !== null) exposures.push(exposure);
     if (isUnresolved(item.path) && !KNOWN_FORMATS.includes(item.format)) return;
-    const problem = findFormatProblem(item);
+    const problem = formatProblems.length < PROBLEMS_MAX ? findFormatProblem(item) : null;
     if (problem !== null) formatProblems.push(problem);
     if (item.format === "program") programs.push(item);
     if (item.format === "cron") cronExpressions.push(item);

@@ -11,7 +11,13 @@ import { readIncluded } from "./include.ts";
 import { type JudgedPart, judgePart, type JudgingSchema } from "./judge.ts";
 import { checkNames, openPart, type Part } from "./part.ts";
 import { createDocumentPlacer, findRepeatedNames, inTextOrder } from "./places.ts";
-import { ConfigError, type DocumentPath, type PlacedProblem, type Problem } from "./problem.ts";
+import {
+  ConfigError,
+  countMistakes,
+  type DocumentPath,
+  type PlacedProblem,
+  type Problem,
+} from "./problem.ts";
 import { defaultsOf, resolveChecks, resolveMember, type ResolveOptions } from "./resolve.ts";
 import { createSchemaReader, isObject, type Schema, type SchemaReader, valueAt } from "./schema_view.ts";
 import { secretValues } from "./secrets.ts";
@@ -95,7 +101,7 @@ export async function loadDocument(
   const { parts } = included;
   const place = createDocumentPlacer(parts);
   const fail = (problems: readonly Problem[]): never => {
-    throw new ConfigError(`Cannot use config "${source.label}": ${countMistakes(problems.length)}`, {
+    throw new ConfigError(`Cannot use config "${source.label}": it has ${countMistakes(problems.length)}`, {
       source,
       problems: inTextOrder(problems.map(place), parts.map((part) => part.source)),
     });
@@ -204,10 +210,6 @@ function kindPath(name: string): DocumentPath {
 }
 
 const UNKNOWN_KIND = "is not known without its secrets, so the check's parameters are not looked at";
-
-function countMistakes(count: number): string {
-  return count === 1 ? "it has a mistake" : `it has ${count} mistakes`;
-}
 
 async function openSchema(shape: Shape): Promise<JudgingSchema> {
   const defaultReader = createSchemaReader(monitorSchema as unknown as Schema);

@@ -7,8 +7,11 @@ import { distance } from "fastest-levenshtein";
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestDistance = (word.length <= 3 ? 1 : Math.max(2, Math.floor(word.length / 3))) + 1;
+  const lower = word.toLowerCase();
   for (const candidate of candidates) {
-    const found = distance(word.toLowerCase(), candidate.toLowerCase());
+    // Each letter more or less is a change, so most are told apart by their length alone.
+    if (Math.abs(candidate.length - word.length) > bestDistance + 1) continue;
+    const found = distance(lower, candidate.toLowerCase());
     if (found < bestDistance) [best, bestDistance] = [candidate, found];
   }
   if (best !== undefined || word.length < 3) return best;

@@ -1,5 +1,5 @@
 import type { Files, System } from "../domain/system.ts";
-import { type DocumentPath, type Problem, quote } from "./problem.ts";
+import { type DocumentPath, type Problem, PROBLEMS_MAX, quote } from "./problem.ts";
 import { absolutePath } from "./source.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 
@@ -42,8 +42,45 @@ export interface Substituted {
 /** The largest secret file that is read, in bytes: what is larger is no secret but a mistake. */
 export const SECRET_BYTES_MAX = 1024 * 1024;
 
-/** An escaped `${`, or a placeholder with its kind and name. */
-const PLACEHOLDER = /\$\$\{|\$\{(env|file):([^}]*)\}/g;
+/** An escaped `${`, or the start of a placeholder with its kind. */
+const PLACEHOLDER_START = /\$\$\{|\$\{(env|file):/g;
+
+/** An escaped `${`, or a placeholder. */
+interface Placeholder {
+  /** Where it begins in its text. */
+  readonly index: number;
+  /** As it is written. */
+  readonly whole: string;
+  /** `env` or `file`; `undefined`: it is an escaped `${`. */
+  readonly kind: string | undefined;
+  /** What stands up to the next brace that closes. */
+  readonly name: string;
+}
+
+/** One look for the end, however many starts there are: an expression would look from each of them anew. */
+function* placeholdersIn(text: string): Generator<Placeholder> {
+  let end = 0;
+  for (const { 0: start, 1: kind, index } of text.matchAll(PLACEHOLDER_START)) {
+    if (index < end) continue;
+    const nameStart = index + start.length;
+    if (kind === undefined) {
+      end = nameStart;
+      yield { index, whole: start, kind, name: "" };
+    } else {
+      const brace = text.indexOf("}", nameStart);
+      // Nothing that begins behind this ends either.
+      if (brace < 0) return yield* escapesIn(text, index);
+      end = brace + 1;
+      yield { index, whole: text.slice(index, end), kind, name: text.slice(nameStart, brace) };
+    }
+  }
+}
+
+function* escapesIn(text: string, from: number): Generator<Placeholder> {
+  for (let index = text.indexOf("$${", from); index >= 0; index = text.indexOf("$${", index + 3)) {
+    yield { index, whole: "$${", kind: undefined, name: "" };
+  }
+}
 
 /** What the placeholders of a document name, each once. */
 export interface NamedInPlaceholders {
@@ -55,9 +92,9 @@ export interface NamedInPlaceholders {
 
 /** Lists what the placeholders of a document name. */
 export function namedInPlaceholders(document: JsonValue): NamedInPlaceholders {
-  const named = findPlaceholders(document).found.flatMap(({ text }) => [...text.matchAll(PLACEHOLDER)]);
+  const named = findPlaceholders(document).found.flatMap(({ text }) => [...placeholdersIn(text)]);
   const ofKind = (wanted: string): readonly string[] => [
-    ...new Set(named.flatMap(([, kind, name]) => kind === wanted && name !== undefined ? [name] : [])),
+    ...new Set(named.flatMap(({ kind, name }) => kind === wanted ? [name] : [])),
   ];
   return { variables: ofKind("env"), files: ofKind("file") };
 }
@@ -65,7 +102,7 @@ export function namedInPlaceholders(document: JsonValue): NamedInPlaceholders {
 /** Whether a string as it is written takes something from the environment or from a file. */
 export function holdsSecret(written: JsonValue | undefined): boolean {
   if (typeof written !== "string" || !written.includes("${")) return false;
-  for (const [, kind] of written.matchAll(PLACEHOLDER)) if (kind !== undefined) return true;
+  for (const { kind } of placeholdersIn(written)) if (kind !== undefined) return true;
   return false;
 }
 
@@ -111,10 +148,9 @@ async function resolveText(text: string, resolve: Resolver): Promise<ResolvedTex
   let isWhole = true;
   let resolved = "";
   let end = 0;
-  for (const match of text.matchAll(PLACEHOLDER)) {
-    const [whole, kind, name = ""] = match;
-    resolved += text.slice(end, match.index);
-    end = match.index + whole.length;
+  for (const { index, whole, kind, name } of placeholdersIn(text)) {
+    resolved += text.slice(end, index);
+    end = index + whole.length;
     if (kind === undefined) {
       resolved += "${";
       continue;
@@ -138,11 +174,14 @@ function createResolver(options: PlaceholderOptions): Resolver {
   if (options.withoutSecrets) return () => null;
   // A file is read once, however often it is named.
   const files = new Map<string, Promise<Answer>>();
-  return (kind, name) => {
-    if (kind === "env") return readVariable(name, options);
-    let answer = files.get(name);
+  let mistakes = 0;
+  return async (kind, name) => {
+    if (mistakes === PROBLEMS_MAX) return null;
+    let answer = kind === "env" ? readVariable(name, options) : files.get(name);
     if (answer === undefined) files.set(name, answer = readSecretFile(name, options));
-    return answer;
+    const settled = await answer;
+    if (settled !== null && "mistake" in settled) mistakes++;
+    return settled;
   };
 }
 
@@ -203,13 +242,15 @@ const SOURCE_NAMES: Readonly<Record<string, string>> = { env: "environment varia
 
 /**
  * What may be meant as a placeholder and is none: `${ENV:X}`, `${environment:X}`, `${file /x}`. Not what a shell
- * understands, such as `${ENV:-x}`. An escaped one is found too, and passed over.
+ * understands, such as `${ENV:-x}`. An escaped one is found too, and passed over. White space is counted, so that no
+ * text makes the look a long one.
  */
-const LOOK_ALIKE = /(\$?)\$\{\s*(env|environment|file)\s*[:.\s](?!\s*[-=?+\d])\s*([^{}\s][^{}]*)\}/gi;
+const LOOK_ALIKE =
+  /(\$?)\$\{\s{0,9}(env|environment|file)\s{0,9}[:.\s](?!\s{0,9}[-=?+\d])\s{0,9}([^{}\s][^{}]*)\}/gi;
 
 function warnOfLookAlikes(path: DocumentPath, text: string): readonly Problem[] {
   return [...text.matchAll(LOOK_ALIKE)].flatMap(([whole, escape, word = "", rest = ""]) => {
-    if (escape !== "" || whole.search(PLACEHOLDER) === 0) return [];
+    if (escape !== "" || /^\$\{(env|file):/.test(whole)) return [];
     const kind = word.toLowerCase() === "file" ? "file" : "env";
     return [{
       path: [...path],
@@ -229,8 +270,8 @@ function findPlaceholders(
   const walk = (value: JsonValue): void => {
     if (typeof value === "string") {
       if (!value.includes("${")) return;
-      if (value.search(PLACEHOLDER) >= 0) found.push({ path: [...path], text: value });
-      warnings.push(...warnOfLookAlikes(path, value));
+      if (placeholdersIn(value).next().done !== true) found.push({ path: [...path], text: value });
+      for (const warning of warnOfLookAlikes(path, value)) warnings.push(warning);
     } else if (Array.isArray(value)) {
       for (const [index, item] of value.entries()) {
         path.push(index);

@@ -66,6 +66,18 @@ export class ConfigError extends Error {
 }
 
 /**
+ * After so many of one sort the rest is not looked for. Nobody mends more at once, and to tell 100,000 from each other
+ * would take longer than to read them.
+ */
+export const PROBLEMS_MAX = 1000;
+
+/** How many mistakes there are, in words. */
+export function countMistakes(count: number): string {
+  if (count === 1) return "a mistake";
+  return `${count} mistakes${count < PROBLEMS_MAX ? "" : " or more"}`;
+}
+
+/**
  * Joins the problems that several stages found, the earliest stage first. What a later stage says of a value that
  * an earlier one refused already is a consequence, and left out.
  */
@@ -73,9 +85,9 @@ export function joinProblems(stages: readonly (readonly Problem[])[]): readonly 
   const joined: Problem[] = [];
   const refused = new Set<string>();
   for (const stage of stages) {
-    joined.push(
-      ...stage.filter((problem) => refused.size === 0 || !refused.has(JSON.stringify(problem.path))),
-    );
+    for (const problem of stage) {
+      if (refused.size === 0 || !refused.has(JSON.stringify(problem.path))) joined.push(problem);
+    }
     for (const { path, at = "value", offset } of stage) {
       if (at === "value" && offset === undefined) refused.add(JSON.stringify(path));
     }

@@ -31,6 +31,8 @@ export async function findPrograms(
     if (!isLookedUp(name, system.platform) || programs.has(name)) continue;
     let found = missing.get(name);
     if (found === undefined) {
+      // So many cannot all be slips of the pen, and each takes a look into every folder of PATH.
+      if (missing.size === MISSING_MAX) return { programs, problems };
       const program = await lookUp(name, system);
       if (program !== undefined) {
         programs.set(name, program);
@@ -46,6 +48,9 @@ export async function findPrograms(
   }
   return { programs, problems };
 }
+
+/** After so many programs that are not there the rest is not looked up. */
+const MISSING_MAX = 100;
 
 function isLookedUp(name: string, platform: System["platform"]): boolean {
   return name !== "" && !name.includes("\0") && !name.includes("/") &&

@@ -1,6 +1,6 @@
 import type { CronTimes } from "../domain/schedule.ts";
 import type { FormattedValue } from "./formats.ts";
-import { type DocumentPath, type Problem, quote } from "./problem.ts";
+import { type DocumentPath, type Problem, PROBLEMS_MAX, quote } from "./problem.ts";
 import { isObject, valueAt } from "./schema_view.ts";
 import type { JsonObject } from "./syntax.ts";
 
@@ -24,10 +24,16 @@ export function findScheduleProblems(written: JsonObject): readonly Problem[] {
   ];
 }
 
+/** No calendar needs more, and each check goes through all of them at each report. */
+const WINDOWS_MAX = 1000;
+
 /** A window from a time to the same time would last a whole day, which is more likely a slip. */
 function windowProblems(written: JsonObject, path: DocumentPath): readonly Problem[] {
   const windows = valueAt(written, path);
   if (!Array.isArray(windows)) return [];
+  if (windows.length > WINDOWS_MAX) {
+    return [{ path, message: `has ${windows.length} windows, expected at most ${WINDOWS_MAX}` }];
+  }
   return windows.flatMap((window, index): readonly Problem[] => {
     if (!isObject(window) || typeof window["to"] !== "string" || window["from"] !== window["to"]) return [];
     return [{
@@ -63,10 +69,15 @@ export function findCronProblems(
   expressions: readonly FormattedValue[],
   createCronTimes: CreateCronTimes,
 ): readonly Problem[] {
-  return expressions.flatMap(({ path, value, written }): readonly Problem[] => {
+  const problems: Problem[] = [];
+  for (const { path, value, written } of expressions) {
+    if (problems.length === PROBLEMS_MAX) break;
     const problem = cronProblem(String(value), createCronTimes, value === written);
-    return problem === null ? [] : [{ path, ...problem, message: `${quote(written)} ${problem.message}` }];
-  });
+    if (problem !== null) {
+      problems.push({ path, ...problem, message: `${quote(written)} ${problem.message}` });
+    }
+  }
+  return problems;
 }
 
 const FORMS = "expected minute, hour, day of the month, month and day of the week, " +

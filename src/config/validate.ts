@@ -1,7 +1,7 @@
 import { INTERVAL_FORMS } from "./interval.ts";
 import { nearest } from "./nearest.ts";
 import { holdsSecret } from "./placeholders.ts";
-import { type DocumentPath, type Problem, quote } from "./problem.ts";
+import { type DocumentPath, type Problem, PROBLEMS_MAX, quote } from "./problem.ts";
 import { isObject, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
 import type { JsonValue } from "./syntax.ts";
 
@@ -41,9 +41,10 @@ export function findStructureProblems(
   if (validate(value)) return [];
   const problems: Problem[] = [];
   const refused = new Set<string>();
-  const errors = validate.errors ?? [];
+  const errors = (validate.errors ?? []).slice(0, 10 * PROBLEMS_MAX);
   const misspelt = findMisspelt(errors, { ...options, value });
   for (const error of errors) {
+    if (problems.length === PROBLEMS_MAX) break;
     const explain = EXPLANATIONS[error.keyword];
     if (explain === undefined || misspelt.has(error)) continue;
     if (VALUE_KEYWORDS.includes(error.keyword)) {

@@ -77,6 +77,10 @@ function openLockFile(path: string): Deno.FsFile | null {
   if (!before.isFile) {
     throw new StoreError(`Cannot lock "${path}": it is ${nameKind(before)}, not a file`, "denied");
   }
+  // Another name of somebody's file would have it emptied; a file that is made for locking has one name.
+  if ((before.nlink ?? 1) > 1) {
+    throw new StoreError(`Cannot lock "${path}": it is another name of some file (a hard link)`, "denied");
+  }
   const file = openExisting(path);
   if (file === null || isSameFile(file.statSync(), before)) return file;
   file.close();

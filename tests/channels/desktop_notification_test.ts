@@ -94,9 +94,10 @@ Deno.test({
       const text = "--help <b>&amp;</b> C:\\new\\table \\ \u0000\u001b[31m\nGrüße 😀\ud800\\";
       await show({ environment, message: makeMessage([makeItem({ title: text, output: text })]) });
       const shown = await bus.next();
-      const plain = "--help <b>&amp;</b> C:\\new\\table \\  [31m Grüße 😀\ufffd\\";
+      const plain = "--help <b>&amp;</b> C:\\new\\table \\ Grüße 😀 \\";
       assert.equal(shown.title, `CRITICAL: ${plain}`);
-      const escaped = plain.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+      const escaped = plain.replace("😀 ", "😀\ufffd").replaceAll("&", "&amp;").replaceAll("<", "&lt;")
+        .replaceAll(">", "&gt;");
       assert.ok(shown.body.startsWith(`${escaped} (was ok`), shown.body);
     });
     await t.step("shortened", async () => {

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import type { Source } from "../../src/config/source.ts";
 import { renderProblems } from "../../src/cli/diagnostics.ts";
 
-function render(text: string, needle: string): string {
+function render(text: string, needle: string, label = "monitor.json"): string {
   const offset = text.indexOf(needle);
   const lineStart = text.lastIndexOf("\n", offset) + 1;
-  const source: Source = { label: "monitor.json", path: null, folder: "/", text, mode: null };
+  const source: Source = { label, path: null, folder: "/", text, mode: null };
   const line = text.slice(0, offset).split("\n").length;
   const problem = {
     path: "a.b",
@@ -62,4 +62,14 @@ Deno.test("renderProblems() shows the line of a problem with a caret below it", 
       );
     });
   }
+});
+
+Deno.test("renderProblems() lets no name of a file act on the terminal", () => {
+  const text = render('{ "a": 1 }', "1", "conf.d/\u001b[2J\nforged.jsonc");
+  assert.ok(text.startsWith("conf.d/\\x1b[2J\\nforged.jsonc:1:8: a.b: is wrong\n"), text);
+});
+
+Deno.test("renderProblems() hides what stands behind the longest name of a secret", () => {
+  const text = render(`{ "${"x".repeat(3000)}_password": "swordfish", "port": "x" }`, '"x"');
+  assert.ok(text.includes("*********") && !text.includes("swordfish"), text);
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../src/cli/command.ts";
 import { describeFailure, OutputError } from "../../src/cli/failure.ts";
+import { rememberSecrets } from "../../src/cli/known_secrets.ts";
 import { StateHeldError } from "../../src/cli/state.ts";
 import { ConfigError } from "../../src/config/problem.ts";
 import { StoreError } from "../../src/domain/store.ts";
@@ -78,4 +79,13 @@ Deno.test("describeFailure() puts an error into words and an exit code", async (
     assert.strictEqual(exitCode, 70);
     assert.match(text, /^monitor: error: this is a bug in monitor\n.*\nTypeError: x is not a function\n/);
   });
+});
+
+Deno.test("describeFailure() shows of a bug neither a secret nor what could act on the terminal", () => {
+  const secret = "planted-in-a-bug-71aa";
+  rememberSecrets([secret]);
+  const error = new TypeError(`Invalid URL: 'http://host/${secret}\u001b]0;owned\u0007\u202e'`);
+  const { text } = describeFailure(error, { colour: false });
+  assert.ok(!text.includes(secret), text);
+  assert.match(text, /Invalid URL: 'http:\/\/host\/\[secret\]\\x1b\]0;owned\\x07\\u202e'\n/);
 });

@@ -55,3 +55,12 @@ Deno.test("findMatches() is quick where going back would take for ever", async (
   const name = "a".repeat(250);
   assert.deepEqual(await matchesOf(`${"*a".repeat(60)}*b`, [name]), []);
 });
+
+Deno.test("findMatches() does not go through folders without end", async () => {
+  const { files } = createConfigSystem();
+  // Links that lead back up.
+  const looping = { ...files, list: () => Promise.resolve(["up", "down"]) };
+  await assert.rejects(findMatches("*/*/*/*/*/*/*/*/*/*/*/*/*/*/*/*/*/*/*/*/x", "/d", looping), {
+    message: "it leads through more than 10000 folders",
+  });
+});

@@ -5,7 +5,7 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { EXIT_CODE_HELP } from "../../src/cli/exit_code.ts";
 import licences from "../../src/cli/generated/licences.json" with { type: "json" };
 import manifest from "../../deno.json" with { type: "json" };
-import { readPage } from "./pages.ts";
+import { PROJECT, readPage } from "./pages.ts";
 
 const README = readPage("README.md").text;
 
@@ -18,6 +18,25 @@ Deno.test("README.md names every package that the project uses, with its reason"
     ),
     [],
   );
+});
+
+interface LockedPackage {
+  readonly integrity: string;
+  /** Given where it wants to run something when it is installed. */
+  readonly scripts?: true;
+}
+
+Deno.test("every package is pinned with its checksum, and none runs anything when it is installed", () => {
+  const lock = JSON.parse(Deno.readTextFileSync(`${PROJECT}deno.lock`)) as {
+    readonly npm: Readonly<Record<string, LockedPackage>>;
+  };
+  const packages = Object.entries(lock.npm);
+  assert.ok(packages.length > 30);
+  for (const [name, { integrity, scripts }] of packages) {
+    assert.match(integrity, /^sha512-/, name);
+    assert.equal(scripts, undefined, name);
+  }
+  for (const address of Object.values(manifest.imports)) assert.match(address, /^npm:.*@\d+\.\d+\.\d+\/?$/);
 });
 
 Deno.test("README.md says of every package whether it is in the executable", () => {

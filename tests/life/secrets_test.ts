@@ -37,15 +37,53 @@ Deno.test("monitor: no secret is in an output, a log, the state, a mail, an erro
     });
     await program.stdout.event("result", ({ name }) => name === "given");
     await program.stdout.event("result", ({ name }) => name === "web");
+    await program.stderr.next(/answered the heartbeat with status 500/);
+    // What is in the journal is in the state itself when the program has ended.
+    for (const end of ["", "-wal"]) {
+      texts.set(
+        `the file kept.sqlite${end} of the running program`,
+        readBytes(`${stage.folder}/kept.sqlite${end}`),
+      );
+    }
+    texts.set("the arguments of the program", readBytes(`/proc/${program.pid}/cmdline`));
+    stage.writeScript("given", 'echo "changed $GIVEN_SECRET"; exit 1');
+    program.signal("SIGHUP");
+    await program.stderr.next(/reload|read again|nothing changed/i);
     program.signal("SIGTERM");
     const { stdout, stderr } = await program.end();
     texts.set("stdout of check", stdout);
     texts.set("stderr of check", stderr);
     mailbox.isUp = false;
     for (
-      const args of [["status"], ["status", "--format", "json"], ["history", "given"], ["explain"], [
-        "validate",
-      ], ["notify"]]
+      const args of [
+        ["status"],
+        ["status", "--format", "json"],
+        ["history", "given"],
+        ["explain"],
+        [
+          "validate",
+        ],
+        ["notify"],
+        ["explain", "given", "web"],
+        ["permissions"],
+        ["permissions", "--check"],
+        ["report"],
+        [
+          "report",
+          "-o",
+          "another.html",
+        ],
+        ["silence", "given", "--for", "1h", "--reason", "why"],
+        ["check", "--once", "--due"],
+        [
+          "check",
+          "--once",
+          "--state",
+          "/dev/null/no/place",
+        ],
+        ["validate", "--shape", "a"],
+        ["check", "no such check"],
+      ]
     ) await run(args.join(" "), args);
     for (const { subject, text, raw } of await readMails(mailbox)) {
       texts.set(`the mail "${subject}"`, `${subject}\n${text}\n${raw}`);
@@ -56,6 +94,10 @@ Deno.test("monitor: no secret is in an output, a log, the state, a mail, an erro
 
     assert.ok([...texts.keys()].some((name) => name.startsWith("the mail")), "a mail came");
     assert.ok([...texts.keys()].includes("the file kept.sqlite"), "the state was kept");
+    for (const name of ["page.html", "another.html", "monitor.prom", "alive", "channel_environment"]) {
+      assert.ok([...texts.keys()].includes(`the file ${name}`), `${name} was written`);
+    }
+    assert.match(texts.get("stdout of report") ?? "", /<!doctype html>/);
     assert.match(texts.get("the file other_environment") ?? "", /MONITOR_CHECK=other/);
     assert.match(
       texts.get("stdout of check --once --format json") ?? "",
@@ -93,6 +135,26 @@ Deno.test("monitor validate: a mistake beside a secret does not quote it", async
           if (args[0] !== "explain") assert.equal(code, 78, stderr);
           assert.ok(!`${stdout}${stderr}`.includes(CHECK_QUERY), `${stdout}${stderr}`);
         }
+      }));
+  }
+});
+
+Deno.test("monitor: an error that nothing has caught ends it with 70 and tells no secret", async (t) => {
+  const preload = new URL("../fixtures/throw_secret.ts", import.meta.url).pathname;
+  for (const how of ["error", "rejection"]) {
+    await t.step(how, () =>
+      withStage(async (stage) => {
+        stage.writeDocument({ a: { kind: "test", parameters: { output: "${env:PLANTED}" } } });
+        const { code, stdout, stderr } = await stage.run(["check", "--state", "none"], {
+          environment: { PLANTED: SCRIPT_SECRET, PLANTED_AS: how },
+          permissions: ["--allow-all", `--preload=${preload}`],
+        });
+        assert.equal(code, 70, stderr);
+        assert.match(
+          stderr,
+          /this is a bug in monitor\n[^]*TypeError: Invalid URL: 'http:\/\/\[secret\]\\x1b\[2J'/,
+        );
+        assert.ok(!`${stdout}${stderr}`.includes(SCRIPT_SECRET), stderr);
       }));
   }
 });
@@ -163,6 +225,10 @@ function writeLeakyDocument(
     },
   }, {
     state: "kept.sqlite",
+    report: { path: "page.html" },
+    metrics: { path: "monitor.prom" },
+    // Answered with a refusal that says what was asked.
+    heartbeat: { target: `http://127.0.0.1:${port}/beat?key=\${env:HOOK_QUERY}`, path: "alive" },
     defaults: {
       threshold: 1,
       annoy: true,

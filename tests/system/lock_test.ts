@@ -104,6 +104,15 @@ Deno.test("acquireLock() refuses what is no file, and writes nothing to where it
       reason: /: it is a symlink, not a file$/,
     },
     {
+      name: "another name of a file",
+      make: (path) => {
+        Deno.writeTextFileSync(`${path}.target`, "precious");
+        Deno.linkSync(`${path}.target`, path);
+      },
+      failure: "denied",
+      reason: /: it is another name of some file \(a hard link\)$/,
+    },
+    {
       name: "a folder",
       make: (path) => Deno.mkdirSync(path),
       failure: "denied",

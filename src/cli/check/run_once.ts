@@ -194,7 +194,7 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     });
     const record = { result, occurrences: entry.occurrences, settled: entry.record.condition.settled };
     records.set(check, record);
-    rows.push(...entry.rows);
+    for (const row of entry.rows) rows.push(row);
     // What changes a settled condition is kept at once, whatever becomes of the rest of the pass.
     if (ledger.isUrgent) void ledger.flush();
     progress.finished(check);
@@ -212,7 +212,7 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     progress.end();
     stopListening();
   });
-  if (settings.due) rows.push(...reviewOthers(records, options));
+  if (settings.due) { for (const row of reviewOthers(records, options)) rows.push(row); }
   await ledger.flush();
   reporting.send(rows);
 

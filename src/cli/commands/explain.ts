@@ -91,7 +91,9 @@ interface BlockOptions {
 function renderBlock(heading: string, settings: readonly Row[], { remark, colour }: BlockOptions): string {
   const colours = createColours(colour);
   const rows = settings.map((row) => row.map(printable));
-  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => textWidth(row[column] ?? ""))));
+  const widths = [0, 1].map((column) =>
+    rows.reduce((most, row) => Math.max(most, textWidth(row[column] ?? "")), 0)
+  );
   const pad = (text: string, column: number): string =>
     text + " ".repeat(Math.max(0, Math.min(widths[column] ?? 0, 60) - textWidth(text)));
   const lines = rows.map(([path = "", value = "", origin = ""]) =>

@@ -2,6 +2,7 @@ import { type Command, UsageError } from "../command.ts";
 import { EXIT } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
 import { STARTER_DOCUMENT } from "../starter_document.ts";
+import { printable } from "../printable.ts";
 
 /** `monitor init`: writes a starter document. */
 export const initCommand: Command = {
@@ -34,8 +35,8 @@ export const initCommand: Command = {
       if (error instanceof Deno.errors.NotCapable) throw error;
       throw new OutputError(`Cannot write "${path}": ${reasonOf(error)}`);
     }
-    const config = path === "monitor.jsonc" ? "" : ` -c ${path}`;
-    system.stdout.write(`wrote ${path}\ntry it with: monitor check --once${config}\n`);
+    const config = path === "monitor.jsonc" ? "" : ` -c ${printable(path)}`;
+    system.stdout.write(`wrote ${printable(path)}\ntry it with: monitor check --once${config}\n`);
     return EXIT.ok;
   },
 };

@@ -11,6 +11,7 @@ import { renderProblems } from "../diagnostics.ts";
 import { openDocument } from "../document.ts";
 import { EXIT } from "../exit_code.ts";
 import { wantsColour } from "../terminal.ts";
+import { printable } from "../printable.ts";
 
 /** The option that holds a document to one shape of the specification. */
 export const SHAPE_OPTION: OptionSpec = {
@@ -62,7 +63,7 @@ export const validateCommand: Command = {
       ...(sources.length > 1 ? [count(sources.length, "file")] : []),
       ...(placedWarnings.length > 0 ? [count(placedWarnings.length, "warning")] : []),
     ];
-    system.stdout.write(`${source.label}: valid, ${parts.join(", ")}\n`);
+    system.stdout.write(`${printable(source.label)}: valid, ${parts.join(", ")}\n`);
     return EXIT.ok;
   },
 };

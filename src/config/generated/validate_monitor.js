@@ -297,13 +297,13 @@ errors++;
 }
 if(data.regular_interval !== undefined){
 if(!(validate65(data.regular_interval, {instancePath:instancePath+"/regular_interval",parentData:data,parentDataProperty:"regular_interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
+vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
 errors = vErrors.length;
 }
 }
 if(data.attentive_interval !== undefined){
 if(!(validate65(data.attentive_interval, {instancePath:instancePath+"/attentive_interval",parentData:data,parentDataProperty:"attentive_interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
+vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
 errors = vErrors.length;
 }
 }
@@ -321,7 +321,7 @@ errors++;
 }
 if(data.time_zone !== undefined){
 if(!(validate68(data.time_zone, {instancePath:instancePath+"/time_zone",parentData:data,parentDataProperty:"time_zone",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate68.errors : vErrors.concat(validate68.errors);
+vErrors = vErrors === null ? validate68.errors : join(vErrors, validate68.errors);
 errors = vErrors.length;
 }
 }
@@ -452,7 +452,7 @@ errors++;
 }
 if(data.time_zone !== undefined){
 if(!(validate68(data.time_zone, {instancePath:instancePath+"/time_zone",parentData:data,parentDataProperty:"time_zone",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate68.errors : vErrors.concat(validate68.errors);
+vErrors = vErrors === null ? validate68.errors : join(vErrors, validate68.errors);
 errors = vErrors.length;
 }
 }
@@ -499,7 +499,7 @@ if(Array.isArray(data)){
 const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
 if(!(validate72(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate72.errors : vErrors.concat(validate72.errors);
+vErrors = vErrors === null ? validate72.errors : join(vErrors, validate72.errors);
 errors = vErrors.length;
 }
 }
@@ -1117,7 +1117,7 @@ errors++;
 }
 if(data.timeout !== undefined){
 if(!(validate65(data.timeout, {instancePath:instancePath+"/timeout",parentData:data,parentDataProperty:"timeout",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
+vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
 errors = vErrors.length;
 }
 }
@@ -1281,7 +1281,7 @@ errors++;
 }
 if(data.timeout !== undefined){
 if(!(validate65(data.timeout, {instancePath:instancePath+"/timeout",parentData:data,parentDataProperty:"timeout",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
+vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
 errors = vErrors.length;
 }
 }
@@ -1357,7 +1357,7 @@ const _errs5 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate78(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate78.errors : vErrors.concat(validate78.errors);
+vErrors = vErrors === null ? validate78.errors : join(vErrors, validate78.errors);
 errors = vErrors.length;
 }
 }
@@ -1425,7 +1425,7 @@ const _errs11 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate80(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate80.errors : vErrors.concat(validate80.errors);
+vErrors = vErrors === null ? validate80.errors : join(vErrors, validate80.errors);
 errors = vErrors.length;
 }
 }
@@ -1502,7 +1502,7 @@ const _errs17 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate82(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate82.errors : vErrors.concat(validate82.errors);
+vErrors = vErrors === null ? validate82.errors : join(vErrors, validate82.errors);
 errors = vErrors.length;
 }
 }
@@ -1579,7 +1579,7 @@ const _errs23 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate84(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate84.errors : vErrors.concat(validate84.errors);
+vErrors = vErrors === null ? validate84.errors : join(vErrors, validate84.errors);
 errors = vErrors.length;
 }
 }
@@ -1656,7 +1656,7 @@ const _errs29 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate86(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate86.errors : vErrors.concat(validate86.errors);
+vErrors = vErrors === null ? validate86.errors : join(vErrors, validate86.errors);
 errors = vErrors.length;
 }
 }
@@ -1733,7 +1733,7 @@ const _errs35 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate89(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate89.errors : vErrors.concat(validate89.errors);
+vErrors = vErrors === null ? validate89.errors : join(vErrors, validate89.errors);
 errors = vErrors.length;
 }
 }
@@ -1855,7 +1855,7 @@ if(Array.isArray(data)){
 const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
 if(!(validate77(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate77.errors : vErrors.concat(validate77.errors);
+vErrors = vErrors === null ? validate77.errors : join(vErrors, validate77.errors);
 errors = vErrors.length;
 }
 }
@@ -1901,49 +1901,49 @@ errors++;
 }
 if(data.tags !== undefined){
 if(!(validate54(data.tags, {instancePath:instancePath+"/tags",parentData:data,parentDataProperty:"tags",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate54.errors : vErrors.concat(validate54.errors);
+vErrors = vErrors === null ? validate54.errors : join(vErrors, validate54.errors);
 errors = vErrors.length;
 }
 }
 if(data.active !== undefined){
 if(!(validate56(data.active, {instancePath:instancePath+"/active",parentData:data,parentDataProperty:"active",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate56.errors : vErrors.concat(validate56.errors);
+vErrors = vErrors === null ? validate56.errors : join(vErrors, validate56.errors);
 errors = vErrors.length;
 }
 }
 if(data.threshold !== undefined){
 if(!(validate58(data.threshold, {instancePath:instancePath+"/threshold",parentData:data,parentDataProperty:"threshold",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate58.errors : vErrors.concat(validate58.errors);
+vErrors = vErrors === null ? validate58.errors : join(vErrors, validate58.errors);
 errors = vErrors.length;
 }
 }
 if(data.recovery_threshold !== undefined){
 if(!(validate60(data.recovery_threshold, {instancePath:instancePath+"/recovery_threshold",parentData:data,parentDataProperty:"recovery_threshold",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate60.errors : vErrors.concat(validate60.errors);
+vErrors = vErrors === null ? validate60.errors : join(vErrors, validate60.errors);
 errors = vErrors.length;
 }
 }
 if(data.annoy !== undefined){
 if(!(validate62(data.annoy, {instancePath:instancePath+"/annoy",parentData:data,parentDataProperty:"annoy",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate62.errors : vErrors.concat(validate62.errors);
+vErrors = vErrors === null ? validate62.errors : join(vErrors, validate62.errors);
 errors = vErrors.length;
 }
 }
 if(data.schedule !== undefined){
 if(!(validate64(data.schedule, {instancePath:instancePath+"/schedule",parentData:data,parentDataProperty:"schedule",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate64.errors : vErrors.concat(validate64.errors);
+vErrors = vErrors === null ? validate64.errors : join(vErrors, validate64.errors);
 errors = vErrors.length;
 }
 }
 if(data.windows !== undefined){
 if(!(validate71(data.windows, {instancePath:instancePath+"/windows",parentData:data,parentDataProperty:"windows",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate71.errors : vErrors.concat(validate71.errors);
+vErrors = vErrors === null ? validate71.errors : join(vErrors, validate71.errors);
 errors = vErrors.length;
 }
 }
 if(data.notifications !== undefined){
 if(!(validate76(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate76.errors : vErrors.concat(validate76.errors);
+vErrors = vErrors === null ? validate76.errors : join(vErrors, validate76.errors);
 errors = vErrors.length;
 }
 }
@@ -2018,7 +2018,7 @@ errors++;
 }
 if(data.condition !== undefined){
 if(!(validate101(data.condition, {instancePath:instancePath+"/condition",parentData:data,parentDataProperty:"condition",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate101.errors : vErrors.concat(validate101.errors);
+vErrors = vErrors === null ? validate101.errors : join(vErrors, validate101.errors);
 errors = vErrors.length;
 }
 }
@@ -2193,7 +2193,7 @@ errors++;
 }
 if(data.condition_on_timeout !== undefined){
 if(!(validate101(data.condition_on_timeout, {instancePath:instancePath+"/condition_on_timeout",parentData:data,parentDataProperty:"condition_on_timeout",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate101.errors : vErrors.concat(validate101.errors);
+vErrors = vErrors === null ? validate101.errors : join(vErrors, validate101.errors);
 errors = vErrors.length;
 }
 }
@@ -2314,25 +2314,25 @@ errors++;
 }
 if(data.warning_age !== undefined){
 if(!(validate108(data.warning_age, {instancePath:instancePath+"/warning_age",parentData:data,parentDataProperty:"warning_age",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate108.errors : vErrors.concat(validate108.errors);
+vErrors = vErrors === null ? validate108.errors : join(vErrors, validate108.errors);
 errors = vErrors.length;
 }
 }
 if(data.critical_age !== undefined){
 if(!(validate108(data.critical_age, {instancePath:instancePath+"/critical_age",parentData:data,parentDataProperty:"critical_age",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate108.errors : vErrors.concat(validate108.errors);
+vErrors = vErrors === null ? validate108.errors : join(vErrors, validate108.errors);
 errors = vErrors.length;
 }
 }
 if(data.condition_on_missing !== undefined){
 if(!(validate101(data.condition_on_missing, {instancePath:instancePath+"/condition_on_missing",parentData:data,parentDataProperty:"condition_on_missing",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate101.errors : vErrors.concat(validate101.errors);
+vErrors = vErrors === null ? validate101.errors : join(vErrors, validate101.errors);
 errors = vErrors.length;
 }
 }
 if(data.condition_on_implausible !== undefined){
 if(!(validate101(data.condition_on_implausible, {instancePath:instancePath+"/condition_on_implausible",parentData:data,parentDataProperty:"condition_on_implausible",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate101.errors : vErrors.concat(validate101.errors);
+vErrors = vErrors === null ? validate101.errors : join(vErrors, validate101.errors);
 errors = vErrors.length;
 }
 }
@@ -2381,7 +2381,7 @@ if(Array.isArray(data)){
 const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
 if(!(wrapper0.validate(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? wrapper0.validate.errors : vErrors.concat(wrapper0.validate.errors);
+vErrors = vErrors === null ? wrapper0.validate.errors : join(vErrors, wrapper0.validate.errors);
 errors = vErrors.length;
 }
 }
@@ -2389,7 +2389,7 @@ errors = vErrors.length;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(wrapper0.validate(data[key0], {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data,parentDataProperty:key0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? wrapper0.validate.errors : vErrors.concat(wrapper0.validate.errors);
+vErrors = vErrors === null ? wrapper0.validate.errors : join(vErrors, wrapper0.validate.errors);
 errors = vErrors.length;
 }
 }
@@ -2424,7 +2424,7 @@ if(Array.isArray(data)){
 const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
 if(!(validate116(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate116.errors : vErrors.concat(validate116.errors);
+vErrors = vErrors === null ? validate116.errors : join(vErrors, validate116.errors);
 errors = vErrors.length;
 }
 }
@@ -2454,13 +2454,13 @@ errors++;
 }
 if(data.equals !== undefined){
 if(!(validate116(data.equals, {instancePath:instancePath+"/equals",parentData:data,parentDataProperty:"equals",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate116.errors : vErrors.concat(validate116.errors);
+vErrors = vErrors === null ? validate116.errors : join(vErrors, validate116.errors);
 errors = vErrors.length;
 }
 }
 if(data.not_equals !== undefined){
 if(!(validate116(data.not_equals, {instancePath:instancePath+"/not_equals",parentData:data,parentDataProperty:"not_equals",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate116.errors : vErrors.concat(validate116.errors);
+vErrors = vErrors === null ? validate116.errors : join(vErrors, validate116.errors);
 errors = vErrors.length;
 }
 }
@@ -3107,7 +3107,7 @@ errors++;
 }
 for(const key9 in data20){
 if(!(validate115(data20[key9], {instancePath:instancePath+"/response/json/" + key9.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data20,parentDataProperty:key9,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate115.errors : vErrors.concat(validate115.errors);
+vErrors = vErrors === null ? validate115.errors : join(vErrors, validate115.errors);
 errors = vErrors.length;
 }
 }
@@ -3125,13 +3125,13 @@ errors++;
 }
 if(data11.warning_duration !== undefined){
 if(!(validate121(data11.warning_duration, {instancePath:instancePath+"/response/warning_duration",parentData:data11,parentDataProperty:"warning_duration",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate121.errors : vErrors.concat(validate121.errors);
+vErrors = vErrors === null ? validate121.errors : join(vErrors, validate121.errors);
 errors = vErrors.length;
 }
 }
 if(data11.critical_duration !== undefined){
 if(!(validate121(data11.critical_duration, {instancePath:instancePath+"/response/critical_duration",parentData:data11,parentDataProperty:"critical_duration",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate121.errors : vErrors.concat(validate121.errors);
+vErrors = vErrors === null ? validate121.errors : join(vErrors, validate121.errors);
 errors = vErrors.length;
 }
 }
@@ -3152,13 +3152,13 @@ errors++;
 }
 if(data24.warning_left !== undefined){
 if(!(validate124(data24.warning_left, {instancePath:instancePath+"/response/certificate/warning_left",parentData:data24,parentDataProperty:"warning_left",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate124.errors : vErrors.concat(validate124.errors);
+vErrors = vErrors === null ? validate124.errors : join(vErrors, validate124.errors);
 errors = vErrors.length;
 }
 }
 if(data24.critical_left !== undefined){
 if(!(validate124(data24.critical_left, {instancePath:instancePath+"/response/certificate/critical_left",parentData:data24,parentDataProperty:"critical_left",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate124.errors : vErrors.concat(validate124.errors);
+vErrors = vErrors === null ? validate124.errors : join(vErrors, validate124.errors);
 errors = vErrors.length;
 }
 }
@@ -3531,13 +3531,13 @@ errors++;
 }
 if(data.warning_left !== undefined){
 if(!(validate124(data.warning_left, {instancePath:instancePath+"/warning_left",parentData:data,parentDataProperty:"warning_left",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate124.errors : vErrors.concat(validate124.errors);
+vErrors = vErrors === null ? validate124.errors : join(vErrors, validate124.errors);
 errors = vErrors.length;
 }
 }
 if(data.critical_left !== undefined){
 if(!(validate124(data.critical_left, {instancePath:instancePath+"/critical_left",parentData:data,parentDataProperty:"critical_left",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate124.errors : vErrors.concat(validate124.errors);
+vErrors = vErrors === null ? validate124.errors : join(vErrors, validate124.errors);
 errors = vErrors.length;
 }
 }
@@ -3619,37 +3619,37 @@ errors++;
 }
 if(data.expected_every !== undefined){
 if(!(validate65(data.expected_every, {instancePath:instancePath+"/expected_every",parentData:data,parentDataProperty:"expected_every",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
+vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
 errors = vErrors.length;
 }
 }
 if(data.grace !== undefined){
 if(!(validate65(data.grace, {instancePath:instancePath+"/grace",parentData:data,parentDataProperty:"grace",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
+vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
 errors = vErrors.length;
 }
 }
 if(data.duration_max !== undefined){
 if(!(validate65(data.duration_max, {instancePath:instancePath+"/duration_max",parentData:data,parentDataProperty:"duration_max",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
+vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
 errors = vErrors.length;
 }
 }
 if(data.condition_on_failure !== undefined){
 if(!(validate101(data.condition_on_failure, {instancePath:instancePath+"/condition_on_failure",parentData:data,parentDataProperty:"condition_on_failure",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate101.errors : vErrors.concat(validate101.errors);
+vErrors = vErrors === null ? validate101.errors : join(vErrors, validate101.errors);
 errors = vErrors.length;
 }
 }
 if(data.condition_on_overdue !== undefined){
 if(!(validate101(data.condition_on_overdue, {instancePath:instancePath+"/condition_on_overdue",parentData:data,parentDataProperty:"condition_on_overdue",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate101.errors : vErrors.concat(validate101.errors);
+vErrors = vErrors === null ? validate101.errors : join(vErrors, validate101.errors);
 errors = vErrors.length;
 }
 }
 if(data.condition_on_long_run !== undefined){
 if(!(validate101(data.condition_on_long_run, {instancePath:instancePath+"/condition_on_long_run",parentData:data,parentDataProperty:"condition_on_long_run",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate101.errors : vErrors.concat(validate101.errors);
+vErrors = vErrors === null ? validate101.errors : join(vErrors, validate101.errors);
 errors = vErrors.length;
 }
 }
@@ -3725,7 +3725,7 @@ const _errs5 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate100(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate100.errors : vErrors.concat(validate100.errors);
+vErrors = vErrors === null ? validate100.errors : join(vErrors, validate100.errors);
 errors = vErrors.length;
 }
 }
@@ -3794,7 +3794,7 @@ const _errs11 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate104(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate104.errors : vErrors.concat(validate104.errors);
+vErrors = vErrors === null ? validate104.errors : join(vErrors, validate104.errors);
 errors = vErrors.length;
 }
 }
@@ -3872,7 +3872,7 @@ const _errs17 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate107(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate107.errors : vErrors.concat(validate107.errors);
+vErrors = vErrors === null ? validate107.errors : join(vErrors, validate107.errors);
 errors = vErrors.length;
 }
 }
@@ -3950,7 +3950,7 @@ const _errs23 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate114(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate114.errors : vErrors.concat(validate114.errors);
+vErrors = vErrors === null ? validate114.errors : join(vErrors, validate114.errors);
 errors = vErrors.length;
 }
 }
@@ -4028,7 +4028,7 @@ const _errs29 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate128(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate128.errors : vErrors.concat(validate128.errors);
+vErrors = vErrors === null ? validate128.errors : join(vErrors, validate128.errors);
 errors = vErrors.length;
 }
 }
@@ -4106,7 +4106,7 @@ const _errs35 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate130(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate130.errors : vErrors.concat(validate130.errors);
+vErrors = vErrors === null ? validate130.errors : join(vErrors, validate130.errors);
 errors = vErrors.length;
 }
 }
@@ -4184,7 +4184,7 @@ const _errs41 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate134(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate134.errors : vErrors.concat(validate134.errors);
+vErrors = vErrors === null ? validate134.errors : join(vErrors, validate134.errors);
 errors = vErrors.length;
 }
 }
@@ -4264,49 +4264,49 @@ errors++;
 }
 if(data.tags !== undefined){
 if(!(validate54(data.tags, {instancePath:instancePath+"/tags",parentData:data,parentDataProperty:"tags",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate54.errors : vErrors.concat(validate54.errors);
+vErrors = vErrors === null ? validate54.errors : join(vErrors, validate54.errors);
 errors = vErrors.length;
 }
 }
 if(data.active !== undefined){
 if(!(validate56(data.active, {instancePath:instancePath+"/active",parentData:data,parentDataProperty:"active",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate56.errors : vErrors.concat(validate56.errors);
+vErrors = vErrors === null ? validate56.errors : join(vErrors, validate56.errors);
 errors = vErrors.length;
 }
 }
 if(data.threshold !== undefined){
 if(!(validate58(data.threshold, {instancePath:instancePath+"/threshold",parentData:data,parentDataProperty:"threshold",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate58.errors : vErrors.concat(validate58.errors);
+vErrors = vErrors === null ? validate58.errors : join(vErrors, validate58.errors);
 errors = vErrors.length;
 }
 }
 if(data.recovery_threshold !== undefined){
 if(!(validate60(data.recovery_threshold, {instancePath:instancePath+"/recovery_threshold",parentData:data,parentDataProperty:"recovery_threshold",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate60.errors : vErrors.concat(validate60.errors);
+vErrors = vErrors === null ? validate60.errors : join(vErrors, validate60.errors);
 errors = vErrors.length;
 }
 }
 if(data.annoy !== undefined){
 if(!(validate62(data.annoy, {instancePath:instancePath+"/annoy",parentData:data,parentDataProperty:"annoy",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate62.errors : vErrors.concat(validate62.errors);
+vErrors = vErrors === null ? validate62.errors : join(vErrors, validate62.errors);
 errors = vErrors.length;
 }
 }
 if(data.schedule !== undefined){
 if(!(validate64(data.schedule, {instancePath:instancePath+"/schedule",parentData:data,parentDataProperty:"schedule",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate64.errors : vErrors.concat(validate64.errors);
+vErrors = vErrors === null ? validate64.errors : join(vErrors, validate64.errors);
 errors = vErrors.length;
 }
 }
 if(data.windows !== undefined){
 if(!(validate71(data.windows, {instancePath:instancePath+"/windows",parentData:data,parentDataProperty:"windows",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate71.errors : vErrors.concat(validate71.errors);
+vErrors = vErrors === null ? validate71.errors : join(vErrors, validate71.errors);
 errors = vErrors.length;
 }
 }
 if(data.notifications !== undefined){
 if(!(validate76(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate76.errors : vErrors.concat(validate76.errors);
+vErrors = vErrors === null ? validate76.errors : join(vErrors, validate76.errors);
 errors = vErrors.length;
 }
 }
@@ -4340,7 +4340,7 @@ errors++;
 }
 if(data.timeout !== undefined){
 if(!(validate65(data.timeout, {instancePath:instancePath+"/timeout",parentData:data,parentDataProperty:"timeout",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
+vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
 errors = vErrors.length;
 }
 }
@@ -4487,7 +4487,7 @@ errors++;
 }
 if(data.defaults !== undefined){
 if(!(validate53(data.defaults, {instancePath:instancePath+"/defaults",parentData:data,parentDataProperty:"defaults",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
+vErrors = vErrors === null ? validate53.errors : join(vErrors, validate53.errors);
 errors = vErrors.length;
 }
 }
@@ -4570,7 +4570,7 @@ errors++;
 }
 if(data5.interval !== undefined){
 if(!(validate65(data5.interval, {instancePath:instancePath+"/heartbeat/interval",parentData:data5,parentDataProperty:"interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
+vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
 errors = vErrors.length;
 }
 }
@@ -4588,7 +4588,7 @@ errors++;
 }
 if(data.windows !== undefined){
 if(!(validate71(data.windows, {instancePath:instancePath+"/windows",parentData:data,parentDataProperty:"windows",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate71.errors : vErrors.concat(validate71.errors);
+vErrors = vErrors === null ? validate71.errors : join(vErrors, validate71.errors);
 errors = vErrors.length;
 }
 }
@@ -4644,7 +4644,7 @@ errors++;
 }
 if(data10.interval !== undefined){
 if(!(validate65(data10.interval, {instancePath:instancePath+"/report/interval",parentData:data10,parentDataProperty:"interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
+vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
 errors = vErrors.length;
 }
 }
@@ -4712,7 +4712,7 @@ errors++;
 }
 if(data13.interval !== undefined){
 if(!(validate65(data13.interval, {instancePath:instancePath+"/metrics/interval",parentData:data13,parentDataProperty:"interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
+vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
 errors = vErrors.length;
 }
 }
@@ -4758,7 +4758,7 @@ let data17 = data.checks;
 if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
 for(const key4 in data17){
 if(!(validate99(data17[key4], {instancePath:instancePath+"/checks/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data17,parentDataProperty:key4,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate99.errors : vErrors.concat(validate99.errors);
+vErrors = vErrors === null ? validate99.errors : join(vErrors, validate99.errors);
 errors = vErrors.length;
 }
 }
@@ -4789,3 +4789,8 @@ validate52.errors = vErrors;
 return errors === 0;
 }
 validate52.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+function join(all, more) {
+  for (const error of more) all.push(error);
+  return all;
+}

@@ -173,13 +173,13 @@ errors++;
 }
 if(data.regular_interval !== undefined){
 if(!(validate61(data.regular_interval, {instancePath:instancePath+"/regular_interval",parentData:data,parentDataProperty:"regular_interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate61.errors : vErrors.concat(validate61.errors);
+vErrors = vErrors === null ? validate61.errors : join(vErrors, validate61.errors);
 errors = vErrors.length;
 }
 }
 if(data.attentive_interval !== undefined){
 if(!(validate61(data.attentive_interval, {instancePath:instancePath+"/attentive_interval",parentData:data,parentDataProperty:"attentive_interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate61.errors : vErrors.concat(validate61.errors);
+vErrors = vErrors === null ? validate61.errors : join(vErrors, validate61.errors);
 errors = vErrors.length;
 }
 }
@@ -672,7 +672,7 @@ const _errs5 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate67(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate67.errors : vErrors.concat(validate67.errors);
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
 errors = vErrors.length;
 }
 }
@@ -740,7 +740,7 @@ const _errs11 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate69(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate69.errors : vErrors.concat(validate69.errors);
+vErrors = vErrors === null ? validate69.errors : join(vErrors, validate69.errors);
 errors = vErrors.length;
 }
 }
@@ -817,7 +817,7 @@ const _errs17 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate71(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate71.errors : vErrors.concat(validate71.errors);
+vErrors = vErrors === null ? validate71.errors : join(vErrors, validate71.errors);
 errors = vErrors.length;
 }
 }
@@ -939,7 +939,7 @@ if(Array.isArray(data)){
 const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
 if(!(validate66(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate66.errors : vErrors.concat(validate66.errors);
+vErrors = vErrors === null ? validate66.errors : join(vErrors, validate66.errors);
 errors = vErrors.length;
 }
 }
@@ -985,31 +985,31 @@ errors++;
 }
 if(data.active !== undefined){
 if(!(validate54(data.active, {instancePath:instancePath+"/active",parentData:data,parentDataProperty:"active",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate54.errors : vErrors.concat(validate54.errors);
+vErrors = vErrors === null ? validate54.errors : join(vErrors, validate54.errors);
 errors = vErrors.length;
 }
 }
 if(data.threshold !== undefined){
 if(!(validate56(data.threshold, {instancePath:instancePath+"/threshold",parentData:data,parentDataProperty:"threshold",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate56.errors : vErrors.concat(validate56.errors);
+vErrors = vErrors === null ? validate56.errors : join(vErrors, validate56.errors);
 errors = vErrors.length;
 }
 }
 if(data.annoy !== undefined){
 if(!(validate58(data.annoy, {instancePath:instancePath+"/annoy",parentData:data,parentDataProperty:"annoy",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate58.errors : vErrors.concat(validate58.errors);
+vErrors = vErrors === null ? validate58.errors : join(vErrors, validate58.errors);
 errors = vErrors.length;
 }
 }
 if(data.schedule !== undefined){
 if(!(validate60(data.schedule, {instancePath:instancePath+"/schedule",parentData:data,parentDataProperty:"schedule",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate60.errors : vErrors.concat(validate60.errors);
+vErrors = vErrors === null ? validate60.errors : join(vErrors, validate60.errors);
 errors = vErrors.length;
 }
 }
 if(data.notifications !== undefined){
 if(!(validate65(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
+vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
 errors = vErrors.length;
 }
 }
@@ -1084,7 +1084,7 @@ errors++;
 }
 if(data.condition !== undefined){
 if(!(validate78(data.condition, {instancePath:instancePath+"/condition",parentData:data,parentDataProperty:"condition",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate78.errors : vErrors.concat(validate78.errors);
+vErrors = vErrors === null ? validate78.errors : join(vErrors, validate78.errors);
 errors = vErrors.length;
 }
 }
@@ -1321,25 +1321,25 @@ errors++;
 }
 if(data.warning_age !== undefined){
 if(!(validate84(data.warning_age, {instancePath:instancePath+"/warning_age",parentData:data,parentDataProperty:"warning_age",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate84.errors : vErrors.concat(validate84.errors);
+vErrors = vErrors === null ? validate84.errors : join(vErrors, validate84.errors);
 errors = vErrors.length;
 }
 }
 if(data.critical_age !== undefined){
 if(!(validate84(data.critical_age, {instancePath:instancePath+"/critical_age",parentData:data,parentDataProperty:"critical_age",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate84.errors : vErrors.concat(validate84.errors);
+vErrors = vErrors === null ? validate84.errors : join(vErrors, validate84.errors);
 errors = vErrors.length;
 }
 }
 if(data.condition_on_missing !== undefined){
 if(!(validate78(data.condition_on_missing, {instancePath:instancePath+"/condition_on_missing",parentData:data,parentDataProperty:"condition_on_missing",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate78.errors : vErrors.concat(validate78.errors);
+vErrors = vErrors === null ? validate78.errors : join(vErrors, validate78.errors);
 errors = vErrors.length;
 }
 }
 if(data.condition_on_implausible !== undefined){
 if(!(validate78(data.condition_on_implausible, {instancePath:instancePath+"/condition_on_implausible",parentData:data,parentDataProperty:"condition_on_implausible",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate78.errors : vErrors.concat(validate78.errors);
+vErrors = vErrors === null ? validate78.errors : join(vErrors, validate78.errors);
 errors = vErrors.length;
 }
 }
@@ -1668,7 +1668,7 @@ const _errs5 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate77(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate77.errors : vErrors.concat(validate77.errors);
+vErrors = vErrors === null ? validate77.errors : join(vErrors, validate77.errors);
 errors = vErrors.length;
 }
 }
@@ -1736,7 +1736,7 @@ const _errs11 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate81(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate81.errors : vErrors.concat(validate81.errors);
+vErrors = vErrors === null ? validate81.errors : join(vErrors, validate81.errors);
 errors = vErrors.length;
 }
 }
@@ -1813,7 +1813,7 @@ const _errs17 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate83(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate83.errors : vErrors.concat(validate83.errors);
+vErrors = vErrors === null ? validate83.errors : join(vErrors, validate83.errors);
 errors = vErrors.length;
 }
 }
@@ -1890,7 +1890,7 @@ const _errs23 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate90(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate90.errors : vErrors.concat(validate90.errors);
+vErrors = vErrors === null ? validate90.errors : join(vErrors, validate90.errors);
 errors = vErrors.length;
 }
 }
@@ -1969,31 +1969,31 @@ errors++;
 }
 if(data.active !== undefined){
 if(!(validate54(data.active, {instancePath:instancePath+"/active",parentData:data,parentDataProperty:"active",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate54.errors : vErrors.concat(validate54.errors);
+vErrors = vErrors === null ? validate54.errors : join(vErrors, validate54.errors);
 errors = vErrors.length;
 }
 }
 if(data.threshold !== undefined){
 if(!(validate56(data.threshold, {instancePath:instancePath+"/threshold",parentData:data,parentDataProperty:"threshold",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate56.errors : vErrors.concat(validate56.errors);
+vErrors = vErrors === null ? validate56.errors : join(vErrors, validate56.errors);
 errors = vErrors.length;
 }
 }
 if(data.annoy !== undefined){
 if(!(validate58(data.annoy, {instancePath:instancePath+"/annoy",parentData:data,parentDataProperty:"annoy",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate58.errors : vErrors.concat(validate58.errors);
+vErrors = vErrors === null ? validate58.errors : join(vErrors, validate58.errors);
 errors = vErrors.length;
 }
 }
 if(data.schedule !== undefined){
 if(!(validate60(data.schedule, {instancePath:instancePath+"/schedule",parentData:data,parentDataProperty:"schedule",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate60.errors : vErrors.concat(validate60.errors);
+vErrors = vErrors === null ? validate60.errors : join(vErrors, validate60.errors);
 errors = vErrors.length;
 }
 }
 if(data.notifications !== undefined){
 if(!(validate65(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
+vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
 errors = vErrors.length;
 }
 }
@@ -2075,7 +2075,7 @@ errors++;
 }
 if(data.defaults !== undefined){
 if(!(validate53(data.defaults, {instancePath:instancePath+"/defaults",parentData:data,parentDataProperty:"defaults",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
+vErrors = vErrors === null ? validate53.errors : join(vErrors, validate53.errors);
 errors = vErrors.length;
 }
 }
@@ -2084,7 +2084,7 @@ let data1 = data.checks;
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 for(const key1 in data1){
 if(!(validate76(data1[key1], {instancePath:instancePath+"/checks/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data1,parentDataProperty:key1,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate76.errors : vErrors.concat(validate76.errors);
+vErrors = vErrors === null ? validate76.errors : join(vErrors, validate76.errors);
 errors = vErrors.length;
 }
 }
@@ -2115,3 +2115,8 @@ validate52.errors = vErrors;
 return errors === 0;
 }
 validate52.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+function join(all, more) {
+  for (const error of more) all.push(error);
+  return all;
+}

@@ -107,13 +107,13 @@ errors++;
 }
 if(data.regular_interval !== undefined){
 if(!(validate57(data.regular_interval, {instancePath:instancePath+"/regular_interval",parentData:data,parentDataProperty:"regular_interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate57.errors : vErrors.concat(validate57.errors);
+vErrors = vErrors === null ? validate57.errors : join(vErrors, validate57.errors);
 errors = vErrors.length;
 }
 }
 if(data.attentive_interval !== undefined){
 if(!(validate57(data.attentive_interval, {instancePath:instancePath+"/attentive_interval",parentData:data,parentDataProperty:"attentive_interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate57.errors : vErrors.concat(validate57.errors);
+vErrors = vErrors === null ? validate57.errors : join(vErrors, validate57.errors);
 errors = vErrors.length;
 }
 }
@@ -530,7 +530,7 @@ const _errs5 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate63(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate63.errors : vErrors.concat(validate63.errors);
+vErrors = vErrors === null ? validate63.errors : join(vErrors, validate63.errors);
 errors = vErrors.length;
 }
 }
@@ -598,7 +598,7 @@ const _errs11 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate65(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
+vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
 errors = vErrors.length;
 }
 }
@@ -720,7 +720,7 @@ if(Array.isArray(data)){
 const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
 if(!(validate62(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate62.errors : vErrors.concat(validate62.errors);
+vErrors = vErrors === null ? validate62.errors : join(vErrors, validate62.errors);
 errors = vErrors.length;
 }
 }
@@ -766,19 +766,19 @@ errors++;
 }
 if(data.active !== undefined){
 if(!(validate54(data.active, {instancePath:instancePath+"/active",parentData:data,parentDataProperty:"active",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate54.errors : vErrors.concat(validate54.errors);
+vErrors = vErrors === null ? validate54.errors : join(vErrors, validate54.errors);
 errors = vErrors.length;
 }
 }
 if(data.schedule !== undefined){
 if(!(validate56(data.schedule, {instancePath:instancePath+"/schedule",parentData:data,parentDataProperty:"schedule",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate56.errors : vErrors.concat(validate56.errors);
+vErrors = vErrors === null ? validate56.errors : join(vErrors, validate56.errors);
 errors = vErrors.length;
 }
 }
 if(data.notifications !== undefined){
 if(!(validate61(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate61.errors : vErrors.concat(validate61.errors);
+vErrors = vErrors === null ? validate61.errors : join(vErrors, validate61.errors);
 errors = vErrors.length;
 }
 }
@@ -853,7 +853,7 @@ errors++;
 }
 if(data.condition !== undefined){
 if(!(validate72(data.condition, {instancePath:instancePath+"/condition",parentData:data,parentDataProperty:"condition",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate72.errors : vErrors.concat(validate72.errors);
+vErrors = vErrors === null ? validate72.errors : join(vErrors, validate72.errors);
 errors = vErrors.length;
 }
 }
@@ -1298,7 +1298,7 @@ const _errs5 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate71(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate71.errors : vErrors.concat(validate71.errors);
+vErrors = vErrors === null ? validate71.errors : join(vErrors, validate71.errors);
 errors = vErrors.length;
 }
 }
@@ -1366,7 +1366,7 @@ const _errs11 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate75(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate75.errors : vErrors.concat(validate75.errors);
+vErrors = vErrors === null ? validate75.errors : join(vErrors, validate75.errors);
 errors = vErrors.length;
 }
 }
@@ -1443,7 +1443,7 @@ const _errs17 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
 if(!(validate77(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate77.errors : vErrors.concat(validate77.errors);
+vErrors = vErrors === null ? validate77.errors : join(vErrors, validate77.errors);
 errors = vErrors.length;
 }
 }
@@ -1522,19 +1522,19 @@ errors++;
 }
 if(data.active !== undefined){
 if(!(validate54(data.active, {instancePath:instancePath+"/active",parentData:data,parentDataProperty:"active",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate54.errors : vErrors.concat(validate54.errors);
+vErrors = vErrors === null ? validate54.errors : join(vErrors, validate54.errors);
 errors = vErrors.length;
 }
 }
 if(data.schedule !== undefined){
 if(!(validate56(data.schedule, {instancePath:instancePath+"/schedule",parentData:data,parentDataProperty:"schedule",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate56.errors : vErrors.concat(validate56.errors);
+vErrors = vErrors === null ? validate56.errors : join(vErrors, validate56.errors);
 errors = vErrors.length;
 }
 }
 if(data.notifications !== undefined){
 if(!(validate61(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate61.errors : vErrors.concat(validate61.errors);
+vErrors = vErrors === null ? validate61.errors : join(vErrors, validate61.errors);
 errors = vErrors.length;
 }
 }
@@ -1616,7 +1616,7 @@ errors++;
 }
 if(data.defaults !== undefined){
 if(!(validate53(data.defaults, {instancePath:instancePath+"/defaults",parentData:data,parentDataProperty:"defaults",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
+vErrors = vErrors === null ? validate53.errors : join(vErrors, validate53.errors);
 errors = vErrors.length;
 }
 }
@@ -1625,7 +1625,7 @@ let data1 = data.checks;
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 for(const key1 in data1){
 if(!(validate70(data1[key1], {instancePath:instancePath+"/checks/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data1,parentDataProperty:key1,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate70.errors : vErrors.concat(validate70.errors);
+vErrors = vErrors === null ? validate70.errors : join(vErrors, validate70.errors);
 errors = vErrors.length;
 }
 }
@@ -1656,3 +1656,8 @@ validate52.errors = vErrors;
 return errors === 0;
 }
 validate52.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+function join(all, more) {
+  for (const error of more) all.push(error);
+  return all;
+}

@@ -1,0 +1,43 @@
+import process from "node:process";
+import { renderProblems } from "../../src/cli/diagnostics.ts";
+import { ConfigError } from "../../src/config/problem.ts";
+import { load } from "../../tests/config/config_system.ts";
+import { HOSTILE_DOCUMENTS } from "../../tests/config/hostile_documents.ts";
+
+const MEGABYTE = 1024 * 1024;
+
+/** What a megabyte may cost on a machine of today; one that is busy or old gets some more. */
+const CPU_MS_PER_MEGABYTE = 1000;
+const PATIENCE = 3;
+
+/**
+ * Reads a megabyte of each hostile document, and says what its mistakes are: never more than a second of processor
+ * time for each megabyte.
+ */
+export async function soakDocuments(): Promise<void> {
+  const slow: string[] = [];
+  // What the runtime compiles at first is no part of it.
+  for (const make of Object.values(HOSTILE_DOCUMENTS)) await readOnce(make(1000));
+  for (const [name, make] of Object.entries(HOSTILE_DOCUMENTS)) {
+    const text = make(MEGABYTE);
+    const before = process.cpuUsage();
+    const said = await readOnce(text);
+    const { user, system } = process.cpuUsage(before);
+    const ms = (user + system) / 1000 / Math.max(1, text.length / MEGABYTE);
+    console.log(`  ${ms.toFixed(0).padStart(6)} ms a megabyte  ${name}: ${said}`);
+    if (ms > PATIENCE * CPU_MS_PER_MEGABYTE) slow.push(`${name} (${ms.toFixed(0)} ms)`);
+  }
+  if (slow.length > 0) throw new Error(`a megabyte took too long: ${slow.join(", ")}`);
+}
+
+async function readOnce(text: string): Promise<string> {
+  try {
+    const { checks, warnings, place } = await load(text, { environment: { A: "b", PATH: "/bin:/usr/bin" } });
+    warnings.forEach(place);
+    return `${checks.length} checks, ${warnings.length} warnings`;
+  } catch (error) {
+    if (!(error instanceof ConfigError) || error.source === null) throw error;
+    const { length } = renderProblems(error.source, error.problems, { colour: false, severity: "error" });
+    return `${error.problems.length} mistakes, told in ${length} characters`;
+  }
+}

@@ -1,0 +1,11 @@
+/** Calls back for each error that nothing has caught, in place of what the runtime would print of it. */
+export function onUncaughtError(callback: (error: unknown) => void): void {
+  globalThis.addEventListener("error", (event) => {
+    event.preventDefault();
+    callback(event.error);
+  });
+  globalThis.addEventListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    callback(event.reason);
+  });
+}

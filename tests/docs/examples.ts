@@ -1,0 +1,57 @@
+/** The examples of the pages as documents. */
+import assert from "node:assert/strict";
+import { type Block, readPages } from "./pages.ts";
+
+const CHECKS = `"checks": { "a": { "kind": "test", "parameters": {} } }`;
+
+/** How a document is made of an example: `text` is as it is written, `rest` what follows the first word. */
+export const ROLES: Readonly<Record<string, (text: string, rest: string) => string>> = {
+  /** A whole document. */
+  "": (text) => text,
+  /** Members of a document, without its braces. */
+  members: (text) => `{ "defaults": {}, ${CHECKS}, ${text} }`,
+  /** Members of `defaults`, or of a check that has them, without the braces. */
+  defaults: (text) => `{ "defaults": { ${text} }, ${CHECKS} }`,
+  /** Checks with their names, without the braces. */
+  checks: (text) => `{ "defaults": {}, "checks": { ${text} } }`,
+  /** The `parameters` of a check of the kind that follows. */
+  parameters: (text, kind) =>
+    `{ "defaults": {}, "checks": { "a": { "kind": "${kind}", "parameters": ${text} } } }`,
+  channel: (text) => `{ "defaults": { "notifications": [${text}] }, ${CHECKS} }`,
+  /** A file that a document includes; a comment in its first line says where it is. */
+  include: (text) => JSON.stringify({ defaults: {}, include: pathOf(text) }),
+};
+
+/** Something that the program prints or sends. */
+export const OUTPUT = "output";
+
+const PAGES = readPages();
+/** Every example in JSON. */
+export const EXAMPLES = PAGES.flatMap(({ path, blocks }) =>
+  blocks.filter(({ language }) => /^json/.test(language)).map((block) => ({ path, block }))
+);
+/** The files that examples include, by their paths. */
+export const FILES = {
+  "/srv/shop/monitor.jsonc": `{ ${CHECKS} }`,
+  ...Object.fromEntries(
+    EXAMPLES.filter(({ block }) => block.role === "include").map(({ block }) => [
+      pathOf(block.text),
+      block.text,
+    ]),
+  ),
+};
+
+/** The document that an example is, or is a part of. */
+export function documentOf({ role, text }: Block): string {
+  const [word = "", rest = ""] = role.split(/ (.*)/);
+  const make = ROLES[word];
+  assert.ok(make !== undefined, `"${role}" says nothing of what part of a document an example is`);
+  return make(text, rest);
+}
+
+/** Where an included file is, by the comment in its first line. */
+export function pathOf(text: string): string {
+  const path = /^\/\/ (\S+)\n/.exec(text)?.[1];
+  assert.ok(path !== undefined, "a comment in the first line of an included file says where it is");
+  return path;
+}

@@ -1,0 +1,156 @@
+/** What the program leaves on the disk: who may read it, and that it follows nothing that somebody has put there. */
+import assert from "node:assert/strict";
+import { type Stage, withStage } from "./program.ts";
+
+const BAD = { kind: "test", parameters: { condition: "critical", output: "down" } };
+
+/** What the state consists of, by the ends of the names. */
+const STATE = ["", "-wal", "-shm", ".lock"] as const;
+
+Deno.test("monitor check: whatever the umask, state, journal and lock are for their owner alone, in a folder of his own", async (t) => {
+  for (const umask of ["000", "022", "077"]) {
+    await t.step(`umask ${umask}`, () =>
+      withStage(async (stage) => {
+        stage.writeDocument({ bad: BAD }, {
+          state: "made/kept.sqlite",
+          report: { path: "page.html" },
+          metrics: { path: "monitor.prom" },
+          heartbeat: { path: "alive" },
+        });
+        const program = stage.start(["check"], { shell: `umask ${umask}; exec "$@"` });
+        await program.stdout.next(/CRITICAL: bad/);
+        const held = await stage.run(["silence", "bad", "--for", "1h"], {
+          shell: `umask ${umask}; exec "$@"`,
+        });
+        assert.equal(held.code, 0, held.stderr);
+        for (const end of STATE) assert.equal(modeOf(stage, `made/kept.sqlite${end}`), 0o600, end);
+        assert.equal(modeOf(stage, "made"), 0o700);
+        program.signal("SIGTERM");
+        assert.equal((await program.end()).code, 0);
+        // Files of other names would be forgotten here: nothing else is made.
+        assert.deepEqual(namesIn(stage, "made").filter((name) => !/-(wal|shm)$/.test(name)), [
+          "kept.sqlite",
+          "kept.sqlite.lock",
+        ]);
+        // These are for others to read, as far as the umask lets them; no secret is in them.
+        const open = 0o666 & ~parseInt(umask, 8);
+        for (const name of ["page.html", "monitor.prom", "alive"]) {
+          assert.equal(modeOf(stage, name), open, name);
+        }
+        assert.ok(
+          !namesIn(stage, ".").some((name) => name.endsWith(".tmp")),
+        );
+      }));
+  }
+});
+
+Deno.test("monitor check: a symlink in the place of a state's file is refused, and nothing is written through it", async (t) => {
+  for (const end of [...STATE, "-journal"]) {
+    for (const isThere of [true, false]) {
+      await t.step(
+        `${end === "" ? "the state" : end}, to ${isThere ? "a file" : "nothing"}`,
+        () =>
+          withStage(async (stage) => {
+            stage.writeDocument({ bad: BAD }, { state: "kept.sqlite" });
+            if (end !== "") {
+              assert.equal((await stage.run(["check", "--once"])).code, 2);
+              for (const other of STATE.slice(1)) await removeIfThere(`${stage.folder}/kept.sqlite${other}`);
+            }
+            const target = `${stage.folder}/precious`;
+            if (isThere) Deno.writeTextFileSync(target, "precious");
+            Deno.symlinkSync(target, `${stage.folder}/kept.sqlite${end}`);
+            for (
+              const args of [["check", "--once"], ["check"], ["silence", "bad", "--for", "1h"], ["status"]]
+            ) {
+              // Only who checks takes the lock.
+              if (end === ".lock" && args[0] !== "check") continue;
+              const { code, stderr } = await stage.run(args);
+              assert.equal(code, 74, `${args[0]}: ${stderr}`);
+              assert.match(stderr, /a symlink/);
+            }
+            if (isThere) assert.equal(Deno.readTextFileSync(target), "precious");
+            else assert.ok(!namesIn(stage, ".").includes("precious"));
+          }),
+      );
+    }
+  }
+});
+
+Deno.test("monitor check: a symlink in the place of a kept file or its new text is replaced, not followed", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ bad: BAD }, {
+      state: "kept.sqlite",
+      report: { path: "page.html" },
+      metrics: { path: "m.prom" },
+    });
+    const target = `${stage.folder}/precious`;
+    Deno.writeTextFileSync(target, "precious");
+    const names = ["page.html", "page.html.tmp", "m.prom", "m.prom.tmp"];
+    for (const name of names) Deno.symlinkSync(target, `${stage.folder}/${name}`);
+    const program = stage.start(["check"]);
+    await program.stdout.next(/CRITICAL: bad/);
+    program.signal("SIGTERM");
+    assert.equal((await program.end()).code, 0);
+    const { code } = await stage.run(["report", "-o", "page.html"]);
+    assert.equal(code, 0);
+    assert.equal(Deno.readTextFileSync(target), "precious");
+    assert.ok(Deno.lstatSync(`${stage.folder}/page.html`).isFile);
+  }));
+
+Deno.test({
+  name: "monitor check: a state of another user is refused, unless root runs it, who leaves it to its owner",
+  // Only root can give a file to somebody else.
+  ignore: Deno.uid() !== 0,
+  fn: async (t) => {
+    const OTHER = 65_534;
+    // Another id for the same user, so that the program still reaches the packages of the source.
+    const asOther = 'exec unshare --user --map-user=1000 -- "$@"';
+    for (const end of ["", "-wal"]) {
+      await t.step(end === "" ? "the state" : end, () =>
+        withStage(async (stage) => {
+          stage.writeDocument({ bad: BAD }, { state: "kept.sqlite" });
+          assert.equal((await stage.run(["check", "--once"])).code, 2);
+          if (end === "-wal") {
+            Deno.writeTextFileSync(`${stage.folder}/kept.sqlite-wal`, "planted");
+            Deno.chownSync(`${stage.folder}/kept.sqlite-wal`, OTHER, OTHER);
+          } else Deno.chownSync(`${stage.folder}/kept.sqlite`, OTHER, OTHER);
+          const { code, stderr } = await stage.run(["check", "--once"]);
+          if (end === "") assert.equal(code, 2, stderr);
+          else {
+            assert.equal(code, 74, stderr);
+            assert.match(stderr, /-wal" belongs to another user \(id 65534\)/);
+          }
+          assert.equal(Deno.statSync(`${stage.folder}/kept.sqlite`).uid, end === "" ? OTHER : 0);
+        }));
+    }
+    await t.step("run by another user than root", () =>
+      withStage(async (stage) => {
+        stage.writeDocument({ bad: BAD }, { state: "kept.sqlite" });
+        assert.equal((await stage.run(["check", "--once"])).code, 2);
+        // Whoever it belongs to, anybody may write it: only the owner's id tells.
+        Deno.chmodSync(`${stage.folder}/kept.sqlite`, 0o666);
+        Deno.chownSync(`${stage.folder}/kept.sqlite`, OTHER, OTHER);
+        const before = Deno.readFileSync(`${stage.folder}/kept.sqlite`);
+        const { code, stderr } = await stage.run(["check", "--once"], { shell: asOther });
+        assert.equal(code, 74, stderr);
+        assert.match(stderr, /belongs to another user \(id 65534\)/);
+        assert.deepEqual(Deno.readFileSync(`${stage.folder}/kept.sqlite`), before);
+      }));
+  },
+});
+
+function modeOf({ folder }: Stage, name: string): number {
+  return (Deno.lstatSync(`${folder}/${name}`).mode ?? 0) & 0o7777;
+}
+
+function namesIn({ folder }: Stage, name: string): readonly string[] {
+  return [...Deno.readDirSync(`${folder}/${name}`)].map((entry) => entry.name).sort();
+}
+
+async function removeIfThere(path: string): Promise<void> {
+  try {
+    await Deno.remove(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}

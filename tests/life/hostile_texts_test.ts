@@ -1,0 +1,321 @@
+/**
+ * Names, titles, tags and outputs that try to break out of whatever they are shown in, through the real program. Each
+ * of its outputs is read back by a reader of that format: every check is there once with its own text, or with what
+ * the format has in its place, and nothing else is. Where a format has no text to compare, a twin of the document with
+ * harmless texts tells what should be there.
+ */
+import assert from "node:assert/strict";
+import { Parser } from "tap-parser";
+import { DOMParser } from "@xmldom/xmldom";
+import PostalMime from "postal-mime";
+import { HOSTILE_NAMES } from "../config/hostile_documents.ts";
+import { unsafeCodes } from "../cli/formats/hostile_records.ts";
+import { type Stage, withStage } from "./program.ts";
+import { startMailbox } from "./receivers.ts";
+
+/** One is too long for the arguments of some commands below, and an empty one is no tag. */
+const TEXTS: readonly string[] = HOSTILE_NAMES.filter((name) => name.length < 1000);
+
+Deno.test("monitor check --once: every format shows each hostile text in its place", async (t) => {
+  await withStage(async (stage) => {
+    writeHostile(stage, TEXTS);
+    const shown = async (format: string): Promise<string> => {
+      const { code, stdout, stderr } = await stage.run([
+        "check",
+        "--once",
+        "--state",
+        "none",
+        "--format",
+        format,
+      ]);
+      assert.equal(code, 2, stderr);
+      assert.equal(stderr, "");
+      return stdout;
+    };
+    await t.step("json", async () => {
+      const { checks } = JSON.parse(await shown("json")) as { readonly checks: readonly JsonCheck[] };
+      assert.deepEqual(byName(checks), expectedChecks());
+    });
+    await t.step("ndjson", async () => {
+      const events = (await shown("ndjson")).trimEnd().split("\n").map((line) =>
+        JSON.parse(line) as JsonCheck
+      );
+      assert.deepEqual(byName(events.filter(({ event }) => event === "result")), expectedChecks());
+      assert.equal(events.length, TEXTS.length + 1);
+    });
+    await t.step("junit", async () => {
+      const xml = await shown("junit");
+      assert.deepEqual(unsafeCodes(xml), []);
+      const child = new Deno.Command("xmllint", { args: ["--noout", "-"], stdin: "piped", stderr: "piped" })
+        .spawn();
+      const writer = child.stdin.getWriter();
+      await writer.write(new TextEncoder().encode(xml));
+      await writer.close();
+      const { success, stderr } = await child.output();
+      assert.ok(success, new TextDecoder().decode(stderr));
+      const document = new DOMParser().parseFromString(xml, "text/xml");
+      assert.equal(document.getElementsByTagName("testcase").length, TEXTS.length);
+      assert.equal(document.getElementsByTagName("failure").length, TEXTS.length);
+      assert.equal(document.getElementsByTagName("script").length, 0);
+    });
+    await t.step("tap", async () => {
+      const tap = await shown("tap");
+      assert.deepEqual(unsafeCodes(tap), []);
+      const { tests, failures, ok, skip, todo, bailout, plan } = await parseTap(tap);
+      assert.equal(plan, TEXTS.length);
+      assert.equal(tests, TEXTS.length);
+      assert.equal(failures, TEXTS.length);
+      assert.deepEqual({ ok, skip, todo, bailout }, { ok: false, skip: 0, todo: 0, bailout: false });
+    });
+    await t.step("plugin", async () => {
+      const text = await shown("plugin");
+      assert.deepEqual(unsafeCodes(text), []);
+      // The guidelines of the field: one status line, whose first "|" begins the performance data.
+      const [first = ""] = text.split("\n");
+      assert.match(first, /^(?:MONITOR )?CRITICAL\b/);
+      assert.ok((first.match(/\|/g) ?? []).length <= 1, first);
+    });
+    await t.step("pretty", async () => {
+      const text = await shown("pretty");
+      assert.deepEqual(unsafeCodes(text), []);
+      assert.equal(text.match(/^CRITICAL /gm)?.length, TEXTS.length);
+    });
+  });
+});
+
+Deno.test("monitor: no hostile text acts on a terminal, whatever the command", () =>
+  withStage(async (stage) => {
+    writeHostile(stage, TEXTS);
+    await stage.run(["check", "--once", "--state", "kept.sqlite"]);
+    const commands: readonly (readonly string[])[] = [
+      ["status", "--state", "kept.sqlite"],
+      ["status", "--state", "kept.sqlite", "--format", "json"],
+      ["history", "--state", "kept.sqlite", "--", "a\r\nb"],
+      ["explain"],
+      ["validate"],
+      ["permissions"],
+      ["check", "--once", "--state", "none", "--", "\u001b]0;owned\u0007"],
+      ["check", "--once", "--state", "none", "--", "\u202eno such check\u001b[2J"],
+      ["silence", "--state", "kept.sqlite", "--for", "1h", "--reason", "\u001b[2J\n\u202e", "--", "a\r\nb"],
+      ["status", "--state", "kept.sqlite"],
+      ["validate", "--config", "no\u001b[2Jfile\n\u202e"],
+      ["validate", "--state\u001b[2J"],
+      ["no\u001b[2Jcommand\u202e"],
+      ["init", "in\u001b[2Jit.jsonc"],
+    ];
+    for (const args of commands) {
+      const { stdout, stderr } = await stage.run(args);
+      assert.deepEqual(
+        unsafeCodes(stdout),
+        [],
+        `stdout of ${JSON.stringify(args)}: ${JSON.stringify(stdout)}`,
+      );
+      assert.deepEqual(
+        unsafeCodes(stderr),
+        [],
+        `stderr of ${JSON.stringify(args)}: ${JSON.stringify(stderr)}`,
+      );
+      assert.doesNotMatch(stderr, /this is a bug/, JSON.stringify(args));
+    }
+    const program = stage.start(["check", "--state", "none", "--log-level", "debug"]);
+    await program.stdout.next((line) => line.includes("CRITICAL"));
+    program.signal("SIGHUP");
+    await program.stderr.next(/reload|nothing changed|read again/i);
+    program.signal("SIGTERM");
+    const { stdout, stderr } = await program.end();
+    assert.deepEqual(unsafeCodes(stdout + stderr), []);
+  }));
+
+Deno.test("monitor validate: no hostile text in a mistake acts on a terminal", () =>
+  withStage(async (stage) => {
+    const checks = Object.fromEntries(
+      TEXTS.map((
+        text,
+        index,
+      ) => [text, { kind: `${text}${index}`, [`x${text}`]: text, parameters: { [text]: text } }]),
+    );
+    stage.writeDocument(checks);
+    Deno.mkdirSync(`${stage.folder}/conf.d`);
+    Deno.writeTextFileSync(`${stage.folder}/conf.d/\u001b[2J\u202e\n.jsonc`, '{ "chekcs": {} }');
+    Deno.writeTextFileSync(`${stage.folder}/files.json`, '{ "defaults": {}, "include": "conf.d/*.jsonc" }');
+    for (const args of [["validate"], ["validate", "--config", "files.json"], ["check", "--once"]]) {
+      const { code, stdout, stderr } = await stage.run(args);
+      assert.equal(code, 78, stderr);
+      assert.deepEqual(unsafeCodes(stdout + stderr), [], JSON.stringify(stderr));
+    }
+  }));
+
+Deno.test("monitor report: a page of hostile texts has the tags of a harmless one, and no others", () =>
+  withStage(async (stage) => {
+    const page = async (texts: readonly string[], state: string): Promise<string> => {
+      writeHostile(stage, texts);
+      await stage.run(["check", "--once", "--state", state]);
+      const { code, stdout, stderr } = await stage.run(["report", "--state", state]);
+      assert.equal(code, 0, stderr);
+      return stdout;
+    };
+    const hostile = await page(TEXTS, "hostile.sqlite");
+    const harmless = await page(TEXTS.map((_, index) => `n${index}`), "harmless.sqlite");
+    // Each tag with the names of its attributes; a "<" in a text would make one more.
+    const names = (html: string): readonly string[] =>
+      [...html.matchAll(/<[^>]*>/g)].map(([tag]) => tag.replace(/="[^"]*"|=[^\s"'>]+/g, "")).sort();
+    assert.deepEqual(unsafeCodes(hostile), []);
+    assert.ok(names(hostile).length > 100);
+    const left = [...names(harmless)];
+    for (const tag of names(hostile)) {
+      const index = left.indexOf(tag);
+      assert.ok(index >= 0, `there is one ${tag} too many`);
+      left.splice(index, 1);
+    }
+    // An empty text is not shown.
+    assert.ok(left.length < 20, left.join(" "));
+  }));
+
+Deno.test("monitor: mails, webhooks and programs get hostile texts as they were, or in words", async (t) => {
+  await withStage(async (stage) => {
+    await using mailbox = await startMailbox();
+    const posts: { readonly headers: readonly string[]; readonly text: string }[] = [];
+    const abort = new AbortController();
+    const server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, signal: abort.signal, onListen: () => {} },
+      async (request) => {
+        posts.push({ headers: [...request.headers.keys()].sort(), text: await request.text() });
+        return new Response("");
+      },
+    );
+    const target = `http://127.0.0.1:${server.addr.port}/`;
+    stage.writeScript("receive", 'cat >>received; printf "%s\\0" "$MONITOR_CHECK" >>checks; touch safe');
+    const channels = [
+      mailbox.channel,
+      { kind: "webhook", parameters: { target } },
+      { kind: "webhook", parameters: { target, body: '{"text":"{{check}} {{title}} {{output}}"}' } },
+      { kind: "command", parameters: { path: "./receive" } },
+    ];
+    // Each by itself, since a mail of many tells them in short.
+    for (const [index, text] of TEXTS.entries()) {
+      if (index % 4 !== 0 && !/[\r\n\0<"$\u202e]/.test(text)) continue;
+      writeHostile(stage, [text], { notifications: channels, threshold: 1 });
+      const { code, stderr } = await stage.run(["check", "--once", "--state", `${index}.sqlite`]);
+      assert.equal(code, 2, stderr);
+      assert.deepEqual(unsafeCodes(stderr), []);
+      const mail = mailbox.raw.at(-1)?.raw ?? "";
+      await t.step(`a mail of ${JSON.stringify(text)}`, async () => {
+        const read = await PostalMime.parse(mail);
+        assert.deepEqual(read.headers.map(({ key }) => key).sort(), MAIL_HEADERS);
+        assert.deepEqual(read.to?.map(({ address }) => address), ["admin@example.org"]);
+        assert.deepEqual(unsafeCodes(`${read.subject}${read.text}`), []);
+        assert.doesNotMatch(read.subject ?? "", /\n/);
+        assert.equal(read.html, undefined);
+        assert.deepEqual(read.attachments, []);
+      });
+      const [templated, whole] = posts.slice(-2).sort((one, other) => one.text.length - other.text.length);
+      await t.step(`a webhook of ${JSON.stringify(text)}`, () => {
+        const { reports } = JSON.parse(whole?.text ?? "") as {
+          readonly reports: readonly Record<string, unknown>[];
+        };
+        assert.equal(reports[0]?.["check"], text);
+        assert.deepEqual(Object.keys(JSON.parse(templated?.text ?? "")), ["text"]);
+        assert.deepEqual(whole?.headers, templated?.headers);
+      });
+    }
+    const received = Deno.readTextFileSync(`${stage.folder}/received`).trimEnd().split("\n");
+    const reported = received.map((line) => (JSON.parse(line) as { readonly check: string }).check);
+    const variables = Deno.readTextFileSync(`${stage.folder}/checks`).split("\0").slice(0, -1);
+    assert.deepEqual(variables, reported.map((text) => text.replaceAll("\0", "\ufffd").toWellFormed()));
+    assert.ok(reported.includes("$(id)`id`;|&"));
+    assert.deepEqual([...Deno.readDirSync(stage.folder)].filter(({ name }) => /owned|id$/.test(name)), []);
+    abort.abort();
+    await server.finished;
+  });
+});
+
+/** What every mail has, and no hostile text adds to. */
+const MAIL_HEADERS: readonly string[] = [
+  "auto-submitted",
+  "content-transfer-encoding",
+  "content-type",
+  "date",
+  "from",
+  "message-id",
+  "mime-version",
+  "subject",
+  "to",
+];
+
+interface JsonCheck {
+  readonly event?: string;
+  readonly name: string;
+  readonly title: string | null;
+  readonly output: string;
+}
+
+function byName(checks: readonly JsonCheck[]): ReadonlyMap<string, readonly [string | null, string]> {
+  return new Map(checks.map(({ name, title, output }) => [name, [title, output]]));
+}
+
+function expectedChecks(): ReadonlyMap<string, readonly [string | null, string]> {
+  return new Map(TEXTS.map((text) => [text, [text, `says ${firstLineOf(text)}`.trimEnd()]]));
+}
+
+/** What a script's first line is, by the plugin convention: up to a line's end, and without performance data. */
+function firstLineOf(text: string): string {
+  return (text.toWellFormed().split(/\r?\n/)[0] ?? "").split("|")[0] ?? "";
+}
+
+/** Checks whose names, titles, tags and outputs are the texts; each of them is critical. */
+function writeHostile(
+  stage: Stage,
+  texts: readonly string[],
+  defaults: Readonly<Record<string, unknown>> = {},
+): void {
+  stage.writeScript("say", 'cat "./said_$1"; exit 2');
+  const checks = texts.map((text, index): readonly [string, unknown] => {
+    Deno.writeTextFileSync(
+      `${stage.folder}/said_${index}`,
+      `says ${text.toWellFormed()}\ndetail of ${text}\n`,
+    );
+    return [text, {
+      title: text,
+      tags: [text === "" ? "empty" : text],
+      kind: "script",
+      parameters: { path: "./say", arguments: [String(index)] },
+    }];
+  });
+  Deno.writeTextFileSync(
+    `${stage.folder}/monitor.json`,
+    // Not an object, where "__proto__" would be lost.
+    `{"defaults":${
+      JSON.stringify({ threshold: 1, schedule: { regular_interval: 1 }, ...defaults })
+    },"checks":{${
+      checks.map(([name, check]) => `${JSON.stringify(name)}:${JSON.stringify(check)}`).join(",")
+    }}}`,
+  );
+}
+
+interface TapSums {
+  readonly plan: number;
+  readonly tests: number;
+  readonly failures: number;
+  readonly ok: boolean;
+  readonly skip: number;
+  readonly todo: number;
+  readonly bailout: boolean;
+}
+
+function parseTap(text: string): Promise<TapSums> {
+  const { promise, resolve } = Promise.withResolvers<TapSums>();
+  const parser = new Parser((results) => {
+    const { count, fail, ok, skip, todo, bailout, plan } = results;
+    resolve({
+      tests: count,
+      failures: fail,
+      ok,
+      skip,
+      todo,
+      bailout: bailout !== false,
+      plan: plan.end ?? 0,
+    });
+  });
+  parser.end(text);
+  return promise;
+}
