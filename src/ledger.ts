@@ -83,8 +83,12 @@ export interface Ledger {
   readonly isUrgent: boolean;
   /** Whether the store did not take what it was given last. */
   readonly isInTrouble: boolean;
-  /** Tells what became of rows that perhaps are not kept yet, so that they are not kept as they were. */
-  amend(change: Pick<OutboxChange, "changed" | "removed">): void;
+  /**
+   * Tells what rows have become that perhaps are not kept yet, so that they are not kept as they were. A row that is
+   * done is kept as it was at its last attempt, until the store takes that it is done together with what its channel
+   * knows now: whatever ends the process in between, it is sent again as the twin that it is.
+   */
+  amend(changed: OutboxChange["changed"]): void;
   /** How many updates wait to be written. */
   readonly waiting: number;
   /** Writes what waits. A store that cannot take it is told of, and tried again at the next call. */
@@ -122,8 +126,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const records = new Map(kept.map((record) => [record.name, record]));
   const lastObservedAtMs = kept.reduce((ms, { condition }) => Math.max(ms, condition.observedAtMs ?? 0), 0);
   let waiting: CheckUpdate[] = [];
-  /** What became of rows since they were entered; `null`: they are done. */
-  const amended = new Map<string, OutboxRow | null>();
+  /** What rows have become since they were entered. */
+  const amended = new Map<string, OutboxRow>();
   let hasNews = false;
   let isInTrouble = false;
   let damage: StoreError | null = null;
@@ -215,9 +219,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       return store;
     },
     recordOf,
-    amend: ({ changed, removed }) => {
+    amend: (changed) => {
       for (const row of changed) amended.set(row.id, row);
-      for (const id of removed) amended.set(id, null);
     },
     enter: (result, entryOptions) => {
       const before = recordOf(result.check.name, entryOptions.nowMs);
@@ -382,13 +385,9 @@ function lastedMs(before: CheckRecord, nowMs: number): number {
   return Math.max(0, Math.min(nowMs - before.condition.observedAtMs, 2 * before.intervalMs));
 }
 
-function amendRows(update: CheckUpdate, amended: ReadonlyMap<string, OutboxRow | null>): CheckUpdate {
+function amendRows(update: CheckUpdate, amended: ReadonlyMap<string, OutboxRow>): CheckUpdate {
   if (!update.rows.some((row) => amended.has(row.id))) return update;
-  const rows = update.rows.flatMap((row) => {
-    const now = amended.get(row.id);
-    return now === undefined ? [row] : now === null ? [] : [now];
-  });
-  return { ...update, rows };
+  return { ...update, rows: update.rows.map((row) => amended.get(row.id) ?? row) };
 }
 
 /** An update that brings nothing but the record. */

@@ -11,6 +11,8 @@ import type { Channel } from "./domain/channel.ts";
 import type { Delivery, Message, MessageItem } from "./domain/delivery.ts";
 import type { OutboxChange, OutboxRow, Told } from "./domain/outbox.ts";
 import type { Clock } from "./domain/system.ts";
+import { messageIdOf } from "./message_id.ts";
+import { createScheduleTime } from "./schedule_time.ts";
 
 /** Retries back off from 10 s to 15 min. */
 const BACK_OFF_MS_MIN = 10_000;
@@ -97,6 +99,7 @@ export function startOutbox(
   options: OutboxOptions,
 ): Outbox {
   const { clock } = options;
+  const time = createScheduleTime(clock);
   const lanes = new Map<string, Lane>();
   const told = new Map<string, Told>();
   const givenUp = new Map<string, OutboxRow>();
@@ -122,6 +125,16 @@ export function startOutbox(
     return lane;
   };
 
+  /** What waits does not wait longer because the wall clock was set back; where it was set on, or the machine slept, less. */
+  const noticeStep = (): void => {
+    const stepMs = Math.min(0, time.catchUp());
+    if (stepMs === 0) return;
+    for (const lane of lanes.values()) {
+      lane.timerAtMs += stepMs;
+      lane.rows = lane.rows.map((row) => ({ ...row, nextAttemptAtMs: row.nextAttemptAtMs + stepMs }));
+    }
+  };
+
   const wakeAt = (lane: Lane, atMs: number): void => {
     if (stopping.signal.aborted || atMs >= lane.timerAtMs) return;
     lane.timer?.();
@@ -134,6 +147,7 @@ export function startOutbox(
   };
 
   const add = (rows: readonly OutboxRow[]): void => {
+    noticeStep();
     const nowMs = clock.wallMs();
     for (const row of rows) {
       if (row.state === "given_up") {
@@ -146,7 +160,7 @@ export function startOutbox(
       if (row.state === "waiting") lane.failures = Math.max(lane.failures, row.attempts);
       const soonMs = lane.failures === 0 ? nowMs + options.gatherMs : nowMs + HELD_MS_MAX;
       const isNew = row.state === "waiting" && row.attempts === 0;
-      const nextAttemptAtMs = isNew ? soonMs : Math.max(nowMs, row.nextAttemptAtMs);
+      const nextAttemptAtMs = isNew ? soonMs : keptTime(row.nextAttemptAtMs, nowMs);
       lane.rows.push({ ...row, nextAttemptAtMs });
       wakeAt(lane, nextAttemptAtMs);
     }
@@ -155,8 +169,10 @@ export function startOutbox(
   /** Sends what is due in a lane, one message after another. */
   const work = (lane: Lane, { force = false } = {}): Promise<void> => {
     if (lane.sending !== null || stopping.signal.aborted) return lane.sending ?? Promise.resolve();
+    noticeStep();
     lane.sending = sendDue(lane, force).catch(options.onBug).finally(() => {
       lane.sending = null;
+      noticeStep();
       const next = lane.rows.reduce((least, row) => Math.min(least, row.nextAttemptAtMs), Infinity);
       if (Number.isFinite(next)) wakeAt(lane, Math.max(next, clock.wallMs() + 1));
     });
@@ -186,7 +202,7 @@ export function startOutbox(
 
   /** One message: marks its rows, hands it over, and keeps what came of it. Answers whether the lane goes on. */
   const attempt = async (lane: Lane, batch: readonly OutboxRow[], target: LaneChannel): Promise<boolean> => {
-    const messageId = batch[0]?.messageId ?? batch[0]?.report.id ?? "";
+    const messageId = batch[0]?.messageId ?? messageIdOf(batch.map((row) => row.report.id));
     const nextAttemptAtMs = clock.wallMs();
     const marked = batch.map((row) => ({ ...row, messageId, attempts: row.attempts + 1, nextAttemptAtMs }));
     const behind = lane.rows.filter((row) => !batch.includes(row));
@@ -195,6 +211,8 @@ export function startOutbox(
     await options.keep({ changed: marked, removed: [], told: [], untold: [] });
     const delivery = await handOver(messageOf(messageId, marked, told), target);
     if (delivery === null) return false;
+    // It may have taken long, and what follows goes by the present time.
+    noticeStep();
     if (delivery.delivered) {
       await finish(lane, marked, messageId);
       options.onEvent({ event: "delivered", rows: marked, note: delivery.note });
@@ -339,6 +357,11 @@ function countOf(
   if (row === undefined) return [];
   const { channelKey, channelName } = row;
   return [{ channelKey, channelName, sent: 0, failedAttempts: 0, givenUp: 0, ...numbers }];
+}
+
+/** When a row is tried that was kept; nothing waits for longer than an hour, so what says so has seen another clock. */
+function keptTime(nextAttemptAtMs: number, nowMs: number): number {
+  return nextAttemptAtMs > nowMs + REFUSED_RETRY_MS ? nowMs : Math.max(nowMs, nextAttemptAtMs);
 }
 
 function toldKey(check: string, channelKey: string): string {

@@ -111,7 +111,7 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
     }
   };
   const keep = (change: OutboxChange): Promise<void> => {
-    ledger.amend(change);
+    ledger.amend(change.changed);
     for (const count of change.counted ?? []) {
       counts.set(count.channelKey, addCounts(counts.get(count.channelKey), count));
     }

@@ -256,6 +256,30 @@ Deno.test("startOutbox() goes on with what a crash left: marked rows under the s
   await outbox.stop();
 });
 
+Deno.test("startOutbox() gives other reports another id, where nothing could be noted of those before", async () => {
+  const rows = [row({ check: "a" }), row({ check: "b" })];
+  const others = [row({ check: "c" })];
+  const idAfter = async (kept: readonly OutboxRow[]): Promise<string> => {
+    const { clock, outbox, sent } = stage({ rows: kept });
+    await clock.advance(MINUTE);
+    await outbox.stop();
+    assert.strictEqual(sent.length, 1);
+    return sent[0]?.message.id ?? "";
+  };
+  const first = rows.slice(0, 1);
+  assert.strictEqual(await idAfter(first), first[0]?.report.id);
+  const both = await idAfter(rows);
+  assert.match(both, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  assert.strictEqual(await idAfter(rows), both, "a twin has the same");
+  const ids = [
+    await idAfter(first),
+    both,
+    await idAfter([...rows, ...others]),
+    await idAfter([...first, ...others]),
+  ];
+  assert.strictEqual(new Set(ids).size, ids.length);
+});
+
 Deno.test("add() gives up after a day, once what it tells no longer holds", async (t) => {
   for (const holds of [true, false]) {
     await t.step(holds ? "still true: kept" : "no longer true: given up", async () => {
@@ -302,6 +326,54 @@ Deno.test("add() honours what a receiver asks to wait", async () => {
   await clock.advance(2 * MINUTE);
   assert.strictEqual(sent.length, 2);
   await outbox.stop();
+});
+
+Deno.test("add() waits no longer when the wall clock is set back meanwhile", async (t) => {
+  const scenes: Readonly<Record<string, (clock: FakeClock, set: () => void) => Promise<void>>> = {
+    "while it gathers": async (clock, set) => {
+      await clock.advance(SECOND);
+      set();
+      await clock.advance(2 * SECOND);
+    },
+    "while it backs off": async (clock, set) => {
+      await clock.advance(5 * SECOND);
+      set();
+      await clock.advance(10 * SECOND);
+    },
+    "while it sends": async (clock, set) => {
+      await clock.advance(2 * SECOND);
+      set();
+      await clock.advance(MINUTE + 10 * SECOND);
+    },
+  };
+  for (const [name, pass] of Object.entries(scenes)) {
+    await t.step(name, async () => {
+      const { clock, outbox, sent } = stage({
+        deliver: (_message, _channel, attempt) =>
+          attempt > 1 || name === "while it gathers" ? OK : name === "while it sends" ? "hang" : DOWN,
+      });
+      outbox.add([row({ check: "a" })]);
+      await pass(clock, () => clock.stepWall(-5 * HOUR));
+      assert.strictEqual(sent.length, name === "while it gathers" ? 1 : 2);
+      outbox.add([row({ check: "b" })]);
+      await clock.advance(3 * SECOND);
+      assert.deepStrictEqual(checksOf(sent.at(-1)?.message ?? assert.fail()), ["b"]);
+      assert.deepStrictEqual(outbox.rows, []);
+      await outbox.stop();
+    });
+  }
+});
+
+Deno.test("startOutbox() does not wait for a time that only another clock can have meant", async (t) => {
+  for (const [aheadMs, dueMs] of [[30 * MINUTE, 30 * MINUTE], [5 * HOUR, 0]] as const) {
+    await t.step(`${aheadMs / MINUTE} minutes ahead`, async () => {
+      const kept = { ...row(), attempts: 3, nextAttemptAtMs: START + aheadMs };
+      const { clock, outbox, sent } = stage({ rows: [kept] });
+      await clock.advance(HOUR);
+      assert.deepStrictEqual(sent.map(({ atMs }) => atMs), [dueMs]);
+      await outbox.stop();
+    });
+  }
 });
 
 Deno.test("drain() tries each row once, whatever its time, and comes back in time", async (t) => {

@@ -248,6 +248,28 @@ Deno.test("send() delivers while the store is full, and keeps afterwards that it
   await next.reporting.stop();
 });
 
+Deno.test("send() loses no recovery where a process ends between the change and what became of its rows", async () => {
+  const { store, ledger, reporting, observe, drain, lines } = await openDesk([FREE]);
+  store.failure = "full";
+  await observe(FREE, "critical");
+  await drain();
+  assert.equal(lines.length, 1);
+  // There is room again for what was decided, and the process is killed before anything else is kept.
+  store.failure = null;
+  await ledger.flush();
+  const [sent] = (await store.outbox()).rows;
+  assert.equal(sent?.messageId, sent?.report.id, "it may have arrived");
+  const next = await openDesk([FREE], { store });
+  await next.observe(FREE, "ok");
+  await next.drain();
+  assert.deepEqual(next.lines.map((line) => /(OK, recovered|CRITICAL): free/.exec(line)?.[0]), [
+    "CRITICAL: free",
+    "OK, recovered: free",
+  ]);
+  await next.reporting.stop();
+  await reporting.stop();
+});
+
 Deno.test("send() keeps what did not arrive, once, when a full store takes it", async () => {
   await withFolder(async (folder) => {
     const check = withChannels(FREE, [fileChannel(`${folder}/later/told`)]);
