@@ -43,7 +43,8 @@ export function sessionFailure(error: unknown, { phase, wasHandedOver }: Progres
   const facts = factsOf(error);
   const found = COMMAND_PHASES.find(({ pattern }) => pattern.test(facts.command));
   if (facts.responseCode === null) {
-    const isOwn = facts.code === "EMESSAGE" || facts.code === "EENVELOPE";
+    // The same codes tell of an answer that is none.
+    const isOwn = (facts.code === "EMESSAGE" || facts.code === "EENVELOPE") && facts.response === "";
     return {
       sent: false,
       phase: found?.phase ?? phase,
@@ -58,7 +59,8 @@ export function sessionFailure(error: unknown, { phase, wasHandedOver }: Progres
     phase: found?.phase ?? phase,
     code: facts.responseCode,
     retryable: facts.responseCode < 500,
-    mayHaveArrived: false,
+    // Only 4xx and 5xx say that it was not taken.
+    mayHaveArrived: wasHandedOver && facts.responseCode < 400,
     reason: `server answered ${oneLine(facts.response)}`,
   };
 }

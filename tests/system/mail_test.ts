@@ -138,6 +138,7 @@ type Failure = Extract<MailEnd, { sent: false }>;
 
 const REPLY = { mayHaveArrived: false } as const;
 const PASSES = { ...REPLY, retryable: true } as const;
+const UNSURE = { retryable: true, mayHaveArrived: true } as const;
 const STAYS = { ...REPLY, retryable: false } as const;
 const BROKEN = { code: null, retryable: true, mayHaveArrived: false } as const;
 
@@ -317,6 +318,29 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         await visitor.untilGone();
       }),
       end: { sent: false, phase: "data", code: 554, ...STAYS, reason: "server answered 554 spam [2J" },
+    },
+    {
+      name: "354 once more after the final dot",
+      meet: afterData(async (visitor) => {
+        await readMail(visitor);
+        await visitor.send("354 go ahead\r\n");
+        await visitor.untilGone();
+      }),
+      end: { sent: false, phase: "data", code: 354, ...UNSURE, reason: "server answered 354 go ahead" },
+    },
+    {
+      name: "speaks something else after the final dot",
+      meet: afterData(async (visitor) => {
+        await readMail(visitor);
+        await visitor.send("thanks\r\n");
+        await visitor.untilGone();
+      }),
+      end: { sent: false, phase: "data", code: null, ...UNSURE, reason: "answer is not SMTP: thanks" },
+    },
+    {
+      name: "speaks something else for the sender",
+      meet: answer(/^MAIL/, "what"),
+      end: { sent: false, phase: "sender", ...BROKEN, reason: "answer is not SMTP: what" },
     },
     {
       name: "takes no mail of this size",
