@@ -5,6 +5,7 @@ import type { JobBook } from "./domain/job.ts";
 import type { LimitClass, ObserveContext } from "./domain/observe.ts";
 import type { Result } from "./domain/result.ts";
 import { createLimiter, type Limiter } from "./schedule/limiter.ts";
+import { createUndisturbedRuns } from "./undisturbed.ts";
 
 /** How many checks may run at a time that start a process, and that wait for the network. */
 export interface Limits {
@@ -35,15 +36,19 @@ export interface PassOptions {
   onResult(result: Result): void;
 }
 
-/** Runs each check once; answers the checks without a result, because the pass was ended early. */
+/**
+ * Runs each check once, or again where the machine slept during its run; answers the checks without a result, because
+ * the pass was ended early.
+ */
 export async function runPass(checks: readonly Check[], options: PassOptions): Promise<readonly Check[]> {
   const limiters: Readonly<Record<Exclude<LimitClass, "none">, Limiter>> = {
     process: createLimiter(options.limits.process),
     network: createLimiter(options.limits.network),
   };
+  const runs = createUndisturbedRuns(options.system.clock);
   const isFinished = await Promise.all(checks.map(async (check) => {
     const { limit } = await entryOf(check);
-    const run = (): Promise<Result> => runCheck(check, options);
+    const run = (): Promise<Result> => runs.run(() => runCheck(check, options), options.signal);
     try {
       options.onResult(limit === "none" ? await run() : await limiters[limit].run(run, options.signal));
       return true;
@@ -51,7 +56,7 @@ export async function runPass(checks: readonly Check[], options: PassOptions): P
       if (options.signal.aborted) return false;
       throw error;
     }
-  }));
+  })).finally(runs.end);
   return checks.filter((_check, index) => !isFinished[index]);
 }
 

@@ -11,14 +11,16 @@ export interface StandstillWatch {
   start(): void;
   /** For how long the process stood still since the last call, noticed even before the overdue look gets its turn. */
   takeMs(): number;
+  /** Looks no more. */
+  end(): void;
 }
 
 /** Where {@linkcode createStandstillWatch} gets its time, and until when it looks. */
 export interface StandstillOptions {
   /** Measures the looks. */
   readonly clock: Pick<Clock, "monotonicMs">;
-  /** Calls back once after a delay. */
-  after(delayMs: number, callback: () => void): void;
+  /** Calls back once after a delay; the answer cancels it. */
+  after(delayMs: number, callback: () => void): () => void;
   /** Whether anything is under way that a standstill would spoil. */
   isBusy(): boolean;
 }
@@ -30,10 +32,11 @@ const LOOK_EVERY_MS = 1_000;
 /** Makes one that does not look yet. */
 export function createStandstillWatch({ clock, after, isBusy }: StandstillOptions): StandstillWatch {
   let lookAtMs = Infinity;
+  let cancel = (): void => {};
   const look = (): void => {
     const wantsMore = isBusy();
     lookAtMs = wantsMore ? clock.monotonicMs() + LOOK_EVERY_MS : Infinity;
-    if (wantsMore) after(LOOK_EVERY_MS, look);
+    if (wantsMore) cancel = after(LOOK_EVERY_MS, look);
   };
   return {
     start: () => {
@@ -45,6 +48,10 @@ export function createStandstillWatch({ clock, after, isBusy }: StandstillOption
       if (lateMs < STANDSTILL_MS) return 0;
       lookAtMs = nowMs;
       return lateMs;
+    },
+    end: () => {
+      lookAtMs = Infinity;
+      cancel();
     },
   };
 }

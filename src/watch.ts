@@ -28,6 +28,7 @@ import type { Reporting } from "./reporting.ts";
 import { createScheduleTime } from "./schedule_time.ts";
 import type { TimerHandle } from "./schedule/timer_table.ts";
 import { createStandstillWatch, STANDSTILL_MS } from "./standstill.ts";
+import { AFTER_SLEEP_MS, AFTER_STALL_MS, JUMP_MS } from "./undisturbed.ts";
 
 /** What is watched; a reload replaces it whole. */
 export interface Watched {
@@ -90,14 +91,8 @@ export interface Watch {
   stop(graceMs: number): Promise<readonly string[]>;
 }
 
-/** How far wall and monotonic time may part before the machine is taken to have slept. */
-const JUMP_MS = 5_000;
-/** How long after a sleep what it interrupted or left out runs again: the network has to come back. */
-const AFTER_SLEEP_MS = 10_000;
 /** A sleep is noticed so soon after its end, however far away the next run is. */
 const WAKE_EVERY_MS = 30_000;
-/** How long after a standstill the checks that it spoilt run again. */
-const AFTER_STALL_MS = 1_000;
 /** How long after a reload a check runs again whose run was ended because it looked at what the check was before. */
 const AFTER_RELOAD_MS = 1_000;
 

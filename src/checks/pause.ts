@@ -1,15 +1,15 @@
 import { onAbort } from "../domain/on_abort.ts";
 import type { Clock } from "../domain/system.ts";
 
-/** Gives way to whatever else is waiting; throws the signal's reason when it aborts. */
-export function pause(clock: Clock, signal: AbortSignal): Promise<void> {
+/** Waits, or only gives way to whatever else is waiting; throws the signal's reason when it aborts. */
+export function pause(clock: Clock, signal: AbortSignal, delayMs = 0): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     const stopListening = onAbort(signal, () => {
       cancel();
       reject(signal.reason);
     });
-    const cancel = clock.after(0, () => {
+    const cancel = clock.after(delayMs, () => {
       stopListening();
       resolve();
     });
