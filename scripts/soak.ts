@@ -33,7 +33,8 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
   },
   kill: ({ rounds }) =>
     runTests(["tests/storage/kill_test.ts", "tests/life/kill_test.ts"], { KILL_ROUNDS: rounds }),
-  chaos: ({ rounds }) => runTests(["tests/life/chaos_test.ts"], { CHAOS_ROUNDS: 5 * rounds }),
+  chaos: ({ rounds }) =>
+    runTests(["tests/life/chaos_test.ts"], { CHAOS_ROUNDS: 5 * rounds, CHAOS_NEEDS_DISK: 1 }),
   documents: async ({ rounds }) => {
     await soakDocuments();
     await runTests(["tests/config/hostile_documents_test.ts"], { DOCUMENT_ROUNDS: 100 * rounds });
@@ -66,10 +67,10 @@ async function soak(names: readonly string[], options: SoakOptions): Promise<num
   return exitCode;
 }
 
-async function runTests(files: readonly string[], rounds: Readonly<Record<string, number>>): Promise<void> {
-  const env = Object.fromEntries(Object.entries(rounds).map(([name, count]) => [name, String(count)]));
+async function runTests(files: readonly string[], numbers: Readonly<Record<string, number>>): Promise<void> {
+  const env = Object.fromEntries(Object.entries(numbers).map(([name, number]) => [name, String(number)]));
   const { success } = await new Deno.Command(Deno.execPath(), {
-    args: ["test", "--quiet", "--no-check", "--allow-all", ...files],
+    args: ["test", "--no-check", "--allow-all", ...files],
     cwd: new URL("..", import.meta.url).pathname,
     env,
     stdin: "null",

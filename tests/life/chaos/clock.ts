@@ -1,0 +1,52 @@
+/** Other clocks than the machine's for a program: Debian's libfaketime, which reads the time from a file. */
+
+/** The clocks of one program. */
+export interface MovableClock {
+  /** What the program is to be started with. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Moves the clocks, forwards or back. */
+  move(seconds: number): void;
+}
+
+/**
+ * Makes the clocks of one program, so many seconds away from the machine's. `wall`: the wall clock alone is moved, as
+ * by hand or by a suspend, in which monotonic time stands still. `both`: time passes on both, as while a process is
+ * stopped.
+ */
+export function createMovableClock(
+  path: string,
+  { seconds, moves }: { readonly seconds: number; readonly moves: "wall" | "both" },
+): MovableClock {
+  let offset = seconds;
+  const write = (): void => {
+    // In one step, for it is read again and again.
+    Deno.writeTextFileSync(`${path}.new`, `${offset < 0 ? "" : "+"}${offset.toFixed(3)}s\n`);
+    Deno.renameSync(`${path}.new`, path);
+  };
+  write();
+  return {
+    environment: {
+      LD_PRELOAD: clockLibrary(),
+      FAKETIME_TIMESTAMP_FILE: path,
+      FAKETIME_NO_CACHE: "1",
+      ...moves === "wall" && { DONT_FAKE_MONOTONIC: "1" },
+    },
+    move: (by) => {
+      offset += by;
+      write();
+    },
+  };
+}
+
+function clockLibrary(): string {
+  for (const { name } of Deno.readDirSync("/usr/lib")) {
+    const path = `/usr/lib/${name}/faketime/libfaketimeMT.so.1`;
+    try {
+      Deno.statSync(path);
+      return path;
+    } catch {
+      // Not that folder.
+    }
+  }
+  throw new Error("there is no libfaketime: apt-get install faketime");
+}

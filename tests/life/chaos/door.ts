@@ -1,0 +1,116 @@
+/** A port on loopback that can be shut, and what its visitors do. */
+
+/** One connection, as the server sees it. */
+export interface Visitor {
+  /** Reads one line, without its end; fails when the client has left. */
+  readLine(): Promise<string>;
+  /** Reads so many bytes; fails when the client leaves before. */
+  readBytes(count: number): Promise<Uint8Array>;
+  /** Fails when the client has left. */
+  send(text: string): Promise<void>;
+  readonly connection: Deno.Conn;
+}
+
+/** A port that stays the same when it is shut. */
+export interface Door {
+  readonly hostname: string;
+  readonly port: number;
+  /** Connections are refused from now on. */
+  shut(): void;
+  open(): void;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a door on an address of loopback that nobody else uses, so that nobody takes its port while it is shut.
+ * The connection ends when `meet` is done.
+ */
+export function openDoor(meet: (visitor: Visitor) => Promise<void>): Door {
+  const hostname = `127.${[0, 0, 0].map(() => 1 + Math.floor(Math.random() * 254)).join(".")}`;
+  const first = Deno.listen({ hostname, port: 0 });
+  const { port } = first.addr;
+  let listener: Deno.TcpListener | null = first;
+  const talks = new Set<Promise<void>>();
+  const open = new Set<Deno.Conn>();
+  const accept = async (from: Deno.Listener): Promise<void> => {
+    try {
+      for await (const connection of from) {
+        open.add(connection);
+        const talk = meet(visitorOf(connection)).catch(() => {}).finally(() => {
+          closeQuietly(connection);
+          open.delete(connection);
+          talks.delete(talk);
+        });
+        talks.add(talk);
+      }
+    } catch {
+      // It was shut.
+    }
+  };
+  let accepting = accept(first);
+  const shut = (): void => {
+    listener?.close();
+    listener = null;
+  };
+  return {
+    hostname,
+    port,
+    shut,
+    open: () => {
+      if (listener !== null) return;
+      listener = Deno.listen({ hostname, port });
+      const before = accepting;
+      accepting = before.then(() => listener === null ? undefined : accept(listener));
+    },
+    close: async () => {
+      shut();
+      for (const connection of open) closeQuietly(connection);
+      await Promise.all([accepting, ...talks]);
+    },
+  };
+}
+
+/** Puts reading lines and bytes over a connection. */
+export function visitorOf(connection: Deno.Conn): Visitor {
+  const buffer = new Uint8Array(65_536);
+  let waiting = new Uint8Array();
+  const readMore = async (): Promise<void> => {
+    const length = await connection.read(buffer);
+    if (length === null) throw new Error("The client has left");
+    const joined = new Uint8Array(waiting.length + length);
+    joined.set(waiting);
+    joined.set(buffer.subarray(0, length), waiting.length);
+    waiting = joined;
+  };
+  const take = (count: number): Uint8Array => {
+    const taken = waiting.slice(0, count);
+    waiting = waiting.slice(count);
+    return taken;
+  };
+  return {
+    connection,
+    readLine: async () => {
+      while (!waiting.includes(LINE_FEED)) await readMore();
+      return new TextDecoder().decode(take(waiting.indexOf(LINE_FEED) + 1)).replace(/\r?\n$/, "");
+    },
+    readBytes: async (count) => {
+      while (waiting.length < count) await readMore();
+      return take(count);
+    },
+    send: async (text) => {
+      let rest = new TextEncoder().encode(text);
+      while (rest.length > 0) rest = rest.subarray(await connection.write(rest));
+    },
+  };
+}
+
+const LINE_FEED = 10;
+
+/** Also where the other side was faster. */
+export function closeQuietly(connection: Deno.Conn): void {
+  try {
+    connection.close();
+  } catch {
+    // Closed before.
+  }
+}

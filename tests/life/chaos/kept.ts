@@ -1,0 +1,161 @@
+/** What the state has kept, and whether it is what follows from what the checks have shown. */
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { CONDITIONS } from "../../../src/domain/condition.ts";
+import { type Model, type ModelChange, observe, type PlayedCheck, type Shown } from "./model.ts";
+
+/** The state between two rounds. */
+export interface Kept {
+  /** Of each check that ran: token of the last run, settled and reported condition, runs by condition, roll-ups. */
+  readonly checks: ReadonlyMap<string, string>;
+  /** The changes since the last look, in order. */
+  readonly changes: readonly ModelChange[];
+  /** The last change, for the next look. */
+  readonly lastChangeId: number;
+}
+
+/** Reads the state; of the changes those behind the last look. `null` where there is none. */
+export function readKept(path: string, lastChangeId: number): Kept | null {
+  if (!isThere(path)) return null;
+  // To read alone: what a kill has left in the journal is for the next monitor to deal with.
+  using database = new DatabaseSync(path, { readOnly: true });
+  if (Number(database.prepare("PRAGMA user_version").get()?.["user_version"]) === 0) return null;
+  assert.equal(database.prepare("PRAGMA quick_check(1)").get()?.["quick_check"], "ok");
+  const rows = database.prepare(
+    `SELECT name, condition, last, runs_ok, runs_unknown, runs_warning, runs_critical,
+      (SELECT sum(observed_ok) || ' ' || sum(observed_unknown) || ' ' || sum(observed_warning) || ' ' ||
+        sum(observed_critical) FROM rollups WHERE check_id = checks.id) AS rolled
+    FROM checks WHERE last IS NOT NULL`,
+  ).all();
+  const changes = database.prepare(
+    `SELECT changes.id, name, from_condition, to_condition, output FROM changes
+    JOIN checks ON checks.id = check_id WHERE changes.id > ? ORDER BY changes.id`,
+  ).all(lastChangeId);
+  return {
+    checks: new Map(rows.map((row) => {
+      const { settled, reported } = JSON.parse(String(row["condition"]));
+      const runs = CONDITIONS.map((condition) => Number(row[`runs_${condition}`]));
+      const { output } = JSON.parse(String(row["last"]));
+      return [
+        String(row["name"]),
+        describe({ output, settled, reported, runs, rolled: String(row["rolled"]) }),
+      ];
+    })),
+    changes: changes.map((row) =>
+      ({
+        check: String(row["name"]),
+        from: String(row["from_condition"]),
+        to: String(row["to_condition"]),
+        token: String(row["output"]),
+      }) as ModelChange
+    ),
+    lastChangeId: Number(changes.at(-1)?.["id"] ?? lastChangeId),
+  };
+}
+
+/** What a process has counted, and whether it may have kept only the first of it. */
+export interface Counted {
+  readonly results: readonly Shown[];
+  /** It was killed, or has said that the state could not be written. */
+  readonly mayLackLast: boolean;
+}
+
+/** What became of the results of a round. */
+export interface Settlement {
+  readonly model: Model;
+  /** Of each process the first results, as many as were kept. */
+  readonly keptCounts: readonly number[];
+  readonly changes: readonly ModelChange[];
+  /** What each process may have told from memory: the changes that it decided and did not keep. */
+  readonly unkept: readonly ModelChange[];
+}
+
+/**
+ * Finds how much of the results of some processes, one after the other, was kept: all of a process that ended as it
+ * should, the first so many of another one, and nothing else.
+ *
+ * @throws {assert.AssertionError} If the state is not what follows from any such results.
+ */
+export function settleRound(
+  before: Model,
+  kept: Kept | null,
+  { processes, checks }: { readonly processes: readonly Counted[]; readonly checks: readonly PlayedCheck[] },
+): Settlement {
+  const found = search(before, kept, { processes, checks });
+  if (found !== null) return found;
+  const all = observe(before, processes.flatMap(({ results }) => results), checks);
+  assert.deepEqual(
+    { checks: kept?.checks, changes: kept?.changes },
+    { checks: describeModel(all.model), changes: all.changes },
+    "the state is not what follows from the first results of each process; shown beside what follows from all",
+  );
+  throw new Error("the search has overlooked that all was kept");
+}
+
+function search(
+  before: Model,
+  kept: Kept | null,
+  { processes, checks }: { readonly processes: readonly Counted[]; readonly checks: readonly PlayedCheck[] },
+): Settlement | null {
+  const [first, ...others] = processes;
+  if (first === undefined) {
+    if (!isSame(before, kept)) return null;
+    return { model: before, keptCounts: [], changes: [], unkept: [] };
+  }
+  const least = first.mayLackLast ? 0 : first.results.length;
+  for (let count = first.results.length; count >= least; count--) {
+    const part = observe(before, first.results.slice(0, count), checks);
+    const keptChanges = kept?.changes ?? [];
+    const expected = keptChanges.slice(0, part.changes.length);
+    if (JSON.stringify(expected) !== JSON.stringify(part.changes)) continue;
+    const restKept = kept === null ? null : { ...kept, changes: keptChanges.slice(part.changes.length) };
+    const rest = search(part.model, restKept, { processes: others, checks });
+    if (rest === null) continue;
+    const unkept = observe(part.model, first.results.slice(count), checks).changes;
+    return {
+      model: rest.model,
+      keptCounts: [count, ...rest.keptCounts],
+      changes: [...part.changes, ...rest.changes],
+      unkept: [...unkept, ...rest.unkept],
+    };
+  }
+  return null;
+}
+
+function isSame(model: Model, kept: Kept | null): boolean {
+  const expected = describeModel(model);
+  if (kept === null) return expected.size === 0;
+  return kept.changes.length === 0 && kept.checks.size === expected.size &&
+    [...expected].every(([name, text]) => kept.checks.get(name) === text);
+}
+
+function describeModel(model: Model): ReadonlyMap<string, string> {
+  return new Map([...model].flatMap(([name, { lastToken, settled, runs }]) => {
+    if (lastToken === null) return [];
+    const counts = CONDITIONS.map((condition) => runs[condition]);
+    return [[
+      name,
+      describe({ output: lastToken, settled, reported: settled, runs: counts, rolled: counts.join(" ") }),
+    ]];
+  }));
+}
+
+interface Described {
+  readonly output: string;
+  readonly settled: string;
+  readonly reported: string;
+  readonly runs: readonly number[];
+  readonly rolled: string;
+}
+
+function describe({ output, settled, reported, runs, rolled }: Described): string {
+  return `${output} ${settled}, reported ${reported}, runs ${runs.join(" ")}, rolled up ${rolled}`;
+}
+
+function isThere(path: string): boolean {
+  try {
+    return Deno.statSync(path).size > 0;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * What follows from what the checks have shown, written down as simply as can be: no counters, the last observations
+ * themselves. Values are never changed, so that any number of them can be tried out.
+ */
+import { badness, type Condition } from "../../../src/domain/condition.ts";
+
+/** A check of the campaign. */
+export interface PlayedCheck {
+  readonly name: string;
+  readonly threshold: number;
+  readonly recoveryThreshold: number;
+  /** The names of its channels. */
+  readonly channels: readonly string[];
+}
+
+/** What a check showed in one run, which its token tells from all others. */
+export interface Shown {
+  readonly check: string;
+  readonly condition: Condition;
+  readonly token: string;
+}
+
+/** A change of a settled condition; the token is that of the run that decided it. */
+export interface ModelChange {
+  readonly check: string;
+  readonly from: Condition;
+  readonly to: Condition;
+  readonly token: string;
+}
+
+/** What is known of one check. */
+export interface CheckModel {
+  /** The last observations, as many as any threshold asks for. */
+  readonly recent: readonly Condition[];
+  readonly settled: Condition;
+  readonly runs: Readonly<Record<Condition, number>>;
+  readonly lastToken: string | null;
+}
+
+/** What is known of all checks, by name. */
+export type Model = ReadonlyMap<string, CheckModel>;
+
+const UNSEEN: CheckModel = {
+  recent: [],
+  settled: "ok",
+  runs: { ok: 0, unknown: 0, warning: 0, critical: 0 },
+  lastToken: null,
+};
+
+/** Nothing was seen yet. */
+export function createModel(checks: readonly PlayedCheck[]): Model {
+  return new Map(checks.map(({ name }) => [name, UNSEEN]));
+}
+
+/** What is known after some runs, and the changes that they have led to, in order. */
+export function observe(
+  model: Model,
+  shown: readonly Shown[],
+  checks: readonly PlayedCheck[],
+): { readonly model: Model; readonly changes: readonly ModelChange[] } {
+  const next = new Map(model);
+  const changes: ModelChange[] = [];
+  for (const { check, condition, token } of shown) {
+    const before = next.get(check) ?? UNSEEN;
+    const thresholds = checks.find(({ name }) => name === check);
+    if (thresholds === undefined) throw new Error(`there is no check "${check}"`);
+    const recent = [...before.recent, condition].slice(-RECENT_COUNT);
+    const settled = settle(recent, before.settled, thresholds);
+    if (settled !== before.settled) changes.push({ check, from: before.settled, to: settled, token });
+    const runs = { ...before.runs, [condition]: before.runs[condition] + 1 };
+    next.set(check, { recent, settled, runs, lastToken: token });
+  }
+  return { model: next, changes };
+}
+
+const RECENT_COUNT = 5;
+
+/** Raised to the mildest of the last T where that is worse, lowered to the worst of the last R where that is better. */
+function settle(
+  recent: readonly Condition[],
+  settled: Condition,
+  { threshold, recoveryThreshold }: PlayedCheck,
+): Condition {
+  const last = (count: number): readonly Condition[] =>
+    recent.length < count ? [] : recent.slice(-count).sort((one, other) => badness(one) - badness(other));
+  const mildest = last(threshold)[0] ?? settled;
+  const worst = last(recoveryThreshold).at(-1) ?? settled;
+  if (badness(mildest) > badness(settled)) return mildest;
+  return badness(worst) < badness(settled) ? worst : settled;
+}

@@ -1,0 +1,198 @@
+/** A webhook that breaks, refuses or answers anything at every step of its protocol. */
+import type { Arrival, ArrivedItem } from "./arrivals.ts";
+import { openDoor, type Visitor } from "./door.ts";
+import type { Random } from "./random.ts";
+
+/** A webhook with its moods. */
+export interface MoodyHook extends AsyncDisposable {
+  /** The channel in a document. */
+  readonly channel: Readonly<Record<string, unknown>>;
+  /** Whether it takes everything. */
+  isHealed: boolean;
+  /** Whether connections are refused. */
+  isDown: boolean;
+  /** How often each mood was met. */
+  readonly met: ReadonlyMap<string, number>;
+}
+
+/** How a webhook begins. */
+export interface HookOptions {
+  readonly name: string;
+  readonly random: Random;
+  /** Whether the document has a body template, so that one item comes at a time. */
+  readonly hasTemplate: boolean;
+  onArrival(arrival: Omit<Arrival, "round">): void;
+}
+
+type Mood = (talk: Talk) => Promise<void>;
+
+/** One request as far as it was read. */
+interface Talk {
+  readonly visitor: Visitor;
+  readonly random: Random;
+  /** Reads the rest of the request. */
+  readBody(): Promise<void>;
+  readonly length: number;
+  /** From now on the report has arrived. */
+  take(): void;
+}
+
+/** What it may do with a request whose head was read; without an answer the connection just ends. */
+const MOODS: Readonly<Record<string, Mood>> = {
+  "after the request's head": async () => {},
+  "in the request's body": async ({ visitor, length, random }) => {
+    await visitor.readBytes(Math.floor(random.below(length)));
+  },
+  "before the answer, not taken": ({ readBody }) => readBody(),
+  "before the answer, taken": async ({ readBody, take }) => {
+    await readBody();
+    take();
+  },
+  "in the status, not taken": async ({ readBody, visitor }) => {
+    await readBody();
+    await visitor.send("HTTP/1.1 50");
+  },
+  "in the status, taken": async ({ readBody, take, visitor }) => {
+    await readBody();
+    take();
+    await visitor.send("HTTP/1.1 20");
+  },
+  "in the answer's head, not taken": async ({ readBody, visitor }) => {
+    await readBody();
+    await visitor.send("HTTP/1.1 500 Internal Server Error\r\nContent-Le");
+  },
+  "in the answer's head, taken": async ({ readBody, take, visitor }) => {
+    await readBody();
+    take();
+    await visitor.send("HTTP/1.1 200 OK\r\nContent-Le");
+  },
+  "in the answer's body, taken": async ({ readBody, take, visitor }) => {
+    await readBody();
+    take();
+    await visitor.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nthank y");
+  },
+  "in the body of a refusal": async ({ readBody, visitor }) => {
+    await readBody();
+    await visitor.send("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 100\r\n\r\nnot n");
+  },
+  "an answer that is not HTTP": async ({ readBody, visitor }) => {
+    await readBody();
+    await visitor.send("220 mail.example.org ESMTP\r\n");
+  },
+  "an answer before the body was read": ({ visitor }) => visitor.send(answer(413)),
+  "a gateway that passed it on": async ({ readBody, take, visitor, random }) => {
+    await readBody();
+    take();
+    await visitor.send(answer(random.pick([502, 504])));
+  },
+  "a refusal": async ({ readBody, visitor, random }) => {
+    await readBody();
+    await visitor.send(answer(random.pick([400, 401, 403, 404, 410, 422])));
+  },
+  "trouble of its own": async ({ readBody, visitor, random }) => {
+    await readBody();
+    await visitor.send(answer(random.pick([408, 500, 502, 503, 504])));
+  },
+  "too many": async ({ readBody, visitor, random }) => {
+    await readBody();
+    await visitor.send(answer(429, `Retry-After: ${random.pick(["0", "1", "3600", "soon"])}\r\n`));
+  },
+  "a redirect": async ({ readBody, visitor, random }) => {
+    await readBody();
+    await visitor.send(answer(random.pick([301, 302, 303, 307, 308]), "Location: /elsewhere\r\n"));
+  },
+  "taken": async ({ readBody, take, visitor, random }) => {
+    await readBody();
+    take();
+    await new Promise((resolve) => setTimeout(resolve, random.below(100)));
+    await visitor.send(answer(random.pick([200, 201, 202, 204])));
+  },
+};
+
+const MOOD_NAMES = Object.keys(MOODS) as [string, ...string[]];
+
+/** Starts a webhook. */
+export function startMoodyHook({ name, random, hasTemplate, onArrival }: HookOptions): MoodyHook {
+  const met = new Map<string, number>();
+  const door = openDoor(async (visitor) => {
+    const isBad = !hook.isHealed && random.oneIn(2);
+    const moodName = isBad ? random.pick(["at once", ...MOOD_NAMES]) : "taken";
+    met.set(moodName, (met.get(moodName) ?? 0) + 1);
+    if (moodName === "at once") return;
+    const { key, length } = await readHead(visitor);
+    let body = "";
+    await MOODS[moodName]?.({
+      visitor,
+      random,
+      length,
+      readBody: async () => {
+        body = new TextDecoder().decode(await visitor.readBytes(length));
+      },
+      take: () => onArrival({ channel: name, id: key, text: body, items: itemsOf(body) }),
+    });
+  });
+  let isDown = false;
+  const hook: MoodyHook = {
+    channel: {
+      kind: "webhook",
+      parameters: {
+        target: `http://${door.hostname}:${door.port}/${name}`,
+        ...hasTemplate && { body: TEMPLATE },
+      },
+    },
+    isHealed: false,
+    met,
+    get isDown() {
+      return isDown;
+    },
+    set isDown(down) {
+      isDown = down;
+      if (down) door.shut();
+      else door.open();
+    },
+    [Symbol.asyncDispose]: () => door.close(),
+  };
+  return hook;
+}
+
+const TEMPLATE = '{"check":"{{check}}","condition":"{{condition}}","previous":"{{previous}}",' +
+  '"output":"{{output}}","summary":"{{summary}}"}';
+
+interface Posted {
+  readonly check: string;
+  readonly condition: string;
+  readonly previous: string;
+  readonly output: string;
+  readonly missed_problem?: Posted | null;
+  /** Of the template alone. */
+  readonly summary?: string;
+}
+
+function itemsOf(body: string): readonly ArrivedItem[] {
+  const posted = JSON.parse(body) as Posted | { readonly reports: readonly Posted[] };
+  const reports = "reports" in posted ? posted.reports : [posted];
+  return reports.map(({ check, condition, previous, output, missed_problem: missed, summary }) => ({
+    check,
+    condition,
+    previous,
+    token: output,
+    isOver: summary === undefined ? (missed ?? null) !== null : / \(was [a-z]+ from .* to /.test(summary),
+    missedToken: missed?.output ?? null,
+  }));
+}
+
+async function readHead(visitor: Visitor): Promise<{ readonly key: string; readonly length: number }> {
+  const headers = new Map<string, string>();
+  await visitor.readLine();
+  for (let line = await visitor.readLine(); line !== ""; line = await visitor.readLine()) {
+    const colon = line.indexOf(":");
+    headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim());
+  }
+  return { key: headers.get("idempotency-key") ?? "", length: Number(headers.get("content-length")) };
+}
+
+function answer(status: number, headers = ""): string {
+  return `HTTP/1.1 ${status} So\r\n${headers}Connection: close\r\n${
+    status === 204 ? "" : "Content-Length: 0\r\n"
+  }\r\n`;
+}

@@ -1,0 +1,282 @@
+/** A mail server (RFC 5321) that breaks or refuses at every step of its protocol, in clear text and after STARTTLS. */
+import PostalMime from "postal-mime";
+import type { Certificate } from "../../support/certificates.ts";
+import type { Arrival, ArrivedItem } from "./arrivals.ts";
+import { closeQuietly, openDoor, type Visitor, visitorOf } from "./door.ts";
+import type { Random } from "./random.ts";
+
+/** A mail server with its moods. */
+export interface MoodyMail extends AsyncDisposable {
+  /** The channel in a document. */
+  readonly channel: Readonly<Record<string, unknown>>;
+  /** Whether it takes everything. */
+  isHealed: boolean;
+  /** Whether connections are refused. */
+  isDown: boolean;
+  /** How often each mood was met. */
+  readonly met: ReadonlyMap<string, number>;
+  /** What came so far. */
+  read(): Promise<readonly Arrival[]>;
+}
+
+/** How a mail server begins. */
+export interface MailOptions {
+  readonly random: Random;
+  /** For STARTTLS, which it offers now and then. */
+  readonly certificate: (address: string) => Certificate;
+  /** The round that runs. */
+  round(): number;
+}
+
+const STEPS = [
+  "greeting",
+  "EHLO",
+  "STARTTLS",
+  "AUTH",
+  "MAIL FROM",
+  "RCPT TO",
+  "DATA",
+  "content",
+  "final dot",
+  "QUIT",
+] as const;
+type Step = typeof STEPS[number];
+
+/** `taken` and `lost`: after the final dot alone, the mail is taken and the connection ends, or is not. */
+const WAYS = ["4xx", "5xx", "421", "drop", "half a reply", "nonsense"] as const;
+
+interface Mood {
+  readonly step: Step | null;
+  readonly way: typeof WAYS[number];
+  /** Whether a mail is taken whose final dot gets no proper answer. */
+  readonly takes: boolean;
+  readonly offersTls: boolean;
+}
+
+interface RawMail {
+  readonly raw: string;
+  readonly round: number;
+}
+
+/** The connection is over. */
+class Dropped extends Error {}
+
+/** Starts a mail server. */
+export function startMoodyMail({ random, certificate, round }: MailOptions): MoodyMail {
+  const met = new Map<string, number>();
+  const mails: RawMail[] = [];
+  const take = (raw: string): void => void mails.push({ raw, round: round() });
+  const chooseMood = (): Mood => ({
+    step: mail.isHealed || random.oneIn(2) ? null : random.pick(STEPS),
+    way: random.pick(WAYS),
+    takes: random.oneIn(2),
+    offersTls: random.oneIn(3),
+  });
+  /** By the port that the visitor comes from. */
+  const secured = new Map<number, Mood>();
+  const door = openDoor(async (visitor) => {
+    const chosen = chooseMood();
+    const mood = { ...chosen, offersTls: chosen.offersTls || chosen.step === "STARTTLS" };
+    const name = nameOf(mood);
+    met.set(name, (met.get(name) ?? 0) + 1);
+    const ended = await converse(visitor, mood, { take, begin: "greeting" });
+    if (ended !== "STARTTLS") return;
+    const plain = await Deno.connect({ hostname: door.hostname, port: tls.addr.port });
+    secured.set(plain.localAddr.port, mood);
+    await visitor.send("220 2.0.0 go ahead\r\n");
+    await join(visitor.connection, plain);
+  });
+  const tls = Deno.listenTls({ hostname: door.hostname, port: 0, ...certificate(door.hostname) });
+  const talks = new Set<Promise<void>>();
+  const meetSecured = async (connection: Deno.TlsConn): Promise<void> => {
+    const mood = secured.get((connection.remoteAddr as Deno.NetAddr).port);
+    if (mood === undefined) return;
+    await connection.handshake();
+    await converse(visitorOf(connection), { ...mood, offersTls: false }, { take, begin: "EHLO" });
+  };
+  const accepting = (async () => {
+    try {
+      for await (const connection of tls) {
+        const talk = meetSecured(connection).catch(() => {}).finally(() => {
+          closeQuietly(connection);
+          talks.delete(talk);
+        });
+        talks.add(talk);
+      }
+    } catch {
+      // It was closed.
+    }
+  })();
+  let isDown = false;
+  const mail: MoodyMail = {
+    channel: {
+      kind: "email",
+      parameters: {
+        access: { host: door.hostname, port: door.port, username: "monitor", password: "let me in" },
+        sender: "monitor@example.org",
+        receivers: ["admin@example.org", "other@example.org"],
+        tags: ["ops"],
+      },
+    },
+    isHealed: false,
+    met,
+    get isDown() {
+      return isDown;
+    },
+    set isDown(down) {
+      isDown = down;
+      if (down) door.shut();
+      else door.open();
+    },
+    read: () => Promise.all(mails.map(readMail)),
+    [Symbol.asyncDispose]: async () => {
+      await door.close();
+      tls.close();
+      await Promise.all([accepting, ...talks]);
+    },
+  };
+  return mail;
+}
+
+function nameOf({ step, way, takes, offersTls }: Mood): string {
+  const where = offersTls ? " (TLS)" : "";
+  if (step === null) return `taken${where}`;
+  const isOpen = step === "final dot" && way !== "4xx" && way !== "5xx" && way !== "421";
+  const what = isOpen ? takes ? ", taken" : ", not taken" : step === "RCPT TO" && takes ? ", one of two" : "";
+  return `${step}: ${way}${what}${where}`;
+}
+
+interface Conversation {
+  take(raw: string): void;
+  readonly begin: "greeting" | "EHLO";
+}
+
+/** One conversation; answers why it ended. */
+async function converse(
+  visitor: Visitor,
+  mood: Mood,
+  { take, begin }: Conversation,
+): Promise<"gone" | "STARTTLS"> {
+  /** Answers whether all went well. */
+  const reply = async (step: Step, good: string): Promise<boolean> => {
+    if (mood.step !== step) {
+      await visitor.send(good);
+      return true;
+    }
+    if (mood.way === "4xx") await visitor.send("451 4.3.0 not now\r\n");
+    else if (mood.way === "5xx") await visitor.send("554 5.7.1 never\r\n");
+    else if (mood.way === "nonsense") await visitor.send("hello there\r\n");
+    else if (mood.way === "421") {
+      await visitor.send("421 4.3.2 going down\r\n");
+      throw new Dropped();
+    } else {
+      if (mood.way === "half a reply") await visitor.send(good.slice(0, 2));
+      throw new Dropped();
+    }
+    return false;
+  };
+  try {
+    if (begin === "greeting") await reply("greeting", "220 mail.example.org ESMTP\r\n");
+    for (;;) {
+      const line = await visitor.readLine();
+      const verb = line.split(" ")[0]?.toUpperCase() ?? "";
+      if (verb === "EHLO") {
+        const offers = mood.offersTls ? "250-STARTTLS\r\n" : "";
+        await reply("EHLO", `250-mail.example.org\r\n${offers}250 AUTH PLAIN\r\n`);
+      } else if (verb === "HELO") await reply("EHLO", "250 mail.example.org\r\n");
+      else if (verb === "STARTTLS") {
+        if (mood.step !== "STARTTLS") return "STARTTLS";
+        await reply("STARTTLS", "220 2.0.0 go ahead\r\n");
+      } else if (verb === "AUTH") await reply("AUTH", "235 2.7.0 welcome\r\n");
+      else if (verb === "MAIL") await reply("MAIL FROM", "250 2.1.0 ok\r\n");
+      else if (verb === "RCPT") {
+        // One receiver or both.
+        if (mood.takes && line.includes("admin@")) await visitor.send("250 2.1.5 ok\r\n");
+        else await reply("RCPT TO", "250 2.1.5 ok\r\n");
+      } else if (verb === "DATA") {
+        if (await reply("DATA", "354 go ahead\r\n")) await receive(visitor, { mood, take, reply });
+      } else if (verb === "QUIT") {
+        await reply("QUIT", "221 2.0.0 bye\r\n");
+        return "gone";
+      } else await visitor.send("250 2.0.0 ok\r\n");
+    }
+  } catch (error) {
+    if (error instanceof Dropped) return "gone";
+    throw error;
+  }
+}
+
+interface Receiving {
+  readonly mood: Mood;
+  take(raw: string): void;
+  reply(step: Step, good: string): Promise<boolean>;
+}
+
+async function receive(visitor: Visitor, { mood, take, reply }: Receiving): Promise<void> {
+  const lines: string[] = [];
+  for (let line = await visitor.readLine(); line !== "."; line = await visitor.readLine()) {
+    lines.push(line.startsWith(".") ? line.slice(1) : line);
+    if (mood.step === "content" && lines.length === 5) throw new Dropped();
+  }
+  const isRefused = mood.step === "final dot" &&
+    (mood.way === "4xx" || mood.way === "5xx" || mood.way === "421");
+  const isTaken = mood.step === "final dot" ? !isRefused && mood.takes : true;
+  if (isTaken) take(lines.join("\r\n"));
+  await reply("final dot", "250 2.0.0 taken\r\n");
+}
+
+async function readMail({ raw, round }: RawMail): Promise<Arrival> {
+  const { messageId = "", subject = "", text = "" } = await PostalMime.parse(raw);
+  return { channel: "mail", id: messageId, text: `${subject}\n${text}`, items: itemsOf(text), round };
+}
+
+const RULE = `\n${"-".repeat(40)}\n\n`;
+const HEADLINE = /^([A-Z]+): (\S+)( \(was [A-Z]+ from .* to .* UTC\))?$/;
+
+function itemsOf(text: string): readonly ArrivedItem[] {
+  const body = text.replaceAll("\r\n", "\n").replace(/^.* in \d+ reports, the worst first\.\n\n/, "");
+  if (/^Check: /m.test(body)) return body.split(RULE).map(itemInFull);
+  return body.trimEnd().split("\n\n").map(itemInShort);
+}
+
+function itemInFull(text: string): ArrivedItem {
+  const [headline = "", , output = ""] = text.split("\n");
+  const previous = /^(?:Before|Was): ([A-Z]+)$|^Was ([A-Z]+): from/m.exec(text);
+  return {
+    ...fromHeadline(headline),
+    previous: (previous?.[1] ?? previous?.[2] ?? "?").toLowerCase(),
+    token: output,
+    missedToken: /^It said: (.*)$/m.exec(text)?.[1] ?? null,
+  };
+}
+
+/** More than ten are told in three lines each. */
+function itemInShort(text: string): ArrivedItem {
+  const [headline = "", output = ""] = text.split("\n");
+  return { ...fromHeadline(headline), previous: null, token: output.trim(), missedToken: null };
+}
+
+function fromHeadline(headline: string): Pick<ArrivedItem, "check" | "condition" | "isOver"> {
+  const [, condition, check, over] = HEADLINE.exec(headline) ?? [];
+  if (condition === undefined || check === undefined) throw new Error(`no headline of a report: ${headline}`);
+  return { check, condition: condition.toLowerCase(), isOver: over !== undefined };
+}
+
+/** Carries bytes both ways until either side ends. */
+async function join(one: Deno.Conn, other: Deno.Conn): Promise<void> {
+  const carry = async (from: Deno.Conn, to: Deno.Conn): Promise<void> => {
+    try {
+      const buffer = new Uint8Array(65_536);
+      for (let count = await from.read(buffer); count !== null; count = await from.read(buffer)) {
+        for (let rest = buffer.subarray(0, count); rest.length > 0;) {
+          rest = rest.subarray(await to.write(rest));
+        }
+      }
+    } catch {
+      // One side has left, so the other one is sent away.
+    }
+    closeQuietly(one);
+    closeQuietly(other);
+  };
+  await Promise.all([carry(one, other), carry(other, one)]);
+}

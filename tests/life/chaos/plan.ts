@@ -1,0 +1,113 @@
+/** What is to happen in one round, drawn before it begins: the same for the same seed. */
+import type { Random } from "./random.ts";
+
+/** Something that happens to a process so many milliseconds after its start. */
+export type Blow =
+  | { readonly atMs: number; readonly signal: Deno.Signal }
+  /** It stands still, and meanwhile so many seconds pass on its clocks. */
+  | { readonly atMs: number; readonly stopMs: number; readonly seconds: number }
+  /** Its clocks are moved while it runs. */
+  | { readonly atMs: number; readonly seconds: number };
+
+/** A process of a round. */
+export interface PlannedProcess {
+  readonly kind: "once" | "due" | "watch";
+  /** After the first one. */
+  readonly startsAfterMs: number;
+  /** `null`: the machine's clocks. */
+  readonly clock: { readonly seconds: number; readonly moves: "wall" | "both" } | null;
+  readonly blows: readonly Blow[];
+}
+
+/** What happens to the disk of the state. */
+export type DiskTrouble =
+  | { readonly kind: "full"; readonly atMs: number; readonly roomBytes: number; readonly endsAtMs: number }
+  | { readonly kind: "read_only" };
+
+/** A round. */
+export interface RoundPlan {
+  /** One, or two on the same state. */
+  readonly processes: readonly [PlannedProcess, ...PlannedProcess[]];
+  readonly disk: DiskTrouble | null;
+  /** Channels whose connections are refused all the time. */
+  readonly down: readonly string[];
+  /** When the checks show something else, besides at the beginning. */
+  readonly turnsAtMs: readonly number[];
+  /** When somebody looks at the state beside the monitor. */
+  readonly statusAtMs: number | null;
+}
+
+/** Draws a round. */
+export function planRound(random: Random, channels: readonly string[]): RoundPlan {
+  const first = planProcess(random, 0);
+  const isDoubled = random.oneIn(4);
+  const second = isDoubled ? [planProcess(random, random.oneIn(3) ? 0 : random.below(500))] : [];
+  return {
+    processes: [first, ...second],
+    disk: planDisk(random),
+    down: channels.filter(() => random.oneIn(8)),
+    turnsAtMs: Array.from({ length: Math.floor(random.below(4)) }, () => random.below(1_500)),
+    statusAtMs: random.oneIn(10) ? random.below(400) : null,
+  };
+}
+
+const STATE_TROUBLE_ONE_IN = 4;
+
+function planDisk(random: Random): DiskTrouble | null {
+  if (!random.oneIn(STATE_TROUBLE_ONE_IN)) return null;
+  if (random.oneIn(4)) return { kind: "read_only" };
+  const atMs = random.oneIn(2) ? 0 : random.below(500);
+  return {
+    kind: "full",
+    atMs,
+    // With some room it fills up in the middle of something.
+    roomBytes: random.oneIn(2) ? 0 : random.below(120_000),
+    endsAtMs: random.oneIn(2) ? Infinity : atMs + random.below(700),
+  };
+}
+
+function planProcess(random: Random, startsAfterMs: number): PlannedProcess {
+  const kind = random.pick<PlannedProcess["kind"]>(["once", "once", "once", "due", "watch"]);
+  const clock = random.oneIn(2) ? null : {
+    seconds: random.oneIn(2) ? 0 : (random.next() - 0.5) * 72_000,
+    moves: random.pick<"wall" | "both">(["wall", "both"]),
+  };
+  const blows = kind === "watch" ? watchBlows(random, clock !== null) : onceBlows(random, clock !== null);
+  return { kind, startsAfterMs, clock, blows: blows.toSorted((one, other) => one.atMs - other.atMs) };
+}
+
+const END_SIGNALS = ["SIGKILL", "SIGKILL", "SIGKILL", "SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"] as const;
+
+/** Most end within half a second by themselves. */
+function onceBlows(random: Random, hasClock: boolean): readonly Blow[] {
+  const kinds = random.below(10);
+  if (kinds < 3) return [];
+  if (kinds < 7) return [{ atMs: random.below(450), signal: random.pick([...END_SIGNALS]) }];
+  const standstill = stands(random, random.below(350), hasClock);
+  return random.oneIn(3) ? [standstill, { atMs: random.below(700), signal: "SIGKILL" }] : [standstill];
+}
+
+/** It has to be ended in the end. */
+function watchBlows(random: Random, hasClock: boolean): readonly Blow[] {
+  const lifeMs = random.oneIn(6) ? 2_000 + random.below(3_000) : 100 + random.below(1_600);
+  const blows: Blow[] = [];
+  if (random.oneIn(2)) blows.push(stands(random, random.below(lifeMs), hasClock));
+  if (hasClock && random.oneIn(2)) blows.push({ atMs: random.below(lifeMs), seconds: someSeconds(random) });
+  if (random.oneIn(3)) blows.push({ atMs: random.below(lifeMs), signal: "SIGHUP" });
+  if (random.oneIn(2)) return [...blows, { atMs: lifeMs, signal: "SIGKILL" }];
+  blows.push({ atMs: lifeMs, signal: random.pick(["SIGTERM", "SIGINT"]) });
+  // While it ends: a kill, or somebody who is in a hurry.
+  if (random.oneIn(3)) {
+    blows.push({ atMs: lifeMs + random.below(150), signal: random.pick(["SIGKILL", "SIGTERM", "SIGINT"]) });
+  }
+  return blows;
+}
+
+function stands(random: Random, atMs: number, hasClock: boolean): Blow {
+  return { atMs, stopMs: random.below(400), seconds: hasClock ? 60 + random.below(1_800) : 0 };
+}
+
+/** Some seconds let what waits for its time go on; more are a step of a clock. */
+function someSeconds(random: Random): number {
+  return random.oneIn(2) ? random.below(12) : (random.next() - 0.5) * 7_200;
+}

@@ -1,0 +1,81 @@
+/** Checks that show whatever the campaign wants, and note each time what they showed. */
+import type { Condition } from "../../../src/domain/condition.ts";
+import type { Stage } from "../program.ts";
+import type { PlayedCheck, Shown } from "./model.ts";
+import type { Random } from "./random.ts";
+
+/** By exit code. */
+const CONDITIONS: readonly Condition[] = ["ok", "warning", "critical", "unknown"];
+
+/** Eight of them, of every threshold and for every channel. */
+export const CHECKS: readonly PlayedCheck[] = Array.from({ length: 8 }, (_, index) => ({
+  name: `check-${index}`,
+  threshold: [1, 1, 1, 2, 3][index % 5] ?? 1,
+  recoveryThreshold: [1, 1, 2, 1, 3][index % 5] ?? 1,
+  channels: [["hook", "mail"], ["hook", "mail", "single"], ["mail"], ["hook"]][index % 4] ?? [],
+}));
+
+/** How often each runs in a watch. */
+export const INTERVAL_SECONDS = 1;
+
+/** A program without children: it notes what it shows before anybody can know of it. */
+const SCRIPT = `read -r code <"$1"
+read -r token </proc/sys/kernel/random/uuid
+printf '%s %s %s\\n' "$1" "$code" "$token" >>shown
+echo "$token"
+exit "$code"`;
+
+/** Writes the document and what the checks run. */
+export function writeChecks(
+  stage: Stage,
+  { channels, state }: { readonly channels: Readonly<Record<string, unknown>>; readonly state: string },
+): void {
+  stage.writeScript("look", SCRIPT);
+  Deno.writeTextFileSync(shownPath(stage), "");
+  for (const { name } of CHECKS) show(stage, name, "ok");
+  const checks = Object.fromEntries(CHECKS.map((check) => [check.name, {
+    kind: "script",
+    parameters: { path: "./look", arguments: [check.name] },
+    threshold: check.threshold,
+    recovery_threshold: check.recoveryThreshold,
+    notifications: check.channels.map((name) => channels[name]),
+  }]));
+  stage.writeDocument(checks, {
+    defaults: { threshold: 1, schedule: { regular_interval: INTERVAL_SECONDS } },
+    state,
+  });
+  Deno.chmodSync(`${stage.folder}/monitor.json`, 0o600);
+}
+
+/** Lets some checks show something else from now on. */
+export function turnSome(stage: Stage, random: Random): void {
+  for (const { name } of CHECKS) {
+    if (random.oneIn(3)) {
+      show(stage, name, random.pick(["ok", "ok", "ok", "warning", "critical", "critical", "unknown"]));
+    }
+  }
+}
+
+/** In one step: a check that runs meanwhile sees the one or the other. */
+function show({ folder }: Stage, name: string, condition: Condition): void {
+  Deno.writeTextFileSync(`${folder}/${name}.new`, `${CONDITIONS.indexOf(condition)}\n`);
+  Deno.renameSync(`${folder}/${name}.new`, `${folder}/${name}`);
+}
+
+/** Answers what was shown since the last call, each time it is called. */
+export function createShownReader(stage: Stage): () => readonly Shown[] {
+  let position = 0;
+  return () => {
+    const text = Deno.readTextFileSync(shownPath(stage));
+    const lines = text.slice(position, text.lastIndexOf("\n") + 1).split("\n").slice(0, -1);
+    position = text.lastIndexOf("\n") + 1;
+    return lines.map((line) => {
+      const [check = "", code = "", token = ""] = line.split(" ");
+      return { check, condition: CONDITIONS[Number(code)] ?? "unknown", token };
+    });
+  };
+}
+
+function shownPath({ folder }: Stage): string {
+  return `${folder}/shown`;
+}

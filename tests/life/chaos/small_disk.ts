@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+
+/** A disk that can be filled to the last byte and made read-only. */
+export interface SmallDisk {
+  /** Where it is. */
+  readonly folder: string;
+  /** Whether it is one of its own; else it is a folder that others fill too, and is never full. */
+  readonly isSmall: boolean;
+  /** Takes what is left, but for so many bytes. */
+  fill(roomBytes: number): void;
+  /** Gives that back. */
+  free(): void;
+  /** Nobody can write to it; answers whether that could be had. */
+  makeReadOnly(): boolean;
+  /** Everybody can again. */
+  makeWritable(): void;
+  /** Takes it away. */
+  end(): void;
+}
+
+/** Big enough for what is kept, small enough to be filled within milliseconds. */
+const SIZE = "24m";
+
+/** Makes a folder, with a small disk of its own where this process may mount one. */
+export function makeSmallDisk(folder: string, { mounts }: { readonly mounts: boolean }): SmallDisk {
+  Deno.mkdirSync(folder, { mode: 0o700 });
+  if (mounts) run("mount", "-t", "tmpfs", "-o", `size=${SIZE},mode=700`, "monitor-chaos", folder);
+  const ballast = `${folder}/ballast`;
+  return {
+    folder,
+    isSmall: mounts,
+    fill: (roomBytes) => {
+      assert.ok(mounts, "only a small disk can be filled");
+      fillUp(ballast);
+      if (roomBytes > 0) Deno.truncateSync(ballast, Math.max(0, Deno.statSync(ballast).size - roomBytes));
+    },
+    free: () => removeIfThere(ballast),
+    makeReadOnly: () => {
+      if (mounts) run("mount", "-o", "remount,ro", folder);
+      // Modes mean nothing to root.
+      else if (Deno.uid() === 0) return false;
+      else for (const path of modePaths(folder)) Deno.chmodSync(path, path === folder ? 0o500 : 0o400);
+      return true;
+    },
+    makeWritable: () => {
+      if (mounts) return run("mount", "-o", "remount,rw", folder);
+      Deno.chmodSync(folder, 0o700);
+      for (const path of modePaths(folder)) if (path !== folder) Deno.chmodSync(path, 0o600);
+    },
+    end: () => {
+      if (mounts) run("umount", folder);
+    },
+  };
+}
+
+function modePaths(folder: string): readonly string[] {
+  return [...Array.from(Deno.readDirSync(folder), ({ name }) => `${folder}/${name}`), folder];
+}
+
+/** To the last byte. */
+function fillUp(path: string): void {
+  using file = Deno.openSync(path, { create: true, append: true });
+  for (let size = 1024 * 1024; size >= 1; size = Math.floor(size / 2)) {
+    const block = new Uint8Array(size);
+    try {
+      for (;;) file.writeSync(block);
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "ENOSPC")) throw error;
+    }
+  }
+}
+
+function removeIfThere(path: string): void {
+  try {
+    Deno.removeSync(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+function run(program: string, ...args: readonly string[]): void {
+  const { success, stderr } = new Deno.Command(program, { args: [...args] }).outputSync();
+  assert.ok(success, `${program} ${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
+}

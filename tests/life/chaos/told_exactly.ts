@@ -1,0 +1,153 @@
+/** What arrived at one channel, held against the changes that were kept. */
+import assert from "node:assert/strict";
+import type { Arrival, ArrivedItem } from "./arrivals.ts";
+import type { ModelChange } from "./model.ts";
+
+/** What happened in the whole campaign, as far as it matters here. */
+export interface History {
+  /** Kept changes of the checks that report to this channel, in order. */
+  readonly changes: readonly ModelChange[];
+  /** Changes that were decided while the state could not be written, and not kept: they may have been told. */
+  readonly unkept: readonly ModelChange[];
+  /**
+   * The rounds in which the state could not be written for a while. What arrived then may not have been noted, so that
+   * it may be told once more; in every other case a twin has the id of the first.
+   */
+  readonly troubledRounds: ReadonlySet<number>;
+}
+
+/** How often what was told. */
+export interface ToldCounts {
+  readonly messages: number;
+  readonly twins: number;
+  /** Reports that arrived again under another id, after a round in which nothing could be noted. */
+  readonly repeated: number;
+  /** Reports of changes that could not be kept. */
+  readonly unkept: number;
+}
+
+/**
+ * Each change that was kept is told once but for twins, in order, and nothing else is told, but what was decided while
+ * the state could not be written. Between a problem and an end that are told together, changes may lack.
+ */
+export function assertToldExactly(arrivals: readonly Arrival[], history: History): ToldCounts {
+  const messages = withoutTwins(arrivals);
+  const checks = new Map(
+    Object.entries(Object.groupBy(history.changes, ({ check }) => check)).map((
+      [name, changes = []],
+    ) => [name, new Telling(name, changes, history)]),
+  );
+  for (const message of messages) {
+    const byCheck = Object.groupBy(message.items, ({ check }) => check);
+    for (const [name, items = []] of Object.entries(byCheck)) {
+      const telling = checks.get(name) ?? new Telling(name, [], history);
+      checks.set(name, telling);
+      telling.hear(items, message);
+    }
+  }
+  const tellings = [...checks.values()];
+  for (const telling of tellings) telling.assertComplete();
+  const sum = (count: (telling: Telling) => number): number =>
+    tellings.reduce((total, telling) => total + count(telling), 0);
+  return {
+    messages: messages.length,
+    twins: arrivals.length - messages.length,
+    repeated: sum(({ repeated }) => repeated),
+    unkept: sum(({ unkept }) => unkept),
+  };
+}
+
+/** The first of each message; a twin tells exactly the same. */
+function withoutTwins(arrivals: readonly Arrival[]): readonly Arrival[] {
+  const first = new Map<string, Arrival>();
+  for (const arrival of arrivals) {
+    assert.notEqual(arrival.id, "");
+    const twin = first.get(arrival.id);
+    if (twin === undefined) first.set(arrival.id, arrival);
+    else {
+      assert.equal(
+        arrival.text,
+        twin.text,
+        `round ${arrival.round}: what arrives as ${arrival.id} again tells the same as in round ${twin.round}`,
+      );
+    }
+  }
+  return [...first.values()];
+}
+
+/** What one channel was told of one check. */
+class Telling {
+  repeated = 0;
+  unkept = 0;
+  readonly #name: string;
+  readonly #changes: readonly ModelChange[];
+  readonly #history: History;
+  readonly #indexes: ReadonlyMap<string, number>;
+  /** The round in which each change was told first. */
+  readonly #toldIn: number[] = [];
+
+  constructor(name: string, changes: readonly ModelChange[], history: History) {
+    this.#name = name;
+    this.#changes = changes;
+    this.#history = history;
+    this.#indexes = new Map(changes.map(({ token }, index) => [token, index]));
+  }
+
+  /** Takes the items of one message. */
+  hear(items: readonly ArrivedItem[], { channel, id, round }: Arrival): void {
+    const where = `${channel}, round ${round}, message ${id}, ${this.#name}`;
+    const indexes = new Set<number>();
+    for (const item of items) for (const index of this.#indexesOf(item, where, round)) indexes.add(index);
+    for (const index of [...indexes].sort((one, other) => one - other)) {
+      const before = this.#toldIn[index];
+      if (before === undefined) {
+        assert.equal(index, this.#toldIn.length, `${where}: change ${index} is told before an earlier one`);
+        this.#toldIn.push(round);
+      } else {
+        this.repeated++;
+        assert.ok(
+          this.#history.troubledRounds.has(before),
+          `${where}: change ${index} was told in round ${before} under another id`,
+        );
+        // A receiver that had it twice may have it three times, if nothing could be noted this time either.
+        this.#toldIn[index] = round;
+      }
+    }
+  }
+
+  assertComplete(): void {
+    const lost = this.#changes.slice(this.#toldIn.length);
+    assert.deepEqual(lost, [], `${this.#name}: these were never told`);
+  }
+
+  /** The changes that an item tells of; none where it is one that could not be kept. */
+  #indexesOf(item: ArrivedItem, where: string, round: number): readonly number[] {
+    const end = this.#indexes.get(item.token);
+    const change = end === undefined ? this.#unkeptOf(item) : this.#changes[end];
+    assert.ok(change !== undefined, `${where}: invented: ${JSON.stringify(item)}`);
+    assert.equal(item.condition, change.to, where);
+    if (item.previous !== null) assert.equal(item.previous, change.from, where);
+    if (item.isOver) assert.equal(change.to, "ok", `${where}: only an end is told with its problem`);
+    if (end === undefined) {
+      assert.ok(
+        this.#history.troubledRounds.has(round),
+        `${where}: ${item.token} was told, was not kept, and the state could be written all the time`,
+      );
+      this.unkept++;
+      return [];
+    }
+    return item.isOver ? this.#together(item, end, where) : [end];
+  }
+
+  /** The problem, its changes and its end. */
+  #together(item: ArrivedItem, end: number, where: string): readonly number[] {
+    const begin = this.#changes.slice(0, end).findLastIndex(({ from }) => from === "ok");
+    assert.ok(begin >= 0, `${where}: the end of nothing`);
+    if (item.missedToken !== null) assert.equal(item.missedToken, this.#changes[begin]?.token, where);
+    return Array.from({ length: end - begin + 1 }, (_, index) => begin + index);
+  }
+
+  #unkeptOf({ token }: ArrivedItem): ModelChange | undefined {
+    return this.#history.unkept.find((change) => change.check === this.#name && change.token === token);
+  }
+}
