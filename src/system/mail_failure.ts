@@ -97,9 +97,16 @@ const REASONS: Readonly<Record<string, string>> = {
   ECONNECTION: "connection closed by the server",
 };
 
+/** What nodemailer says of it, and what the runtime makes of it: the second on Deno 2.7 where TLS lies over a stream. */
+const CLOSED_WORDS = [
+  "Connection closed unexpectedly",
+  "expected i32",
+  "Cannot call end after a stream was finished",
+] as const;
+
 function networkReason(error: unknown, otherwise: string): string {
   const { timeoutType, originalCode, code, message, response } = factsOf(error);
-  if (message.startsWith("Connection closed unexpectedly")) return REASONS.ECONNECTION ?? otherwise;
+  if (CLOSED_WORDS.some((words) => message.startsWith(words))) return REASONS.ECONNECTION ?? otherwise;
   if (response !== "") return `answer is not SMTP: ${oneLine(response)}`;
   for (const key of [timeoutType, originalCode, code]) {
     const reason = REASONS[key];

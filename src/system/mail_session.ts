@@ -1,16 +1,20 @@
 import type { Socket } from "node:net";
 import { Buffer } from "node:buffer";
-import { Readable } from "node:stream";
+import { Duplex, Readable } from "node:stream";
+import type { TLSSocket } from "node:tls";
 import type { Clock, MailEnd, OutgoingMail } from "../domain/system.ts";
 import type { MailSocket } from "./mail_socket.ts";
 import type { Protection } from "./mail_protection.ts";
 import type { TlsProblem } from "./tls_problem.ts";
+import { endProperly } from "./tls_end.ts";
 import { type MailFailure, refusal, replyOf, sessionFailure } from "./mail_failure.ts";
 
 /** From the connection to the greeting, and for a handshake. */
 const SETUP_MS = 30_000;
 /** A server that says nothing for so long has fallen silent. */
 const SILENCE_MS = 50_000;
+/** So long after its end nothing more comes out of a connection. */
+const GONE_MS = 1000;
 /** A server that took the mail is not waited for much longer. */
 const QUIT_MS = 1000;
 
@@ -79,6 +83,7 @@ export async function converse(
     socketTimeout: SILENCE_MS,
     socketCloseTimeout: 0,
   });
+  followTls(connection, socket);
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => {});
   connection.on("error", broken.reject);
@@ -93,6 +98,12 @@ export async function converse(
     run((error, value) => error === undefined || error === null ? resolve(value) : reject(error));
     return Promise.race([promise, broken.promise]);
   };
+  let cancelGone = (): void => {};
+  // TLS does not always notice that the connection under it is gone; what came before that is read first.
+  const onGone = (): void => {
+    cancelGone = clock.after(GONE_MS, () => broken.reject(new Error("Connection closed unexpectedly")));
+  };
+  socket.once("close", onGone);
   let phase = "greeting";
   let wasHandedOver = false;
   try {
@@ -123,6 +134,8 @@ export async function converse(
     }));
     return { sent: true, refused };
   } catch (error) {
+    // Nothing that still arrives is of any use.
+    socket.destroy();
     signal.throwIfAborted();
     const isTls = phase === "greeting" && (connection.secure || connection.upgrading === true);
     const failure = sessionFailure(error, { phase: isTls ? "TLS" : phase, wasHandedOver });
@@ -135,6 +148,8 @@ export async function converse(
     return isWithoutTls(failure, error) ? refusal("TLS", NO_STARTTLS) : failure;
   } finally {
     signal.removeEventListener("abort", onAbort);
+    socket.off("close", onGone);
+    cancelGone();
     connection.close();
   }
 }
@@ -194,6 +209,20 @@ function* inPieces(content: Buffer, onFirst: () => void): Generator<Buffer> {
 /** An address literal (RFC 5321, section 4.1.3): it is always true, and needs no permission to be known. */
 function ownName({ localAddress: address }: MailSocket): string {
   return address.includes(":") ? `[IPv6:${address}]` : `[${address}]`;
+}
+
+/** nodemailer begins TLS by itself, and notes in one place the socket that it speaks over. */
+function followTls(connection: object, socket: MailSocket): void {
+  let current: unknown = Reflect.get(connection, "_socket");
+  Object.defineProperty(connection, "_socket", {
+    configurable: true,
+    enumerable: true,
+    get: () => current,
+    set: (next: unknown) => {
+      current = next;
+      if (next instanceof Duplex && next !== socket) endProperly(next as TLSSocket);
+    },
+  });
 }
 
 /** The mail is taken; how the goodbye goes changes nothing any more. */

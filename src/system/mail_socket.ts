@@ -1,6 +1,7 @@
 import { connect, isIP, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import type { Clock, OutgoingMail } from "../domain/system.ts";
+import { outliveTlsLeftovers } from "./tls_leftovers.ts";
 
 /** A network that does not answer would else keep an attempt for minutes. */
 const CONNECT_MS = 30_000;
@@ -16,6 +17,7 @@ export class MailSocket extends Duplex {
   /** Takes a socket that is connected. */
   constructor(socket: Socket) {
     super({ allowHalfOpen: false });
+    outliveTlsLeftovers();
     this.#socket = socket;
     socket.on("data", (bytes) => {
       if (!this.push(bytes)) socket.pause();
@@ -42,6 +44,15 @@ export class MailSocket extends Duplex {
   setTimeout(timeoutMs: number): this {
     this.#socket.setTimeout(timeoutMs);
     return this;
+  }
+
+  /**
+   * Refuses to write nothing: when TLS has ended, Deno 2.7 reads nothing from it and writes that here, for ever and
+   * without a pause in which anything else could happen. What throws ends that.
+   */
+  override write(chunk: Uint8Array, ...rest: never[]): boolean {
+    if (chunk.length === 0) throw new Error("There is nothing to write");
+    return super.write(chunk, ...rest);
   }
 
   /** See `Duplex`. */

@@ -1,6 +1,7 @@
 import { Duplex } from "node:stream";
 import type { ConnectionTarget } from "../domain/system.ts";
 import type { ClearText } from "./start_tls.ts";
+import { outliveTlsLeftovers } from "./tls_leftovers.ts";
 
 /**
  * Connects in clear text. Unlike that of `node:net`, an attempt that is aborted leaves no descriptor behind on any
@@ -27,6 +28,7 @@ export class TcpStream extends Duplex {
   /** Takes a connection over. */
   constructor(connection: Deno.TcpConn) {
     super({ allowHalfOpen: true });
+    outliveTlsLeftovers();
     this.#connection = connection;
     // An error that comes when nobody listens any more is nobody's crash.
     this.on("error", () => {});

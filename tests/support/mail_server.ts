@@ -92,6 +92,8 @@ export interface MailVisitor {
   readBytes(count: number): Promise<void>;
   /** Fails when the client has left. */
   send(text: string): Promise<void>;
+  /** Carries bytes between the client and another connection until that one ends. */
+  exchange(other: Deno.Conn): Promise<void>;
   /** Ends when the client has left. */
   untilGone(): Promise<void>;
 }
@@ -209,6 +211,19 @@ function visitorOf(connection: Deno.Conn, onText: (text: string) => void): MailV
     async send(text) {
       let rest = new TextEncoder().encode(text);
       while (rest.length > 0) rest = rest.subarray(await connection.write(rest));
+    },
+    async exchange(other) {
+      const carry = async (from: Deno.Conn, to: Deno.Conn): Promise<void> => {
+        const chunk = new Uint8Array(16_384);
+        for (let length = await from.read(chunk); length !== null; length = await from.read(chunk)) {
+          for (let rest = chunk.subarray(0, length); rest.length > 0;) {
+            rest = rest.subarray(await to.write(rest));
+          }
+        }
+      };
+      // The client's side goes on until it leaves.
+      carry(connection, other).catch(() => {});
+      await carry(other, connection);
     },
     async untilGone() {
       try {

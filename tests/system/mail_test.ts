@@ -643,6 +643,76 @@ Deno.test("send() tells a server that has no TLS from one that lost its connecti
   }
 });
 
+const APART_MS_MAX = 30_000;
+
+/** Sends in a process of its own, which fails where it comes to no end. */
+async function sendApart(mail: OutgoingMail, env: Readonly<Record<string, string>> = {}): Promise<Sent> {
+  const pathOf = (path: string): string => new URL(path, import.meta.url).pathname;
+  const command = ["run", "--quiet", "--no-check", "--allow-all", "--config", pathOf("../../deno.json")];
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [...command, pathOf("../support/send_mail.ts"), JSON.stringify(mail), "required"],
+    env,
+    signal: AbortSignal.timeout(APART_MS_MAX),
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).output();
+  assert.equal(code, 0, new TextDecoder().decode(stderr));
+  return JSON.parse(new TextDecoder().decode(stdout)) as Sent;
+}
+
+Deno.test("send() ends where a server ends TLS and keeps the connection", async () => {
+  const authority = createAuthority();
+  const caPath = await Deno.makeTempFile();
+  await Deno.writeTextFile(caPath, authority.cert);
+  const inner = Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...createCertificate({ authority }) });
+  const ending = (async () => {
+    const connection = await inner.accept();
+    await connection.handshake();
+    const bytes = new Uint8Array(100);
+    await connection.read(bytes);
+    await connection.write(new TextEncoder().encode("250-mail.example.org\r\n250 AUTH PLAIN\r\n"));
+    await connection.read(bytes);
+    connection.close();
+  })();
+  try {
+    await using server = startScriptedServer(async (visitor) => {
+      await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
+      const { port } = inner.addr;
+      const plain = await Deno.connect({ hostname: "127.0.0.1", port });
+      await visitor.send("220 go ahead\r\n");
+      await visitor.exchange(plain);
+      plain.close();
+      await visitor.untilGone();
+    });
+    const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, { DENO_CERT: caPath });
+    assert(!end.sent);
+    assert.deepEqual([end.reason, end.mayHaveArrived], ["connection closed by the server", false]);
+    await ending;
+  } finally {
+    inner.close();
+    await Deno.remove(caPath);
+  }
+});
+
+Deno.test("send() outlives a server that goes on talking when TLS is over", async () => {
+  let visits = 0;
+  await using server = startScriptedServer(async (visitor) => {
+    // The second visit is to find out what was wrong, and takes its time.
+    if (++visits > 1) return await new Promise((resolve) => setTimeout(resolve, 300));
+    await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
+    await visitor.send("220 go ahead\r\n");
+    await visitor.readBytes(1);
+    for (;;) {
+      await visitor.send("250 hello again\r\n");
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  });
+  const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN });
+  assert(!end.sent);
+  assert.deepEqual([end.phase, end.mayHaveArrived], ["TLS", false]);
+});
+
 Deno.test("send() needs network permission to its host and port only, and trusts whom it is told to", async (t) => {
   const authority = createAuthority();
   const caPath = await Deno.makeTempFile();
