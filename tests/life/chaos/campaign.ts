@@ -313,16 +313,17 @@ async function heal(campaign: Campaign): Promise<void> {
 async function tellAll(campaign: Campaign, arrivals: readonly Arrival[]): Promise<void> {
   const { changes, unkept, troubledRounds, channels, tally } = campaign;
   await Promise.resolve();
-  for (const [name, { met }] of Object.entries(channels)) {
+  for (const [name, channel] of Object.entries(channels)) {
     const ours = new Set(CHECKS.filter((check) => check.channels.includes(name)).map((check) => check.name));
     const isOurs = ({ check }: ModelChange): boolean => ours.has(check);
     const told = assertToldExactly(arrivals.filter(({ channel }) => channel === name), {
       changes: changes.filter(isOurs),
       unkept: unkept.filter(isOurs),
       troubledRounds,
+      unnoticed: "refusedAfterTaken" in channel ? channel.refusedAfterTaken : new Set(),
     });
     console.log(
-      `${name}: ${changes.filter(isOurs).length} changes, ${JSON.stringify(told)}; ${met.size} moods`,
+      `${name}: ${changes.filter(isOurs).length} changes, ${JSON.stringify(told)}; ${channel.met.size} moods`,
     );
   }
   console.log(`${changes.length} changes kept, ${unkept.length} not; ${JSON.stringify(tally)}`);

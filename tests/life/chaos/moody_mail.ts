@@ -32,6 +32,7 @@ const STEPS = [
   "greeting",
   "EHLO",
   "STARTTLS",
+  "handshake",
   "AUTH",
   "MAIL FROM",
   "RCPT TO",
@@ -72,25 +73,35 @@ export function startMoodyMail({ random, certificate, round }: MailOptions): Moo
     takes: random.oneIn(2),
     offersTls: random.oneIn(3),
   });
-  /** By the port that the visitor comes from. */
-  const secured = new Map<number, Mood>();
+  /** By the port that the visitor comes from; known once the connection to it is. */
+  const secured = new Map<number, PromiseWithResolvers<Mood>>();
+  const securedMood = (port: number): PromiseWithResolvers<Mood> => {
+    const known = secured.get(port) ?? Promise.withResolvers<Mood>();
+    secured.set(port, known);
+    return known;
+  };
   const door = openDoor(async (visitor) => {
     const chosen = chooseMood();
-    const mood = { ...chosen, offersTls: chosen.offersTls || chosen.step === "STARTTLS" };
+    const mood = {
+      ...chosen,
+      offersTls: chosen.offersTls || chosen.step === "STARTTLS" || chosen.step === "handshake",
+    };
     const name = nameOf(mood);
     met.set(name, (met.get(name) ?? 0) + 1);
     const ended = await converse(visitor, mood, { take, begin: "greeting" });
     if (ended !== "STARTTLS") return;
     const plain = await Deno.connect({ hostname: door.hostname, port: tls.addr.port });
-    secured.set(plain.localAddr.port, mood);
+    securedMood(plain.localAddr.port).resolve(mood);
     await visitor.send("220 2.0.0 go ahead\r\n");
     await join(visitor.connection, plain);
   });
   const tls = Deno.listenTls({ hostname: door.hostname, port: 0, ...certificate(door.hostname) });
   const talks = new Set<Promise<void>>();
   const meetSecured = async (connection: Deno.TlsConn): Promise<void> => {
-    const mood = secured.get((connection.remoteAddr as Deno.NetAddr).port);
-    if (mood === undefined) return;
+    const { port } = connection.remoteAddr as Deno.NetAddr;
+    const mood = await securedMood(port).promise;
+    secured.delete(port);
+    if (mood.step === "handshake") return;
     await connection.handshake();
     await converse(visitorOf(connection), { ...mood, offersTls: false }, { take, begin: "EHLO" });
   };
@@ -141,6 +152,7 @@ export function startMoodyMail({ random, certificate, round }: MailOptions): Moo
 function nameOf({ step, way, takes, offersTls }: Mood): string {
   const where = offersTls ? " (TLS)" : "";
   if (step === null) return `taken${where}`;
+  if (step === "handshake") return step;
   const isOpen = step === "final dot" && way !== "4xx" && way !== "5xx" && way !== "421";
   const what = isOpen ? takes ? ", taken" : ", not taken" : step === "RCPT TO" && takes ? ", one of two" : "";
   return `${step}: ${way}${what}${where}`;

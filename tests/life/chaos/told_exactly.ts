@@ -14,6 +14,8 @@ export interface History {
    * it may be told once more; in every other case a twin has the id of the first.
    */
   readonly troubledRounds: ReadonlySet<number>;
+  /** Messages of which the monitor could not know that they had arrived; what they told may be told once more. */
+  readonly unnoticed: ReadonlySet<string>;
 }
 
 /** How often what was told. */
@@ -83,8 +85,8 @@ class Telling {
   readonly #changes: readonly ModelChange[];
   readonly #history: History;
   readonly #indexes: ReadonlyMap<string, number>;
-  /** The round in which each change was told first. */
-  readonly #toldIn: number[] = [];
+  /** Where each change was told last. */
+  readonly #toldIn: Pick<Arrival, "id" | "round">[] = [];
 
   constructor(name: string, changes: readonly ModelChange[], history: History) {
     this.#name = name;
@@ -102,15 +104,15 @@ class Telling {
       const before = this.#toldIn[index];
       if (before === undefined) {
         assert.equal(index, this.#toldIn.length, `${where}: change ${index} is told before an earlier one`);
-        this.#toldIn.push(round);
+        this.#toldIn.push({ id, round });
       } else {
         this.repeated++;
         assert.ok(
-          this.#history.troubledRounds.has(before),
-          `${where}: change ${index} was told in round ${before} under another id`,
+          this.#history.troubledRounds.has(before.round) || this.#history.unnoticed.has(before.id),
+          `${where}: change ${index} was told in round ${before.round} under another id`,
         );
         // A receiver that had it twice may have it three times, if nothing could be noted this time either.
-        this.#toldIn[index] = round;
+        this.#toldIn[index] = { id, round };
       }
     }
   }
