@@ -9,9 +9,11 @@ export function outliveTlsLeftovers(): void {
   if (isGuarded) return;
   isGuarded = true;
   globalThis.addEventListener("unhandledrejection", (event) => {
-    const { reason } = event;
-    if (reason instanceof Deno.errors.BadResource && reason.stack?.includes("node:_tls_wrap")) {
-      event.preventDefault();
-    }
+    if (isTlsLeftover(event.reason)) event.preventDefault();
   });
+}
+
+/** Whether an error is what {@linkcode outliveTlsLeftovers} is about: nobody's mistake, and without any consequence. */
+export function isTlsLeftover(error: unknown): boolean {
+  return error instanceof Deno.errors.BadResource && error.stack?.includes("node:_tls_wrap") === true;
 }

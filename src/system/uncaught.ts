@@ -1,3 +1,5 @@
+import { isTlsLeftover } from "./tls_leftovers.ts";
+
 /** Calls back for each error that nothing has caught, in place of what the runtime would print of it. */
 export function onUncaughtError(callback: (error: unknown) => void): void {
   globalThis.addEventListener("error", (event) => {
@@ -6,6 +8,6 @@ export function onUncaughtError(callback: (error: unknown) => void): void {
   });
   globalThis.addEventListener("unhandledrejection", (event) => {
     event.preventDefault();
-    callback(event.reason);
+    if (!isTlsLeftover(event.reason)) callback(event.reason);
   });
 }

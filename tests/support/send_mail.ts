@@ -6,6 +6,13 @@ import type { OutgoingMail } from "../../src/domain/system.ts";
 import { createClock } from "../../src/system/clock.ts";
 import { createMail } from "../../src/system/mail.ts";
 import { type Protection, protectionOf } from "../../src/system/mail_protection.ts";
+import { onUncaughtError } from "../../src/system/uncaught.ts";
+
+// As in the program itself.
+onUncaughtError((error) => {
+  console.error(error);
+  Deno.exit(70);
+});
 
 const [mail = "", protection] = Deno.args;
 const steps: string[] = [];
