@@ -69,7 +69,12 @@ async function compileAll(
   };
   try {
     for (const name of Object.keys(commands) as ProgramName[]) {
-      await compileModule(paths[name], commands[name][0] ?? "");
+      // The bare runtime is as it comes.
+      await compileModule(
+        paths[name],
+        commands[name][0] ?? "",
+        name === "monitor" ? {} : { engineFlags: [] },
+      );
     }
   } catch {
     return null;

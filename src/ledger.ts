@@ -130,6 +130,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const amended = new Map<string, OutboxRow>();
   let hasNews = false;
   let isInTrouble = false;
+  /** Whether what is too old is forgotten step by step just now. */
+  let isTidying = false;
   let damage: StoreError | null = null;
   let writing: Promise<void> = Promise.resolve();
   let queued: Promise<void> | null = null;
@@ -209,9 +211,12 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     return queued;
   };
   const tidy = async (checks: readonly Check[], nowMs: number): Promise<PruneProgress> => {
-    noteSeen(checks, nowMs);
+    // To go through all checks at every step would cost more than the steps do.
+    if (!isTidying) noteSeen(checks, nowMs);
     await flush();
-    return await prune(nowMs);
+    const progress = await prune(nowMs);
+    isTidying = !progress.finished;
+    return progress;
   };
 
   return {
