@@ -22,6 +22,16 @@ export interface MixedOptions {
   readonly checks: number;
 }
 
+/** What the tables are of, in a sentence for the page. */
+function describeSoak({ minutes, checks }: MixedOptions): string {
+  const processors = navigator.hardwareConcurrency;
+  const memory = Math.round(Deno.systemMemoryInfo().total / 2 ** 30);
+  const program = Deno.env.get("MONITOR_PROGRAM") === undefined ? "the source" : "the executable";
+  const load = Deno.loadavg().map((value) => value.toFixed(1)).join(", ");
+  return `${minutes} minutes with ${checks} checks, ${program} on Deno ${Deno.version.deno}, ${processors} processors, ` +
+    `${memory} GiB, Linux ${Deno.osRelease()}, load average at the end ${load} (its own included).`;
+}
+
 const ENDING_SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 /**
@@ -46,7 +56,7 @@ export async function soakMixed({ minutes, checks }: MixedOptions): Promise<void
       ...judgeReports(record),
       ...judgeWords(record),
     ];
-    console.log(`\n${tableText(record, judgements)}\n`);
+    console.log(`\n${describeSoak({ minutes, checks })}\n\n${tableText(record, judgements)}\n`);
     const failed = judgements.filter(({ holds }) => !holds);
     if (failed.length > 0) {
       throw new Error(failed.map(({ what, found }) => `it does not hold that ${what}: ${found}`).join("\n"));

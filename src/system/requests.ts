@@ -1,4 +1,5 @@
 import type { IncomingResponse, OutgoingRequest, Requests } from "../domain/system.ts";
+import { createPatientSignal } from "./patient_signal.ts";
 import { explainRequestError } from "./request_failure.ts";
 import type { ClientTls } from "./tls_settings.ts";
 
@@ -21,21 +22,30 @@ export function createRequests(): Requests {
     keepShared: shared.keep,
     async send(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingResponse> {
       signal.throwIfAborted();
-      const { client, giveBack } = isPlain(request.target) ? shared.borrow() : await clientFor(request);
+      const borrowed = isPlain(request.target) ? shared.borrow() : await clientFor(request);
+      const patient = createPatientSignal(signal);
+      const giveBack = (): void => {
+        patient.release();
+        borrowed.giveBack();
+      };
       try {
         const response = await fetch(request.target, {
           method: request.method,
           headers: Object.entries(request.headers).map(([name, value]) => [name, asBytes(value)]),
           ...(request.body !== undefined && { body: request.body }),
           redirect: "manual",
-          signal,
-          client,
+          signal: patient.signal,
+          client: borrowed.client,
         });
-        return incomingResponse(response, giveBack);
+        const incoming = incomingResponse(response, giveBack);
+        if (!signal.aborted) return incoming;
+        await incoming.close();
       } catch (error) {
         giveBack();
+        signal.throwIfAborted();
         throw error;
       }
+      throw signal.reason;
     },
     explain: explainRequestError,
   };

@@ -1,5 +1,6 @@
 import { Duplex } from "node:stream";
 import type { ConnectionTarget } from "../domain/system.ts";
+import { createPatientSignal } from "./patient_signal.ts";
 import type { ClearText } from "./start_tls.ts";
 import { outliveTlsLeftovers } from "./tls_leftovers.ts";
 
@@ -7,8 +8,24 @@ import { outliveTlsLeftovers } from "./tls_leftovers.ts";
  * Connects in clear text. Unlike that of `node:net`, an attempt that is aborted leaves no descriptor behind on any
  * version of the runtime.
  */
-export function connectTcp({ host, port }: ConnectionTarget, signal: AbortSignal): Promise<Deno.TcpConn> {
-  return Deno.connect({ hostname: withoutBrackets(host), port, signal });
+export async function connectTcp(
+  { host, port }: ConnectionTarget,
+  signal: AbortSignal,
+): Promise<Deno.TcpConn> {
+  signal.throwIfAborted();
+  const patient = createPatientSignal(signal);
+  try {
+    const connection = await Deno.connect({
+      hostname: withoutBrackets(host),
+      port,
+      signal: patient.signal,
+    });
+    if (signal.aborted) closeQuietly(connection);
+    return connection;
+  } finally {
+    patient.release();
+    signal.throwIfAborted();
+  }
 }
 
 /** An IPv6 address as programs take it. */
