@@ -145,10 +145,13 @@ export function createTroubles(options: TroublesOptions): Troubles {
       const { cpuMs } = readFacts(program.pid);
       await passTime(LOOK_MS, signal);
       const facts = readFacts(program.pid);
-      const holding = JSON.stringify(look());
+      const { descriptors, ...others } = look();
+      // A report may be on its way, and a server may be about to end its connection.
+      const isTalking = Object.keys(descriptors).some((kind) => kind.startsWith("socket to "));
+      const holding = JSON.stringify({ descriptors, ...others });
       // A program that has not got round to it yet on a busy machine is not quiet.
       const isIdle = facts.state === "S" && facts.cpuMs - cpuMs < IDLE_CPU_MS_MAX;
-      if (performance.now() > earliestMs && isIdle && holding === last) break;
+      if (performance.now() > earliestMs && isIdle && !isTalking && holding === last) break;
       last = holding;
     }
     quietPoints.push({
