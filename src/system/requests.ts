@@ -1,5 +1,5 @@
 import type { IncomingResponse, OutgoingRequest, Requests } from "../domain/system.ts";
-import { createPatientSignal } from "./patient_signal.ts";
+import { createPatientSignal, unlessAborted } from "./patient_signal.ts";
 import { explainRequestError } from "./request_failure.ts";
 import type { ClientTls } from "./tls_settings.ts";
 
@@ -28,24 +28,25 @@ export function createRequests(): Requests {
         patient.release();
         borrowed.giveBack();
       };
-      try {
-        const response = await fetch(request.target, {
-          method: request.method,
-          headers: Object.entries(request.headers).map(([name, value]) => [name, asBytes(value)]),
-          ...(request.body !== undefined && { body: request.body }),
-          redirect: "manual",
-          signal: patient.signal,
-          client: borrowed.client,
-        });
-        const incoming = incomingResponse(response, giveBack);
-        if (!signal.aborted) return incoming;
-        await incoming.close();
-      } catch (error) {
-        giveBack();
-        signal.throwIfAborted();
-        throw error;
-      }
-      throw signal.reason;
+      const send = async (): Promise<IncomingResponse> => {
+        try {
+          signal.throwIfAborted();
+          const response = await fetch(request.target, {
+            method: request.method,
+            headers: Object.entries(request.headers).map(([name, value]) => [name, asBytes(value)]),
+            ...(request.body !== undefined && { body: request.body }),
+            redirect: "manual",
+            signal: patient.signal,
+            client: borrowed.client,
+          });
+          patient.hurry();
+          return incomingResponse(response, giveBack);
+        } catch (error) {
+          giveBack();
+          throw error;
+        }
+      };
+      return await unlessAborted(send(), signal, (response) => response.close());
     },
     explain: explainRequestError,
   };
