@@ -5,9 +5,11 @@
  *     deno task soak
  *     deno task soak rate memory
  *     deno task soak --seconds 10 --rounds 20 rate kill
+ *     deno task soak --minutes 30 mixed
  */
 import { parseArgs } from "node:util";
 import { soakDocuments } from "./soak/documents.ts";
+import { soakMixed } from "./soak/mixed.ts";
 import { soakMemory } from "./soak/memory.ts";
 import { soakRate } from "./soak/rate.ts";
 import { soakHandles, soakWheel } from "./soak_wheel.ts";
@@ -15,6 +17,10 @@ import { soakHandles, soakWheel } from "./soak_wheel.ts";
 interface SoakOptions {
   /** How long the checks of `rate` run. */
   readonly seconds: number;
+  /** How long `mixed` takes. */
+  readonly minutes: number;
+  /** How many checks `mixed` watches. */
+  readonly checks: number;
   /** How often `kill` kills, and how many random walks `walk` takes. */
   readonly rounds: number;
   /** Steps of the condition machine; the wheel takes 20 times as many. */
@@ -39,6 +45,7 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
     await soakDocuments();
     await runTests(["tests/config/hostile_documents_test.ts"], { DOCUMENT_ROUNDS: 100 * rounds });
   },
+  mixed: soakMixed,
   walk: ({ rounds }) => runTests(["tests/watch_random_test.ts"], { WALK_ROUNDS: 10 * rounds }),
 };
 
@@ -86,6 +93,8 @@ function readOptions(
     allowPositionals: true,
     options: {
       seconds: { type: "string", default: "60" },
+      minutes: { type: "string", default: "30" },
+      checks: { type: "string", default: "2000" },
       rounds: { type: "string", default: "200" },
       steps: { type: "string", default: "1000000" },
       runs: { type: "string", default: "100000" },
@@ -98,6 +107,8 @@ function readOptions(
   };
   const options = {
     seconds: count("seconds"),
+    minutes: count("minutes"),
+    checks: count("checks"),
     rounds: count("rounds"),
     steps: count("steps"),
     runs: count("runs"),

@@ -116,9 +116,9 @@ async function follow(leader: Deno.ChildProcess, following: Following): Promise<
   } else {
     await groups.signal(leader, "SIGKILL");
     hasGone = await within(KILL_WAIT_MS, departure, clock);
+    if (!hasGone) hasGone = !abandon(leader);
     // What it wrote last is still in the pipes.
     if (hasGone) await within(HELD_PIPES_MS, pipesEnded, clock);
-    else leader.unref();
   }
 
   const texts = await textsOf(stdout, stderr);
@@ -149,6 +149,21 @@ async function endRemains(
     }
   }
   return await groups.signal(leader, "SIGKILL") === "sent";
+}
+
+/**
+ * Lets this process end without waiting for one that cannot be ended. `false`: it has gone after all. When this
+ * process stood still, its timers come before what happened meanwhile, and the runtime knows the end without having
+ * told it.
+ */
+function abandon(leader: Deno.ChildProcess): boolean {
+  try {
+    leader.unref();
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.BadResource) return false;
+    throw error;
+  }
 }
 
 /** How a leader ended: by itself, or by a signal. */

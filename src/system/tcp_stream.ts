@@ -1,14 +1,21 @@
 import { Duplex } from "node:stream";
 import type { ConnectionTarget } from "../domain/system.ts";
+import { createPatientSignal, unlessAborted } from "./patient_signal.ts";
 import type { ClearText } from "./start_tls.ts";
 import { outliveTlsLeftovers } from "./tls_leftovers.ts";
 
 /**
  * Connects in clear text. Unlike that of `node:net`, an attempt that is aborted leaves no descriptor behind on any
- * version of the runtime.
+ * version of the runtime, but perhaps for a second.
  */
-export function connectTcp({ host, port }: ConnectionTarget, signal: AbortSignal): Promise<Deno.TcpConn> {
-  return Deno.connect({ hostname: withoutBrackets(host), port, signal });
+export async function connectTcp(
+  { host, port }: ConnectionTarget,
+  signal: AbortSignal,
+): Promise<Deno.TcpConn> {
+  signal.throwIfAborted();
+  const patient = createPatientSignal(signal);
+  const attempt = Deno.connect({ hostname: withoutBrackets(host), port, signal: patient.signal });
+  return await unlessAborted(attempt.finally(patient.release), signal, closeQuietly);
 }
 
 /** An IPv6 address as programs take it. */

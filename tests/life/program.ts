@@ -118,18 +118,22 @@ function spawn(
     args: [...rest, ...args],
     cwd: folder,
     clearEnv: true,
-    env: {
-      PATH: "/usr/local/bin:/usr/bin:/bin",
-      HOME: folder,
-      ...(program.length > 1 && sourceEnvironment()),
-      ...environment,
-    },
+    env: { ...programEnvironment(folder), ...environment },
     stdin: stdin === undefined ? "null" : "piped",
     stdout: "piped",
     stderr: "piped",
   }).spawn();
   if (stdin !== undefined) void feed(child.stdin, stdin);
   return child;
+}
+
+/** The environment that `monitor` is run in, which is the same from the source and as an executable. */
+export function programEnvironment(home: string): Readonly<Record<string, string>> {
+  return {
+    PATH: "/usr/local/bin:/usr/bin:/bin",
+    HOME: home,
+    ...(Deno.env.get("MONITOR_PROGRAM") === undefined && sourceEnvironment()),
+  };
 }
 
 /** Where the packages are that only the source needs, and how they were fetched. */

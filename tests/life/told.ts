@@ -27,17 +27,30 @@ export function withoutTwins(posts: readonly Post[]): readonly Post[] {
 }
 
 /** The changes of a check that its state has kept, in order. */
-export function changesOf({ folder }: Stage, name: string): readonly Change[] {
+export function changesOf({ folder }: Pick<Stage, "folder">, name: string): readonly Change[] {
+  return allChangesOf({ folder }).get(name) ?? [];
+}
+
+/** The changes that a state has kept, by check, in order. */
+export function allChangesOf({ folder }: Pick<Stage, "folder">): ReadonlyMap<string, readonly Change[]> {
   using database = new DatabaseSync(`${folder}/kept.sqlite`, { readOnly: true });
   const rows = database.prepare(
-    "SELECT at_ms, from_condition, to_condition FROM changes JOIN checks ON checks.id = changes.check_id " +
-      "WHERE name = ? ORDER BY changes.id",
-  ).all(name);
-  return rows.map((row) => ({
-    atMs: Math.floor(Number(row["at_ms"])),
-    from: String(row["from_condition"]),
-    to: String(row["to_condition"]),
-  }));
+    "SELECT name, at_ms, from_condition, to_condition FROM changes JOIN checks ON checks.id = changes.check_id " +
+      "ORDER BY changes.id",
+  ).all();
+  const changes = new Map<string, Change[]>();
+  for (const row of rows) {
+    const name = String(row["name"]);
+    const change = {
+      atMs: Math.floor(Number(row["at_ms"])),
+      from: String(row["from_condition"]),
+      to: String(row["to_condition"]),
+    };
+    const known = changes.get(name);
+    if (known === undefined) changes.set(name, [change]);
+    else known.push(change);
+  }
+  return changes;
 }
 
 /** With a threshold of 1 and nothing that holds, each change that was kept is one report, and no report is more. */
@@ -52,6 +65,7 @@ export function assertAllTold(reports: readonly PostedReport[], changes: readonl
   assert.deepEqual(inTime(told), inTime(changes));
 }
 
-function expanded(report: PostedReport): readonly PostedReport[] {
+/** A report, and before it the problem that was over before it could be told. */
+export function expanded(report: PostedReport): readonly PostedReport[] {
   return report.missed_problem === null ? [report] : [report.missed_problem, report];
 }

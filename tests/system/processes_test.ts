@@ -14,6 +14,9 @@ import {
 const processes = createProcesses(createClock(), { terminationGraceMs: 200 });
 const never = new AbortController().signal;
 
+/** How long a killed program may take to go, as processes.ts has it. */
+const KILL_WAIT_MS = 1000;
+
 /** Far beyond every limit used here, far below the minute that the fixtures sleep. */
 const SOON_MS = 15_000;
 
@@ -382,6 +385,27 @@ Deno.test("run() comes back from a program that cannot be ended, and says so", a
   } finally {
     killMarked(mark);
   }
+});
+
+Deno.test("run() comes back from a program that went while this process stood still, and says that it went", async () => {
+  const clock = createClock();
+  let stills = 0;
+  const after: typeof clock.after = (delayMs, callback) => {
+    const cancel = clock.after(delayMs, callback);
+    // The wait behind SIGKILL: it passes, and the program goes, while nothing can be noticed.
+    if (delayMs === KILL_WAIT_MS) {
+      stills++;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, KILL_WAIT_MS + 100);
+    }
+    return cancel;
+  };
+  const mark = newMark();
+  const command = fixtureCommand("ignore_sigterm.sh", { mark, timeoutMs: 100 });
+  const { run } = createProcesses({ ...clock, after }, { terminationGraceMs: 10 });
+  const end = started(await run(command, never));
+  assert.deepEqual([end.ended, end.ended === "timed_out" && end.survives], ["timed_out", false]);
+  assert.equal(stills, 1);
+  assert.deepEqual(livingProcesses(mark), []);
 });
 
 Deno.test("createProcesses() kills what still runs when this process exits", async (t) => {

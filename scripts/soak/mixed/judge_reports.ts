@@ -1,0 +1,131 @@
+/** Whether each change that was kept was told once, and nothing else. */
+import { assertAllTold, expanded, withoutTwins } from "../../../tests/life/told.ts";
+
+import { type Judgement, some } from "./judgement.ts";
+import type { ArrivedReport, Deliveries, KeptChange, Presence, SoakRecord } from "./record.ts";
+
+/** Judges what arrived. */
+export function judgeReports({ deliveries, presences }: SoakRecord): readonly Judgement[] {
+  return [
+    judgePosts(deliveries, presences),
+    judgeSilenced(deliveries, presences),
+    judgeMails(deliveries, presences),
+    {
+      what: "nothing waits for a channel any more",
+      holds: deliveries.leftInOutbox === 0,
+      found: String(deliveries.leftInOutbox),
+    },
+  ];
+}
+
+function judgePosts(deliveries: Deliveries, presences: readonly Presence[]): Judgement {
+  const what = "each change that is kept was posted once but for twins, and nothing else";
+  const told = reportsByCheck(deliveries);
+  if (told instanceof Error) return { what, holds: false, found: told.message };
+  const names = new Set([...told.keys(), ...deliveries.changes.keys()]);
+  for (const { facts } of presences) if (facts.isSilenced) names.delete(facts.name);
+  let count = 0;
+  const wrong: string[] = [];
+  for (const name of names) {
+    const changes = deliveries.changes.get(name) ?? [];
+    count += changes.length;
+    const reports = told.get(name) ?? [];
+    if (!holds(() => assertAllTold(reports, changes))) {
+      wrong.push(`"${name}" ${reports.flatMap(expanded).length} told of ${changes.length}`);
+    }
+  }
+  const ids = new Set(deliveries.posts.map(({ key }) => key)).size;
+  return {
+    what,
+    holds: wrong.length === 0 && count > 0,
+    found: `${count} changes of ${names.size} checks in ${ids} posts, ${deliveries.posts.length - ids} twins${
+      wrong.length === 0 ? "" : `; ${some(wrong)}`
+    }`,
+  };
+}
+
+/** What a silence has held back may never be told; what is told must lead from one to the next, to where the check is. */
+function judgeSilenced(deliveries: Deliveries, presences: readonly Presence[]): Judgement {
+  const what = "checks that were silenced at times were told without a gap, up to what holds at the end";
+  const told = reportsByCheck(deliveries);
+  if (told instanceof Error) return { what, holds: false, found: told.message };
+  let reports = 0;
+  let changes = 0;
+  const wrong: string[] = [];
+  for (const { facts: { name, isSilenced } } of presences) {
+    if (!isSilenced) continue;
+    const chain = (told.get(name) ?? []).flatMap(expanded).toSorted((one, other) =>
+      Date.parse(one.decided_at) - Date.parse(other.decided_at)
+    );
+    const kept = deliveries.changes.get(name) ?? [];
+    reports += chain.length;
+    changes += kept.length;
+    if (!isChain(chain, kept)) wrong.push(`"${name}"`);
+  }
+  return {
+    what,
+    holds: wrong.length === 0 && reports > 0 && reports < changes,
+    found: `${reports} reports of ${changes} changes${wrong.length === 0 ? "" : `; ${some(wrong)}`}`,
+  };
+}
+
+function isChain(chain: readonly ArrivedReport[], kept: readonly KeptChange[]): boolean {
+  let now = "ok";
+  for (const { previous, condition } of chain) {
+    if (previous !== now || condition === now) return false;
+    now = condition;
+  }
+  return now === (kept.at(-1)?.to ?? "ok");
+}
+
+function judgeMails(deliveries: Deliveries, presences: readonly Presence[]): Judgement {
+  const counts = new Map<string, number>();
+  for (const lines of deliveries.mails) {
+    for (const line of lines) {
+      // What a reminder tells is no change; a problem that was over before it could be told is two.
+      const [, name, missed] = /^(?:OK|UNKNOWN|WARNING|CRITICAL): (.+?)( \(was .+ UTC\))?$/.exec(line) ?? [];
+      if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + (missed === undefined ? 1 : 2));
+    }
+  }
+  const mailed = presences.filter(({ facts }) => facts.isMailed && !facts.isSilenced);
+  const wrong = mailed.flatMap(({ facts: { name } }) => {
+    const kept = deliveries.changes.get(name)?.length ?? 0;
+    const told = counts.get(name) ?? 0;
+    return kept === told ? [] : [`"${name}" ${told} told of ${kept}`];
+  });
+  const changes = mailed.reduce(
+    (sum, { facts }) => sum + (deliveries.changes.get(facts.name)?.length ?? 0),
+    0,
+  );
+  return {
+    what: "each change of a check with a mail channel was mailed once but for twins, and twins tell the same",
+    holds: wrong.length === 0 && deliveries.differingMails === 0 && changes > 0,
+    found: `${changes} changes in ${deliveries.mails.length} mails, ${deliveries.mailTwins} twins, ` +
+      `${deliveries.differingMails} that differ${wrong.length === 0 ? "" : `; ${some(wrong)}`}`,
+  };
+}
+
+/** Reminders left out; an error where twins differ. */
+function reportsByCheck({ posts }: Deliveries): ReadonlyMap<string, readonly ArrivedReport[]> | Error {
+  try {
+    const told = new Map<string, ArrivedReport[]>();
+    for (const report of withoutTwins(posts).flatMap(({ reports }) => reports)) {
+      if (report.event === "reminder") continue;
+      const reports = told.get(report.check);
+      if (reports === undefined) told.set(report.check, [report]);
+      else reports.push(report);
+    }
+    return told;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+function holds(check: () => void): boolean {
+  try {
+    check();
+    return true;
+  } catch {
+    return false;
+  }
+}
