@@ -1,10 +1,10 @@
-/** What is told of runs that began late. */
+/** What is told of runs that began late, or that were held up. */
 export interface Lateness {
   /** How many, since it was told last. */
   readonly count: number;
-  /** How late the latest of them was. */
+  /** By how much the worst of them was. */
   readonly worstMs: number;
-  /** The check that was so late. */
+  /** The check of that one. */
   readonly name: string;
 }
 

@@ -48,14 +48,15 @@ export interface Watched {
  * - `result`: a run that counts; it began `lateMs` after its planned time.
  * - `report`: what a result led to; its rows are on their way.
  * - `slept`: the clocks parted by `forMs` (negative: the wall clock was set back); `discarded` results do not count.
- * - `stalled`: this process stood still for `forMs` during a run of `name`, whose result does not count.
+ * - `stalled`: since this was told last, this process stood still during `count` runs, whose results do not count;
+ *   the longest during that of `name`.
  * - `late`: since this was told last, `count` runs began a second or more late, that of `name` the latest.
  */
 export type WatchEvent =
   | { readonly event: "result"; readonly result: Result; readonly entry: Entry; readonly lateMs: number }
   | { readonly event: "report"; readonly report: Report }
   | { readonly event: "slept"; readonly forMs: number; readonly discarded: number }
-  | { readonly event: "stalled"; readonly forMs: number; readonly name: string }
+  | ({ readonly event: "stalled" } & Lateness)
   | ({ readonly event: "late" } & Lateness);
 
 /** What a watch needs. */
@@ -302,7 +303,7 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
       planAgain(beat, beat.againAfterMs ?? 0);
     } else if (!isStopping && beat.stalledMs > 0 && result.condition !== "ok" && !beat.isRepeated) {
       beat.isRepeated = true;
-      onEvent({ event: "stalled", forMs: beat.stalledMs, name: check.name });
+      noteStall(check.name, beat.stalledMs);
       planAgain(beat, AFTER_STALL_MS);
     } else {
       beat.isRepeated = false;
@@ -381,6 +382,10 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
   const noteLateness = createLatenessTeller({
     after,
     tell: (lateness) => onEvent({ event: "late", ...lateness }),
+  });
+  const noteStall = createLatenessTeller({
+    after,
+    tell: (lateness) => onEvent({ event: "stalled", ...lateness }),
   });
   const letGoOfShared = system.requests.keepShared();
   adopt(first);

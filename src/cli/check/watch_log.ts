@@ -22,10 +22,13 @@ const LOGGERS: {
       for_ms: Math.round(forMs),
       runs: discarded,
     }),
-  stalled: ({ forMs, name }, log) =>
-    log.warning(`monitor itself stood still: the result of "${name}" is not used, it is run again`, {
-      for_ms: Math.round(forMs),
-    }),
+  stalled: ({ count, worstMs, name }, log) =>
+    log.warning(
+      count === 1
+        ? `monitor itself stood still: the result of "${name}" is not used, it is run again`
+        : "monitor itself stood still: results are not used, the checks are run again",
+      { ...count > 1 && { count }, for_ms: Math.round(worstMs) },
+    ),
   late: ({ count, worstMs, name }, log) =>
     log.warning("checks started late", { count, worst_ms: Math.round(worstMs), worst: name }),
 };

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { logWatchEvent } from "../../../src/cli/check/watch_log.ts";
+import { createLog } from "../../../src/cli/log.ts";
+import type { WatchEvent } from "../../../src/watch.ts";
+import { createFakeClock } from "../../support/fake_clock.ts";
+
+Deno.test("logWatchEvent() tells trouble of this machine in one line, however many checks it hit", async (t) => {
+  const rows: readonly (readonly [event: WatchEvent, line: RegExp])[] = [
+    [
+      { event: "stalled", count: 1, worstMs: 2500, name: "web" },
+      /warning: monitor itself stood still: the result of "web" is not used, it is run again for_ms=2500$/,
+    ],
+    [
+      { event: "stalled", count: 300, worstMs: 31_000.4, name: "web" },
+      /warning: monitor itself stood still: results are not used, the checks are run again count=300 for_ms=31000$/,
+    ],
+    [
+      { event: "late", count: 7, worstMs: 4100, name: "web" },
+      /warning: checks started late count=7 worst_ms=4100 worst=web$/,
+    ],
+    [
+      { event: "slept", forMs: 60_000, discarded: 3 },
+      /warning: the machine slept or its clock was set: what ran then is run again for_ms=60000 runs=3$/,
+    ],
+  ];
+  for (const [event, line] of rows) {
+    await t.step(event.event, () => {
+      let text = "";
+      const sink = { write: (part: string) => void (text += part), isTerminal: false };
+      const log = createLog({ sink: sink as never, clock: createFakeClock(), level: "info", format: "text" });
+      logWatchEvent(event, log);
+      assert.match(text.trimEnd(), line);
+    });
+  }
+});
