@@ -134,6 +134,8 @@ async function playRound(campaign: Campaign): Promise<void> {
       })
     ));
     await beside;
+    // What a process that was killed had sent belongs to this round.
+    await Promise.all(Object.values(channels).map((channel) => channel.untilLeft()));
   } finally {
     for (const timer of timers) clearTimeout(timer);
     trouble.end();

@@ -18,6 +18,8 @@ export interface Door {
   /** Connections are refused from now on. */
   shut(): void;
   open(): void;
+  /** Resolves once nobody is being met: what visitors that have left had sent before was taken. */
+  untilLeft(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -62,12 +64,22 @@ export function openDoor(meet: (visitor: Visitor) => Promise<void>): Door {
       const before = accepting;
       accepting = before.then(() => listener === null ? undefined : accept(listener));
     },
+    untilLeft: () => untilOver(talks),
     close: async () => {
       shut();
       for (const connection of open) closeQuietly(connection);
       await Promise.all([accepting, ...talks]);
     },
   };
+}
+
+/** Resolves once none of some talks goes on, those included that begin meanwhile. */
+export async function untilOver(talks: ReadonlySet<Promise<void>>): Promise<void> {
+  do {
+    await Promise.all(talks);
+    // Who has come just before is met in the next turn.
+    await new Promise((resolve) => setTimeout(resolve));
+  } while (talks.size > 0);
 }
 
 /** Puts reading lines and bytes over a connection. */

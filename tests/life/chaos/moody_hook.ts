@@ -1,10 +1,10 @@
 /** A webhook that breaks, refuses or answers anything at every step of its protocol. */
 import type { Arrival, ArrivedItem } from "./arrivals.ts";
-import { openDoor, type Visitor } from "./door.ts";
+import { type Door, openDoor, type Visitor } from "./door.ts";
 import type { Random } from "./random.ts";
 
 /** A webhook with its moods. */
-export interface MoodyHook extends AsyncDisposable {
+export interface MoodyHook extends AsyncDisposable, Pick<Door, "untilLeft"> {
   /** The channel in a document. */
   readonly channel: Readonly<Record<string, unknown>>;
   /** Whether it takes everything. */
@@ -157,6 +157,7 @@ export function startMoodyHook({ name, random, hasTemplate, onArrival }: HookOpt
     isHealed: false,
     met,
     refusedAfterTaken,
+    untilLeft: door.untilLeft,
     get isDown() {
       return isDown;
     },

@@ -2,11 +2,11 @@
 import PostalMime from "postal-mime";
 import type { Certificate } from "../../support/certificates.ts";
 import type { Arrival, ArrivedItem } from "./arrivals.ts";
-import { closeQuietly, openDoor, type Visitor, visitorOf } from "./door.ts";
+import { closeQuietly, type Door, openDoor, untilOver, type Visitor, visitorOf } from "./door.ts";
 import type { Random } from "./random.ts";
 
 /** A mail server with its moods. */
-export interface MoodyMail extends AsyncDisposable {
+export interface MoodyMail extends AsyncDisposable, Pick<Door, "untilLeft"> {
   /** The channel in a document. */
   readonly channel: Readonly<Record<string, unknown>>;
   /** Whether it takes everything. */
@@ -138,6 +138,10 @@ export function startMoodyMail({ random, certificate, round }: MailOptions): Moo
       isDown = down;
       if (down) door.shut();
       else door.open();
+    },
+    untilLeft: async () => {
+      await door.untilLeft();
+      await untilOver(talks);
     },
     read: () => Promise.all(mails.map(readMail)),
     [Symbol.asyncDispose]: async () => {
