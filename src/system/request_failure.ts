@@ -37,6 +37,20 @@ interface Rule {
   readonly reason: string | ((detail: string) => string);
 }
 
+const NOT_DECRYPTED = "what the server sent cannot be decrypted, so it was changed on the way";
+
+const NOT_TLS_ANY_MORE = "what the server sent is no longer valid TLS";
+
+/** What stands in an error of a connection on which the handshake had succeeded. */
+function afterHandshake({ source }: RegExp): RegExp {
+  return new RegExp(`(?:\\(SendRequest\\)|^fetch failed: (?!.*\\(Connect\\))).*(?:${source})`);
+}
+
+/** Puts spaces into a name of the TLS library: `HandshakeFailure` becomes `handshake failure`. */
+function wordsOf(name: string): string {
+  return name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, " ").toLowerCase();
+}
+
 /** Certificates come first: their texts may quote what a server has written into its certificate. */
 const RULES: readonly Rule[] = [
   {
@@ -77,18 +91,49 @@ const RULES: readonly Rule[] = [
   {
     pattern: /invalid peer certificate: .*?(\w+)\W*$/,
     phase: "TLS",
-    reason: (name) => `certificate is not accepted (${name})`,
+    reason: (name) => `certificate is not accepted (${wordsOf(name)})`,
   },
-  { pattern: /received corrupt message/, phase: "TLS", reason: "answer is not TLS" },
   {
     pattern: /received fatal alert: CertificateRequired/,
     phase: "TLS",
     reason: "server demands a client certificate",
   },
+  // Behind a handshake that this side has ended, the server may still refuse its certificate; other words are no
+  // answer to the handshake, and the request may have been read (RFC 8446, section 6.2).
+  {
+    pattern: /received fatal alert: (\w*Certificate\w*|UnknownCA|AccessDenied|DecryptError)/,
+    phase: "TLS",
+    reason: (alert) => `server refused the handshake (${wordsOf(alert)})`,
+  },
+  {
+    pattern: afterHandshake(/received fatal alert: (\w+)/),
+    phase: "head",
+    reason: (alert) => `server ended the connection with a TLS alert (${wordsOf(alert)})`,
+  },
+  { pattern: afterHandshake(/received corrupt message/), phase: "head", reason: NOT_TLS_ANY_MORE },
+  { pattern: afterHandshake(/received unexpected|peer misbehaved/), phase: "head", reason: NOT_TLS_ANY_MORE },
+  { pattern: afterHandshake(/cannot decrypt peer's message/), phase: "head", reason: NOT_DECRYPTED },
+  { pattern: /cannot decrypt peer's message/, phase: "TLS", reason: NOT_DECRYPTED },
+  {
+    pattern: /received corrupt message of type InvalidContentType/,
+    phase: "TLS",
+    reason: "answer is not TLS",
+  },
+  { pattern: /received corrupt message/, phase: "TLS", reason: "answer is malformed TLS" },
   {
     pattern: /received fatal alert: (\w+)/,
     phase: "TLS",
-    reason: (alert) => `server refused the handshake (${alert})`,
+    reason: (alert) => `server refused the handshake (${wordsOf(alert)})`,
+  },
+  {
+    pattern: /peer misbehaved: (\w+)/,
+    phase: "TLS",
+    reason: (fault) => `server breaks the rules of TLS (${wordsOf(fault)})`,
+  },
+  {
+    pattern: /received unexpected/,
+    phase: "TLS",
+    reason: "server breaks the rules of TLS (unexpected message)",
   },
   { pattern: /peer is incompatible/, phase: "TLS", reason: "no TLS version or cipher in common" },
   { pattern: /tls handshake eof/, phase: "TLS", reason: "connection closed during the handshake" },
@@ -137,7 +182,8 @@ const RULES: readonly Rule[] = [
     reason: "connection reset by the server",
   },
   {
-    pattern: /connection closed before message completed/,
+    pattern:
+      /connection closed before message completed|peer closed connection without sending TLS close_notify/,
     phase: "head",
     reason: "connection closed before a response head",
   },
@@ -149,6 +195,11 @@ const RULES: readonly Rule[] = [
     phase: "head",
     reason: "answer has a malformed content-length",
   },
+  {
+    pattern: /transfer-encoding parsed/,
+    phase: "head",
+    reason: "answer has a transfer-encoding that its HTTP version does not have",
+  },
   { pattern: /message head is too large/, phase: "head", reason: "head is too large" },
   {
     pattern: /error reading a body from connection/,
@@ -156,7 +207,11 @@ const RULES: readonly Rule[] = [
     reason: "connection ended early or what came is malformed",
   },
   { pattern: /unexpected end of file/, phase: "body", reason: "compressed data is cut short" },
-  { pattern: /gzip|deflate|brotli/, phase: "body", reason: "compressed data is malformed" },
+  {
+    pattern: /gzip|deflate|brotli|CRC computed|amount of bytes read/,
+    phase: "body",
+    reason: "compressed data is malformed",
+  },
   { pattern: /Connection reset by peer/, phase: "body", reason: "connection reset by the server" },
 ];
 

@@ -1,5 +1,5 @@
 import type { IncomingResponse, OutgoingRequest, Requests } from "../domain/system.ts";
-import { createPatientSignal, unlessAborted } from "./patient_signal.ts";
+import { abortLate } from "./late_abort.ts";
 import { explainRequestError } from "./request_failure.ts";
 import type { ClientTls } from "./tls_settings.ts";
 
@@ -22,31 +22,26 @@ export function createRequests(): Requests {
     keepShared: shared.keep,
     async send(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingResponse> {
       signal.throwIfAborted();
-      const borrowed = isPlain(request.target) ? shared.borrow() : await clientFor(request);
-      const patient = createPatientSignal(signal);
-      const giveBack = (): void => {
-        patient.release();
-        borrowed.giveBack();
+      const { client, giveBack } = isPlain(request.target) ? shared.borrow() : await clientFor(request);
+      const late = abortLate(signal);
+      const end = (): void => {
+        late.stop();
+        giveBack();
       };
-      const send = async (): Promise<IncomingResponse> => {
-        try {
-          signal.throwIfAborted();
-          const response = await fetch(request.target, {
-            method: request.method,
-            headers: Object.entries(request.headers).map(([name, value]) => [name, asBytes(value)]),
-            ...(request.body !== undefined && { body: request.body }),
-            redirect: "manual",
-            signal: patient.signal,
-            client: borrowed.client,
-          });
-          patient.hurry();
-          return incomingResponse(response, giveBack);
-        } catch (error) {
-          giveBack();
-          throw error;
-        }
-      };
-      return await unlessAborted(send(), signal, (response) => response.close());
+      try {
+        const response = await fetch(request.target, {
+          method: request.method,
+          headers: Object.entries(request.headers).map(([name, value]) => [name, asBytes(value)]),
+          ...(request.body !== undefined && { body: request.body }),
+          redirect: "manual",
+          signal: late.signal,
+          client,
+        });
+        return incomingResponse(response, end);
+      } catch (error) {
+        end();
+        throw error;
+      }
     },
     explain: explainRequestError,
   };

@@ -1,21 +1,27 @@
 import { Duplex } from "node:stream";
 import type { ConnectionTarget } from "../domain/system.ts";
-import { createPatientSignal, unlessAborted } from "./patient_signal.ts";
+import { abortLate } from "./late_abort.ts";
 import type { ClearText } from "./start_tls.ts";
 import { outliveTlsLeftovers } from "./tls_leftovers.ts";
 
 /**
  * Connects in clear text. Unlike that of `node:net`, an attempt that is aborted leaves no descriptor behind on any
- * version of the runtime, but perhaps for a second.
+ * version of the runtime.
  */
 export async function connectTcp(
   { host, port }: ConnectionTarget,
   signal: AbortSignal,
 ): Promise<Deno.TcpConn> {
-  signal.throwIfAborted();
-  const patient = createPatientSignal(signal);
-  const attempt = Deno.connect({ hostname: withoutBrackets(host), port, signal: patient.signal });
-  return await unlessAborted(attempt.finally(patient.release), signal, closeQuietly);
+  const late = abortLate(signal);
+  let connection: Deno.TcpConn;
+  try {
+    connection = await Deno.connect({ hostname: withoutBrackets(host), port, signal: late.signal });
+  } finally {
+    late.stop();
+  }
+  if (!signal.aborted) return connection;
+  closeQuietly(connection);
+  throw signal.reason;
 }
 
 /** An IPv6 address as programs take it. */

@@ -128,13 +128,13 @@ const ROWS: readonly Row[] = [
     prefix: "connect",
     text: `${CERTIFICATE}BadSignature`,
     phase: "TLS",
-    reason: "certificate is not accepted (BadSignature)",
+    reason: "certificate is not accepted (bad signature)",
   },
   {
     prefix: "connect",
     text: `${CERTIFICATE}Other(OtherError(UnsupportedCertVersion))`,
     phase: "TLS",
-    reason: "certificate is not accepted (UnsupportedCertVersion)",
+    reason: "certificate is not accepted (unsupported cert version)",
   },
   {
     prefix: "connect",
@@ -146,7 +146,31 @@ const ROWS: readonly Row[] = [
     prefix: "connect",
     text: "received fatal alert: HandshakeFailure",
     phase: "TLS",
-    reason: "server refused the handshake (HandshakeFailure)",
+    reason: "server refused the handshake (handshake failure)",
+  },
+  {
+    prefix: "connect",
+    text: "received corrupt message of type MessageTooShort",
+    phase: "TLS",
+    reason: "answer is malformed TLS",
+  },
+  {
+    prefix: "connect",
+    text: "cannot decrypt peer's message",
+    phase: "TLS",
+    reason: "what the server sent cannot be decrypted, so it was changed on the way",
+  },
+  {
+    prefix: "connect",
+    text: "peer misbehaved: AttemptedDowngradeToTls12WhenTls13IsSupported",
+    phase: "TLS",
+    reason: "server breaks the rules of TLS (attempted downgrade to tls12 when tls13 is supported)",
+  },
+  {
+    prefix: "connect",
+    text: "received unexpected handshake message: got HelloRequest when expecting ServerHello",
+    phase: "TLS",
+    reason: "server breaks the rules of TLS (unexpected message)",
   },
   {
     prefix: "connect",
@@ -184,6 +208,55 @@ const ROWS: readonly Row[] = [
     phase: "head",
     reason: "connection closed before a response head",
   },
+  {
+    prefix: "send",
+    text: "connection error: peer closed connection without sending TLS close_notify: " +
+      "https://docs.rs/rustls/latest/rustls/manual/_03_howto/index.html#unexpected-eof",
+    phase: "head",
+    reason: "connection closed before a response head",
+  },
+  {
+    prefix: "send",
+    text: "connection error: received fatal alert: BadRecordMac",
+    phase: "head",
+    reason: "server ended the connection with a TLS alert (bad record mac)",
+  },
+  {
+    prefix: "send",
+    text: "connection error: received fatal alert: CertificateRequired",
+    phase: "TLS",
+    reason: "server demands a client certificate",
+  },
+  {
+    prefix: "send",
+    text: "connection error: received fatal alert: UnknownCA",
+    phase: "TLS",
+    reason: "server refused the handshake (unknown ca)",
+  },
+  {
+    prefix: "send",
+    text: "connection error: received corrupt message of type InvalidContentType",
+    phase: "head",
+    reason: "what the server sent is no longer valid TLS",
+  },
+  {
+    prefix: "send",
+    text: "connection error: received unexpected message: got Handshake when expecting ApplicationData",
+    phase: "head",
+    reason: "what the server sent is no longer valid TLS",
+  },
+  {
+    prefix: "send",
+    text: "connection error: cannot decrypt peer's message",
+    phase: "head",
+    reason: "what the server sent cannot be decrypted, so it was changed on the way",
+  },
+  {
+    prefix: "send",
+    text: "unexpected transfer-encoding parsed",
+    phase: "head",
+    reason: "answer has a transfer-encoding that its HTTP version does not have",
+  },
   { prefix: "send", text: "invalid HTTP version parsed", phase: "head", reason: "answer is not HTTP" },
   {
     prefix: "send",
@@ -213,6 +286,18 @@ const ROWS: readonly Row[] = [
   },
   { prefix: "none", text: "unexpected end of file", phase: "body", reason: "compressed data is cut short" },
   { prefix: "none", text: "Invalid gzip header", phase: "body", reason: "compressed data is malformed" },
+  {
+    prefix: "none",
+    text: "CRC computed does not match",
+    phase: "body",
+    reason: "compressed data is malformed",
+  },
+  {
+    prefix: "none",
+    text: "amount of bytes read does not match",
+    phase: "body",
+    reason: "compressed data is malformed",
+  },
   { prefix: "none", text: "brotli error", phase: "body", reason: "compressed data is malformed" },
   { prefix: "none", text: "something quite new", phase: "body", reason: "something quite new" },
   {
@@ -245,6 +330,13 @@ Deno.test("explainRequestError() reads the texts of Deno 2.9", async (t) => {
     assert.deepEqual(explainRequestError(new TypeError("fetch failed", { cause }), TARGET), {
       phase: "head",
       reason: "connection reset by the server",
+    });
+  });
+  await t.step("what TLS says behind its handshake, without anything before it", () => {
+    const cause = new Error("received fatal alert: BadRecordMac");
+    assert.deepEqual(explainRequestError(new TypeError("fetch failed", { cause }), TARGET), {
+      phase: "head",
+      reason: "server ended the connection with a TLS alert (bad record mac)",
     });
   });
   await t.step("no reason at all", () => {

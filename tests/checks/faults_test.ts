@@ -1,0 +1,19 @@
+/** One fault at any byte of an exchange with a target: what checks make of it. `deno task soak faults` tries all. */
+import { createTrust } from "../support/check_faults.ts";
+import { runFaults } from "../support/fault_runs.ts";
+import { startHttpTargets, startTlsHttpTargets } from "../support/http_fault_targets.ts";
+
+Deno.test("observeHttpRequest() tells every fault in an answer, and takes no broken body for a whole one", async (t) => {
+  for (const target of startHttpTargets()) {
+    await using running = target;
+    await t.step(running.name, () => runFaults(running).then(() => {}));
+  }
+});
+
+Deno.test("observeHttpRequest() takes nothing for an answer that TLS does not vouch for", async (t) => {
+  using trust = createTrust();
+  for (const target of startTlsHttpTargets(trust)) {
+    await using running = target;
+    await t.step(running.name, () => runFaults(running).then(() => {}));
+  }
+});

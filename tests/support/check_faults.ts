@@ -1,0 +1,84 @@
+/** What a check may make of a fault. */
+import assert from "node:assert/strict";
+import { type Certificate, createAuthority, createCertificate } from "./certificates.ts";
+import type { FaultRun } from "./fault_runs.ts";
+import type { FaultKind } from "./fault_proxy.ts";
+import type { Observation } from "../../src/domain/result.ts";
+
+/** What an observation is held to. */
+export interface Verdict {
+  /** Whether what arrived is right all the same. */
+  readonly isRight: boolean;
+  /** All that may be said of what is not. */
+  readonly sentences: readonly RegExp[];
+}
+
+/**
+ * Holds an observation to the rule: `ok` only where what arrived is right, and where nothing was lost; otherwise
+ * critical, in one sentence for people that says what went wrong.
+ */
+export function judgeObservation({ outcome, fault }: FaultRun<Observation>, verdict: Verdict): void {
+  const { condition, output } = outcome;
+  if (fault === null || fault.kind === "delay") assert.equal(condition, "ok");
+  if (condition === "ok") return assert.ok(verdict.isRight, "what arrived is not right");
+  assert.equal(condition, "critical");
+  assertPlain(output);
+  assert.ok(verdict.sentences.some((sentence) => sentence.test(output)), "unknown words");
+  if (fault !== null) assertTold(output, fault.kind);
+}
+
+/** An observation in words, without what differs from run to run. */
+export function tellObservation({ condition, output }: Observation): string {
+  return `${condition}, ${output.replace(/(?<=127\.0\.0\.1:)\d+/g, "PORT")}`;
+}
+
+/** What may be said of TLS that is not right, as sources of expressions. */
+export const TLS_FAILURES: readonly string[] = [
+  "answer is malformed TLS",
+  "answer is not TLS",
+  "connection closed during the handshake",
+  "connection reset by the server",
+  "no TLS version or cipher in common",
+  "server breaks the rules of TLS \\([a-z0-9 ]+\\)",
+  "server refused the handshake \\([a-z0-9 ]+\\)",
+  "what the server sent cannot be decrypted, so it was changed on the way",
+];
+
+/** One line for people, without what only programmers know. */
+export function assertPlain(text: string): void {
+  assert.match(text, /^[\x20-\x7e…\ufffd]{1,400}$/, "one line");
+  assert.doesNotMatch(text, FOREIGN, "words for people");
+}
+
+const FOREIGN =
+  /\bat \S+:\d+|\[object|\b[A-Z]\w*Error\b|\bError:|\bos error\b|undefined|\bnull\b|NaN|client error|hyper|rustls|Deno|node:|\b[A-Z]{2,}_[A-Z_]+\b|\bE[A-Z]{5,}\b|\bUNKNOWN\b|parsed$/;
+
+/** What stands still must not be told as ended, and the other way round. */
+function assertTold(output: string, kind: FaultKind): void {
+  if (kind === "stall" || kind === "truncate") {
+    assert.match(output, /\btimeout after 0\.3 s\b/, "the time limit");
+  }
+  if (kind === "cut" || kind === "reset") assert.doesNotMatch(output, /timeout/, "no time limit");
+}
+
+/** An authority and a certificate of its own for this machine, and a file that names whom to trust. */
+export interface Trust extends Disposable {
+  readonly certificate: Certificate;
+  /** Its certificate, as PEM. */
+  readonly authority: string;
+  /** A file with it. */
+  readonly path: string;
+}
+
+/** Makes somebody to trust. */
+export function createTrust(): Trust {
+  const authority = createAuthority();
+  const path = Deno.makeTempFileSync({ prefix: "monitor_faults_", suffix: ".pem" });
+  Deno.writeTextFileSync(path, authority.cert);
+  return {
+    certificate: createCertificate({ authority, toDay: 400 }),
+    authority: authority.cert,
+    path,
+    [Symbol.dispose]: () => Deno.removeSync(path),
+  };
+}

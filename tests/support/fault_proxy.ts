@@ -1,0 +1,237 @@
+/** A proxy that lets everything through, but for one fault at one byte of a connection. */
+import { resetConnection } from "./reset_connection.ts";
+
+/** What goes wrong at a byte. */
+export type FaultKind =
+  /** Both sides see the end of the connection; what came before arrives. */
+  | "cut"
+  /** Both sides see a reset. */
+  | "reset"
+  /** Nothing gets through any more, either way; the connection stays until the client leaves. */
+  | "stall"
+  /** What follows this way is lost, the other way goes on; the connection stays until the client leaves. */
+  | "truncate"
+  /** What follows comes later. */
+  | "delay"
+  /** The byte is lost. */
+  | "drop"
+  /** The byte is another. */
+  | "corrupt";
+
+/** All of them. */
+export const FAULT_KINDS: readonly FaultKind[] = [
+  "cut",
+  "reset",
+  "stall",
+  "truncate",
+  "delay",
+  "drop",
+  "corrupt",
+];
+
+/** From whom the byte comes. */
+export type Way = "client" | "server";
+
+/** One fault. */
+export interface Fault {
+  readonly kind: FaultKind;
+  readonly from: Way;
+  /** How many bytes went this way before. */
+  readonly position: number;
+  /** The bits that `corrupt` turns. */
+  readonly bits: number;
+  /** The only connection that it happens to, counted from 0; without it, it happens to each. */
+  readonly connection?: number;
+}
+
+/** What went over one connection. */
+export interface Course {
+  readonly client: Passage;
+  readonly server: Passage;
+}
+
+/** What went one way. */
+export interface Passage {
+  /** As it was sent. */
+  readonly sent: readonly number[];
+  /** As it arrived. */
+  readonly arrived: readonly number[];
+  /** How the receiver saw it end; `null` where it did not. */
+  readonly end: "closed" | "reset" | null;
+}
+
+/** Such a proxy. */
+export interface FaultProxy extends AsyncDisposable {
+  readonly port: number;
+  /** One for each connection, in the order in which they came. */
+  readonly courses: readonly Course[];
+  /** Ends when every client has left by itself, and nobody can come any more. */
+  close(): Promise<void>;
+}
+
+/** Starts a proxy before a server of this machine. */
+export function startFaultProxy(serverPort: number, fault: Fault | null): FaultProxy {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const open = new Set<Deno.TcpConn>();
+  const talks = new Set<Promise<void>>();
+  const courses: Course[] = [];
+  const ending = new AbortController();
+  const meet = async (client: Deno.TcpConn, talk: Talk): Promise<void> => {
+    open.add(client);
+    let server: Deno.TcpConn | null = null;
+    try {
+      server = await Deno.connect({ port: serverPort, hostname: "127.0.0.1", signal: ending.signal });
+      open.add(server);
+      // Disposed of in this moment: nobody else would close it.
+      if (ending.signal.aborted) return;
+      client.setNoDelay();
+      server.setNoDelay();
+      const ends: Ends = { client, server, over: null, ...talk };
+      const answer = carry("server", ends).catch(() => {});
+      await carry("client", ends);
+      // A server that waits for what was lost would wait for ever.
+      if (talk.fault !== null) closeQuietly(server);
+      await answer;
+    } catch {
+      // The client has left, or everything ends.
+    } finally {
+      for (const connection of [client, server]) {
+        if (connection === null) continue;
+        closeQuietly(connection);
+        open.delete(connection);
+      }
+    }
+  };
+  const accept = async (): Promise<void> => {
+    for await (const client of listener) {
+      const course = { client: newPassage(), server: newPassage() };
+      const isMeant = fault?.connection === undefined || fault.connection === courses.length;
+      courses.push(course);
+      const talk = meet(client, { course, fault: isMeant ? fault : null }).finally(() => talks.delete(talk));
+      talks.add(talk);
+    }
+  };
+  const accepting = accept();
+  let isListening = true;
+  const close = async (): Promise<void> => {
+    if (isListening) listener.close();
+    isListening = false;
+    await accepting;
+    await Promise.all(talks);
+  };
+  return {
+    port: listener.addr.port,
+    courses,
+    close,
+    async [Symbol.asyncDispose]() {
+      const closed = close();
+      ending.abort();
+      for (const connection of open) closeQuietly(connection);
+      await closed;
+    },
+  };
+}
+
+interface MutablePassage extends Passage {
+  readonly sent: number[];
+  readonly arrived: number[];
+  end: Passage["end"];
+}
+
+function newPassage(): MutablePassage {
+  return { sent: [], arrived: [], end: null };
+}
+
+interface Talk {
+  readonly course: { readonly client: MutablePassage; readonly server: MutablePassage };
+  readonly fault: Fault | null;
+}
+
+/** Both ends of a connection that stands. */
+interface Ends extends Talk {
+  readonly client: Deno.TcpConn;
+  readonly server: Deno.TcpConn;
+  /** What has happened to both ways. */
+  over: "cut" | "stall" | "reset" | null;
+}
+
+const CHUNK_BYTES = 16_384;
+
+/** Carries what one side says to the other, up to its end. */
+async function carry(way: Way, ends: Ends): Promise<void> {
+  const { course, fault } = ends;
+  const [from, to] = way === "client" ? [ends.client, ends.server] : [ends.server, ends.client];
+  const passage = course[way];
+  let isLost = false;
+  const send = async (bytes: Uint8Array): Promise<void> => {
+    passage.arrived.push(...bytes);
+    for (let rest = bytes; rest.length > 0;) rest = rest.subarray(await to.write(rest));
+  };
+  const chunk = new Uint8Array(CHUNK_BYTES);
+  for (let count = await from.read(chunk); count !== null; count = await from.read(chunk)) {
+    const piece = chunk.slice(0, count);
+    const at = fault?.from === way ? fault.position - passage.sent.length : -1;
+    passage.sent.push(...piece);
+    // What closes with something unread resets, so it is read all the same.
+    if (isLost || ends.over !== null) continue;
+    if (fault === null || at < 0 || at >= count) {
+      await send(piece);
+      continue;
+    }
+    await send(piece.subarray(0, at));
+    const rest = await FAULTS[fault.kind]({ ends, fault, rest: piece.subarray(at) });
+    if (rest === null) isLost = true;
+    else await send(rest);
+  }
+  if (isLost || ends.over !== null) return;
+  passage.end = "closed";
+  await to.closeWrite();
+}
+
+/** The moment of a fault. */
+interface Moment {
+  readonly ends: Ends;
+  readonly fault: Fault;
+  /** What would go through now; the byte of the fault comes first. */
+  readonly rest: Uint8Array;
+}
+
+/** How long `delay` waits, so that what follows comes in a segment of its own. */
+const DELAY_MS = 2;
+
+/** What goes through instead; `null`: nothing any more. */
+const FAULTS: Readonly<Record<FaultKind, (moment: Moment) => Promise<Uint8Array | null>>> = {
+  async cut({ ends }) {
+    ends.over = "cut";
+    ends.course.client.end = ends.course.server.end = "closed";
+    await Promise.all([ends.client.closeWrite(), ends.server.closeWrite()]);
+    return null;
+  },
+  reset({ ends }) {
+    ends.over = "reset";
+    ends.course.client.end = ends.course.server.end = "reset";
+    resetConnection(ends.client);
+    resetConnection(ends.server);
+    return Promise.resolve(null);
+  },
+  stall({ ends }) {
+    ends.over = "stall";
+    return Promise.resolve(null);
+  },
+  truncate: () => Promise.resolve(null),
+  async delay({ rest }) {
+    await new Promise((resolve) => setTimeout(resolve, DELAY_MS));
+    return rest;
+  },
+  drop: ({ rest }) => Promise.resolve(rest.subarray(1)),
+  corrupt: ({ rest, fault }) =>
+    Promise.resolve(rest.map((byte, index) => index === 0 ? byte ^ fault.bits : byte)),
+};
+
+function closeQuietly(connection: Deno.Conn): void {
+  try {
+    connection.close();
+  } catch {
+    // It was closed before.
+  }
+}

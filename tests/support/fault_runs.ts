@@ -1,0 +1,200 @@
+/**
+ * Asks something through a proxy again and again, with one fault at one byte each time, and holds what came of it to a
+ * rule. `FAULT_PLACES` says how many places are tried for each target, spread evenly over all of them; `FAULT_SEED`
+ * which.
+ */
+import assert from "node:assert/strict";
+import type { Clock } from "../../src/domain/system.ts";
+import { createClock } from "../../src/system/clock.ts";
+import { countTimers } from "./counted_clock.ts";
+import { countSockets } from "./descriptors.ts";
+import { type Course, type Fault, FAULT_KINDS, type FaultKind, startFaultProxy } from "./fault_proxy.ts";
+
+/** Something that is asked over connections. */
+export interface FaultTarget<Outcome> {
+  /** For messages. */
+  readonly name: string;
+  /** Whom the proxy leads to. */
+  readonly serverPort: number;
+  /** The only connection of a run that has a fault, counted from 0; without it, each has. */
+  readonly connection?: number;
+  /** Asks once; must end soon after the time limit, whatever happens. */
+  ask(port: number, context: AskContext): Promise<Outcome>;
+  /** Throws where the outcome is not what it should be. */
+  judge(run: FaultRun<Outcome>): void;
+  /** The outcome in words. */
+  tell(outcome: Outcome): string;
+}
+
+/** How to ask. */
+export interface AskContext {
+  readonly timeoutMs: number;
+  /** Knows whether a timer is left. */
+  readonly clock: Clock;
+}
+
+/** One run. */
+export interface FaultRun<Outcome> {
+  readonly outcome: Outcome;
+  /** `null`: nothing went wrong. */
+  readonly fault: Fault | null;
+  /** What went over its connections. */
+  readonly courses: readonly Course[];
+  /** What goes over them when nothing goes wrong. */
+  readonly whole: readonly Course[];
+}
+
+const PLACES_MAX = Number(Deno.env.get("FAULT_PLACES") ?? 150);
+const SEED = Number(Deno.env.get("FAULT_SEED") ?? Math.floor(Math.random() * 1e9));
+/** How many runs are under way at a time. */
+const LANES = 64;
+/** Long against a whole exchange, short for what waits for it again and again. */
+const SHORT_MS = 300;
+/** Never reached. */
+const LONG_MS = 60_000;
+/** After its time limit, a run that still goes on hangs. */
+const GRACE_MS = 20_000;
+
+/** What can only end by the time limit, or may. */
+const WAITS: Readonly<Record<FaultKind, boolean>> = {
+  cut: false,
+  reset: false,
+  delay: false,
+  stall: true,
+  truncate: true,
+  drop: true,
+  corrupt: true,
+};
+
+const FAILURES_MAX = 10;
+
+/** A file to which each distinct outcome is added, with how often it came. */
+const TALLY_PATH = Deno.env.get("FAULT_TALLY");
+
+/** Asks a target with faults at many places, or all; answers with how many. */
+export async function runFaults<Outcome>(target: FaultTarget<Outcome>): Promise<number> {
+  const before = countSockets();
+  const { courses: whole } = await runOnce(target, null, []);
+  const places = choosePlaces(whole, target.connection);
+  const tally = new Map<string, number>();
+  const rest = [...places];
+  const failures: unknown[] = [];
+  const lanes = Array.from({ length: LANES }, async () => {
+    for (let fault = rest.pop(); fault !== undefined; fault = rest.pop()) {
+      try {
+        const { outcome } = await runOnce(target, fault, whole);
+        const words = `${fault.kind} of the ${fault.from}'s: ${target.tell(outcome)}`;
+        tally.set(words, (tally.get(words) ?? 0) + 1);
+      } catch (error) {
+        failures.push(error);
+        // Enough to see what they have in common.
+        if (failures.length >= FAILURES_MAX) rest.length = 0;
+      }
+    }
+  });
+  await Promise.all(lanes);
+  if (failures.length > 0) {
+    throw new Error(
+      failures.map((error) => error instanceof Error ? error.message : String(error)).join("\n"),
+    );
+  }
+  if (TALLY_PATH !== undefined) {
+    const lines = [...tally].toSorted().map(([words, count]) => `${count}\t${words}\n`);
+    await Deno.writeTextFile(TALLY_PATH, `${target.name}\n${lines.join("")}`, { append: true });
+  }
+  assert.equal(await settled(countSockets, before), before, `${target.name}: sockets`);
+  return places.length;
+}
+
+async function runOnce<Outcome>(
+  target: FaultTarget<Outcome>,
+  fault: Fault | null,
+  whole: readonly Course[],
+): Promise<FaultRun<Outcome>> {
+  const clock = countTimers(createClock());
+  const timeoutMs = fault !== null && WAITS[fault.kind] ? SHORT_MS : LONG_MS;
+  const place = fault === null ? "no fault" : describe(fault);
+  const where = `${target.name}, ${place} (FAULT_SEED=${SEED})`;
+  await using proxy = startFaultProxy(target.serverPort, fault);
+  const outcome = await inTime(target.ask(proxy.port, { timeoutMs, clock }), {
+    limitMs: timeoutMs + GRACE_MS,
+    otherwise: `${where}: it hangs beyond its time limit`,
+  });
+  await inTime(proxy.close(), { limitMs: GRACE_MS, otherwise: `${where}: a connection is left` });
+  assert.equal(clock.waiting, 0, `${where}: a timer is left`);
+  const run = { outcome, fault, courses: proxy.courses, whole: fault === null ? proxy.courses : whole };
+  try {
+    target.judge(run);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`${where}: ${reason}; ${JSON.stringify(outcome)}`);
+  }
+  return run;
+}
+
+const BITS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128];
+
+/** Every fault of a connection with every bit, or some of those with one bit each. */
+function choosePlaces(whole: readonly Course[], connection: number | undefined): readonly Fault[] {
+  const all = faultsOf(whole, connection, () => BITS);
+  if (all.length <= PLACES_MAX) return all;
+  return spread(faultsOf(whole, connection, (position) => [BITS[(SEED + position) % 8] ?? 1]));
+}
+
+function faultsOf(
+  whole: readonly Course[],
+  connection: number | undefined,
+  bitsAt: (position: number) => readonly number[],
+): readonly Fault[] {
+  const course = whole[connection ?? 0];
+  if (course === undefined) throw new RangeError(`there is no connection ${connection}`);
+  const faults: Fault[] = [];
+  for (const from of ["client", "server"] as const) {
+    for (const kind of FAULT_KINDS) {
+      for (let position = 0; position < course[from].sent.length; position++) {
+        for (const bits of kind === "corrupt" ? bitsAt(position) : [0]) {
+          faults.push({ kind, from, position, bits, ...connection !== undefined && { connection } });
+        }
+      }
+    }
+  }
+  return faults;
+}
+
+/** Evenly spread; which, is the seed's choice. */
+function spread<T>(all: readonly T[]): readonly T[] {
+  const stride = Math.max(1, all.length / PLACES_MAX);
+  const chosen: T[] = [];
+  for (let index = SEED % Math.ceil(stride); index < all.length; index += stride) {
+    const one = all[Math.floor(index)];
+    if (one !== undefined) chosen.push(one);
+  }
+  return chosen;
+}
+
+function describe({ kind, from, position, bits, connection }: Fault): string {
+  const which = connection === undefined ? "" : ` of connection ${connection}`;
+  return `${kind}${bits === 0 ? "" : ` ${bits}`} at byte ${position} of the ${from}'s${which}`;
+}
+
+interface Limit {
+  readonly limitMs: number;
+  readonly otherwise: string;
+}
+
+async function inTime<T>(work: Promise<T>, { limitMs, otherwise }: Limit): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(otherwise)), limitMs);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Asks again until the answer is the wanted one, or for some seconds: the runtime closes some things a moment later. */
+async function settled(ask: () => number, wanted: number): Promise<number> {
+  const end = performance.now() + 5000;
+  while (ask() > wanted && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 5));
+  return ask();
+}

@@ -1,0 +1,280 @@
+/** `http_request` checks of every form of answer, for faults at every byte. */
+import { gunzipSync, gzipSync } from "node:zlib";
+import type { Observation } from "../../src/domain/result.ts";
+import { judgeObservation, tellObservation, TLS_FAILURES, type Trust } from "./check_faults.ts";
+import type { Course } from "./fault_proxy.ts";
+import type { FaultTarget } from "./fault_runs.ts";
+import { type HttpExpectations, observeTarget } from "./http_check.ts";
+import { type ReadResponse, readResponse } from "./http_rules.ts";
+import { startServer } from "./http_servers.ts";
+import { unharmedRecords } from "./tls_records.ts";
+
+/** One form of answer, and what is expected of it. */
+interface HttpForm {
+  readonly name: string;
+  /** What the server says, by path. */
+  readonly answers: Readonly<Record<string, string | Uint8Array>>;
+  readonly expected: HttpExpectations;
+  /** Whether a response that came fulfils the expectation. */
+  isRight(response: ReadResponse): boolean;
+  /** The only connection with faults. */
+  readonly connection?: number;
+}
+
+const BODY = "all is well";
+const JSON_BODY = `{"state": "well"}`;
+
+function withLength(body: string): string {
+  return `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+const CHUNKED =
+  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nall i\r\n6;a=b\r\ns well\r\n0\r\n\r\n";
+const UNTIL_CLOSE = `HTTP/1.1 200 OK\r\nServer: test\r\n\r\n${BODY}`;
+const REDIRECT = "HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n";
+
+const FORMS: readonly HttpForm[] = [
+  {
+    name: "status alone",
+    answers: { "/": withLength(BODY) },
+    expected: {},
+    isRight: ({ status }) => status === 200,
+  },
+  {
+    name: "a header",
+    answers: { "/": withLength(BODY) },
+    expected: { headers: { "content-type": "text/plain" } },
+    isRight: ({ status, headers }) =>
+      status === 200 && headers.get("content-type")?.join(", ") === "text/plain",
+  },
+  {
+    name: "a text in a body with a length",
+    answers: { "/": withLength(BODY) },
+    expected: { bodyPart: BODY },
+    // It is known as soon as it has come.
+    isRight: ({ status, body }) => status === 200 && body.includes(BODY),
+  },
+  {
+    name: "a text that must not be in a body with a length",
+    answers: { "/": withLength(BODY) },
+    expected: { notBodyPart: "error" },
+    isRight: ({ status, isWhole }) => status === 200 && isWhole,
+  },
+  {
+    name: "JSON",
+    answers: { "/": withLength(JSON_BODY) },
+    expected: { json: { "$.state": "well" } },
+    isRight: ({ status, isWhole, body }) => status === 200 && isWhole && stateOf(body) === "well",
+  },
+  {
+    name: "a text that must not be in a body in chunks",
+    answers: { "/": CHUNKED },
+    expected: { notBodyPart: "error" },
+    isRight: ({ status, isWhole }) => status === 200 && isWhole,
+  },
+  {
+    name: "all of a body in chunks",
+    answers: { "/": CHUNKED },
+    expected: { bodyPattern: `^${BODY}$` },
+    isRight: ({ status, isWhole, body }) => status === 200 && isWhole && body === BODY,
+  },
+  {
+    name: "all of a body up to the end of its connection",
+    answers: { "/": UNTIL_CLOSE },
+    expected: { bodyPattern: `^${BODY}$` },
+    isRight: ({ status, isWhole, body }) => status === 200 && isWhole && body === BODY,
+  },
+  {
+    name: "a text that must not be in a body up to the end of its connection",
+    answers: { "/": UNTIL_CLOSE },
+    expected: { notBodyPart: "error" },
+    isRight: ({ status, isWhole }) => status === 200 && isWhole,
+  },
+  {
+    name: "a compressed body",
+    answers: { "/": compressed(BODY) },
+    expected: { bodyPattern: `^${BODY}$` },
+    isRight: ({ status, isWhole, body }) => status === 200 && isWhole && inflated(body) === BODY,
+  },
+  ...[undefined, 1].map((connection): HttpForm => ({
+    name: `a redirect, with faults ${connection === undefined ? "before" : "behind"} it`,
+    answers: { "/": REDIRECT, "/there": withLength(BODY) },
+    expected: { notBodyPart: "error" },
+    isRight: ({ status, isWhole }) => status === 200 && isWhole,
+    ...connection !== undefined && { connection },
+  })),
+];
+
+function stateOf(json: string): unknown {
+  try {
+    return JSON.parse(json).state;
+  } catch {
+    return undefined;
+  }
+}
+
+function compressed(body: string): Uint8Array {
+  const content = gzipSync(body);
+  const head = `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${content.length}\r\n\r\n`;
+  return Uint8Array.from([...new TextEncoder().encode(head), ...content]);
+}
+
+/** The flags of a member that mean something (RFC 1952, section 2.3.1); the runtime looks at no others. */
+const GZIP_FLAGS = 0x1f;
+
+/** What is not valid is nothing. */
+function inflated(body: string): string | null {
+  const bytes = Uint8Array.from(body, (character) => character.charCodeAt(0));
+  bytes[3] = (bytes[3] ?? 0) & GZIP_FLAGS;
+  try {
+    return new TextDecoder().decode(gunzipSync(bytes));
+  } catch {
+    return null;
+  }
+}
+
+/** A check that runs until it is disposed of. */
+export type HttpTarget = FaultTarget<Observation> & AsyncDisposable;
+
+/** A check of each form of answer, in clear text. */
+export function startHttpTargets(): readonly HttpTarget[] {
+  return FORMS.map(({ name, answers, expected, isRight, connection }) => {
+    const server = startAnswers(answers);
+    return {
+      name: `http_request: ${name}`,
+      serverPort: server.port,
+      ...connection !== undefined && { connection },
+      ask: (port, { timeoutMs, clock }) =>
+        observeTarget(`http://127.0.0.1:${port}/`, { ...expected, timeoutMs, clock }),
+      judge: (run) =>
+        judgeObservation(run, {
+          isRight: run.courses.some(({ server }) => {
+            const response = readResponse(server);
+            return response !== null && isRight(response);
+          }),
+          sentences: SENTENCES,
+        }),
+      tell: tellObservation,
+      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    };
+  });
+}
+
+interface TlsForm {
+  readonly name: string;
+  readonly answer: string;
+  readonly expected: HttpExpectations;
+  /** How many records at the end may be harmed. */
+  readonly needlessRecords: number;
+}
+
+const LIMITS = { warningLeftMs: 0, criticalLeftMs: 0 };
+
+/** The last record says that nothing follows. Where that is the only thing that tells, it must have come. */
+const TLS_FORMS: readonly TlsForm[] = [
+  {
+    name: "a body with a length",
+    answer: withLength(BODY),
+    expected: { notBodyPart: "error" },
+    needlessRecords: 1,
+  },
+  {
+    name: "all of a body up to the end of its connection",
+    answer: UNTIL_CLOSE,
+    expected: { notBodyPart: "error" },
+    needlessRecords: 0,
+  },
+  {
+    name: "a certificate",
+    answer: withLength(BODY),
+    expected: { certificate: LIMITS },
+    needlessRecords: 1,
+  },
+];
+
+/** A check of each form of answer, over TLS. */
+export function startTlsHttpTargets({ certificate, path }: Trust): readonly HttpTarget[] {
+  return TLS_FORMS.map(({ name, answer, expected, needlessRecords }) => {
+    const server = startAnswers({ "/": answer }, certificate);
+    return {
+      name: `http_request over TLS: ${name}`,
+      serverPort: server.port,
+      ask: (port, { timeoutMs, clock }) =>
+        observeTarget(`https://127.0.0.1:${port}/`, {
+          ...expected,
+          request: { tls: { authority: path } },
+          timeoutMs,
+          clock,
+        }),
+      judge: (run) =>
+        judgeObservation(run, {
+          isRight: unharmed(run.courses) >= unharmed(run.whole) - needlessRecords,
+          sentences: SENTENCES,
+        }),
+      tell: tellObservation,
+      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    };
+  });
+}
+
+/** On the connection where most of them came. */
+function unharmed(courses: readonly Course[]): number {
+  return Math.max(0, ...courses.map(({ server }) => unharmedRecords(server)));
+}
+
+function startAnswers(
+  answers: Readonly<Record<string, string | Uint8Array>>,
+  certificate?: Trust["certificate"],
+): ReturnType<typeof startServer> {
+  return startServer(async (visitor) => {
+    const [, path = ""] = /^\S+ (\S+) /.exec(await visitor.readHead()) ?? [];
+    // Where a fault has changed the path, it is answered all the same; only the one behind a redirect is asked for.
+    await visitor.send(answers[path] ?? answers["/"] ?? "");
+  }, certificate === undefined ? {} : { certificate });
+}
+
+const HEAD_FAILURES = [
+  "answer has a malformed content-length",
+  "answer has a malformed header",
+  "answer has a transfer-encoding that its HTTP version does not have",
+  "answer has no valid status",
+  "answer is not HTTP",
+  "connection closed before a response head",
+  "connection reset by the server",
+  "server ended the connection with a TLS alert \\([a-z ]+\\)",
+  "what the server sent cannot be decrypted, so it was changed on the way",
+  "what the server sent is no longer valid TLS",
+];
+
+const BODY_FAILURES = [
+  "compressed data is malformed",
+  "compressed data is cut short",
+  "connection ended early or what came is malformed",
+];
+
+const VIOLATIONS = [
+  "status is \\d{3}, expected 200",
+  `header "content-type" is (?:".{0,20}"|missing), expected "text/plain"`,
+  `body does not contain "all is well"`,
+  `body does not match "\\^all is well\\$"`,
+  `body is not JSON`,
+  `.*\\$\\.state.*`,
+];
+
+const ENDS = [
+  `timeout after 0\\.3 s(?:, before a response head| while reading the body)`,
+  `reading the response head failed: (?:${HEAD_FAILURES.join("|")})`,
+  `reading the body failed: (?:${BODY_FAILURES.join("|")})`,
+  `TLS failed: (?:${TLS_FAILURES.join("|")})`,
+  `reading the certificate: (?:TLS failed: (?:${TLS_FAILURES.join("|")})|timeout after 0\\.3 s while .*)`,
+  `redirect loop, left after 10 redirects`,
+  `redirect \\(status 302\\) .*`,
+  `status is 302 without a Location, expected 200`,
+];
+
+/** All that may be said of an answer that is not right. */
+const SENTENCES: readonly RegExp[] = [
+  new RegExp(
+    `^(?:(?:${VIOLATIONS.join("|")})(?:; |$| (?=\\()))*(?:${ENDS.join("|")})?(?: ?\\(redirected to .*\\))?$`,
+  ),
+];

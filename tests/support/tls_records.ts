@@ -1,0 +1,41 @@
+/** What of a TLS conversation arrived unharmed, by its records (RFC 8446, section 5.1). */
+import type { Passage } from "./fault_proxy.ts";
+
+const HEADER_BYTES = 5;
+
+/** How long each whole record at the beginning is, its header included. */
+export function recordBytes(bytes: readonly number[]): readonly number[] {
+  const found: number[] = [];
+  for (let start = 0; start + HEADER_BYTES <= bytes.length;) {
+    const size = HEADER_BYTES + 256 * (bytes[start + 3] ?? 0) + (bytes[start + 4] ?? 0);
+    if (start + size > bytes.length) break;
+    found.push(size);
+    start += size;
+  }
+  return found;
+}
+
+const APPLICATION_DATA = 23;
+
+/** Positions of the version in a record's header. */
+const VERSION: readonly number[] = [1, 2];
+
+/**
+ * How many records arrived as they were sent, from the first on. Before a record is encrypted, nobody looks at the
+ * version in its header.
+ */
+export function unharmedRecords({ sent, arrived }: Passage): number {
+  let count = 0;
+  let start = 0;
+  for (const size of recordBytes(sent)) {
+    const isEncrypted = sent[start] === APPLICATION_DATA;
+    for (let index = 0; index < size; index++) {
+      const isLookedAt = isEncrypted || !VERSION.includes(index);
+      const [sentByte, byte] = [sent[start + index], arrived[start + index]];
+      if (byte === undefined || isLookedAt && byte !== sentByte) return count;
+    }
+    count++;
+    start += size;
+  }
+  return count;
+}
