@@ -23,7 +23,7 @@ export function judgeCertificate(
 ): CertificateVerdict {
   if (facts === null) {
     return problem === null
-      ? { condition: "critical", text: "certificate could not be read", leftSeconds: null }
+      ? { condition: "critical", text: UNREAD, leftSeconds: null }
       : { condition: "critical", text: problem.reason, leftSeconds: null };
   }
   const leftMs = facts.validToMs - nowMs;
@@ -43,6 +43,8 @@ export function judgeCertificate(
     leftSeconds: Math.trunc(leftMs / 1000),
   };
 }
+
+const UNREAD = "certificate is accepted, but its dates could not be read over a second connection";
 
 function datesOf(
   { validFromMs, validToMs }: CertificateFacts,

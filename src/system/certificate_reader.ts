@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { CertificateFacts } from "../domain/system.ts";
+import type { CertificateFacts, Clock } from "../domain/system.ts";
 import { onAbort } from "../domain/on_abort.ts";
 import { certificateFacts } from "./certificate_facts.ts";
 import { createHangingLimit } from "./hanging_limit.ts";
@@ -24,8 +24,8 @@ export type CertificateReader = (
  * hangs cannot be ended without losing the descriptor for good, so such a socket is left to itself until the server or
  * the system ends it; there are never more than a few for a server.
  */
-export function createCertificateReader(): CertificateReader {
-  const hanging = createHangingLimit();
+export function createCertificateReader(clock: Clock): CertificateReader {
+  const hanging = createHangingLimit(() => clock.monotonicMs());
   return async (target, signal) => {
     if (hanging.isReached(target)) return null;
     signal.throwIfAborted();

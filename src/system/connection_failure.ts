@@ -17,16 +17,25 @@ export function explainConnectionError(
   if (error instanceof StartTlsRefusal) return { phase, reason: error.message };
   const text = `${error instanceof Error ? error.message : String(error)} ${code}`;
   for (const rule of RULES) {
-    if (rule.pattern.test(text)) return { phase: rule.phase ?? phase, reason: rule.reason };
+    if (!rule.pattern.test(text)) continue;
+    const { reason } = rule;
+    return {
+      phase: rule.phase ?? phase,
+      reason: typeof reason === "string" ? reason : phase === "TLS" ? reason.inHandshake : reason.otherwise,
+    };
   }
-  return { phase, reason: explainRequestError(error, "https://server.invalid").reason };
+  const isBehindHandshake = phase === "sending" || phase === "reading";
+  return {
+    phase,
+    reason: explainRequestError(error, "https://server.invalid", { isBehindHandshake }).reason,
+  };
 }
 
 /** What one kind of error text means; without a phase it does not tell one. The first that matches decides. */
 interface Rule {
   readonly pattern: RegExp;
   readonly phase?: ConnectionFailure["phase"];
-  readonly reason: string;
+  readonly reason: string | { readonly inHandshake: string; readonly otherwise: string };
 }
 
 const RULES: readonly Rule[] = [
@@ -56,6 +65,13 @@ const RULES: readonly Rule[] = [
   {
     pattern: /Connection timed out|ETIMEDOUT|os error 10060\b/,
     reason: "no answer to the connection attempt",
+  },
+  {
+    pattern: /unexpected end of file|peer closed connection without sending/,
+    reason: {
+      inHandshake: "connection closed during the handshake",
+      otherwise: "connection closed by the server",
+    },
   },
   // Words of the TLS library behind node:tls on Deno 2.9.
   { pattern: /wrong version number|packet length too long|http request/i, reason: "answer is not TLS" },

@@ -27,14 +27,14 @@ import { beginTls, shakeHands } from "./tls_stream.ts";
 
 /** The machine's connections. */
 export function createConnections(clock: Clock): Connections {
-  const readUnverified = createCertificateReader();
-  const hanging = createHangingLimit();
+  const readUnverified = createCertificateReader(clock);
+  const hanging = createHangingLimit(() => clock.monotonicMs());
   return {
     async connect({ tls, ...target }, options): Promise<Connection> {
       if (tls === undefined) return await connectPlain(target, options);
       try {
         await tryTls({ ...target, tls }, options);
-        return await connectTls({ ...target, tls }, { hanging, clock, signal: options.signal });
+        return await connectTls({ ...target, tls }, { hanging, signal: options.signal });
       } catch (error) {
         throw await precise(error, { ...target, tls }, { clock, signal: options.signal });
       }
@@ -110,9 +110,8 @@ const FORGET_MS = 3_600_000;
  */
 async function connectTls(
   target: HandshakeTarget,
-  { hanging, clock, signal }: {
+  { hanging, signal }: {
     readonly hanging: HangingLimit;
-    readonly clock: Clock;
     readonly signal: AbortSignal;
   },
 ): Promise<Connection> {
@@ -132,8 +131,7 @@ async function connectTls(
   const handshake = secured.handshake().finally(() => isOver = true);
   const stopListening = onAbort(signal, () => {
     // It does not end, and nothing tells when the server ends it.
-    if (isOver) return;
-    hanging.add(target, new Promise<void>((resolve) => void clock.after(FORGET_MS, resolve)));
+    if (!isOver) hanging.addFor(target, FORGET_MS);
   });
   try {
     await handshake;

@@ -6,24 +6,43 @@ export interface HangingLimit {
   isReached(target: ConnectionTarget): boolean;
   /** Counts one until it is over. */
   add(target: ConnectionTarget, over: Promise<unknown>): void;
+  /** Counts one of which nothing tells when it is over, for so long. */
+  addFor(target: ConnectionTarget, durationMs: number): void;
 }
 
 const HANGING_MAX = 4;
 
-/** Makes a limit, so that a server that hangs costs a few descriptors at most. */
-export function createHangingLimit(): HangingLimit {
-  const counts = new Map<string, number>();
-  const change = (key: string, by: number): void => {
-    const count = (counts.get(key) ?? 0) + by;
-    if (count > 0) counts.set(key, count);
-    else counts.delete(key);
+/**
+ * Makes a limit, so that a server that hangs costs a few descriptors at most. `nowMs` is a monotonic time; no timer is
+ * set, so that a check which has ended leaves none.
+ */
+export function createHangingLimit(nowMs: () => number): HangingLimit {
+  /** When each is forgotten, by server. */
+  const ends = new Map<string, Set<{ readonly atMs: number }>>();
+  const keyOf = ({ host, port }: ConnectionTarget): string => `${host}:${port}`;
+  const add = (target: ConnectionTarget, atMs: number): () => void => {
+    const key = keyOf(target);
+    const end = { atMs };
+    const known = ends.get(key) ?? new Set();
+    ends.set(key, known.add(end));
+    return () => {
+      known.delete(end);
+      if (known.size === 0 && ends.get(key) === known) ends.delete(key);
+    };
   };
   return {
-    isReached: ({ host, port }) => (counts.get(`${host}:${port}`) ?? 0) >= HANGING_MAX,
-    add({ host, port }, over) {
-      const key = `${host}:${port}`;
-      change(key, 1);
-      over.then(() => change(key, -1), () => change(key, -1));
+    isReached(target) {
+      const key = keyOf(target);
+      const known = ends.get(key);
+      if (known === undefined) return false;
+      for (const end of known) if (end.atMs <= nowMs()) known.delete(end);
+      if (known.size === 0) ends.delete(key);
+      return known.size >= HANGING_MAX;
     },
+    add(target, over) {
+      const remove = add(target, Infinity);
+      over.then(remove, remove);
+    },
+    addFor: (target, durationMs) => void add(target, nowMs() + durationMs),
   };
 }

@@ -6,12 +6,22 @@
 import { describeDuration } from "../domain/duration.ts";
 import type { RequestFailure } from "../domain/system.ts";
 
+/** What is known of an error beside its text. */
+export interface ErrorCircumstances {
+  /** Whether it comes from a connection on which the TLS handshake had succeeded. @default {false} */
+  readonly isBehindHandshake?: boolean;
+}
+
 /**
  * Puts an error of the runtime's `fetch`, or of reading the body of its response, into words.
  *
  * The words never hold the target's credentials, path or query; host and port at most.
  */
-export function explainRequestError(error: unknown, target: string): RequestFailure {
+export function explainRequestError(
+  error: unknown,
+  target: string,
+  { isBehindHandshake = false }: ErrorCircumstances = {},
+): RequestFailure {
   if (error instanceof Deno.errors.NotCapable) {
     return { phase: "permission", reason: missingGrant(error, target) };
   }
@@ -19,7 +29,7 @@ export function explainRequestError(error: unknown, target: string): RequestFail
   if (error instanceof Error && error.name === "TlsSettingsError") {
     return { phase: "settings", reason: error.message };
   }
-  const text = runtimeText(error);
+  const text = `${isBehindHandshake ? "(SendRequest) " : ""}${runtimeText(error)}`;
   for (const { pattern, phase, reason } of RULES) {
     const found = pattern.exec(text);
     if (found !== null) {

@@ -1,5 +1,6 @@
 /** One fault at any byte of an exchange with a target: what checks make of it. `deno task soak faults` tries all. */
 import { createTrust } from "../support/check_faults.ts";
+import { startConnectionTargets } from "../support/connection_fault_targets.ts";
 import { runFaults } from "../support/fault_runs.ts";
 import { startHttpTargets, startTlsHttpTargets } from "../support/http_fault_targets.ts";
 
@@ -13,6 +14,14 @@ Deno.test("observeHttpRequest() tells every fault in an answer, and takes no bro
 Deno.test("observeHttpRequest() takes nothing for an answer that TLS does not vouch for", async (t) => {
   using trust = createTrust();
   for (const target of startTlsHttpTargets(trust)) {
+    await using running = target;
+    await t.step(running.name, () => runFaults(running).then(() => {}));
+  }
+});
+
+Deno.test("observeTcpConnect() and observeTlsCertificate() tell every fault of a connection", async (t) => {
+  using trust = createTrust();
+  for (const target of await startConnectionTargets(trust)) {
     await using running = target;
     await t.step(running.name, () => runFaults(running).then(() => {}));
   }

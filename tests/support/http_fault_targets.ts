@@ -254,11 +254,12 @@ const BODY_FAILURES = [
 
 const VIOLATIONS = [
   "status is \\d{3}, expected 200",
-  `header "content-type" is (?:".{0,20}"|missing), expected "text/plain"`,
+  `header "content-type" is (?:".{0,40}"|missing), expected "text/plain"`,
   `body does not contain "all is well"`,
   `body does not match "\\^all is well\\$"`,
-  `body is not JSON`,
-  `.*\\$\\.state.*`,
+  "body is not JSON",
+  "body is empty, expected JSON",
+  `json "\\$\\.state" .*`,
 ];
 
 const ENDS = [

@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { quote } from "../../src/checks/quote.ts";
+
+Deno.test("quote() shows what cannot be seen", async (t) => {
+  const rows = [
+    { name: "a plain text", text: 'said "hi"', quoted: '"said "hi""' },
+    { name: "line ends", text: "a\r\nb\nc\rd", quoted: '"a\\nb\\nc\\nd"' },
+    { name: "a tab", text: "a\tb", quoted: '"a\\tb"' },
+    { name: "a control character of the first 32", text: "\x1b[31m", quoted: '"\\x1b[31m"' },
+    { name: "a control character beyond ASCII", text: "text/plain\x8d", quoted: '"text/plain\\x8d"' },
+    { name: "a space without a width", text: "a\u200bb", quoted: '"a\\u{200b}b"' },
+    { name: "letters of any language", text: "grüß 你好", quoted: '"grüß 你好"' },
+  ];
+  for (const { name, text, quoted } of rows) {
+    await t.step(name, () => assert.equal(quote(text), quoted));
+  }
+});

@@ -1,0 +1,197 @@
+/** `tcp_connect` and `tls_certificate` checks, for faults at every byte. */
+import { CHECK_KINDS } from "../../src/checks/registry.ts";
+import type { CheckOf } from "../../src/domain/check.ts";
+import type { Observation } from "../../src/domain/result.ts";
+import type { Clock, Connections } from "../../src/domain/system.ts";
+import { createConnections } from "../../src/system/connections.ts";
+import { judgeObservation, tellObservation, TLS_FAILURES, type Trust } from "./check_faults.ts";
+import { certificateCheck, tcpCheck } from "./connection_check.ts";
+import type { Course, Passage } from "./fault_proxy.ts";
+import type { FaultTarget } from "./fault_runs.ts";
+import { startServer, type TestServer, type Visitor } from "./http_servers.ts";
+import { startMailServer } from "./mail_server.ts";
+import { createMemorySystem } from "./memory_system.ts";
+import { recordBytes, unharmedRecords } from "./tls_records.ts";
+
+/** A check that runs until it is disposed of. */
+export type ConnectionTarget = FaultTarget<Observation> & AsyncDisposable;
+
+type AnyCheck = CheckOf<"tcp_connect"> | CheckOf<"tls_certificate">;
+
+interface Form {
+  readonly name: string;
+  readonly server: AsyncDisposable & { readonly port: number };
+  readonly connection?: number;
+  readonly mayLinger?: boolean;
+  /** Whom a check trusts that has no parameter for it. */
+  readonly authority?: string;
+  check(port: number, timeoutMs: number): AnyCheck;
+  /** Whether what arrived is right. */
+  isRight(courses: readonly Course[], whole: readonly Course[]): boolean;
+}
+
+/** Checks of connections, in clear text and over TLS. */
+export async function startConnectionTargets(trust: Trust): Promise<readonly ConnectionTarget[]> {
+  const { certificate, authority, path } = trust;
+  const greeting = GREETING.trim();
+  const ping = (): TestServer =>
+    startServer(async (visitor) => {
+      for (let index = 0; index < PING.length; index++) await visitor.readSome();
+      await visitor.send(PONG);
+      await visitor.untilGone();
+    });
+  const secured = (connection?: number): Form => ({
+    name: `tcp_connect over TLS: a greeting${connection === undefined ? "" : `, connection ${connection}`}`,
+    server: startServer(greet, { certificate }),
+    authority,
+    // The runtime cannot end a later handshake before the server does.
+    ...connection !== undefined && { connection, mayLinger: true },
+    check: (port, timeoutMs) => tcpCheck({ port, tls: true, expect: greeting }, timeoutMs),
+    // The first connection is only for the handshake.
+    isRight: (courses, whole) => mostUnharmed(courses) >= dataRecords(whole),
+  });
+  const forms: readonly Form[] = [
+    {
+      name: "tcp_connect: a greeting",
+      server: startServer(greet),
+      check: (port, timeoutMs) => tcpCheck({ port, expect: greeting }, timeoutMs),
+      isRight: ([course]) => textOf(course).includes(greeting),
+    },
+    {
+      name: "tcp_connect: an answer",
+      server: ping(),
+      check: (port, timeoutMs) => tcpCheck({ port, send: PING, expect: PONG.trim() }, timeoutMs),
+      isRight: ([course]) => textOf(course).includes(PONG.trim()),
+    },
+    secured(),
+    secured(1),
+    {
+      name: "tls_certificate",
+      server: startServer((visitor) => visitor.untilGone(), { certificate }),
+      check: (port, timeoutMs) => certificateCheck({ port, authority: path }, timeoutMs),
+      isRight: (courses) => mostUnharmed(courses) >= HANDSHAKE_RECORDS,
+    },
+    {
+      name: "tls_certificate, connection 1",
+      server: startServer((visitor) => visitor.untilGone(), { certificate }),
+      connection: 1,
+      mayLinger: true,
+      check: (port, timeoutMs) => certificateCheck({ port, authority: path }, timeoutMs),
+      // The first one vouches for the certificate, which is then read again.
+      isRight: (courses) => courses.length > 1 && mostUnharmed(courses.slice(1)) >= HANDSHAKE_RECORDS,
+    },
+    {
+      name: "tls_certificate: STARTTLS",
+      server: await startMailServer({ tls: { certificate, begin: "STARTTLS" } }),
+      check: (port, timeoutMs) => certificateCheck({ port, authority: path, starttls: "smtp" }, timeoutMs),
+      isRight: (courses) =>
+        courses.some(({ server }) => unharmedRecords(behindClearText(server)) >= HANDSHAKE_RECORDS),
+    },
+  ];
+  return forms.map((form) => targetOf(form));
+}
+
+const GREETING = "220 ready\r\n";
+const PING = "PING\r\n";
+const PONG = "+PONG\r\n";
+
+async function greet(visitor: Visitor): Promise<void> {
+  await visitor.send(GREETING);
+  await visitor.untilGone();
+}
+
+/** What a server says before anything of its own is encrypted for the client, in records. */
+const HANDSHAKE_RECORDS = 3;
+/** What TLS 1.3 adds to a content: header, type and tag. */
+const RECORD_OVERHEAD_BYTES = 22;
+
+/** How many records it takes to have the greeting. */
+function dataRecords(whole: readonly Course[]): number {
+  const counts = whole.map(({ server }) =>
+    recordBytes(server.sent).indexOf(GREETING.length + RECORD_OVERHEAD_BYTES) + 1
+  );
+  return Math.max(...counts) || Infinity;
+}
+
+function mostUnharmed(courses: readonly Course[]): number {
+  return Math.max(0, ...courses.map(({ server }) => unharmedRecords(server)));
+}
+
+/** The type of a record of the handshake, which stands in no line of clear text. */
+const HANDSHAKE = 22;
+
+function behindClearText({ sent, arrived, end }: Passage): Passage {
+  const from = (bytes: readonly number[]): readonly number[] => {
+    const start = bytes.indexOf(HANDSHAKE);
+    return start < 0 ? [] : bytes.slice(start);
+  };
+  return { sent: from(sent), arrived: from(arrived), end };
+}
+
+function textOf(course: Course | undefined): string {
+  return String.fromCharCode(...course?.server.arrived ?? []);
+}
+
+function targetOf(
+  { name, server, connection, mayLinger, authority, check, isRight }: Form,
+): ConnectionTarget {
+  return {
+    name,
+    serverPort: server.port,
+    ...connection !== undefined && { connection },
+    ...mayLinger !== undefined && { mayLinger },
+    ask: (port, { timeoutMs, clock }) => observe(check(port, timeoutMs), { clock, authority }),
+    judge: (run) => judgeObservation(run, { isRight: isRight(run.courses, run.whole), sentences: SENTENCES }),
+    tell: tellObservation,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+interface ObserveOptions {
+  readonly clock: Clock;
+  readonly authority: string | undefined;
+}
+
+async function observe(check: AnyCheck, { clock, authority }: ObserveOptions): Promise<Observation> {
+  const connections = trusting(createConnections(clock), authority);
+  const context = {
+    system: { ...createMemorySystem(), clock, connections },
+    jobs: null,
+    folder: "/",
+    signal: new AbortController().signal,
+  };
+  return check.kind === "tcp_connect"
+    ? await (await CHECK_KINDS.tcp_connect()).observe(check, context)
+    : await (await CHECK_KINDS.tls_certificate()).observe(check, context);
+}
+
+/** Connections that trust one authority more. */
+function trusting(connections: Connections, authority: string | undefined): Connections {
+  if (authority === undefined) return connections;
+  return {
+    ...connections,
+    connect: ({ tls, ...target }, options) =>
+      connections.connect(
+        {
+          ...target,
+          ...tls !== undefined && { tls: { ...tls, authorities: [...tls.authorities, authority] } },
+        },
+        options,
+      ),
+  };
+}
+
+const ENDS = [
+  `timeout after 0\\.3 s while .*`,
+  `TLS failed: (?:${TLS_FAILURES.join("|")})`,
+  "connection closed by the server without an answer, expected .*",
+  `answer does not contain ".*": ".*"`,
+  `(?:reading|sending) failed: connection (?:reset|closed) by the server(?:; it had sent ".*")?`,
+  `reading failed: (?:server|what|connection|answer) .*`,
+  "connecting failed: connection reset by the server",
+  `asking for TLS failed: (?:server answered ".*"|connection (?:reset|closed) by the server(?: after ".*")?)`,
+  "certificate is accepted, but its dates could not be read over a second connection",
+];
+
+/** All that may be said of what is not right. */
+const SENTENCES: readonly RegExp[] = [new RegExp(`^(?:${ENDS.join("|")})$`)];
