@@ -3,6 +3,7 @@
  * 5321, section 4.2.1): 4xx may pass, 5xx stands until somebody mends something. What the network does may pass.
  */
 import type { MailEnd, OutgoingMail } from "../domain/system.ts";
+import { explainRequestError } from "./request_failure.ts";
 
 /** A mail that was not sent. */
 export type MailFailure = Extract<MailEnd, { readonly sent: false }>;
@@ -34,7 +35,7 @@ export function connectFailure(error: unknown, { host, port }: OutgoingMail): Ma
     code: null,
     retryable: true,
     mayHaveArrived: false,
-    reason: networkReason(error, "connection attempt failed"),
+    reason: networkReason(error, phase, "connection attempt failed"),
   };
 }
 
@@ -51,7 +52,7 @@ export function sessionFailure(error: unknown, { phase, wasHandedOver }: Progres
       code: null,
       retryable: !isOwn,
       mayHaveArrived: wasHandedOver && !isOwn,
-      reason: networkReason(error, "connection failed"),
+      reason: networkReason(error, found?.phase ?? phase, "connection failed"),
     };
   }
   return {
@@ -104,13 +105,21 @@ const CLOSED_WORDS = [
   "Cannot call end after a stream was finished",
 ] as const;
 
-function networkReason(error: unknown, otherwise: string): string {
+/** Words of the TLS library, which say little to people. */
+const TLS_WORDS =
+  /cannot decrypt|received (?:corrupt|fatal|unexpected)|peer (?:misbehaved|is incompatible)|invalid peer certificate/;
+
+function networkReason(error: unknown, phase: string, otherwise: string): string {
   const { timeoutType, originalCode, code, message, response } = factsOf(error);
   if (CLOSED_WORDS.some((words) => message.startsWith(words))) return REASONS.ECONNECTION ?? otherwise;
   if (response !== "") return `answer is not SMTP: ${oneLine(response)}`;
   for (const key of [timeoutType, originalCode, code]) {
     const reason = REASONS[key];
     if (reason !== undefined) return reason;
+  }
+  if (TLS_WORDS.test(message)) {
+    return explainRequestError(error, "https://server.invalid", { isBehindHandshake: phase !== "TLS" })
+      .reason;
   }
   return message === "" ? otherwise : oneLine(message);
 }

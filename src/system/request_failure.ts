@@ -187,7 +187,7 @@ const RULES: readonly Rule[] = [
     reason: "connection reset by the server",
   },
   {
-    pattern: /(?:\(SendRequest\)|^fetch failed): .*(?:Connection reset by peer|Broken pipe|os error 10054\b)/,
+    pattern: /(?:\(SendRequest\)|^fetch failed): .*(?:[Cc]onnection reset|Broken pipe|os error 10054\b)/,
     phase: "head",
     reason: "connection reset by the server",
   },

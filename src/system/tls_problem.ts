@@ -12,6 +12,10 @@ import { clearTextOf, closeQuietly, connectTcp, withoutBrackets } from "./tcp_st
 /** A server that refuses a certificate's reader by silence is not waited for. */
 const HANDSHAKE_MS = 10_000;
 
+/** What a server shows, and what it speaks; all else may have been garbled on the way. */
+const LASTING =
+  /invalid peer certificate|peer is incompatible|InvalidContentType|fatal alert: (?:ProtocolVersion|InsufficientSecurity|CertificateRequired)/;
+
 /** What is wrong with a server's TLS. */
 export interface TlsProblem {
   /** One line for people. */
@@ -88,7 +92,7 @@ async function shakeHands(target: HandshakeTarget, attempt: Attempt): Promise<Tl
     return null;
   } catch (error) {
     const { phase, reason } = explainRequestError(error, "https://server.invalid");
-    const isLasting = error instanceof Deno.errors.InvalidData;
+    const isLasting = error instanceof Error && LASTING.test(error.message);
     return phase === "TLS" ? { reason, isLasting } : null;
   }
 }

@@ -51,7 +51,7 @@ export function assertPlain(text: string): void {
 }
 
 const FOREIGN =
-  /\bat \S+:\d+|\[object|\b[A-Z]\w*Error\b|\bError:|\bos error\b|undefined|\bnull\b|NaN|client error|hyper|rustls|Deno|node:|\b[A-Z]{2,}_[A-Z_]+\b|\bE[A-Z]{5,}\b|\bUNKNOWN\b|parsed$/;
+  /\bat \S+:\d+|\[object|\b[A-Z]\w*Error\b|\bError:|\bos error\b|undefined|\bnull\b|NaN|client error|hyper|rustls|Deno|node:|\b[A-Z]{2,}_[A-Z_]+\b|\bE[A-Z]{5,}\b|\bUNKNOWN\b|parsed$|decrypt peer|peer misbehaved|fatal alert|corrupt message|close_notify/;
 
 /** What stands still must not be told as ended, and the other way round. */
 function assertTold(output: string, kind: FaultKind): void {

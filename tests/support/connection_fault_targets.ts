@@ -6,12 +6,12 @@ import type { Clock, Connections } from "../../src/domain/system.ts";
 import { createConnections } from "../../src/system/connections.ts";
 import { judgeObservation, tellObservation, TLS_FAILURES, type Trust } from "./check_faults.ts";
 import { certificateCheck, tcpCheck } from "./connection_check.ts";
-import type { Course, Passage } from "./fault_proxy.ts";
+import type { Course } from "./fault_proxy.ts";
 import type { FaultTarget } from "./fault_runs.ts";
 import { startServer, type TestServer, type Visitor } from "./http_servers.ts";
 import { startMailServer } from "./mail_server.ts";
 import { createMemorySystem } from "./memory_system.ts";
-import { recordBytes, unharmedRecords } from "./tls_records.ts";
+import { behindClearText, recordBytes, unharmedRecords } from "./tls_records.ts";
 
 /** A check that runs until it is disposed of. */
 export type ConnectionTarget = FaultTarget<Observation> & AsyncDisposable;
@@ -115,17 +115,6 @@ function dataRecords(whole: readonly Course[]): number {
 
 function mostUnharmed(courses: readonly Course[]): number {
   return Math.max(0, ...courses.map(({ server }) => unharmedRecords(server)));
-}
-
-/** The type of a record of the handshake, which stands in no line of clear text. */
-const HANDSHAKE = 22;
-
-function behindClearText({ sent, arrived, end }: Passage): Passage {
-  const from = (bytes: readonly number[]): readonly number[] => {
-    const start = bytes.indexOf(HANDSHAKE);
-    return start < 0 ? [] : bytes.slice(start);
-  };
-  return { sent: from(sent), arrived: from(arrived), end };
 }
 
 function textOf(course: Course | undefined): string {

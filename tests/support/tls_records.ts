@@ -32,3 +32,15 @@ export function unharmedRecords({ sent, arrived }: Passage): number {
   }
   return count;
 }
+
+/** The type of a record of the handshake, which stands in no line of clear text. */
+const HANDSHAKE = 22;
+
+/** What follows a conversation in clear text that has led to TLS; all of it where TLS was there from the start. */
+export function behindClearText({ sent, arrived, end }: Passage): Passage {
+  const from = (bytes: readonly number[]): readonly number[] => {
+    const start = bytes.indexOf(HANDSHAKE);
+    return start < 0 ? [] : bytes.slice(start);
+  };
+  return { sent: from(sent), arrived: from(arrived), end };
+}

@@ -204,6 +204,12 @@ const ROWS: readonly Row[] = [
   },
   {
     prefix: "send",
+    text: "connection error: connection reset",
+    phase: "head",
+    reason: "connection reset by the server",
+  },
+  {
+    prefix: "send",
     text: "connection closed before message completed",
     phase: "head",
     reason: "connection closed before a response head",
