@@ -46,6 +46,10 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
     await runTests(["tests/config/hostile_documents_test.ts"], { DOCUMENT_ROUNDS: 100 * rounds });
   },
   mixed: soakMixed,
+  faults: () =>
+    runTests(["tests/checks/faults_test.ts", "tests/channels/faults_test.ts", "tests/life/faults_test.ts"], {
+      FAULT_PLACES: Number.MAX_SAFE_INTEGER,
+    }),
   walk: ({ rounds }) => runTests(["tests/watch_random_test.ts"], { WALK_ROUNDS: 10 * rounds }),
 };
 

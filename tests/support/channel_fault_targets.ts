@@ -74,6 +74,14 @@ export async function startEmailTarget(
   tls?: { readonly certificate: Certificate; readonly begin: "from_start" | "STARTTLS" },
 ): Promise<ChannelTarget> {
   const server = await startMailServer({ password: PASSWORD, ...tls !== undefined && { tls } });
+  const taken = new Set<string>();
+  let readCount = 0;
+  const isTaken = (id: string): boolean => {
+    for (; readCount < server.mails.length; readCount++) {
+      for (const [found] of server.mails[readCount]?.raw.matchAll(ID) ?? []) taken.add(found);
+    }
+    return taken.has(id);
+  };
   const protection: Protection = tls === undefined
     ? "offered"
     : tls.begin === "STARTTLS"
@@ -97,17 +105,16 @@ export async function startEmailTarget(
       // The outbox's time limit.
       const end = new AbortController();
       const cancel = clock.after(timeoutMs, () => end.abort());
-      const isTaken = (): boolean => server.mails.some(({ raw }) => raw.includes(id));
       try {
         const { delivery } = await deliverOver(emailKind, channel, {
           message: messageOf(id),
           signal: end.signal,
           system: { clock, mail: createMail(clock, () => protection) },
         });
-        return { delivery, isTaken: isTaken() };
+        return { delivery, isTaken: isTaken(id) };
       } catch (error) {
         if (error !== end.signal.reason) throw error;
-        return { delivery: null, isTaken: isTaken() };
+        return { delivery: null, isTaken: isTaken(id) };
       } finally {
         cancel();
       }
@@ -120,6 +127,9 @@ export async function startEmailTarget(
 }
 
 const PASSWORD = "let me in";
+
+/** A message's. */
+const ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 /** It bears its id twice, so that it is known again whatever byte of it is another. */
 function messageOf(id: string): ReturnType<typeof makeMessage> {
