@@ -1,12 +1,28 @@
-/** How many sockets this process has; other descriptors are the runtime's, which loads what it needs when it needs it. */
+/**
+ * How many TCP sockets this process holds. Other descriptors are the runtime's, which opens what it needs when it first
+ * needs it.
+ */
 export function countSockets(): number {
+  const own = ownInodes();
   let count = 0;
+  for (const table of ["/proc/self/net/tcp", "/proc/self/net/tcp6"]) {
+    for (const line of Deno.readTextFileSync(table).split("\n").slice(1)) {
+      const inode = line.trim().split(/\s+/)[9];
+      if (inode !== undefined && own.has(inode)) count++;
+    }
+  }
+  return count;
+}
+
+function ownInodes(): ReadonlySet<string> {
+  const inodes = new Set<string>();
   for (const { name } of Deno.readDirSync("/proc/self/fd")) {
     try {
-      if (Deno.readLinkSync(`/proc/self/fd/${name}`).startsWith("socket:")) count++;
+      const [, inode] = /^socket:\[(\d+)\]$/.exec(Deno.readLinkSync(`/proc/self/fd/${name}`)) ?? [];
+      if (inode !== undefined) inodes.add(inode);
     } catch {
       // It was the one that shows this folder.
     }
   }
-  return count;
+  return inodes;
 }
