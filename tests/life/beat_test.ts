@@ -164,7 +164,7 @@ Deno.test("monitor beat: the last lines of output are kept, and not the command 
     const [, output, detail] = await verdict(stage);
     assert.match(output, /: no line end$/);
     assert.deepEqual(detail.split("\n"), [
-      ...[...Array(18).keys()].map((index) => String(index + 83)),
+      ...[...Array(8).keys()].map((index) => String(index + 93)),
       "100%",
       "no line end",
     ]);
