@@ -22,6 +22,10 @@ interface Form {
   readonly name: string;
   readonly server: AsyncDisposable & { readonly port: number };
   readonly connection?: number;
+  /**
+   * The runtime cannot end a later handshake before the server does. Where each connection has the fault, a later one
+   * may have it where the first one was over: signatures differ in length.
+   */
   readonly mayLinger?: boolean;
   /** Whom a check trusts that has no parameter for it. */
   readonly authority?: string;
@@ -44,8 +48,8 @@ export async function startConnectionTargets(trust: Trust): Promise<readonly Con
     name: `tcp_connect over TLS: a greeting${connection === undefined ? "" : `, connection ${connection}`}`,
     server: startServer(greet, { certificate }),
     authority,
-    // The runtime cannot end a later handshake before the server does.
-    ...connection !== undefined && { connection, mayLinger: true },
+    ...connection !== undefined && { connection },
+    mayLinger: true,
     check: (port, timeoutMs) => tcpCheck({ port, tls: true, expect: greeting }, timeoutMs),
     // The first connection is only for the handshake.
     isRight: (courses, whole) => mostUnharmed(courses) >= dataRecords(whole),
@@ -67,6 +71,7 @@ export async function startConnectionTargets(trust: Trust): Promise<readonly Con
     secured(1),
     {
       name: "tls_certificate",
+      mayLinger: true,
       server: startServer((visitor) => visitor.untilGone(), { certificate }),
       check: (port, timeoutMs) => certificateCheck({ port, authority: path }, timeoutMs),
       isRight: (courses) => mostUnharmed(courses) >= HANDSHAKE_RECORDS,
@@ -82,6 +87,7 @@ export async function startConnectionTargets(trust: Trust): Promise<readonly Con
     },
     {
       name: "tls_certificate: STARTTLS",
+      mayLinger: true,
       server: await startMailServer({ tls: { certificate, begin: "STARTTLS" } }),
       check: (port, timeoutMs) => certificateCheck({ port, authority: path, starttls: "smtp" }, timeoutMs),
       isRight: (courses) =>

@@ -75,15 +75,15 @@ export function startFaultProxy(serverPort: number, fault: Fault | null): FaultP
   const open = new Set<Deno.TcpConn>();
   const talks = new Set<Promise<void>>();
   const courses: Course[] = [];
-  const ending = new AbortController();
+  let isEnding = false;
   const meet = async (client: Deno.TcpConn, talk: Talk): Promise<void> => {
     open.add(client);
     let server: Deno.TcpConn | null = null;
     try {
-      server = await Deno.connect({ port: serverPort, hostname: "127.0.0.1", signal: ending.signal });
+      server = await Deno.connect({ port: serverPort, hostname: "127.0.0.1" });
+      // Disposed of meanwhile: nobody else would close it.
+      if (isEnding) return;
       open.add(server);
-      // Disposed of in this moment: nobody else would close it.
-      if (ending.signal.aborted) return;
       client.setNoDelay();
       server.setNoDelay();
       const ends: Ends = { client, server, over: null, ...talk };
@@ -124,8 +124,8 @@ export function startFaultProxy(serverPort: number, fault: Fault | null): FaultP
     courses,
     close,
     async [Symbol.asyncDispose]() {
+      isEnding = true;
       const closed = close();
-      ending.abort();
       for (const connection of open) closeQuietly(connection);
       await closed;
     },

@@ -199,6 +199,8 @@ export function startTlsHttpTargets({ certificate, path }: Trust): readonly Http
     const server = startAnswers({ "/": answer }, certificate);
     return {
       name: `http_request over TLS: ${name}`,
+      // The connection that reads a certificate may; see the targets of `tls_certificate`.
+      ...expected.certificate !== undefined && { mayLinger: true },
       serverPort: server.port,
       ask: (port, { timeoutMs, clock }) =>
         observeTarget(`https://127.0.0.1:${port}/`, {
