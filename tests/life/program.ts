@@ -31,7 +31,7 @@ export interface StartOptions {
   readonly stdin?: string;
   /** A command of the shell that runs the program as `"$@"`. @default exec "$@" */
   readonly shell?: string;
-  /** What the source is permitted; an executable has its own. @default --allow-all */
+  /** Runs the source, whatever else is run, with these flags of the runtime; an executable has its own. */
   readonly permissions?: readonly string[];
 }
 
@@ -89,17 +89,17 @@ export async function withStage(use: (stage: Stage) => Promise<void>): Promise<v
 const MAIN = new URL("../../main.ts", import.meta.url).pathname;
 const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
 
-/** What runs `monitor`, without its arguments. */
-export function programCommand(permissions: readonly string[] = ["--allow-all"]): readonly string[] {
+/** What runs `monitor`, without its arguments; with flags it is the source. */
+export function programCommand(flags?: readonly string[]): readonly string[] {
   const executable = Deno.env.get("MONITOR_PROGRAM");
-  return executable === undefined
+  return executable === undefined || flags !== undefined
     ? [
       Deno.execPath(),
       "run",
       "--quiet",
       "--no-prompt",
       "--no-check",
-      ...permissions,
+      ...flags ?? ["--allow-all"],
       "--config",
       CONFIG,
       MAIN,
@@ -118,7 +118,11 @@ function spawn(
     args: [...rest, ...args],
     cwd: folder,
     clearEnv: true,
-    env: { ...programEnvironment(folder), ...environment },
+    env: {
+      ...programEnvironment(folder),
+      ...permissions !== undefined && sourceEnvironment(),
+      ...environment,
+    },
     stdin: stdin === undefined ? "null" : "piped",
     stdout: "piped",
     stderr: "piped",
