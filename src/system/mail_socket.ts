@@ -1,7 +1,6 @@
 import { connect, isIP, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import type { Clock, OutgoingMail } from "../domain/system.ts";
-import { outliveTlsLeftovers } from "./tls_leftovers.ts";
 
 /** A network that does not answer would else keep an attempt for minutes. */
 const CONNECT_MS = 30_000;
@@ -17,7 +16,6 @@ export class MailSocket extends Duplex {
   /** Takes a socket that is connected. */
   constructor(socket: Socket) {
     super({ allowHalfOpen: false });
-    outliveTlsLeftovers();
     this.#socket = socket;
     socket.on("data", (bytes) => {
       if (!this.push(bytes)) socket.pause();

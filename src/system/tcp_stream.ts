@@ -2,7 +2,6 @@ import { Duplex } from "node:stream";
 import type { ConnectionTarget } from "../domain/system.ts";
 import { abortLate } from "./late_abort.ts";
 import type { ClearText } from "./start_tls.ts";
-import { outliveTlsLeftovers } from "./tls_leftovers.ts";
 
 /**
  * Connects in clear text. Unlike that of `node:net`, an attempt that is aborted leaves no descriptor behind on any
@@ -41,7 +40,6 @@ export class TcpStream extends Duplex {
   /** Takes a connection over. */
   constructor(connection: Deno.TcpConn) {
     super({ allowHalfOpen: true });
-    outliveTlsLeftovers();
     this.#connection = connection;
     // An error that comes when nobody listens any more is nobody's crash.
     this.on("error", () => {});
