@@ -4,7 +4,7 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
 /** How long a statement waits for another process's lock, unless told; it holds up everything else meanwhile. */
-const BUSY_TIMEOUT_MS = 200;
+export const BUSY_TIMEOUT_MS = 200;
 
 /**
  * An open database. Every statement is prepared once and used again, also those that begin and end a
@@ -66,6 +66,11 @@ export class Connection {
     }
   }
 
+  /** Sets how long a statement waits for another process's lock. */
+  waitForOthers(timeoutMs: number): void {
+    this.#database.exec(`PRAGMA busy_timeout = ${timeoutMs}`);
+  }
+
   /** Ends the use of it; fine when that was done before. */
   close(): void {
     this.#statements.clear();
@@ -96,6 +101,6 @@ export async function openConnection(
 ): Promise<Connection> {
   const { DatabaseSync } = await import("node:sqlite");
   const connection = new Connection(new DatabaseSync(path, { readOnly }));
-  connection.first(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  connection.waitForOthers(busyTimeoutMs);
   return connection;
 }

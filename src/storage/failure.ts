@@ -30,6 +30,14 @@ export function explainStoreFailure(error: unknown, { action, path }: Attempt): 
   });
 }
 
+/** Whether another process has what the database needs (SQLITE_BUSY in any of its forms). */
+export function isBusy(error: unknown): boolean {
+  return error instanceof Error && "errcode" in error && (Number(error.errcode) & PRIMARY_CODE) === BUSY;
+}
+
+const PRIMARY_CODE = 0xff;
+const BUSY = 5;
+
 const FULL: Explanation = { failure: "full", reason: "the disk is full; free some space on it" };
 const READ_ONLY: Explanation = {
   failure: "denied",
@@ -48,7 +56,7 @@ const CANNOT_OPEN: Explanation = {
 /** By SQLite's primary result code (sqlite.org/rescode.html). */
 const BY_RESULT_CODE: ReadonlyMap<number, Explanation> = new Map([
   [3, NO_PERMISSION],
-  [5, { failure: "busy", reason: "another process has been writing to it for too long; try again" }],
+  [BUSY, { failure: "busy", reason: "another process has been writing to it for too long; try again" }],
   [8, READ_ONLY],
   [11, { failure: "damaged", reason: "the file is damaged" }],
   [13, FULL],
@@ -94,7 +102,7 @@ function explainDatabaseError(error: Error): Explanation {
   // Only opening has no code, and only one way to fail.
   if (extended === undefined) return CANNOT_OPEN;
   if (extended === SHARED_MEMORY_TOO_SMALL) return FULL;
-  const code = extended & 0xff;
+  const code = extended & PRIMARY_CODE;
   if (code === IO_ERROR) {
     return {
       failure: "other",

@@ -1,9 +1,9 @@
 import { dirname } from "node:path";
 import { type Store, StoreError } from "../domain/store.ts";
 import type { StoreFiles } from "../domain/store_files.ts";
-import { type Connection, openConnection } from "./connection.ts";
+import { BUSY_TIMEOUT_MS, type Connection, openConnection } from "./connection.ts";
 import { setAside } from "./damaged.ts";
-import { explainStoreFailure } from "./failure.ts";
+import { explainStoreFailure, isBusy } from "./failure.ts";
 import { migrate, MIGRATIONS, versionOf } from "./migrations.ts";
 import { DamagedFileError, inspectEmptyFile, inspectHeader, inspectPlace } from "./state_file.ts";
 import { createDatabaseStore } from "./database_store.ts";
@@ -73,17 +73,32 @@ async function openAfresh(path: string, reason: string, options: SqliteStoreOpti
 /** One process owns the state, but others may be making it at the same moment, to keep a silence or a beat. */
 async function connectToWrite(path: string, options: SqliteStoreOptions): Promise<Connection> {
   const sizeBytes = await prepareFile(path, options);
-  const connection = await openConnection(path, {
-    readOnly: false,
-    ...(options.access === "beside" && { busyTimeoutMs: BESIDE_BUSY_TIMEOUT_MS }),
-  });
+  const busyTimeoutMs = options.access === "beside" ? BESIDE_BUSY_TIMEOUT_MS : OPENING_BUSY_TIMEOUT_MS;
+  const connection = await openConnection(path, { readOnly: false, busyTimeoutMs });
   return await usingOrClosing(connection, (connection) => {
     if (sizeBytes > 0) findDamage(connection, sizeBytes);
     connection.first("PRAGMA synchronous = FULL");
     migrate(connection);
-    connection.first("PRAGMA journal_mode = WAL");
+    useWriteAheadLog(connection);
     connection.first(`PRAGMA journal_size_limit = ${JOURNAL_BYTES_MAX}`);
+    if (options.access === "own") connection.waitForOthers(BUSY_TIMEOUT_MS);
   });
+}
+
+/**
+ * Processes that switch a new state at once need each other's locks. The database lets one of them go on, and tells
+ * the others "busy" without waiting as it does elsewhere. So those wait here, for their turn to write.
+ */
+function useWriteAheadLog(connection: Connection): void {
+  for (let triesLeft = SWITCH_TRIES - 1;; triesLeft--) {
+    try {
+      connection.first("PRAGMA journal_mode = WAL");
+      return;
+    } catch (error) {
+      if (triesLeft === 0 || !isBusy(error)) throw error;
+    }
+    connection.transaction(() => {});
+  }
 }
 
 /** Makes the file if there is none, and looks at it before the database does. Answers its size. */
@@ -129,8 +144,14 @@ async function connectToRead(path: string, options: SqliteStoreOptions): Promise
   });
 }
 
+/** Whoever comes to own a state does nothing else before it is open; on a slow disk a beat takes its time. */
+const OPENING_BUSY_TIMEOUT_MS = 2000;
+
 /** Who comes to change a silence or to note a beat has nothing else to do meanwhile, and the monitor may be writing a great deal. */
 const BESIDE_BUSY_TIMEOUT_MS = 5000;
+
+/** After one wait it is done, unless the process that was let through has failed, or been killed. */
+const SWITCH_TRIES = 10;
 
 /** What the journal keeps of the disk after a great many writes at once. */
 const JOURNAL_BYTES_MAX = 8 * 1024 * 1024;

@@ -21,6 +21,9 @@ import { openState, withState, withStatePath } from "./state_folder.ts";
 /** How many processes come at once. */
 const PROCESSES = 6;
 
+/** How many states they make together. Of 100, some three to ten failed before they waited for each other. */
+const STATES = 200;
+
 /** How often silences change beside a process that is saving. */
 const ROUNDS = 10;
 
@@ -254,21 +257,16 @@ Deno.test("openSqliteStore() lets many processes make and update one state at on
     await t.step(name, () =>
       withStatePath(async (path) => {
         await prepare(path);
-        const numbers = [...Array(PROCESSES).keys()];
-        const processes = await Promise.all(
-          numbers.map((index) => startSilencing(path, index === 0 ? access : "beside")),
-        );
-        await Promise.all(processes.map((process) => process.goAhead()));
-        const said = await Promise.all(processes.map((process) => process.result));
-        assert.deepEqual(said, said.map(() => "kept"));
-        await withState(path, async (store) => {
-          assert.equal((await store.silences(NOW_MS)).length, PROCESSES);
-        });
-        const names = [...Deno.readDirSync(path.slice(0, path.lastIndexOf("/")))].map((entry) => entry.name);
-        assert.deepEqual(names, ["state.sqlite"]);
+        await silenceTogether([path], access);
       }));
   }
 });
+
+Deno.test("openSqliteStore() lets many processes make one state at once, time and again", () =>
+  withStatePath(async (path) => {
+    const paths = [...Array(STATES).keys()].map((number) => `${path}.${number}/state.sqlite`);
+    await silenceTogether(paths, "beside");
+  }));
 
 Deno.test("addSilences() and endSilences() do not disturb a process that goes on saving", () =>
   withStatePath(async (path) => {
@@ -343,33 +341,59 @@ function historyIn(path: string): unknown {
 }
 
 interface SilencingProcess {
-  /** Lets it open the state. */
-  goAhead(): Promise<void>;
-  /** What it says in the end. */
-  readonly result: Promise<string>;
+  /** Lets it open a state, add one silence and close it; answers what it says of that. */
+  silenceIn(path: string): Promise<string>;
+  /** Lets it end. */
+  end(): Promise<void>;
 }
 
-/** Starts a process that waits, then opens a state, adds one silence and ends. */
-async function startSilencing(path: string, access: "own" | "beside"): Promise<SilencingProcess> {
-  const program = new URL("./silence_once.ts", import.meta.url).pathname;
+async function startSilencing(access: "own" | "beside"): Promise<SilencingProcess> {
+  const program = new URL("./silence_each.ts", import.meta.url).pathname;
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-lock", "--no-check", "-A", program, path, access],
+    args: ["run", "--no-lock", "--no-check", "-A", program, access],
     stdin: "piped",
     stdout: "piped",
   }).spawn();
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  assert.equal((await reader.read()).value, "ready\n");
-  const readRest = async (): Promise<string> => {
-    let rest = "";
-    for (;;) {
+  const writer = child.stdin.getWriter();
+  const nextLine = async (): Promise<string> => {
+    let line = "";
+    while (!line.endsWith("\n")) {
       const { value, done } = await reader.read();
-      if (done) break;
-      rest += value;
+      if (done) throw new Error(`the silencing process has ended by itself: ${line}`);
+      line += value;
     }
-    await child.status;
-    return rest.trim();
+    return line.trimEnd();
   };
-  return { goAhead: () => child.stdin.close(), result: readRest() };
+  assert.equal(await nextLine(), "ready");
+  return {
+    silenceIn: async (path) => {
+      await writer.write(new TextEncoder().encode(`${path}\n`));
+      return await nextLine();
+    },
+    end: async () => {
+      await writer.close();
+      await reader.cancel();
+      assert.ok((await child.status).success);
+    },
+  };
+}
+
+/** Lets several processes open one state at once for each path, the first as it is told, the others beside it. */
+async function silenceTogether(paths: readonly string[], firstAccess: "own" | "beside"): Promise<void> {
+  const processes = await Promise.all(
+    [...Array(PROCESSES).keys()].map((index) => startSilencing(index === 0 ? firstAccess : "beside")),
+  );
+  for (const path of paths) {
+    const said = await Promise.all(processes.map((process) => process.silenceIn(path)));
+    assert.deepEqual(said, said.map(() => "kept"), path);
+    await withState(path, async (store) => {
+      assert.equal((await store.silences(NOW_MS)).length, PROCESSES);
+    });
+    const names = [...Deno.readDirSync(path.slice(0, path.lastIndexOf("/")))].map((entry) => entry.name);
+    assert.deepEqual(names, ["state.sqlite"]);
+  }
+  await Promise.all(processes.map((process) => process.end()));
 }
 
 function failing(failure: StoreFailure, reason: RegExp): (error: unknown) => boolean {

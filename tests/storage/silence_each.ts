@@ -1,0 +1,24 @@
+/** Of each state that a line of its input names: opens it, adds one silence, closes it, and says how that went. */
+import { createInterface } from "node:readline";
+import process from "node:process";
+import { silenceOf } from "./records.ts";
+import { openState } from "./state_folder.ts";
+
+const [access] = Deno.args;
+say("ready");
+for await (const path of createInterface({ input: process.stdin })) say(await silenceIn(path));
+
+async function silenceIn(path: string): Promise<string> {
+  try {
+    const { store, setAside } = await openState(path, { access: access === "own" ? "own" : "beside" });
+    await store.addSilences([silenceOf(`of process ${Deno.pid}`)]);
+    await store.close();
+    return setAside === null ? "kept" : setAside.reason;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+function say(line: string): void {
+  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
+}
