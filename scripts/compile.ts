@@ -49,6 +49,9 @@ const ENGINE_FLAGS: readonly string[] = [
   "--disallow-code-generation-from-strings",
   // New objects get so many megabytes at most: that saves some 40 MB of a busy monitor, and with them much of what a fork copies.
   "--max-semi-space-size=4",
+  // Where many checks begin together, what a run makes lives long enough for the engine to place the like of it among
+  // old objects ever after. Those hold on to new ones: until the next full collection nothing of any run would go.
+  "--no-allocation-site-pretenuring",
 ];
 
 /** How a module is made into an executable. */
