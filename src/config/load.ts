@@ -20,6 +20,7 @@ import {
 } from "./problem.ts";
 import { defaultsOf, resolveChecks, resolveMember, type ResolveOptions } from "./resolve.ts";
 import { createSchemaReader, isObject, type Schema, type SchemaReader, valueAt } from "./schema_view.ts";
+import { createRedactor } from "../domain/redact.ts";
 import { secretValues } from "./secrets.ts";
 import { absolutePath, type DocumentLocation, readSource, type Source } from "./source.ts";
 import type { JsonObject } from "./syntax.ts";
@@ -149,7 +150,10 @@ export async function loadDocument(
     { path: ["heartbeat", "path"], file: heartbeat?.path },
   ]);
   if (clashes.length > 0) return fail(clashes);
-  const checks = inDocumentOrder(resolved.filter(isKindKnown), parts, place);
+  const secrets = [
+    ...new Set(judged.flatMap(({ value, part }) => secretValues(value, part.substitutions, reader))),
+  ];
+  const checks = withoutSecretsInTitles(inDocumentOrder(resolved.filter(isKindKnown), parts, place), secrets);
   const unknownKinds = resolved.filter((check) => !isKindKnown(check));
   return {
     source,
@@ -171,9 +175,7 @@ export async function loadDocument(
     written: main.written,
     reader,
     programs: new Map(judged.flatMap((part) => [...part.programs])),
-    secrets: [
-      ...new Set(judged.flatMap(({ value, part }) => secretValues(value, part.substitutions, reader))),
-    ],
+    secrets,
     place,
     fileOf: (name) => ({ source: files(name).part.source, written: files(name).written }),
   };
@@ -203,6 +205,12 @@ function locateSetting(
   const isOwn = isObject(own) && member in own;
   const isFromFile = isOwn || member in defaultsOf(file.written);
   return { isOwn, source: (isFromFile ? file : main).part.source };
+}
+
+/** A title is shown and kept wherever its check is. */
+function withoutSecretsInTitles(checks: readonly Check[], secrets: readonly string[]): readonly Check[] {
+  const redact = createRedactor(secrets);
+  return checks.map((check) => check.title === undefined ? check : { ...check, title: redact(check.title) });
 }
 
 function kindPath(name: string): DocumentPath {

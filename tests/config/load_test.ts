@@ -302,6 +302,17 @@ Deno.test("loadDocument() keeps the document as it is written beside what it res
   assert.equal(outputOf(loaded), "${x}");
 });
 
+Deno.test("loadDocument() hides secrets in titles, whatever their place in the document", async () => {
+  const { checks } = await load({
+    defaults: {},
+    checks: {
+      web: { kind: "test", title: "web of ${env:TOKEN}", parameters: { output: "${env:TOKEN}" } },
+      plain: { kind: "test", title: "swordfish", parameters: {} },
+    },
+  }, { environment: { TOKEN: "swordfish" } });
+  assert.deepEqual(checks.map(({ title }) => title), ["web of [secret]", "[secret]"]);
+});
+
 Deno.test("loadDocument() resolves the path of the state from the document's folder", async () => {
   assert.equal((await load({ defaults: {} })).statePath, null);
   assert.equal((await load({ defaults: {}, state: "state.sqlite" })).statePath, "/etc/monitor/state.sqlite");

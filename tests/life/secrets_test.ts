@@ -209,6 +209,7 @@ function writeLeakyDocument(
   stage.writeDocument({
     given: {
       kind: "script",
+      title: "Given ${env:SCRIPT_SECRET}",
       parameters: { path: "./given", environment: { GIVEN_SECRET: "${env:SCRIPT_SECRET}" } },
     },
     other: { kind: "script", parameters: { path: "./other" } },

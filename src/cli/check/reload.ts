@@ -1,7 +1,7 @@
 import { ConfigError, type PlacedProblem } from "../../config/problem.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
-import { createRedactor } from "../../redact.ts";
+import { createRedactor } from "../../domain/redact.ts";
 import type { ReportedDocument, Reporting } from "../../reporting.ts";
 import type { Watch, Watched } from "../../watch.ts";
 import { type Invocation, UsageError } from "../command.ts";

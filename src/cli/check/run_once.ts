@@ -10,7 +10,7 @@ import { jobBookOf } from "../../job_book.ts";
 import { type Ledger, openLedger } from "../../ledger.ts";
 import { DEFAULT_LIMITS, runPass } from "../../monitor.ts";
 import { enterAsked, isCheckDue, regularRunAfter } from "../../next_run.ts";
-import { createRedactor } from "../../redact.ts";
+import { createRedactor } from "../../domain/redact.ts";
 import { type Reporting, startReporting } from "../../reporting.ts";
 import type { Invocation } from "../command.ts";
 import type { OpenDocument } from "../document.ts";

@@ -6,7 +6,7 @@ import type { CheckKind } from "../../domain/check.ts";
 import type { JobEnd, JobRun } from "../../domain/job.ts";
 import { StoreError } from "../../domain/store.ts";
 import type { Clock, ForegroundEnd, System } from "../../domain/system.ts";
-import { createRedactor } from "../../redact.ts";
+import { createRedactor } from "../../domain/redact.ts";
 import { createSteadySink } from "../check/steady_sink.ts";
 import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
 import { EXIT } from "../exit_code.ts";

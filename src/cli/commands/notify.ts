@@ -5,7 +5,7 @@ import type { ChannelKindEntry } from "../../domain/deliver.ts";
 import type { Delivery, Message } from "../../domain/delivery.ts";
 import type { System } from "../../domain/system.ts";
 import { regularRunAfter } from "../../next_run.ts";
-import { createRedactor } from "../../redact.ts";
+import { createRedactor } from "../../domain/redact.ts";
 import { type Command, CONFIG_OPTION, type Invocation } from "../command.ts";
 import { type OpenDocument, openDocument, readSelection, selectChecks, TAG_OPTION } from "../document.ts";
 import { keepToNeeds, needsOfDocument } from "../document_needs.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createRedactor } from "../src/redact.ts";
+import { createRedactor } from "../../src/domain/redact.ts";
 
 Deno.test("createRedactor() takes secrets out of texts", async (t) => {
   const rows = [
