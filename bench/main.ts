@@ -39,7 +39,20 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Benchmark>>> = {
 /** None takes so long; the longest, `rates`, some nine minutes. */
 const TIME_LIMIT_MS = 15 * 60_000;
 
-const OPTIONS = { short: { type: "boolean" }, keep: { type: "boolean" } } as const;
+const OPTIONS = {
+  short: { type: "boolean" },
+  keep: { type: "boolean" },
+  help: { type: "boolean" },
+} as const;
+
+const USAGE = `deno task bench [--short | --keep] [NAME...]
+
+Benchmarks, all unless some are named: ${Object.keys(BENCHMARKS).join(", ")}
+
+  --short   only to see that it works: the numbers say nothing
+  --keep    the numbers become those of the project, in bench/results.json
+
+docs/performance.md tells how to read what is printed.`;
 
 const PROJECT = new URL("..", import.meta.url);
 /** What this machine found last; not part of the project. */
@@ -49,11 +62,15 @@ const REFERENCE_RESULTS = fileURLToPath(new URL("bench/results.json", PROJECT));
 
 /** Runs the named benchmarks, or all; the answer is the exit code. An aim that is missed is no failure. */
 async function runBenchmarks(args: readonly string[]): Promise<number> {
-  const { values: { short = false, keep = false }, positionals: names } = parseArgs({
+  const { values: { short = false, keep = false, help = false }, positionals: names } = parseArgs({
     args: [...args],
     options: OPTIONS,
     allowPositionals: true,
   });
+  if (help) {
+    console.log(USAGE);
+    return 0;
+  }
   const known = Object.keys(BENCHMARKS);
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) {
@@ -71,13 +88,15 @@ async function runBenchmarks(args: readonly string[]): Promise<number> {
     const effort = short ? SHORT_EFFORT : FULL_EFFORT;
     const places = short ? [] : [OWN_RESULTS, ...(keep ? [REFERENCE_RESULTS] : [])];
     console.log(`${machineText(machine)}\n${loadText()} at the start; ratios of a busy machine say little`);
+    if (short) console.log("a short run: the numbers say nothing, so they are held against nothing");
     let exitCode = 0;
     for (const name of known) {
       if (names.length > 0 && !names.includes(name)) continue;
       try {
         const loadAverage = Deno.loadavg()[0] ?? NaN;
-        const rows = await runWithin(TIME_LIMIT_MS, name, { folder, programs, effort });
-        const before = earlier[name] ?? null;
+        const found = await runWithin(TIME_LIMIT_MS, name, { folder, programs, effort });
+        const rows = short ? found.map(({ aim: _aim, ...row }) => row) : found;
+        const before = short ? null : earlier[name] ?? null;
         console.log(`\n${name}${earlierText(before, machine)}`);
         console.log(renderTable(compareRows(rows, before, machine)));
         const measuredAt = new Date().toISOString();

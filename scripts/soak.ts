@@ -53,6 +53,19 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
   walk: ({ rounds }) => runTests(["tests/watch_random_test.ts"], { WALK_ROUNDS: 10 * rounds }),
 };
 
+const USAGE = `deno task soak [NAME...] [OPTION...]
+
+Parts, all unless some are named: ${Object.keys(PARTS).join(", ")}
+
+  --minutes N   how long mixed takes (30); below some ten, not all of it can be judged
+  --checks N    how many checks mixed watches (2000)
+  --rounds N    how much chaos, documents, kill and walk do (200)
+  --seconds N   how long rate takes (60)
+  --steps N     how much wheel does (1000000)
+  --runs N      how much memory does (100000)
+
+What was found is printed; the exit code is 1 where something is not as it should be.`;
+
 /** Soaks the named parts, or all; the answer is the exit code. */
 async function soak(names: readonly string[], options: SoakOptions): Promise<number> {
   const unknown = names.find((name) => PARTS[name] === undefined);
@@ -91,11 +104,12 @@ async function runTests(files: readonly string[], numbers: Readonly<Record<strin
 
 function readOptions(
   args: readonly string[],
-): { readonly names: readonly string[]; readonly options: SoakOptions } {
+): { readonly names: readonly string[]; readonly options: SoakOptions } | null {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
     options: {
+      help: { type: "boolean" },
       seconds: { type: "string", default: "60" },
       minutes: { type: "string", default: "30" },
       checks: { type: "string", default: "2000" },
@@ -104,6 +118,7 @@ function readOptions(
       runs: { type: "string", default: "100000" },
     },
   });
+  if (values.help) return null;
   const count = (name: keyof typeof values): number => {
     const value = Number(values[name]);
     if (Number.isSafeInteger(value) && value > 0) return value;
@@ -121,6 +136,12 @@ function readOptions(
 }
 
 if (import.meta.main) {
-  const { names, options } = readOptions(Deno.args);
-  Deno.exitCode = await soak(names, options);
+  try {
+    const order = readOptions(Deno.args);
+    if (order === null) console.log(USAGE);
+    else Deno.exitCode = await soak(order.names, order.options);
+  } catch (error) {
+    console.error(`soak: error: ${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    Deno.exitCode = 64;
+  }
 }

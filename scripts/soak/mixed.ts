@@ -57,7 +57,7 @@ export async function soakMixed({ minutes, checks }: MixedOptions): Promise<void
       ...judgeWords(record),
     ];
     console.log(`\n${describeSoak({ minutes, checks })}\n\n${tableText(record, judgements)}\n`);
-    const failed = judgements.filter(({ holds }) => !holds);
+    const failed = judgements.filter(({ holds }) => holds === false);
     if (failed.length > 0) {
       throw new Error(failed.map(({ what, found }) => `it does not hold that ${what}: ${found}`).join("\n"));
     }

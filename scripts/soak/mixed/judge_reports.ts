@@ -2,7 +2,7 @@
 import { assertAllTold, expanded, withoutTwins } from "../../../tests/life/told.ts";
 
 import { type Judgement, some } from "./judgement.ts";
-import type { ArrivedReport, Deliveries, KeptChange, Presence, SoakRecord } from "./record.ts";
+import type { ArrivedReport, Deliveries, Presence, SoakRecord } from "./record.ts";
 
 /** Judges what arrived. */
 export function judgeReports({ deliveries, presences }: SoakRecord): readonly Judgement[] {
@@ -44,7 +44,10 @@ function judgePosts(deliveries: Deliveries, presences: readonly Presence[]): Jud
   };
 }
 
-/** What a silence has held back may never be told; what is told must lead from one to the next, to where the check is. */
+/**
+ * What a silence has held back may never be told; what is told must lead from one to the next, to where the check is.
+ * What was held back when a check left the document stays untold.
+ */
 function judgeSilenced(deliveries: Deliveries, presences: readonly Presence[]): Judgement {
   const what = "checks that were silenced at times were told without a gap, up to what holds at the end";
   const told = reportsByCheck(deliveries);
@@ -52,7 +55,10 @@ function judgeSilenced(deliveries: Deliveries, presences: readonly Presence[]): 
   let reports = 0;
   let changes = 0;
   const wrong: string[] = [];
-  for (const { facts: { name, isSilenced } } of presences) {
+  const endOf = ({ spans }: Presence): number => spans.at(-1)?.untilMs ?? -Infinity;
+  const endMs = presences.reduce((ms, presence) => Math.max(ms, endOf(presence)), -Infinity);
+  for (const presence of presences) {
+    const { name, isSilenced } = presence.facts;
     if (!isSilenced) continue;
     const chain = (told.get(name) ?? []).flatMap(expanded).toSorted((one, other) =>
       Date.parse(one.decided_at) - Date.parse(other.decided_at)
@@ -60,7 +66,8 @@ function judgeSilenced(deliveries: Deliveries, presences: readonly Presence[]): 
     const kept = deliveries.changes.get(name) ?? [];
     reports += chain.length;
     changes += kept.length;
-    if (!isChain(chain, kept)) wrong.push(`"${name}"`);
+    const last = endOf(presence) < endMs ? undefined : kept.at(-1)?.to ?? "ok";
+    if (!isChain(chain, last)) wrong.push(`"${name}" ${chain.map(({ condition }) => condition).join(" ")}`);
   }
   return {
     what,
@@ -69,13 +76,14 @@ function judgeSilenced(deliveries: Deliveries, presences: readonly Presence[]): 
   };
 }
 
-function isChain(chain: readonly ArrivedReport[], kept: readonly KeptChange[]): boolean {
+/** Whether each report goes on from the one before, and the last leads to a condition, where one is given. */
+function isChain(chain: readonly ArrivedReport[], last?: string): boolean {
   let now = "ok";
   for (const { previous, condition } of chain) {
     if (previous !== now || condition === now) return false;
     now = condition;
   }
-  return now === (kept.at(-1)?.to ?? "ok");
+  return last === undefined || now === last;
 }
 
 function judgeMails(deliveries: Deliveries, presences: readonly Presence[]): Judgement {

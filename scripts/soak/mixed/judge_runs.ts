@@ -37,12 +37,13 @@ function judgeLateness(record: SoakRecord): Judgement {
   const before = quantile(latenessIn(middle, record), 0.99);
   const after = quantile(latenessIn(last, record), 0.99);
   const boundMs = Math.min(LATE_MS_MAX, before * LATER_MAX + LATER_BY_MS_MAX);
+  const isKnown = !Number.isNaN(before) && !Number.isNaN(after);
   return {
     what:
       `lateness (p99) of the last third at most ${LATER_MAX} × that of the third before and ${LATER_BY_MS_MAX} ms, ` +
       `and at most ${LATE_MS_MAX} ms in both`,
-    holds: before <= LATE_MS_MAX && after <= boundMs,
-    found: `${before.toFixed(1)} ms, then ${after.toFixed(1)} ms`,
+    holds: isKnown ? before <= LATE_MS_MAX && after <= boundMs : null,
+    found: isKnown ? `${before.toFixed(1)} ms, then ${after.toFixed(1)} ms` : "no run that could be in time",
   };
 }
 

@@ -4,8 +4,8 @@
 export interface Judgement {
   /** What must hold. */
   readonly what: string;
-  /** Whether it does. */
-  readonly holds: boolean;
+  /** Whether it does; `null` where the time was too short to tell. */
+  readonly holds: boolean | null;
   /** What says so. */
   readonly found: string;
 }

@@ -37,7 +37,7 @@ export function tableText(record: SoakRecord, judgements: readonly Judgement[]):
       ["what must hold", "", "found"],
       judgements.map(({ what, holds, found }) => [
         what,
-        holds ? "holds" : "FAILS",
+        holds === null ? "too short to tell" : holds ? "holds" : "FAILS",
         found,
       ]),
     ),
@@ -82,6 +82,10 @@ function rowOf(span: Span, record: SoakRecord): readonly string[] {
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell) => cell.replace(/\s+/g, " ").replaceAll("|", "\\|")).join(" | ")} |`;
+    `| ${
+      cells.map((cell) => cell.replace(/\bNaN\b/g, "-").replace(/\s+/g, " ").replaceAll("|", "\\|")).join(
+        " | ",
+      )
+    } |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)];
 }
