@@ -13,7 +13,7 @@ export function findWarnings(
   checks: readonly Check[],
   locate: (name: string, member: string) => SettingPlace,
 ): readonly Problem[] {
-  return [...warnOfNothing(checks), ...warnOfNames(checks), ...warnOfSchedules(checks, locate)];
+  return [...warnOfNothing(checks), ...warnOfSchedules(checks, locate)];
 }
 
 /** Where a setting of a check stands. */
@@ -32,17 +32,6 @@ function warnOfNothing(checks: readonly Check[]): readonly Problem[] {
     return [{ path: ["checks"], at: "name", message: "every check is inactive, so nothing is watched" }];
   }
   return [];
-}
-
-/** Spaces, and what is not shown at all: control and format characters, and what is no character. */
-const BLANK = /^[\s\p{C}]*$/u;
-
-function warnOfNames(checks: readonly Check[]): readonly Problem[] {
-  return checks.filter(({ name }) => BLANK.test(name)).map(({ name }) => ({
-    path: ["checks", name],
-    at: "name",
-    message: "its name shows nothing, so nobody can tell in a report or a table which check it is",
-  }));
 }
 
 function warnOfSchedules(

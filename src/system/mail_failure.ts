@@ -109,6 +109,9 @@ const CLOSED_WORDS = [
 const TLS_WORDS =
   /cannot decrypt|received (?:corrupt|fatal|unexpected)|peer (?:misbehaved|is incompatible)|invalid peer certificate/;
 
+/** What the runtime says where it does not know why TLS over a stream could not go on. */
+const WORDLESS = /^(?:read|write) UNKNOWN$/;
+
 function networkReason(error: unknown, phase: string, otherwise: string): string {
   const { timeoutType, originalCode, code, message, response } = factsOf(error);
   if (CLOSED_WORDS.some((words) => message.startsWith(words))) return REASONS.ECONNECTION ?? otherwise;
@@ -121,6 +124,7 @@ function networkReason(error: unknown, phase: string, otherwise: string): string
     return explainRequestError(error, "https://server.invalid", { isBehindHandshake: phase !== "TLS" })
       .reason;
   }
+  if (WORDLESS.test(message)) return phase === "TLS" ? "handshake failed" : otherwise;
   return message === "" ? otherwise : oneLine(message);
 }
 

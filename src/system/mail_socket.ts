@@ -1,5 +1,6 @@
 import { connect, isIP, type Socket } from "node:net";
 import { Duplex } from "node:stream";
+import { setImmediate } from "node:timers";
 import type { Clock, OutgoingMail } from "../domain/system.ts";
 
 /** A network that does not answer would else keep an attempt for minutes. */
@@ -98,14 +99,18 @@ export function connectSocket(
 ): Promise<Connected> {
   return new Promise((resolve) => {
     const socket = connect({ host, port });
+    let isDone = false;
     const finish = (answer: Connected): void => {
+      if (isDone) return;
+      isDone = true;
       cancel();
       signal.removeEventListener("abort", onAbort);
       if ("error" in answer) socket.destroy();
       resolve(answer);
     };
-    const onAbort = (): void => finish({ error: signal.reason });
-    const cancel = clock.after(CONNECT_MS, () => finish({ error: noAnswer() }));
+    // Behind what the runtime has ready: a connection that it has made but not told would be nobody's (late_abort.ts).
+    const onAbort = (): void => void setImmediate(() => finish({ error: signal.reason }));
+    const cancel = clock.after(CONNECT_MS, () => void setImmediate(() => finish({ error: noAnswer() })));
     signal.addEventListener("abort", onAbort);
     socket.on("lookup", (error: unknown) => {
       if (error === null && isIP(host) === 0) onStep("resolved");

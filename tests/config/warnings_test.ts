@@ -47,16 +47,6 @@ Deno.test("loadDocument() warns that nothing is watched", async (t) => {
   }
 });
 
-Deno.test("loadDocument() warns of names that show nothing", async () => {
-  const names = ["", "  ", "\t", "\u00a0", "\u200b", "a ", " ", "\u0301"];
-  const document = { defaults: {}, checks: Object.fromEntries(names.map((name) => [name, CHECK])) };
-  const warnings = await warningsOf(document);
-  assert.equal(warnings.length, 6);
-  for (const warning of warnings) {
-    assert.match(warning, /^checks\["?.*"\]: its name shows nothing, so nobody/);
-  }
-});
-
 Deno.test("loadDocument() warns of an attentive interval longer than the regular one, where it stands", async (t) => {
   const why = "so a problem is looked at less often than health";
   const schedule = { regular_interval: 60, attentive_interval: "90 seconds" };
