@@ -3,6 +3,7 @@
  *
  *     bare_program rate WORK TARGET PER_SECOND AT_A_TIME
  *     bare_program checks STATE
+ *     bare_program history STATE
  *     bare_program rows STATE TARGET AT_A_TIME (kept|sent)
  *     bare_program parse DOCUMENT
  */
@@ -15,6 +16,9 @@ if (mode === "rate") {
 } else if (mode === "checks") {
   const { printChecks } = await import("./bare_state.ts");
   printChecks(first);
+} else if (mode === "history") {
+  const { sumHistory } = await import("./bare_state.ts");
+  sumHistory(first);
 } else if (mode === "rows") {
   const { postRows } = await import("./bare_state.ts");
   await postRows(first, { target: second, atATime: Number(third), isKept: fourth === "kept" });

@@ -12,6 +12,20 @@ export function printChecks(path: string): void {
   writeAll(new TextEncoder().encode(lines.join("")));
 }
 
+/** Prints what each check of a state went through, from its hourly and daily sums and its changes. */
+export function sumHistory(path: string): void {
+  using database = new DatabaseSync(path, { readOnly: true });
+  const lines: string[] = [];
+  for (const table of ["rollups", "changes"]) {
+    const counts = new Map<unknown, number>();
+    for (const { check_id: check } of database.prepare(`SELECT * FROM ${table}`).iterate()) {
+      counts.set(check, (counts.get(check) ?? 0) + 1);
+    }
+    for (const [check, count] of counts) lines.push(`${check}  ${table} ${count}\n`);
+  }
+  writeAll(new TextEncoder().encode(lines.join("")));
+}
+
 function writeAll(bytes: Uint8Array): void {
   for (let from = 0; from < bytes.length;) from += Deno.stdout.writeSync(bytes.subarray(from));
 }

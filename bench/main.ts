@@ -29,6 +29,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Benchmark>>> = {
   requests: async () => (await import("./requests_bench.ts")).benchRequests,
   scripts: async () => (await import("./scripts_bench.ts")).benchScripts,
   status: async () => (await import("./status_bench.ts")).benchStatus,
+  page: async () => (await import("./page_bench.ts")).benchPage,
   outbox: async () => (await import("./outbox_bench.ts")).benchOutbox,
   validate: async () => (await import("./validate_bench.ts")).benchValidate,
   wheel: async () => (await import("./wheel_bench.ts")).benchWheel,

@@ -17,11 +17,12 @@ import type {
 import { onAbort } from "../domain/on_abort.ts";
 import { certificateFacts } from "./certificate_facts.ts";
 import { createCertificateReader } from "./certificate_reader.ts";
+import { connectTcp } from "./connect_tcp.ts";
 import { explainConnectionError } from "./connection_failure.ts";
 import { createHangingLimit, type HangingLimit } from "./hanging_limit.ts";
 import { explainRequestError } from "./request_failure.ts";
 import { askForTls } from "./start_tls.ts";
-import { clearTextOf, closeQuietly, connectTcp, TcpStream, withoutBrackets, writeAll } from "./tcp_stream.ts";
+import { clearTextOf, closeQuietly, TcpStream, withoutBrackets, writeAll } from "./tcp_stream.ts";
 import { explainHandshake, type HandshakeTarget } from "./tls_problem.ts";
 import { beginTls, shakeHands } from "./tls_stream.ts";
 

@@ -1,6 +1,6 @@
 import type { ConnectionTarget } from "../domain/system.ts";
 
-/** Connections that hang in a handshake and that the runtime cannot end, counted for each server. */
+/** Connections that hang in the making and that the runtime cannot end, counted for each server. */
 export interface HangingLimit {
   /** Whether there are as many as there may be. */
   isReached(target: ConnectionTarget): boolean;
@@ -16,7 +16,7 @@ const HANGING_MAX = 4;
  * Makes a limit, so that a server that hangs costs a few descriptors at most. `nowMs` is a monotonic time; no timer is
  * set, so that a check which has ended leaves none.
  */
-export function createHangingLimit(nowMs: () => number): HangingLimit {
+export function createHangingLimit(nowMs: () => number, most = HANGING_MAX): HangingLimit {
   /** When each is forgotten, by server. */
   const ends = new Map<string, Set<{ readonly atMs: number }>>();
   const keyOf = ({ host, port }: ConnectionTarget): string => `${host}:${port}`;
@@ -37,7 +37,7 @@ export function createHangingLimit(nowMs: () => number): HangingLimit {
       if (known === undefined) return false;
       for (const end of known) if (end.atMs <= nowMs()) known.delete(end);
       if (known.size === 0) ends.delete(key);
-      return known.size >= HANGING_MAX;
+      return known.size >= most;
     },
     add(target, over) {
       const remove = add(target, Infinity);

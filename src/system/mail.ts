@@ -8,7 +8,7 @@ import type { Clock, Mail, MailEnd, OutgoingMail } from "../domain/system.ts";
 import { connectFailure } from "./mail_failure.ts";
 import { converse, prepareMail } from "./mail_session.ts";
 import { type Protection, type ProtectionFacts, protectionOf } from "./mail_protection.ts";
-import { connectSocket } from "./mail_socket.ts";
+import { connectSocket, type MailSocket } from "./mail_socket.ts";
 import { explainHandshake, type HandshakeTarget } from "./tls_problem.ts";
 
 /** Mail as the machine sends it; `protect` decides what is encrypted. */
@@ -21,12 +21,13 @@ export function createMail(
       signal.throwIfAborted();
       const prepared = await prepareMail(mail);
       signal.throwIfAborted();
-      const connected = await connectSocket(mail, { clock, onStep, signal });
-      if ("error" in connected) {
+      let socket: MailSocket;
+      try {
+        socket = await connectSocket(mail, { clock, onStep, signal });
+      } catch (error) {
         signal.throwIfAborted();
-        return connectFailure(connected.error, mail);
+        return connectFailure(error, mail);
       }
-      const { socket } = connected;
       const protection = protect({
         port: mail.port,
         address: socket.remoteAddress,

@@ -2,7 +2,8 @@
  * What went wrong with a mail, in words and in what follows from it. A reply of the server decides by its code (RFC
  * 5321, section 4.2.1): 4xx may pass, 5xx stands until somebody mends something. What the network does may pass.
  */
-import type { MailEnd, OutgoingMail } from "../domain/system.ts";
+import type { ConnectionTarget, MailEnd } from "../domain/system.ts";
+import { explainConnectionError } from "./connection_failure.ts";
 import { explainRequestError } from "./request_failure.ts";
 
 /** A mail that was not sent. */
@@ -22,21 +23,10 @@ export function refusal(phase: string, reason: string): MailFailure {
 }
 
 /** Puts an error of connecting into words. */
-export function connectFailure(error: unknown, { host, port }: OutgoingMail): MailFailure {
-  const { code } = factsOf(error);
-  if (code === "EPERM" || error instanceof Deno.errors.NotCapable) {
-    const grant = `${host.includes(":") ? `[${host}]` : host}:${port}`;
-    return refusal("permission", `needs network access to "${grant}": grant --allow-net=${grant}`);
-  }
-  const phase = code === "ENOTFOUND" || code === "EAI_AGAIN" ? "resolving" : "connecting";
-  return {
-    sent: false,
-    phase,
-    code: null,
-    retryable: true,
-    mayHaveArrived: false,
-    reason: networkReason(error, phase, "connection attempt failed"),
-  };
+export function connectFailure(error: unknown, target: ConnectionTarget): MailFailure {
+  const { phase, reason } = explainConnectionError(error, target, "connecting");
+  const isLasting = phase === "permission";
+  return { sent: false, phase, code: null, retryable: !isLasting, mayHaveArrived: false, reason };
 }
 
 /** Puts an error that nodemailer gave into words. */
@@ -82,16 +72,12 @@ const COMMAND_PHASES = [
 
 /** Codes of the system, and of nodemailer's time limits, in words. */
 const REASONS: Readonly<Record<string, string>> = {
-  ENOTFOUND: "name does not resolve",
-  EAI_AGAIN: "no answer from a name server",
-  ECONNREFUSED: "connection refused",
   ECONNRESET: "connection reset by the server",
   ECONNABORTED: "connection reset by the server",
   EPIPE: "connection closed by the server",
   ENETUNREACH: "network is unreachable",
   EHOSTUNREACH: "no route to the host",
   ETIMEDOUT: "no answer to the connection attempt",
-  EMFILE: "too many open files on this machine",
   GREETING_TIMEOUT: "server is connected but sends no greeting",
   UPGRADE_TIMEOUT: "TLS handshake does not end",
   SOCKET_TIMEOUT: "server has fallen silent",

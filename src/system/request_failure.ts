@@ -120,6 +120,12 @@ const RULES: readonly Rule[] = [
     phase: "head",
     reason: (alert) => `server ended the connection with a TLS alert (${wordsOf(alert)})`,
   },
+  // The words of the HTTP library, which are hardly others than those of the TLS library.
+  {
+    pattern: /received unexpected message from connection/,
+    phase: "head",
+    reason: "server answered before it was asked",
+  },
   { pattern: afterHandshake(/received corrupt message/), phase: "head", reason: NOT_TLS_ANY_MORE },
   { pattern: afterHandshake(/received unexpected|peer misbehaved/), phase: "head", reason: NOT_TLS_ANY_MORE },
   { pattern: afterHandshake(/cannot decrypt peer's message/), phase: "head", reason: NOT_DECRYPTED },

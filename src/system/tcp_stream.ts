@@ -1,27 +1,5 @@
 import { Duplex } from "node:stream";
-import type { ConnectionTarget } from "../domain/system.ts";
-import { abortLate } from "./late_abort.ts";
 import type { ClearText } from "./start_tls.ts";
-
-/**
- * Connects in clear text. Unlike that of `node:net`, an attempt that is aborted leaves no descriptor behind on any
- * version of the runtime.
- */
-export async function connectTcp(
-  { host, port }: ConnectionTarget,
-  signal: AbortSignal,
-): Promise<Deno.TcpConn> {
-  const late = abortLate(signal);
-  let connection: Deno.TcpConn;
-  try {
-    connection = await Deno.connect({ hostname: withoutBrackets(host), port, signal: late.signal });
-  } finally {
-    late.stop();
-  }
-  if (!signal.aborted) return connection;
-  closeQuietly(connection);
-  throw signal.reason;
-}
 
 /** An IPv6 address as programs take it. */
 export function withoutBrackets(host: string): string {
@@ -37,9 +15,9 @@ const READ_BYTES = 16_384;
 export class TcpStream extends Duplex {
   readonly #connection: Deno.TcpConn;
 
-  /** Takes a connection over. */
-  constructor(connection: Deno.TcpConn) {
-    super({ allowHalfOpen: true });
+  /** Takes a connection over. Without `allowHalfOpen`, the other side's end is its end. */
+  constructor(connection: Deno.TcpConn, { allowHalfOpen = true }: { readonly allowHalfOpen?: boolean } = {}) {
+    super({ allowHalfOpen });
     this.#connection = connection;
     // An error that comes when nobody listens any more is nobody's crash.
     this.on("error", () => {});

@@ -5,9 +5,10 @@
  */
 import type { Clock, ConnectionTarget, StartTlsProtocol, TlsExpectations } from "../domain/system.ts";
 import { onAbort } from "../domain/on_abort.ts";
+import { connectTcp } from "./connect_tcp.ts";
 import { explainRequestError } from "./request_failure.ts";
 import { askForTls } from "./start_tls.ts";
-import { clearTextOf, closeQuietly, connectTcp, withoutBrackets } from "./tcp_stream.ts";
+import { clearTextOf, closeQuietly, withoutBrackets } from "./tcp_stream.ts";
 
 /** A server that refuses a certificate's reader by silence is not waited for. */
 const HANDSHAKE_MS = 10_000;

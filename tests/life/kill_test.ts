@@ -9,8 +9,11 @@ const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? 10);
 
 const CHECK_COUNT = 40;
 
-/** A kill comes at most so long after the first result. */
-const KILL_WITHIN_MS = 1_200;
+/** A kill comes after some of so many results; how many, is another share of them each round. */
+const RESULTS_MAX = 50;
+
+/** It comes at most so long after the last of them: while more come, or while they are kept. */
+const KILL_WITHIN_MS = 60;
 
 /** In some rounds it comes while the program starts: so long it takes at most. */
 const START_MS = 400;
@@ -27,18 +30,25 @@ Deno.test("monitor check: no change that was told is lost and none is kept twice
     for (let round = 0; round < ROUNDS; round++) {
       turn();
       const program = stage.start(["check", "--format", "ndjson"]);
-      const said = await runAndKill(program, { turn, atStart: round % 4 === 3 });
+      const resultsWanted = 1 + Math.floor(RESULTS_MAX * (round + Math.random()) / ROUNDS);
+      const said = await runAndKill(program, { turn, resultsWanted: round % 4 === 3 ? 0 : resultsWanted });
       told.push(...said.reports);
-      const { integrity, changes, settled } = readState(`${stage.folder}/kept.sqlite`);
-      const what =
-        `round ${round}: ${said.results} results and ${said.reports.length} reports before the kill`;
-      assert.equal(integrity, "ok", what);
-      assertOneChain(changes, settled, what);
-      assertAllKept(told, changes, what);
+      assertKept(stage, told, `round ${round}: ${said.results} results and ${said.reports.length} reports`);
     }
+    assert.ok(told.length >= ROUNDS, `only ${told.length} changes were told before the kills`);
+
+    // It lives until every check has told something.
+    turn();
+    const last = stage.start(["check", "--format", "ndjson"]);
     const names = new Set(told.map(({ name }) => name));
-    assert.ok(told.length >= ROUNDS * 5, `only ${told.length} changes were told`);
-    assert.equal(names.size, CHECK_COUNT);
+    for (let results = 1; names.size < CHECK_COUNT;) {
+      const { event, report } = JSON.parse(await last.stdout.next(/^{"event":"re(sult|port)"/)) as Event;
+      if (event === "report") names.add(toldBy(report as Event).name);
+      else if (results++ % CHECK_COUNT === 0) turn();
+    }
+    last.signal("SIGKILL");
+    told.push(...await reportsOf(last));
+    assertKept(stage, told, "the last round");
     // What was kept is what the next run goes on from.
     assert.notEqual((await stage.run(["status"])).code, 74);
     assert.notEqual((await stage.run(["check", "--once"])).code, 74);
@@ -65,28 +75,33 @@ function touchOrRemove({ folder }: Stage, isThere: boolean): void {
   else Deno.removeSync(`${folder}/turned`);
 }
 
+/** Where no result is waited for, the kill comes while it starts. */
 async function runAndKill(
   program: Program,
-  { turn, atStart }: { readonly turn: () => void; readonly atStart: boolean },
+  { turn, resultsWanted }: { readonly turn: () => void; readonly resultsWanted: number },
 ): Promise<{ readonly results: number; readonly reports: readonly Told[] }> {
   let timer: ReturnType<typeof setTimeout> | null = null;
   const killWithin = (ms: number): void => {
     timer ??= setTimeout(() => program.signal("SIGKILL"), Math.random() * ms);
   };
-  if (atStart) killWithin(START_MS);
-  for (let results = 1; await isThereAnother(program); results++) {
-    killWithin(KILL_WITHIN_MS);
+  if (resultsWanted === 0) killWithin(START_MS);
+  let results = 0;
+  while (await isThereAnother(program)) {
+    results++;
+    if (results >= resultsWanted) killWithin(KILL_WITHIN_MS);
     if (results % TURN_AFTER_RESULTS === 0) turn();
   }
+  return { results, reports: await reportsOf(program) };
+}
+
+/** What a program has told that was killed. */
+async function reportsOf(program: Program): Promise<readonly Told[]> {
   const { stdout, code, stderr } = await program.end();
   assert.equal(code, 137, stderr);
   // What came after the last line feed was cut off.
   const lines = stdout.slice(0, stdout.lastIndexOf("\n") + 1).split("\n").filter((line) => line !== "");
   const events = lines.map((line) => JSON.parse(line) as Event);
-  return {
-    results: events.filter(({ event }) => event === "result").length,
-    reports: events.flatMap(({ event, report }) => event === "report" ? [toldBy(report as Event)] : []),
-  };
+  return events.flatMap(({ event, report }) => event === "report" ? [toldBy(report as Event)] : []);
 }
 
 /** Whether another result comes; after the last one comes the kill. */
@@ -146,6 +161,14 @@ function readState(path: string): Kept {
   } finally {
     database.close();
   }
+}
+
+/** Everything that was told is kept, once, and what is kept fits together. */
+function assertKept({ folder }: Stage, told: readonly Told[], what: string): void {
+  const { integrity, changes, settled } = readState(`${folder}/kept.sqlite`);
+  assert.equal(integrity, "ok", what);
+  assertOneChain(changes, settled, what);
+  assertAllKept(told, changes, what);
 }
 
 /** Each change begins where the one before ended, and the last one ends where the check is. */

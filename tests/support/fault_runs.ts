@@ -78,7 +78,7 @@ const TALLY_PATH = Deno.env.get("FAULT_TALLY");
 /** Asks a target with faults at many places, or all; answers with how many. */
 export async function runFaults<Outcome>(target: FaultTarget<Outcome>): Promise<number> {
   const untouched = await runOnce(target, null);
-  target.judge(untouched);
+  judge(target, untouched);
   const { courses: whole } = untouched;
   const places = choosePlaces(whole, target.connection);
   const tally = new Map<string, number>();
@@ -110,23 +110,28 @@ export async function runFaults<Outcome>(target: FaultTarget<Outcome>): Promise<
   return places.length;
 }
 
-/** Runs once, and again where the machine was so busy that the time limit came before a connection did. */
+/** Runs once, and again where the machine was so busy that the short time limit came before a connection did. */
 async function runConnected<Outcome>(
   target: FaultTarget<Outcome>,
   fault: Fault,
   whole: readonly Course[],
 ): Promise<FaultRun<Outcome>> {
+  const triesMax = WAITS[fault.kind] ? TRIES_MAX : 1;
   let run = await runOnce(target, fault, whole);
-  for (let tries = 1; run.courses.length === 0 && tries < TRIES_MAX; tries++) {
+  for (let tries = 1; run.courses.length === 0 && tries < triesMax; tries++) {
     run = await runOnce(target, fault, whole);
   }
+  judge(target, run);
+  return run;
+}
+
+function judge<Outcome>(target: FaultTarget<Outcome>, run: FaultRun<Outcome>): void {
   try {
     target.judge(run);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`${placeOf(target, fault)}: ${reason}; ${JSON.stringify(run.outcome)}`);
+    throw new Error(`${placeOf(target, run.fault)}: ${reason}; ${JSON.stringify(run.outcome)}`);
   }
-  return run;
 }
 
 /** The courses of a run without a fault are whole. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createRequests } from "../../src/system/requests.ts";
-import { closeQuietly, connectTcp } from "../../src/system/tcp_stream.ts";
+import { connectTcp } from "../../src/system/connect_tcp.ts";
+import { closeQuietly } from "../../src/system/tcp_stream.ts";
 import { untilLeft } from "../support/http_servers.ts";
 import { fixture } from "../support/processes.ts";
 

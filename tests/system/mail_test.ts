@@ -695,6 +695,42 @@ Deno.test("send() ends where a server ends TLS and keeps the connection", async 
   }
 });
 
+Deno.test("send() has words for a handshake that fails once and not when it is looked into", async () => {
+  const authority = createAuthority();
+  const caPath = await Deno.makeTempFile();
+  await Deno.writeTextFile(caPath, authority.cert);
+  const inner = Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...createCertificate({ authority }) });
+  const shaking = (async () => {
+    using connection = await inner.accept();
+    await connection.handshake();
+    await connection.read(new Uint8Array(1)).catch(() => {});
+  })();
+  let visits = 0;
+  try {
+    await using server = startScriptedServer(async (visitor) => {
+      await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
+      if (++visits === 1) {
+        await visitor.send("220 go ahead\r\n");
+        await visitor.readBytes(1);
+        await visitor.send("250 hello again\r\n");
+        await visitor.untilGone();
+      } else {
+        using plain = await Deno.connect({ hostname: "127.0.0.1", port: inner.addr.port });
+        await visitor.send("220 go ahead\r\n");
+        await visitor.exchange(plain);
+      }
+    });
+    const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, { DENO_CERT: caPath });
+    assert(!end.sent);
+    assert.match(end.reason, /^(?:handshake failed|answer is not TLS)$/);
+    assert.deepEqual([end.phase, end.retryable, end.mayHaveArrived, visits], ["TLS", true, false, 2]);
+    await shaking;
+  } finally {
+    inner.close();
+    await Deno.remove(caPath);
+  }
+});
+
 Deno.test("send() outlives a server that goes on talking when TLS is over", async () => {
   let visits = 0;
   await using server = startScriptedServer(async (visitor) => {

@@ -247,6 +247,12 @@ const ROWS: readonly Row[] = [
   },
   {
     prefix: "send",
+    text: "received unexpected message from connection",
+    phase: "head",
+    reason: "server answered before it was asked",
+  },
+  {
+    prefix: "send",
     text: "connection error: received unexpected message: got Handshake when expecting ApplicationData",
     phase: "head",
     reason: "what the server sent is no longer valid TLS",

@@ -1,0 +1,26 @@
+import { lookup, type LookupAllOptions } from "node:dns";
+import { onAbort } from "../domain/on_abort.ts";
+import type { ConnectionTarget } from "../domain/system.ts";
+
+/**
+ * The addresses of a name, as the system tells them. Rejects with the signal's reason, or the system's error.
+ *
+ * The port is that of a connection to come: where the runtime grants `host:port` alone, a name may be looked up for
+ * that port and no other.
+ */
+export function lookUpName(
+  { host, port }: ConnectionTarget,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const stopListening = onAbort(signal, () => reject(signal.reason));
+    // The runtime knows the option, its types do not.
+    const options = { all: true, port } satisfies LookupAllOptions & { readonly port: number };
+    lookup(host, options, (error, addresses) => {
+      stopListening();
+      if (error === null) resolve(addresses.map(({ address }) => address));
+      else reject(error);
+    });
+  });
+}

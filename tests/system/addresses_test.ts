@@ -1,0 +1,144 @@
+/**
+ * A name with several addresses, of which a server has only the last one. Debian's libnss-wrapper tells the system's
+ * functions such a name, in processes of their own.
+ */
+import assert from "node:assert/strict";
+import type { OutgoingMail } from "../../src/domain/system.ts";
+import { type Certificate, createAuthority, createCertificate } from "../support/certificates.ts";
+import {
+  certificateCheck,
+  type ConnectionCheck,
+  observeInOwnProcess,
+  tcpCheck,
+} from "../support/connection_check.ts";
+import { httpCheck } from "../support/http_check.ts";
+import { freePort, response, startServer, type TestServer, type Visitor } from "../support/http_servers.ts";
+import { startMailServer } from "../support/mail_server.ts";
+import { fixture } from "../support/processes.ts";
+
+const NAME = "three.example";
+/** Servers listen on the last one. */
+const ADDRESSES = ["127.0.0.7", "127.0.0.8", "127.0.0.1"] as const;
+
+/** An environment in which the name is known, and an authority trusted. */
+async function withName(
+  use: (environment: Readonly<Record<string, string>>, certificate: Certificate) => Promise<void>,
+): Promise<void> {
+  const authority = createAuthority();
+  const folder = await Deno.makeTempDir();
+  await Deno.writeTextFile(`${folder}/authority.pem`, authority.cert);
+  await Deno.writeTextFile(`${folder}/hosts`, ADDRESSES.map((address) => `${address} ${NAME}\n`).join(""));
+  const environment = {
+    LD_PRELOAD: "libnss_wrapper.so",
+    NSS_WRAPPER_HOSTS: `${folder}/hosts`,
+    DENO_CERT: `${folder}/authority.pem`,
+  };
+  try {
+    await use(environment, createCertificate({ authority, hosts: [NAME], toDay: 90 }));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Takes all attempts to connect to an address and a port, and answers none. */
+async function startMute(address: string, port: number): Promise<AsyncDisposable> {
+  const child = new Deno.Command("/usr/bin/python3", {
+    args: [fixture("full_backlog.py"), address, String(port)],
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  const reader = child.stdout.getReader();
+  const { value = new Uint8Array() } = await reader.read();
+  assert.match(new TextDecoder().decode(value), /^full/);
+  return {
+    async [Symbol.asyncDispose]() {
+      await child.stdin.close();
+      await reader.cancel();
+      await child.status;
+    },
+  };
+}
+
+async function answer(visitor: Visitor): Promise<void> {
+  await visitor.readSome();
+  await visitor.send(response(200, {}, "pong"));
+}
+
+const KINDS: Readonly<
+  Record<string, { readonly isTls: boolean; readonly checkOf: (server: TestServer) => ConnectionCheck }>
+> = {
+  "tcp_connect": {
+    isTls: false,
+    checkOf: ({ port }) => tcpCheck({ host: NAME, port, send: "ping", expect: "pong" }),
+  },
+  "tcp_connect with TLS": {
+    isTls: true,
+    checkOf: ({ port }) => tcpCheck({ host: NAME, port, tls: true, send: "ping", expect: "pong" }),
+  },
+  "tls_certificate": { isTls: true, checkOf: ({ port }) => certificateCheck({ host: NAME, port }) },
+  "http_request": {
+    isTls: false,
+    checkOf: ({ port }) => httpCheck(`http://${NAME}:${port}/`, { bodyPart: "pong" }),
+  },
+};
+
+for (const [name, { isTls, checkOf }] of Object.entries(KINDS)) {
+  Deno.test(`${name} tries all addresses of a name, with a permission for the name alone`, () =>
+    withName(async (environment, certificate) => {
+      await using server = startServer(answer, isTls ? { certificate } : {});
+      const check = checkOf(server);
+      const flags = ["--allow-read", "--allow-env", "--allow-sys", `--allow-net=${NAME}:${server.port}`];
+      const { observations: [found] } = await observeInOwnProcess(check, { flags, environment });
+      assert.equal(found?.condition, "ok", JSON.stringify(found));
+    }));
+}
+
+Deno.test("tcp_connect goes on to the next address where one does not answer", () =>
+  withName(async (environment, certificate) => {
+    for (const tls of [false, true]) {
+      await using server = startServer(answer, tls ? { certificate } : {});
+      await using _mute = await startMute(ADDRESSES[0], server.port);
+      const check = tcpCheck({ host: NAME, port: server.port, tls, send: "ping", expect: "pong" });
+      const { observations: [found] } = await observeInOwnProcess(check, { environment });
+      assert.equal(found?.condition, "ok", JSON.stringify(found));
+    }
+  }));
+
+Deno.test("tcp_connect tells what is wrong where no address answers", () =>
+  withName(async (environment) => {
+    const check = tcpCheck({ host: NAME, port: freePort() });
+    const { observations: [found] } = await observeInOwnProcess(check, { environment });
+    assert.equal(found?.output, "connecting failed: connection refused");
+  }));
+
+Deno.test("send() delivers to whichever address of a name takes the mail", () =>
+  withName(async (environment, certificate) => {
+    await using server = await startMailServer({ tls: { certificate, begin: "STARTTLS" } });
+    const mail: OutgoingMail = {
+      host: NAME,
+      port: server.port,
+      username: "",
+      password: "",
+      sender: "monitor@example.org",
+      receivers: ["admin@example.org"],
+      subject: "CRITICAL: Website",
+      text: "down\n",
+      messageId: "<1@example.org>",
+      references: [],
+      headers: {},
+      dateMs: 0,
+    };
+    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: [
+        ...["run", "--quiet", "--no-check", "--no-prompt", "--allow-read", "--allow-env", "--allow-sys"],
+        `--allow-net=${NAME}:${server.port}`,
+        new URL("../support/send_mail.ts", import.meta.url).pathname,
+        ...[JSON.stringify(mail), "required"],
+      ],
+      env: environment,
+    }).output();
+    assert.equal(code, 0, new TextDecoder().decode(stderr));
+    const { steps, end } = JSON.parse(new TextDecoder().decode(stdout));
+    assert.deepEqual(steps, ["resolved", "connected", "TLS", "accepted"], JSON.stringify(end));
+    assert.equal(server.mails.length, 1);
+  }));
