@@ -16,13 +16,17 @@ export interface KeptChecks {
 
 const BATCH = 5_000;
 
-/** Makes a state in which each check has run once, was well, and is planned for its own time within the interval. */
+/**
+ * Makes a state in which each check has run once, was well, and is planned for its own time within the interval. Its
+ * rows lie in the order in which a monitor that began with these checks has run them first.
+ */
 export async function keepChecks(path: string, { names, intervalMs }: KeptChecks): Promise<void> {
   const nowMs = Date.now();
   const store = await openStore(path, nowMs);
-  for (let from = 0; from < names.length; from += BATCH) {
+  const inOrder = names.toSorted((one, other) => phaseOf(one) - phaseOf(other));
+  for (let from = 0; from < inOrder.length; from += BATCH) {
     await store.save(
-      names.slice(from, from + BATCH).map((name) =>
+      inOrder.slice(from, from + BATCH).map((name) =>
         updateOf(name, {
           atMs: nowMs,
           intervalMs,

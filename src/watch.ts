@@ -127,7 +127,6 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
   const { system, jobs, ledger, limits, reporting, onEvent, onBug } = options;
   const { clock } = system;
   const time = createScheduleTime(clock);
-  const startedAtMs = time.nowMs();
   const limiters: Readonly<Record<"process" | "network", Limiter>> = {
     process: createLimiter(limits.process),
     network: createLimiter(limits.network),
@@ -135,6 +134,8 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
   const beats = new Map<string, Beat>();
   const runs = new Set<Promise<void>>();
   const unfinished: string[] = [];
+  /** Checks of which something was to be told and is not; what nobody has looked at since the start may be over. */
+  const untold = new Set<string>();
   let watched = first;
   let telling: Promise<void> = Promise.resolve();
   let isStopping = false;
@@ -225,23 +226,24 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
     if (stalledMs === 0) return;
     for (const beat of beats.values()) if (beat.hasStarted) beat.stalledMs += stalledMs;
   };
+  const noteUntold = ({ name, condition }: CheckRecord): void => {
+    if (dueEvent(condition) === null) untold.delete(name);
+    else untold.add(name);
+  };
   /** Tells what a hold kept back that has ended meanwhile, rather than at the next run. */
   const reviewHeld = async (): Promise<void> => {
-    const isHeld = ({ check }: Beat): boolean => {
-      const { condition } = ledger.recordOf(check.name, startedAtMs);
-      // What nobody has looked at since the start may be over.
-      return dueEvent(condition) !== null && (condition.observedAtMs ?? 0) >= startedAtMs;
-    };
-    if (![...beats.values()].some(isHeld)) return;
+    if (![...untold].some((name) => beats.has(name))) return;
     await reporting.refresh();
     const nowMs = time.nowMs();
-    for (const beat of beats.values()) {
-      if (isStopping || beat.isGone || !isHeld(beat)) continue;
+    for (const name of [...untold]) {
+      const beat = beats.get(name);
+      if (isStopping || beat === undefined || beat.isGone) continue;
       const { check } = beat;
       const held = reporting.heldBy(check, nowMs);
       const rowsOf = (report: Report): readonly OutboxRow[] => reporting.rowsOf(report, check);
       const entry = ledger.review(check, { nowMs, held, rowsOf });
       if (entry !== null) tell(entry);
+      noteUntold(ledger.recordOf(name, nowMs));
     }
   };
   // Whenever a timer fires, the clocks are compared.
@@ -327,6 +329,7 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
     });
     beat.missed = 0;
     plan(beat, entry.record.nextRunAtMs ?? nowMs);
+    noteUntold(entry.record);
     onEvent({ event: "result", result, entry, lateMs });
     tell(entry);
   };
