@@ -47,7 +47,8 @@ async function connectToAny(target: ConnectionTarget, signal: AbortSignal): Prom
   const stopListening = onAbort(signal, () => end.abort(signal.reason));
   try {
     const first = connectDirectly(target, end.signal);
-    if (!await wantsOthers(first) || !await hasOthers(target, { first, signal })) return await first;
+    if (!await wantsOthers(first) || signal.aborted) return await first;
+    if (!await hasOthers(target, { first, signal })) return await first;
     const others = connectToOthers(target, end.signal);
     const winner = await Promise.any([first, others]).catch(() => first);
     for (const attempt of [first, others]) {
@@ -75,12 +76,12 @@ async function wantsOthers(first: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** What the system says of an address has a code; that a name has none, a permission is missing or time is up has not. */
+/** What the system says of an address has a code; that a name has none, or a permission is missing, has not. */
 function isOfAddress(error: unknown): boolean {
   return error instanceof Error && "code" in error && !NOT_OF_ADDRESS.has(error.code);
 }
 
-const NOT_OF_ADDRESS: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "EPERM", DOMException.ABORT_ERR]);
+const NOT_OF_ADDRESS: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "EPERM"]);
 
 async function hasOthers(
   target: ConnectionTarget,
@@ -115,13 +116,15 @@ function connectToOthers(target: ConnectionTarget, signal: AbortSignal): Promise
     });
     // It must not read: that is for whoever takes the connection over.
     socket.pause();
+    const { promise: over, resolve: end } = Promise.withResolvers<void>();
     const stopListening = onAbort(signal, () => {
-      hanging.addFor(target, GIVEN_UP_MS);
+      hanging.add(target, over);
       reject(signal.reason);
     });
     const finish = (): void => {
       stopListening();
-      if (!signal.aborted && performance.now() >= giveUpMs) hanging.addFor(target, GIVEN_UP_MS);
+      if (performance.now() >= giveUpMs) hanging.addFor(target, GIVEN_UP_MS);
+      end();
     };
     // The listener stays, so that an error that comes late is nobody's crash.
     socket.on("error", (error) => {

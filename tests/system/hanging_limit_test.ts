@@ -16,6 +16,14 @@ Deno.test("createHangingLimit() counts four for each server, and forgets those t
   assert.equal(limit.isReached(SERVER), false);
 });
 
+Deno.test("createHangingLimit() counts up to another limit where it is given one", () => {
+  const limit = createHangingLimit(() => 0, 2);
+  limit.addFor(SERVER, 1000);
+  assert.equal(limit.isReached(SERVER), false);
+  limit.addFor(SERVER, 1000);
+  assert.equal(limit.isReached(SERVER), true);
+});
+
 Deno.test("createHangingLimit() forgets what nothing tells of when its time has come, without a timer", () => {
   let nowMs = 0;
   const limit = createHangingLimit(() => nowMs);
