@@ -6,7 +6,7 @@
 import { fileURLToPath } from "node:url";
 import { machineText } from "./machine.ts";
 import { type BenchmarkResult, readResults, type Results } from "./results.ts";
-import { valueText } from "./table.ts";
+import { aimText, valueText } from "./table.ts";
 
 /** Lays results out as tables, below what they were measured on; results of one machine and day have that once. */
 export function renderResults(results: Results): string {
@@ -31,7 +31,7 @@ function tableOf(name: string, { rows }: BenchmarkResult): string {
   ) => [
     row.name,
     valueText(row.value, row.unit),
-    row.aim === undefined ? "" : `at most ${row.aim}`,
+    aimText(row),
     row.note ?? "",
   ]);
   return [[`\`${name}\``, "value", "aim", "behind it"], ["---", "---", "---", "---"], ...lines]

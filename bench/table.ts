@@ -1,4 +1,5 @@
 import type { ComparedRow } from "./results.ts";
+import type { Row } from "./row.ts";
 
 /**
  * Lays rows out in columns: what was measured, the value with its unit, the aim, the earlier value with the change
@@ -35,7 +36,8 @@ function numberText(value: number, unit: string): string {
   return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-function aimText({ value, aim }: ComparedRow): string {
+/** Whether a value is what it is to be; empty where nothing was aimed at. */
+export function aimText({ value, aim }: Row): string {
   if (aim === undefined || value === null) return "";
   return `${value <= aim ? "within" : "MISSES"} ${aim}`;
 }

@@ -6,43 +6,56 @@
  * the rows are marked with the id of their message, and while it may have arrived they go again under that id.
  */
 import type { ChannelCount } from "./domain/channel_count.ts";
-import { badness } from "./domain/condition.ts";
 import type { Channel } from "./domain/channel.ts";
-import type { Delivery, Message, MessageItem } from "./domain/delivery.ts";
+import type { Delivery, Message } from "./domain/delivery.ts";
 import type { OutboxChange, OutboxRow, Told } from "./domain/outbox.ts";
 import type { Clock } from "./domain/system.ts";
 import { messageIdOf } from "./message_id.ts";
+import {
+  backOff,
+  holdBack,
+  keptTime,
+  type Lane,
+  type LaneChannel,
+  nextBatch,
+  refusedWaitMs,
+  remove,
+  replace,
+} from "./outbox_lane.ts";
+import { messageOf, toldKey } from "./outbox_message.ts";
+import { freshRow } from "./outbox_rows.ts";
 import { createScheduleTime } from "./schedule_time.ts";
 
-/** Retries back off from 10 s to 15 min. */
-const BACK_OFF_MS_MIN = 10_000;
-const BACK_OFF_MS_MAX = 15 * 60_000;
-/** What a channel refuses for good is tried hourly, since someone may mend it. */
-const REFUSED_RETRY_MS = 3_600_000;
 /** A lane in back-off tries again this soon for a row that came later. */
 const HELD_MS_MAX = 60_000;
 /** After so long a row is given up, once what it tells no longer holds. */
 const GIVE_UP_MS = 24 * 3_600_000;
-/** More items in one message are of no use to anybody, and a receiver may refuse them. */
-const ITEMS_MAX = 1000;
-
 /** Something that happened to rows, for whoever tells it. */
 export type OutboxEvent =
-  | { readonly event: "delivered"; readonly rows: readonly OutboxRow[]; readonly note: string | null }
-  /** The first failure of a lane since it last worked. */
-  | { readonly event: "failed"; readonly rows: readonly OutboxRow[]; readonly reason: string }
+  | {
+    readonly event: "delivered";
+    readonly rows: readonly OutboxRow[];
+    readonly note: string | null;
+    /** Whether trouble was told before. */
+    readonly isBack: boolean;
+  }
+  /** The first failure of a lane since it last worked, and the first refusal. */
+  | {
+    readonly event: "failed";
+    readonly rows: readonly OutboxRow[];
+    readonly reason: string;
+    readonly isRefused: boolean;
+  }
+  /** Rows go to the channel that takes the place of theirs. */
+  | { readonly event: "readdressed"; readonly rows: readonly OutboxRow[]; readonly fromName: string }
   | { readonly event: "given_up"; readonly rows: readonly OutboxRow[]; readonly reason: string };
 
-/** What the sender needs to know of a channel. */
-export interface LaneChannel {
-  /** The channel as the document has it now. */
-  readonly channel: Channel;
-  /** Whether everything that waits goes as one message. */
-  readonly gathers: boolean;
-  /** Older rows are given up unsent; milliseconds, `null`: none is too old. */
-  readonly staleAfterMs: number | null;
-  /** The time limit of one attempt, in milliseconds. */
-  readonly attemptMs: number;
+/** A channel that takes the place of another. */
+export interface Successor {
+  /** As the document keys it. */
+  readonly channelKey: string;
+  /** How people call it. */
+  readonly channelName: string;
 }
 
 /** What a sender needs. */
@@ -53,6 +66,8 @@ export interface OutboxOptions {
   random(): number;
   /** The channel of a key in the present document; `null` when the document has it no more. */
   channelOf(key: string): LaneChannel | null;
+  /** What takes the place of a channel for a check that has it no more; `null` where nothing does. */
+  successorOf(check: string, channelKey: string): Successor | null;
   /** Hands a message to a channel; throws only when the signal aborts, and for bugs. */
   deliver(message: Message, channel: Channel, signal: AbortSignal): Promise<Delivery>;
   /** Keeps what changed. Rejects never: a store in trouble is the ledger's business, and it tries again. */
@@ -73,24 +88,19 @@ export interface Outbox {
   add(rows: readonly OutboxRow[]): void;
   /** Tries every row once, whatever its time, and comes back when each was tried or time is up. */
   drain(deadlineMs: number): Promise<void>;
+  /**
+   * Goes by the present document: what was told to channels that it has no more, and what waits for them, passes to
+   * those that take their place. Everything is tried soon, since somebody may have mended what was wrong.
+   */
+  adopt(): void;
   /** What waits, refused and given up rows included, in order. */
   readonly rows: readonly OutboxRow[];
   /** What was told of a check's problem over a channel. */
   toldOf(check: string, channelKey: string): Told | null;
+  /** All that channels were told. */
+  readonly told: readonly Told[];
   /** Starts nothing more and ends what is under way. */
   stop(): Promise<void>;
-}
-
-interface Lane {
-  readonly key: string;
-  rows: OutboxRow[];
-  /** When the next attempt is; `null` when nothing waits. */
-  timer: (() => void) | null;
-  timerAtMs: number;
-  sending: Promise<void> | null;
-  failures: number;
-  /** Whether its trouble was told. */
-  isInTrouble: boolean;
 }
 
 /** Starts a sender with the rows and marks that were kept. */
@@ -118,7 +128,7 @@ export function startOutbox(
         timerAtMs: Infinity,
         sending: null,
         failures: 0,
-        isInTrouble: false,
+        trouble: null,
       };
       lanes.set(key, lane);
     }
@@ -156,12 +166,17 @@ export function startOutbox(
       }
       const lane = laneOf(row.channelKey);
       // What a process before this one has said is not said again.
-      if (row.firstFailedAtMs !== null) lane.isInTrouble = true;
+      if (row.firstFailedAtMs !== null && lane.trouble !== "refused") {
+        lane.trouble = row.state === "refused" ? "refused" : "down";
+      }
       if (row.state === "waiting") lane.failures = Math.max(lane.failures, row.attempts);
       const soonMs = lane.failures === 0 ? nowMs + options.gatherMs : nowMs + HELD_MS_MAX;
       const isNew = row.state === "waiting" && row.attempts === 0;
       const nextAttemptAtMs = isNew ? soonMs : keptTime(row.nextAttemptAtMs, nowMs);
+      const isLast = (lane.rows.at(-1)?.sequence ?? -Infinity) < row.sequence;
       lane.rows.push({ ...row, nextAttemptAtMs });
+      // What was handed over may be older than what came meanwhile.
+      if (!isLast) lane.rows.sort((one, other) => one.sequence - other.sequence);
       wakeAt(lane, nextAttemptAtMs);
     }
   };
@@ -183,7 +198,7 @@ export function startOutbox(
     const tried = new Set<string>();
     while (!stopping.signal.aborted) {
       const target = options.channelOf(lane.key);
-      if (target === null) return await giveUp(lane, lane.rows, "the channel is no longer in the document");
+      if (target === null) return await readdress(lane);
       await dropStale(lane, target);
       const batch = nextBatch(lane, { target, tried, nowMs: clock.wallMs(), force });
       if (batch === null) return;
@@ -215,9 +230,14 @@ export function startOutbox(
     noticeStep();
     if (delivery.delivered) {
       await finish(lane, marked, messageId);
-      options.onEvent({ event: "delivered", rows: marked, note: delivery.note });
+      options.onEvent({
+        event: "delivered",
+        rows: marked,
+        note: delivery.note,
+        isBack: lane.trouble !== null,
+      });
       lane.failures = 0;
-      lane.isInTrouble = false;
+      lane.trouble = null;
       return true;
     }
     // That it did not arrive this time tells nothing of the times before.
@@ -275,9 +295,10 @@ export function startOutbox(
     const { reason, retryable } = failure;
     const old = rows.filter((row) => nowMs - row.report.decidedAtMs > GIVE_UP_MS && !options.holds(row));
     const kept = rows.filter((row) => !old.includes(row));
-    if (retryable) lane.failures++;
+    // A refusal is an answer: whoever gives it is there.
+    lane.failures = retryable ? lane.failures + 1 : 0;
     const waitMs = failure.retryAfterMs ??
-      (retryable ? backOff(lane.failures, options.random()) : REFUSED_RETRY_MS);
+      (retryable ? backOff(lane.failures, options.random()) : refusedWaitMs(rows, nowMs));
     const failed = (row: OutboxRow): OutboxRow => ({
       ...row,
       state: retryable ? "waiting" : "refused",
@@ -297,8 +318,11 @@ export function startOutbox(
     if (retryable) holdBack(lane, { behind, untilMs: nowMs + waitMs, soonMs: nowMs + HELD_MS_MAX });
     const counted = countOf(rows, { failedAttempts: 1, countedAtMs: nowMs });
     await options.keep({ changed, removed: [], told: [], untold: [], counted });
-    if (!lane.isInTrouble && changed.length > 0) options.onEvent({ event: "failed", rows: changed, reason });
-    lane.isInTrouble = true;
+    const isNews = lane.trouble === null || (!retryable && lane.trouble !== "refused");
+    if (isNews && changed.length > 0) {
+      options.onEvent({ event: "failed", rows: changed, reason, isRefused: !retryable });
+    }
+    if (isNews) lane.trouble = retryable ? "down" : "refused";
     if (old.length > 0) await giveUp(lane, old, reason);
     // After a refusal the next message may be welcome; behind a server that is down it is not.
     return !retryable;
@@ -322,22 +346,83 @@ export function startOutbox(
     options.onEvent({ event: "given_up", rows: changed, reason });
   };
 
+  /** Whether what a row tells is over, and what came after it was told already. */
+  const isBehind = (row: OutboxRow): boolean =>
+    !options.holds(row) &&
+    !pending().some(({ report, sequence }) => report.check === row.report.check && sequence > row.sequence);
+
+  /** Hands the rows of a lane whose channel is gone to those that take its place; what nobody takes is given up. */
+  const readdress = async (lane: Lane): Promise<void> => {
+    const passed: OutboxRow[] = [];
+    const left: OutboxRow[] = [];
+    const nowMs = clock.wallMs();
+    for (const row of lane.rows) {
+      const successor = options.successorOf(row.report.check, row.channelKey);
+      if (successor === null || isBehind(row)) left.push(row);
+      else passed.push(freshRow(row.report, { ...successor, sequence: row.sequence, nowMs }));
+    }
+    const removed = lane.rows.filter((row) => !left.includes(row));
+    const fromName = removed[0]?.channelName ?? "";
+    // Two channels may have the same successor, which is told once.
+    const known = new Set(pending().map((row) => row.id));
+    const rows = passed.filter(({ id }) => !known.has(id) && known.add(id));
+    await giveUp(lane, left, "the channel is no longer in the document");
+    if (removed.length === 0) return;
+    remove(lane, removed);
+    await options.keep({ changed: rows, removed: removed.map((row) => row.id), told: [], untold: [] });
+    add(rows);
+    if (rows.length > 0) options.onEvent({ event: "readdressed", rows, fromName });
+  };
+
+  /** What a channel was told is what the one in its place knows. */
+  const passMarksOn = (): void => {
+    const passed: Told[] = [];
+    const left: Told[] = [];
+    for (const mark of told.values()) {
+      const successor = options.successorOf(mark.check, mark.channelKey);
+      if (successor === null) continue;
+      left.push(mark);
+      passed.push({ ...mark, channelKey: successor.channelKey });
+    }
+    if (left.length === 0) return;
+    for (const { check, channelKey } of left) told.delete(toldKey(check, channelKey));
+    for (const mark of passed) told.set(toldKey(mark.check, mark.channelKey), mark);
+    options.keep({ changed: [], removed: [], told: passed, untold: left });
+  };
+
+  const adopt = (): void => {
+    passMarksOn();
+    const nowMs = clock.wallMs();
+    for (const lane of lanes.values()) {
+      lane.rows = lane.rows.map((row) => ({ ...row, nextAttemptAtMs: nowMs }));
+      if (lane.rows.length > 0) wakeAt(lane, nowMs + options.gatherMs);
+    }
+  };
+
   const pending = (): readonly OutboxRow[] => [...lanes.values()].flatMap((lane) => lane.rows);
   add(kept.rows.toSorted((one, other) => one.sequence - other.sequence));
   return {
     add,
+    adopt,
     drain: async (deadlineMs) => {
       const { promise: timeIsUp, resolve } = Promise.withResolvers<void>();
       const cancel = clock.after(Math.max(0, deadlineMs - clock.wallMs()), resolve);
-      const all = Promise.all([...lanes.values()].map(async (lane) => {
-        await lane.sending;
-        await work(lane, { force: true });
-      }));
+      const workAll = (chosen: readonly Lane[]): Promise<unknown> =>
+        Promise.all(chosen.map(async (lane) => {
+          await lane.sending;
+          await work(lane, { force: true });
+        }));
+      // What is handed to another lane goes with that.
+      const all = workAll([...lanes.values()].filter((lane) => options.channelOf(lane.key) === null))
+        .then(() => workAll([...lanes.values()]));
       await Promise.race([all, timeIsUp]);
       cancel();
     },
     get rows() {
       return [...pending(), ...givenUp.values()].sort((one, other) => one.sequence - other.sequence);
+    },
+    get told() {
+      return [...told.values()];
     },
     toldOf: (check, channelKey) => told.get(toldKey(check, channelKey)) ?? null,
     stop: async () => {
@@ -359,117 +444,9 @@ function countOf(
   return [{ channelKey, channelName, sent: 0, failedAttempts: 0, givenUp: 0, ...numbers }];
 }
 
-/** When a row is tried that was kept; nothing waits for longer than an hour, so what says so has seen another clock. */
-function keptTime(nextAttemptAtMs: number, nowMs: number): number {
-  return nextAttemptAtMs > nowMs + REFUSED_RETRY_MS ? nowMs : Math.max(nowMs, nextAttemptAtMs);
-}
-
-function toldKey(check: string, channelKey: string): string {
-  return `${channelKey} ${check}`;
-}
-
-function replace(lane: Lane, rows: readonly OutboxRow[]): void {
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  lane.rows = lane.rows.map((row) => byId.get(row.id) ?? row);
-}
-
-function remove(lane: Lane, rows: readonly OutboxRow[]): void {
-  const ids = new Set(rows.map((row) => row.id));
-  lane.rows = lane.rows.filter((row) => !ids.has(row.id));
-}
-
-/** Doubles from try to try, and spreads, so that many monitors do not come back in step. */
-function backOff(failures: number, random: number): number {
-  const full = Math.min(BACK_OFF_MS_MAX, BACK_OFF_MS_MIN * 2 ** Math.min(failures - 1, 20));
-  return Math.round(full * (0.75 + random / 4));
-}
-
 interface FailedAttempt {
   readonly rows: readonly OutboxRow[];
   /** What else was in the lane when it began. */
   readonly behind: readonly OutboxRow[];
   readonly failure: Extract<Delivery, { delivered: false }>;
-}
-
-interface HoldBackOptions {
-  readonly behind: readonly OutboxRow[];
-  readonly untilMs: number;
-  readonly soonMs: number;
-}
-
-/** Lets rows that were not tried wait for the channel; without that each of them would be a reason to try at once. */
-function holdBack(lane: Lane, { behind, untilMs, soonMs }: HoldBackOptions): void {
-  const ids = new Set(behind.map((row) => row.id));
-  lane.rows = lane.rows.map((row) => {
-    if (row.state !== "waiting") return row;
-    const nextAttemptAtMs = ids.has(row.id) ? untilMs : Math.min(untilMs, soonMs);
-    return row.nextAttemptAtMs >= nextAttemptAtMs ? row : { ...row, nextAttemptAtMs };
-  });
-}
-
-interface BatchOptions {
-  readonly target: LaneChannel;
-  /** Rows that were tried in this round. */
-  readonly tried: ReadonlySet<string>;
-  readonly nowMs: number;
-  readonly force: boolean;
-}
-
-/**
- * The rows of the next message. A message that may have arrived goes again as it was. Otherwise a gathering channel
- * takes everything that waits; any other one check's rows at a time, since a problem and its recovery that wait
- * together are told as one.
- */
-function nextBatch(lane: Lane, { target, tried, nowMs, force }: BatchOptions): readonly OutboxRow[] | null {
-  // What came of a check after it was refused in this round waits for the next one, to stay behind it.
-  const refused = new Set(lane.rows.filter((row) => tried.has(row.id)).map((row) => row.report.check));
-  const open = lane.rows.filter((row) => !refused.has(row.report.check));
-  const isDue = (row: OutboxRow): boolean => force || row.nextAttemptAtMs <= nowMs;
-  // Refused rows go when their hour has come, or with what is new of their check; they hold up no other check.
-  const checks = new Set(
-    open.filter((row) => row.state === "waiting" || isDue(row)).map((row) => row.report.check),
-  );
-  const waiting = open.filter((row) => checks.has(row.report.check));
-  const first = waiting[0];
-  // What is due takes along the others that wait, and a channel that works takes all of them.
-  if (first === undefined || (tried.size === 0 && !waiting.some(isDue))) return null;
-  const sealed = waiting.find((row) => row.messageId !== null);
-  if (sealed !== undefined) return lane.rows.filter((row) => row.messageId === sealed.messageId);
-  if (target.gathers) return waiting.slice(0, ITEMS_MAX);
-  return takeOver(waiting, first);
-}
-
-/** A row, and with a problem that is over its changes and its recovery. */
-function takeOver(rows: readonly OutboxRow[], first: OutboxRow): readonly OutboxRow[] {
-  if (first.report.event !== "problem") return [first];
-  const own = rows.filter((row) => row.report.check === first.report.check);
-  const end = own.findIndex((row) => row.report.event === "recovery");
-  return end < 0 ? [first] : own.slice(0, end + 1);
-}
-
-/** What is told: for each check what its rows come to, the worst first. */
-function messageOf(id: string, rows: readonly OutboxRow[], told: ReadonlyMap<string, Told>): Message {
-  const items: MessageItem[] = [];
-  const missed = new Map<string, OutboxRow>();
-  for (const row of rows) {
-    const { report, channelKey } = row;
-    const key = toldKey(report.check, channelKey);
-    if (report.event === "problem") missed.set(report.check, row);
-    const problem = missed.get(report.check)?.report ?? null;
-    if (report.event === "recovery" && problem !== null) {
-      // The problem, and what became of it, is told in the recovery's line.
-      const first = items.findIndex((item) => item.report.id === problem.id);
-      const rest = items.filter((item, index) => index < first || item.report.check !== report.check);
-      items.splice(0, items.length, ...rest, { report, missedProblem: problem, threadId: null });
-      missed.delete(report.check);
-    } else {
-      items.push({ report, missedProblem: null, threadId: told.get(key)?.messageId ?? null });
-    }
-  }
-  return {
-    id,
-    items: items.sort((one, other) => badness(other.report.condition) - badness(one.report.condition)),
-    isTest: false,
-    decidedAtMs: rows.reduce((latest, row) => Math.max(latest, row.report.decidedAtMs), -Infinity),
-  };
 }

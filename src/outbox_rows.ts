@@ -24,17 +24,30 @@ export function rowsFor(report: Report, options: RowOptions): readonly OutboxRow
   const channels = new Map(options.channels.map((channel) => [channel.key, channel]));
   return [...channels.values()]
     .filter((channel) => report.event !== "recovery" || options.knowsProblem(channel))
-    .map((channel, index): OutboxRow => ({
-      id: `${report.id}-${channel.key}`,
-      report,
-      channelKey: channel.key,
-      channelName: options.nameOf(channel),
-      sequence: options.sequence + index,
-      state: "waiting",
-      attempts: 0,
-      nextAttemptAtMs: options.nowMs,
-      lastFailure: null,
-      firstFailedAtMs: null,
-      messageId: null,
-    }));
+    .map((channel, index) =>
+      freshRow(report, {
+        channelKey: channel.key,
+        channelName: options.nameOf(channel),
+        sequence: options.sequence + index,
+        nowMs: options.nowMs,
+      })
+    );
+}
+
+/** A row that was never tried. */
+export function freshRow(
+  report: Report,
+  { nowMs, ...rest }: Pick<OutboxRow, "channelKey" | "channelName" | "sequence"> & { readonly nowMs: number },
+): OutboxRow {
+  return {
+    ...rest,
+    id: `${report.id}-${rest.channelKey}`,
+    report,
+    state: "waiting",
+    attempts: 0,
+    nextAttemptAtMs: nowMs,
+    lastFailure: null,
+    firstFailedAtMs: null,
+    messageId: null,
+  };
 }

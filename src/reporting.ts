@@ -16,7 +16,9 @@ import type { System } from "./domain/system.ts";
 import type { Ledger } from "./ledger.ts";
 import { isInWindow } from "./maintenance.ts";
 import { type Outbox, type OutboxEvent, startOutbox } from "./outbox.ts";
+import { toldKey } from "./outbox_message.ts";
 import { rowsFor } from "./outbox_rows.ts";
+import { findSuccessors } from "./successors.ts";
 import { isSilenced } from "./silences.ts";
 
 /** What reporting needs of the document; a reload replaces it whole. */
@@ -86,6 +88,7 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
   const { clock } = system;
   let document = first;
   let channels = channelsByKey(first.checks);
+  let successors: ReadonlyMap<string, Channel> = new Map();
   let silences: readonly Silence[] = [];
   let sequence = kept.rows.reduce((largest, row) => Math.max(largest, row.sequence), 0) + 1;
   /** Rows that were made and not handed to the outbox yet. */
@@ -139,6 +142,10 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
         ),
       };
     },
+    successorOf: (check, channelKey) => {
+      const channel = successors.get(toldKey(check, channelKey));
+      return channel === undefined ? null : { channelKey: channel.key, channelName: nameOf(channel) };
+    },
     deliver: async (message, channel, signal) => {
       const context: DeliverContext = {
         system,
@@ -157,9 +164,26 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
     onBug: options.onBug,
   });
 
+  /** Goes by the channels of the present document. */
+  const adoptChannels = (): void => {
+    const pending = [...outbox.rows, ...upcoming].filter((row) => row.state !== "given_up");
+    const known = [
+      ...pending.map(({ report: { check }, channelKey }) => ({ check, channelKey })),
+      // What was told of a problem that is over is of no use to anybody any more.
+      ...outbox.told.filter(({ check }) =>
+        ledger.recordOf(check, clock.wallMs()).condition.reported !== "ok"
+      ),
+    ];
+    successors = findSuccessors(document.checks, known);
+    outbox.adopt();
+  };
+  if (notifies) adoptChannels();
+
   const knowsProblem = (check: string, channel: Channel): boolean => {
     if (outbox.toldOf(check, channel.key) !== null) return true;
-    const isOurs = (row: OutboxRow): boolean => row.report.check === check && row.channelKey === channel.key;
+    const isOurs = ({ report, channelKey }: OutboxRow): boolean =>
+      report.check === check &&
+      (channelKey === channel.key || successors.get(toldKey(check, channelKey))?.key === channel.key);
     const last = [...outbox.rows.filter((row) => row.state !== "given_up"), ...upcoming].findLast(isOurs);
     return last !== undefined && last.report.event !== "recovery";
   };
@@ -186,7 +210,7 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
     rowsOf: (report, check) => {
       const rows = rowsFor(report, {
         channels: check.notifications,
-        nameOf: (channel) => entryOf(channel).describe(channel as never),
+        nameOf,
         knowsProblem: (channel) => knowsProblem(check.name, channel),
         sequence,
         nowMs: clock.wallMs(),
@@ -202,6 +226,7 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
     adopt: (next) => {
       document = next;
       channels = channelsByKey(next.checks);
+      if (notifies) adoptChannels();
     },
     drain: (deadlineMs) => outbox.drain(deadlineMs),
     catchUp: () => keeping = keeping.then(keepAll).catch(options.onBug),
@@ -212,9 +237,7 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
       return [...counts.values()];
     },
     get channelNames() {
-      return new Map(
-        [...channels].map(([key, channel]) => [key, entryOf(channel).describe(channel as never)]),
-      );
+      return new Map([...channels].map(([key, channel]) => [key, nameOf(channel)]));
     },
     stop: async () => {
       await outbox.stop();
@@ -225,6 +248,11 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
 
 function channelsByKey(checks: readonly Check[]): ReadonlyMap<string, Channel> {
   return new Map(checks.flatMap((check) => check.notifications.map((channel) => [channel.key, channel])));
+}
+
+/** How people call a channel. */
+function nameOf(channel: Channel): string {
+  return entryOf(channel).describe(channel as never);
 }
 
 /** The entry of a channel's own kind; the one cast that a map of generic functions needs. */

@@ -81,6 +81,8 @@ interface StageOptions {
   /** Channels that take one item a message. */
   readonly single?: readonly string[];
   readonly gone?: readonly string[];
+  /** What takes the place of `check channel`. */
+  readonly successors?: Readonly<Record<string, string>>;
   readonly staleAfterMs?: number;
   readonly holds?: boolean;
 }
@@ -102,6 +104,10 @@ function stage(options: StageOptions = {}): Stage {
         staleAfterMs: options.staleAfterMs ?? null,
         attemptMs: MINUTE,
       },
+    successorOf: (check, key) => {
+      const channelKey = options.successors?.[`${check} ${key}`];
+      return channelKey === undefined ? null : { channelKey, channelName: channelKey };
+    },
     deliver: (message, channel, signal) => {
       sent.push({ channel: channel.key, message, atMs: clock.wallMs() - START });
       const delivery = options.deliver?.(message, channel.key, ++attempt) ?? OK;
@@ -164,7 +170,7 @@ Deno.test("add() sends a message again until it is taken, under back-off, exactl
   await outbox.stop();
 });
 
-Deno.test("add() waits no longer than 15 minutes between tries, and asks a refusing channel hourly", async (t) => {
+Deno.test("add() waits no longer than 15 minutes between tries, and asks a refusing channel ever more seldom", async (t) => {
   await t.step("a channel that is down", async () => {
     const { clock, outbox, sent } = stage({ deliver: () => DOWN });
     outbox.add([row()]);
@@ -178,7 +184,10 @@ Deno.test("add() waits no longer than 15 minutes between tries, and asks a refus
     const { clock, outbox, sent } = stage({ deliver: () => REFUSED });
     outbox.add([row()]);
     await clock.advance(5 * HOUR + MINUTE);
-    assert.strictEqual(sent.length, 6);
+    const waits = sent.slice(1).map(({ atMs }, index) =>
+      Math.round((atMs - (sent[index]?.atMs ?? 0)) / MINUTE)
+    );
+    assert.deepStrictEqual(waits, [1, 2, 6, 18, 54, 60, 60, 60]);
     assert.strictEqual(outbox.rows[0]?.state, "refused");
     await outbox.stop();
   });
@@ -300,6 +309,66 @@ Deno.test("add() fails the rows of a channel that left the document, and says so
   assert.strictEqual(sent.length, 0);
   const [event] = events;
   assert.ok(event?.event === "given_up" && event.reason.includes("no longer in the document"));
+  await outbox.stop();
+});
+
+Deno.test("adopt() hands rows and marks to the channel that takes the place of theirs, and tries everything soon", async () => {
+  let isDown = true;
+  const gone: string[] = [];
+  const { clock, outbox, sent, events, kept } = stage({
+    gone,
+    successors: { "web mail": "other", "web post": "other" },
+    told: [{ check: "web", channelKey: "mail", messageId: "m0", condition: "warning" }],
+    deliver: () => isDown ? DOWN : OK,
+  });
+  const change = row({ event: "change" });
+  const twin = { ...change, id: `${change.report.id}-post`, channelKey: "post" };
+  outbox.add([change, twin, row({ check: "db" }), row({ check: "db", channel: "page" })]);
+  await clock.advance(30 * MINUTE);
+  isDown = false;
+  gone.push("mail", "post");
+  const before = sent.length;
+  outbox.adopt();
+  await clock.advance(5 * SECOND);
+  assert.deepStrictEqual(sent.slice(before).map(({ channel, message }) => [channel, checksOf(message)]), [
+    ["page", ["db"]],
+    ["other", ["web"]],
+  ]);
+  assert.strictEqual(sent.at(-1)?.message.items[0]?.threadId, "m0");
+  assert.strictEqual(outbox.toldOf("web", "mail"), null);
+  assert.strictEqual(outbox.toldOf("web", "other")?.messageId, "m0");
+  assert.deepStrictEqual(outbox.rows.map(({ state, channelKey }) => [state, channelKey]), [[
+    "given_up",
+    "mail",
+  ]]);
+  const counts = new Map<string, number>();
+  for (const { event } of events) counts.set(event, (counts.get(event) ?? 0) + 1);
+  assert.deepStrictEqual(Object.fromEntries(counts), {
+    failed: 3,
+    given_up: 1,
+    readdressed: 1,
+    delivered: 2,
+  });
+  const open = new Set<string>();
+  for (const { changed, removed } of kept) {
+    for (const one of changed) open.add(one.id);
+    for (const id of removed) open.delete(id);
+  }
+  assert.strictEqual(open.size, 1, "nothing is kept but what was given up");
+  await outbox.stop();
+});
+
+Deno.test("add() tells a refusal that follows on other trouble, and lets what is new pass soon after it", async () => {
+  const ends = [DOWN, REFUSED];
+  const { clock, outbox, sent, events } = stage({ deliver: () => ends.shift() ?? OK });
+  outbox.add([row()]);
+  await clock.advance(20 * SECOND);
+  assert.deepStrictEqual(events.map((one) => one.event === "failed" && one.isRefused), [false, true]);
+  outbox.add([row({ check: "other" })]);
+  await clock.advance(3 * SECOND);
+  assert.deepStrictEqual(sent.slice(2).map(({ message }) => checksOf(message)), [["other"]]);
+  await clock.advance(2 * MINUTE);
+  assert.deepStrictEqual(outbox.rows, []);
   await outbox.stop();
 });
 

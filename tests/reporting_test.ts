@@ -298,11 +298,74 @@ Deno.test("adopt() gives up what waits for a channel that the document has no mo
   const { reporting, observe, drain, events, store } = await openDesk([hopeless]);
   await observe(hopeless, "critical");
   await drain();
-  reporting.adopt(documentOf([FREE]));
+  reporting.adopt(documentOf([withChannels(FREE, [])]));
   await drain();
   assert.deepEqual(events.map(({ event }) => event), ["failed", "given_up"]);
   const [row] = (await store.outbox()).rows;
   assert.deepEqual([row?.state, row?.lastFailure], ["given_up", "the channel is no longer in the document"]);
+  await reporting.stop();
+});
+
+Deno.test("adopt() hands what waits to the channel that takes the place of one, and so does the next start", async (t) => {
+  for (const way of ["reload", "start"]) {
+    await t.step(way, async () => {
+      const before = withChannels(FREE, [CONSOLE, fileChannel("/none/such/folder/told")]);
+      const desk = await openDesk([before]);
+      await desk.observe(before, "critical");
+      await desk.drain();
+      assert.deepEqual(desk.lines.length, 1);
+      const folder = await Deno.makeTempDir();
+      const after = withChannels(FREE, [CONSOLE, fileChannel(`${folder}/told`)]);
+      if (way === "reload") desk.reporting.adopt(documentOf([after]));
+      else await desk.reporting.stop();
+      const { clock, store } = desk;
+      const { reporting, events, lines, drain } = way === "reload"
+        ? desk
+        : await openDesk([after], { clock, store });
+      await drain();
+      assert.ok((await Deno.stat(`${folder}/told`)).isFile);
+      assert.equal(lines.length, way === "reload" ? 1 : 0, "who was told is not told again");
+      assert.deepEqual(
+        events.map(({ event }) => event).slice(-2),
+        ["readdressed", "delivered"],
+      );
+      assert.deepEqual((await store.outbox()).rows, []);
+      await reporting.stop();
+      await Deno.remove(folder, { recursive: true });
+    });
+  }
+});
+
+Deno.test("adopt() lets the channel that takes the place of one know what that one was told", async () => {
+  const folder = await Deno.makeTempDir();
+  const before = withChannels(FREE, [fileChannel(`${folder}/before`)]);
+  const { reporting, observe, drain, ledger, store, events } = await openDesk([before]);
+  await observe(before, "critical");
+  await drain();
+  const after = withChannels(FREE, [fileChannel(`${folder}/after`)]);
+  reporting.adopt(documentOf([after]));
+  await observe(after, "ok");
+  await drain();
+  assert.ok((await Deno.stat(`${folder}/after`)).isFile, "it is told of the recovery");
+  assert.deepEqual(events.map(({ event }) => event), ["delivered", "delivered"]);
+  assert.equal(ledger.recordOf(FREE.name, START).condition.reported, "ok");
+  assert.deepEqual(await store.outbox().then(({ rows, told }) => [rows, told]), [[], []]);
+  await reporting.stop();
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("adopt() lets a recovery follow its problem to the channel that takes the place of one", async () => {
+  const before = withChannels(FREE, [fileChannel("/none/such/folder/told")]);
+  const { reporting, observe, drain, lines, store } = await openDesk([before]);
+  await observe(before, "critical");
+  await drain();
+  reporting.adopt(documentOf([FREE]));
+  // It is over before it was handed over.
+  await observe(FREE, "ok");
+  await drain();
+  assert.equal(lines.length, 1);
+  assert.match(lines[0] ?? "", /OK, recovered: free: ok \(was critical from/);
+  assert.deepEqual((await store.outbox()).rows, []);
   await reporting.stop();
 });
 

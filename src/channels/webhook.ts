@@ -87,9 +87,15 @@ async function post(body: string, { id, channel, context }: Posting): Promise<De
 
 type RequestHeaders = { readonly all: Readonly<Record<string, string>> } | { readonly problem: string };
 
+const USER_AGENT = "monitor";
+
 /** Ours, then the document's, whatever case they are written in. */
 function headersOf({ parameters }: WebhookChannel, id: string): RequestHeaders {
-  const all = new Headers({ "Content-Type": "application/json", "Idempotency-Key": id });
+  const all = new Headers({
+    "Content-Type": "application/json",
+    "Idempotency-Key": id,
+    "User-Agent": USER_AGENT,
+  });
   for (const [name, value] of Object.entries(parameters.headers)) {
     try {
       all.set(name, value);

@@ -106,7 +106,8 @@ async function readFile(path: string, label: string, files: Files): Promise<Docu
     if (error instanceof ConfigError || error instanceof Deno.errors.NotCapable) throw error;
     throw new ConfigError(`Cannot read config "${label}": ${reasonOf(error)}`, {
       cause: error,
-      ...(error instanceof Deno.errors.NotFound && { hint: "make one with: monitor init" }),
+      ...(error instanceof Deno.errors.NotFound &&
+        { hint: "look at the path, or make one there with: monitor init PATH" }),
     });
   }
 }

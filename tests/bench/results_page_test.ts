@@ -34,7 +34,7 @@ Deno.test("renderResults() says what they were measured on once, as long as that
     "",
     "| `startup` | value | aim | behind it |",
     "| --- | --- | --- | --- |",
-    "| start | 1.50 × | at most 1.2 | a \\| b |",
+    "| start | 1.50 × | MISSES 1.2 | a \\| b |",
     "| peak | - |  |  |",
     "",
     "| `store` | value | aim | behind it |",

@@ -95,7 +95,11 @@ Deno.test("readSource() says why a file cannot be read", async (t) => {
   const rows: Readonly<
     Record<string, readonly [file: Error | object | undefined, reason: string, hint?: string]>
   > = {
-    "it is missing": [undefined, "file does not exist", "make one with: monitor init"],
+    "it is missing": [
+      undefined,
+      "file does not exist",
+      "look at the path, or make one there with: monitor init PATH",
+    ],
     "it is a folder": [{ kind: "folder" }, "it is a folder, not a file"],
     "nobody may read it": [
       new Deno.errors.PermissionDenied("Permission denied (os error 13)"),

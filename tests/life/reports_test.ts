@@ -312,7 +312,7 @@ Deno.test("monitor check: the heartbeat is given while it runs, and after each c
     assert.equal(touchedMs(), null, "a call by hand is no sign of life");
   }));
 
-Deno.test("monitor check --once: what waits for a channel that left the document is given up, and that is said", () =>
+Deno.test("monitor check --once: what waits for a channel goes to the one that takes its place, or that it is given up is said", () =>
   withStage(async (stage) => {
     await using hook = startHook();
     await using next = startHook();
@@ -320,12 +320,16 @@ Deno.test("monitor check --once: what waits for a channel that left the document
     writeDocument(stage, [hook.channel], { web: fileCheck("web") });
     await stage.run(ONCE);
     assert.equal(hook.attempts, 1);
+    next.status = 503;
     writeDocument(stage, [next.channel], { web: fileCheck("web") });
+    await stage.run(ONCE);
+    assert.deepEqual([hook.attempts, next.attempts, next.posts.length], [1, 1, 0]);
+    writeDocument(stage, [], { web: fileCheck("web") });
     const { stderr } = await stage.run(ONCE);
     assert.match(
       stderr,
       /the report of "web" to webhook 127\.0\.0\.1:\d+ given up: the channel is no longer in the document/,
     );
-    assert.equal((await stage.run(ONCE)).stderr, "");
-    assert.deepEqual([hook.attempts, next.posts.length], [1, 0]);
+    assert.doesNotMatch((await stage.run(ONCE)).stderr, /given up/);
+    assert.deepEqual([hook.attempts, next.attempts], [1, 1]);
   }));

@@ -4,7 +4,7 @@ import type { OutboxEvent } from "../../outbox.ts";
 /** What an event of the outbox is worth saying. */
 export interface OutboxWords {
   /** How loud it is to be said. */
-  readonly level: "warning" | "error";
+  readonly level: "info" | "warning" | "error";
   /** One line, without secrets of the channel; outputs of checks are not in it. */
   readonly message: string;
 }
@@ -14,15 +14,19 @@ export function describeOutboxEvent(event: OutboxEvent, whatNext: string): Outbo
   const reports = countReports(event.rows);
   const channel = event.rows[0]?.channelName ?? "a channel";
   if (event.event === "delivered") {
-    return event.note === null
-      ? null
-      : { level: "warning", message: `${reports} delivered to ${channel}, but ${event.note}` };
+    if (event.note !== null) {
+      return { level: "warning", message: `${reports} delivered to ${channel}, but ${event.note}` };
+    }
+    return event.isBack ? { level: "info", message: `${channel} takes reports again: ${reports}` } : null;
+  }
+  if (event.event === "readdressed") {
+    const message =
+      `${reports} to ${event.fromName} went to ${channel} instead: the document has that one no more`;
+    return { level: "info", message };
   }
   if (event.event === "failed") {
-    return {
-      level: "warning",
-      message: `${reports} not delivered to ${channel}: ${event.reason}; ${whatNext}`,
-    };
+    const what = event.isRefused ? "refused by" : "not delivered to";
+    return { level: "warning", message: `${reports} ${what} ${channel}: ${event.reason}; ${whatNext}` };
   }
   return { level: "error", message: `${reports} to ${channel} given up: ${event.reason}` };
 }

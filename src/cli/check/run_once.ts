@@ -117,7 +117,7 @@ async function runReporting(checks: readonly Check[], options: ReportingRunOptio
     },
     onEvent: (event) => {
       const text = describeOutboxEvent(event, "it is tried again at the next run");
-      if (text !== null) say(text.message);
+      if (text !== null && text.level !== "info") say(text.message);
     },
     onBug: (error) => bug ??= error,
   });

@@ -445,7 +445,7 @@ export interface FileTouchParameters {
  */
 export interface EmailParameters {
   /**
-   * The mail server and how to log in. Port 465 is TLS from the start, every other port STARTTLS.
+   * The mail server and how to log in. Port 465 is TLS from the start, every other port STARTTLS where there is a login.
    */
   access: {
     /**
