@@ -124,7 +124,7 @@ const RULES: readonly Rule[] = [
   {
     pattern: /received unexpected message from connection/,
     phase: "head",
-    reason: "server answered before it was asked",
+    reason: "server sent what it was not asked for",
   },
   { pattern: afterHandshake(/received corrupt message/), phase: "head", reason: NOT_TLS_ANY_MORE },
   { pattern: afterHandshake(/received unexpected|peer misbehaved/), phase: "head", reason: NOT_TLS_ANY_MORE },

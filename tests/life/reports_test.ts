@@ -333,3 +333,29 @@ Deno.test("monitor check --once: what waits for a channel goes to the one that t
     assert.doesNotMatch((await stage.run(ONCE)).stderr, /given up/);
     assert.deepEqual([hook.attempts, next.attempts], [1, 1]);
   }));
+
+Deno.test("monitor check: a reload sends what was refused to the channel that takes the place, and its recovery too", () =>
+  withStage(async (stage) => {
+    await using hook = startHook();
+    await using next = startHook();
+    hook.status = 404;
+    writeDocument(stage, [hook.channel], { web: fileCheck("web") });
+    const program = stage.start(["check", "--format", "ndjson"]);
+    await program.stderr.next(/the report of "web" refused by webhook 127\.0\.0\.1:\d+: status is 404/);
+    writeDocument(stage, [next.channel], { web: fileCheck("web") });
+    program.signal("SIGHUP");
+    await program.stderr.next(/the report of "web" to webhook .* went to webhook .* instead/);
+    const conditions = (): readonly string[] =>
+      next.posts.flatMap(({ reports }) => reports.map(({ condition }) => condition));
+    await until("the problem", () => conditions().length > 0);
+    appear(stage, "web");
+    await until("the recovery", () => conditions().length > 1);
+    program.signal("SIGTERM");
+    assert.equal((await program.end()).code, 0);
+    assert.deepEqual(conditions(), ["critical", "ok"]);
+    assert.equal(hook.posts.length, 0);
+    assertAllTold(
+      withoutTwins(next.posts).flatMap(({ reports }) => reports),
+      changesOf(stage, "web"),
+    );
+  }));

@@ -244,6 +244,7 @@ const HEAD_FAILURES = [
   "answer is not HTTP",
   "connection closed before a response head",
   "connection reset by the server",
+  "server sent what it was not asked for",
   "server ended the connection with a TLS alert \\([a-z ]+\\)",
   "what the server sent cannot be decrypted, so it was changed on the way",
   "what the server sent is no longer valid TLS",

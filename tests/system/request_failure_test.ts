@@ -249,7 +249,7 @@ const ROWS: readonly Row[] = [
     prefix: "send",
     text: "received unexpected message from connection",
     phase: "head",
-    reason: "server answered before it was asked",
+    reason: "server sent what it was not asked for",
   },
   {
     prefix: "send",
