@@ -273,6 +273,7 @@ const ENDS = [
   `TLS failed: (?:${TLS_FAILURES.join("|")})`,
   `reading the certificate: (?:TLS failed: (?:${TLS_FAILURES.join("|")})|timeout after 0\\.3 s while .*)`,
   `redirect loop, left after 10 redirects`,
+  `more than 10 redirects`,
   `redirect \\(status 302\\) .*`,
   `status is 302 without a Location, expected 200`,
 ];
