@@ -6,11 +6,9 @@
  * The others are reached by `node:net` there, which alone may connect to the addresses of a name that is granted.
  */
 import { connect, isIP, type Socket } from "node:net";
-import { setImmediate } from "node:timers";
 import { onAbort } from "../domain/on_abort.ts";
 import type { ConnectionTarget } from "../domain/system.ts";
 import { createHangingLimit } from "./hanging_limit.ts";
-import { abortLate } from "./late_abort.ts";
 import { lookUpName } from "./look_up_name.ts";
 import { closeQuietly, withoutBrackets } from "./tcp_stream.ts";
 
@@ -19,15 +17,16 @@ export async function connectTcp(
   { host, port }: ConnectionTarget,
   signal: AbortSignal,
 ): Promise<Deno.TcpConn> {
+  signal.throwIfAborted();
   const target = { host: withoutBrackets(host), port };
-  const late = abortLate(signal);
   let connection: Deno.TcpConn;
   try {
     connection = TRIES_ALL_ADDRESSES || isIP(target.host) !== 0
-      ? await connectDirectly(target, late.signal)
-      : await connectToAny(target, late.signal);
-  } finally {
-    late.stop();
+      ? await connectDirectly(target, signal)
+      : await connectToAny(target, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
   }
   if (!signal.aborted) return connection;
   closeQuietly(connection);
@@ -37,8 +36,22 @@ export async function connectTcp(
 const [MAJOR = 0, MINOR = 0] = Deno.version.deno.split(".").map(Number);
 const TRIES_ALL_ADDRESSES = MAJOR > 2 || MINOR >= 9;
 
-function connectDirectly({ host, port }: ConnectionTarget, signal: AbortSignal): Promise<Deno.TcpConn> {
-  return Deno.connect({ hostname: host, port, signal });
+/**
+ * The runtime asks its signal once more when it has connected, and where that has aborted meanwhile it throws and
+ * forgets the connection, which nobody can close any more. So its signal ends an attempt and answers nothing.
+ */
+async function connectDirectly(
+  { host, port }: ConnectionTarget,
+  signal: AbortSignal,
+): Promise<Deno.TcpConn> {
+  const end = new AbortController();
+  Object.defineProperty(end.signal, "throwIfAborted", { value: () => {} });
+  const stopListening = onAbort(signal, () => end.abort());
+  try {
+    return await Deno.connect({ hostname: host, port, signal: end.signal });
+  } finally {
+    stopListening();
+  }
 }
 
 /** Where none can be reached, the error is that of the first address. */
@@ -57,8 +70,7 @@ async function connectToAny(target: ConnectionTarget, signal: AbortSignal): Prom
     return winner;
   } finally {
     stopListening();
-    // Behind what the runtime has ready, as in `abortLate`.
-    setImmediate(() => end.abort());
+    end.abort();
   }
 }
 

@@ -14,9 +14,8 @@ export interface LateAbort {
  * runtime has ready was handed over.
  *
  * Where an answer and the end of waiting for it fall together, the runtime forgets what it has opened: a connection that
- * nobody can close any more (Deno 2.7 for `fetch`, 2.7 and 2.9 for `Deno.connect`). On a busy machine that is no rare
- * case, since timers are called before what has come meanwhile. What `setImmediate` calls comes behind both, and
- * nothing else happens in between.
+ * nobody can close any more (`fetch` on Deno 2.7). On a busy machine that is no rare case, since timers are called
+ * before what has come meanwhile. What `setImmediate` calls comes behind both, and nothing else happens in between.
  */
 export function abortLate(signal: AbortSignal): LateAbort {
   const late = new AbortController();
