@@ -11,6 +11,7 @@ export function textWidth(text: string): number {
   let columns = 0;
   for (const { 0: piece, groups } of text.matchAll(PIECES)) {
     if (groups?.["wide"] !== undefined) columns += 2;
+    else if (groups?.["hangul"] !== undefined) columns += hangulWidth(piece);
     else if (groups?.["colour"] === undefined) columns += characterWidth(piece);
   }
   return columns;
@@ -21,20 +22,50 @@ const NOT_PLAIN = /[^\x20-\x7e]/;
 
 /**
  * What several code points make together: one emoji (a flag, a keycap, one with a skin tone or in emoji style,
- * several that are joined), one Hangul syllable, or a colour sequence. Else one code point, with the mark that asks
+ * several that are joined), Hangul letters in a row, or a colour sequence. Else one code point, with the mark that asks
  * for its text style. Nothing here can match in two ways, so hostile text costs no more than its length.
  */
 const PIECES = new RegExp(
   [
     String.raw`(?<wide>\p{Regional_Indicator}{1,2}`,
     String.raw`[\d#*]\ufe0f\u20e3?`,
-    String.raw`\p{Extended_Pictographic}(?:[\ufe0f\p{Emoji_Modifier}]|\u200d\p{Extended_Pictographic})+`,
-    String.raw`[\u1100-\u115f\ua960-\ua97c\uac00-\ud7a3][\u1160-\u11ff\ud7b0-\ud7fb]*)`,
+    String.raw`\p{Extended_Pictographic}(?:[\ufe0f\p{Emoji_Modifier}]|\u200d\p{Extended_Pictographic})+)`,
+    String.raw`(?<hangul>[\u1100-\u11ff\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb]+)`,
     String.raw`(?<colour>\u001b\[[\d;]*m)`,
     String.raw`.\ufe0e?`,
   ].join("|"),
   "gsu",
 );
+
+const HANGUL_SYLLABLE = /[\uac00-\ud7a3]/;
+const HANGUL_VOWEL = /[\u1160-\u11a7\ud7b0-\ud7c6]/;
+const HANGUL_FINAL = /[\u11a8-\u11ff\ud7cb-\ud7fb]/;
+const SYLLABLES_START = 0xac00;
+/** So many syllables have the same first letters: one that ends with its vowel, and the others. */
+const FINALS = 28;
+
+/** Letters that make a syllable together (rules GB6 to GB8 of UAX #29) are as wide as its first one. */
+function hangulWidth(letters: string): number {
+  let columns = 0;
+  let before: "first" | "vowel" | "final" | null = null;
+  for (const letter of letters) {
+    if (HANGUL_VOWEL.test(letter)) {
+      if (before === null || before === "final") columns += 1;
+      before = "vowel";
+    } else if (HANGUL_FINAL.test(letter)) {
+      if (before === null || before === "first") columns += 1;
+      before = "final";
+    } else {
+      if (before !== "first") columns += 2;
+      before = !HANGUL_SYLLABLE.test(letter)
+        ? "first"
+        : (letter.charCodeAt(0) - SYLLABLES_START) % FINALS === 0
+        ? "vowel"
+        : "final";
+    }
+  }
+  return columns;
+}
 
 /** Controls, joiners and marks, without those few (signs before Arabic numbers) that take room of their own. */
 const INVISIBLE =

@@ -42,6 +42,16 @@ Deno.test("textWidth() agrees with string-width, which is exact and slow to load
   );
 });
 
+Deno.test("textWidth() agrees with string-width on Hangul letters in any order", () => {
+  const letters = ["ᄀ", "ꥠ", "가", "각", "ᅡ", "ힰ", "ᆨ", "ퟋ", "a", "한"];
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...letters), maxLength: 12 }), (text) => {
+      assert.equal(textWidth(text), stringWidth(text), JSON.stringify(text));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
 Deno.test("textWidth() copes with megabytes of text that looks like one long character", async (t) => {
   const cases: readonly (readonly [name: string, text: string])[] = [
     ["marks", "e" + "\u0301".repeat(1e6)],
