@@ -1,5 +1,6 @@
 import { loadDocument } from "../src/config/load.ts";
 import type { OutboxRow } from "../src/domain/outbox.ts";
+import { freshRow } from "../src/outbox_rows.ts";
 import { createSystem } from "../src/system/system.ts";
 import { checkNames, type DocumentSubject, makeDocument, TEST_CHECK } from "./documents.ts";
 import { keepRows } from "./kept_state.ts";
@@ -104,36 +105,23 @@ async function makeOutbox(
 
 function rowsFor(channelKey: string, count: number): readonly OutboxRow[] {
   const nowMs = Date.now();
-  return checkNames(count).map((check, index): OutboxRow => {
-    const id = crypto.randomUUID();
-    return {
-      id: `${id}-${channelKey}`,
-      report: {
-        id,
-        check,
-        title: null,
-        event: "problem",
-        condition: "critical",
-        previous: "ok",
-        output: "connecting failed: connection refused",
-        detail: "",
-        problemBeganAtMs: nowMs - 120_000,
-        decidedAtMs: nowMs,
-        occurrences: 3,
-        nextRunAtMs: nowMs + 60_000,
-        hostName: "bench",
-      },
-      channelKey,
-      channelName: "webhook",
-      sequence: index + 1,
-      state: "waiting",
-      attempts: 0,
-      nextAttemptAtMs: nowMs,
-      lastFailure: null,
-      firstFailedAtMs: null,
-      messageId: null,
-    };
-  });
+  return checkNames(count).map((check, index) =>
+    freshRow({
+      id: crypto.randomUUID(),
+      check,
+      title: null,
+      event: "problem",
+      condition: "critical",
+      previous: "ok",
+      output: "connecting failed: connection refused",
+      detail: "",
+      problemBeganAtMs: nowMs - 120_000,
+      decidedAtMs: nowMs,
+      occurrences: 3,
+      nextRunAtMs: nowMs + 60_000,
+      hostName: "bench",
+    }, { channelKey, channelName: "webhook", sequence: index + 1, nowMs })
+  );
 }
 
 async function removeIfThere(path: string): Promise<void> {

@@ -11,11 +11,7 @@ const PEAK_ROUNDS = 3;
 
 /** What the page of 1,000 checks with 90 days of history takes to a program that reads the same rows of the state. */
 export async function benchPage({ programs, folder, effort }: Workplace): Promise<readonly Row[]> {
-  const [document, state, page] = ["json", "sqlite", "html"].map((end) => `${folder}/page.${end}`) as [
-    string,
-    string,
-    string,
-  ];
+  const [document, state, page] = [`${folder}/page.json`, `${folder}/page.sqlite`, `${folder}/page.html`];
   await Deno.writeTextFile(document, JSON.stringify(demoDocument(CHECKS)));
   const nowMs = Date.now();
   const store = await openStore(state, nowMs);

@@ -30,6 +30,7 @@ import { createScheduleTime } from "./schedule_time.ts";
 const HELD_MS_MAX = 60_000;
 /** After so long a row is given up, once what it tells no longer holds. */
 const GIVE_UP_MS = 24 * 3_600_000;
+
 /** Something that happened to rows, for whoever tells it. */
 export type OutboxEvent =
   | {
@@ -368,9 +369,10 @@ export function startOutbox(
     const rows = passed.filter(({ id }) => !known.has(id) && known.add(id));
     await giveUp(lane, left, "the channel is no longer in the document");
     if (removed.length === 0) return;
+    // At once, so that whoever asks in between who knows of a problem finds them in one lane or the other.
     remove(lane, removed);
-    await options.keep({ changed: rows, removed: removed.map((row) => row.id), told: [], untold: [] });
     add(rows);
+    await options.keep({ changed: rows, removed: removed.map((row) => row.id), told: [], untold: [] });
     if (rows.length > 0) options.onEvent({ event: "readdressed", rows, fromName });
   };
 

@@ -67,8 +67,8 @@ export function backOff(failures: number, random: number): number {
 }
 
 /**
- * How long refused rows wait: a minute at first, then as long again and again as it has been going on, twice over, up to
- * an hour. So there are no more than four tries in ten minutes, of which a server may think that somebody guesses passwords.
+ * How long refused rows wait: twice as long as it has been going on, a minute at least and an hour at most. So there are
+ * four tries in ten minutes, fewer than those of somebody who guesses passwords.
  */
 export function refusedWaitMs(rows: readonly OutboxRow[], nowMs: number): number {
   const sinceMs = rows.reduce(
@@ -123,7 +123,7 @@ export function nextBatch(
   const refused = new Set(lane.rows.filter((row) => tried.has(row.id)).map((row) => row.report.check));
   const open = lane.rows.filter((row) => !refused.has(row.report.check));
   const isDue = (row: OutboxRow): boolean => force || row.nextAttemptAtMs <= nowMs;
-  // Refused rows go when their hour has come, or with what is new of their check; they hold up no other check.
+  // Refused rows go when their time has come, or with what is new of their check; they hold up no other check.
   const checks = new Set(
     open.filter((row) => row.state === "waiting" || isDue(row)).map((row) => row.report.check),
   );

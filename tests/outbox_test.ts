@@ -85,6 +85,8 @@ interface StageOptions {
   readonly successors?: Readonly<Record<string, string>>;
   readonly staleAfterMs?: number;
   readonly holds?: boolean;
+  /** Called while a change is being kept. */
+  readonly onKeep?: (change: OutboxChange) => void;
 }
 
 function stage(options: StageOptions = {}): Stage {
@@ -116,6 +118,7 @@ function stage(options: StageOptions = {}): Stage {
     },
     keep: (change) => {
       kept.push(change);
+      options.onKeep?.(change);
       return Promise.resolve();
     },
     holds: () => options.holds ?? true,
@@ -355,6 +358,26 @@ Deno.test("adopt() hands rows and marks to the channel that takes the place of t
     for (const id of removed) open.delete(id);
   }
   assert.strictEqual(open.size, 1, "nothing is kept but what was given up");
+  await outbox.stop();
+});
+
+Deno.test("adopt() loses sight of no row while it hands it over", async () => {
+  const gone: string[] = [];
+  const seen: (readonly string[])[] = [];
+  const { clock, outbox } = stage({
+    gone,
+    successors: { "web mail": "other" },
+    deliver: () => DOWN,
+    onKeep: ({ removed }) => {
+      if (removed.length > 0) seen.push(outbox.rows.map(({ channelKey }) => channelKey));
+    },
+  });
+  outbox.add([row()]);
+  await clock.advance(MINUTE);
+  gone.push("mail");
+  outbox.adopt();
+  await clock.advance(3 * SECOND);
+  assert.deepStrictEqual(seen, [["other"]]);
   await outbox.stop();
 });
 

@@ -22,8 +22,8 @@ const NOT_PLAIN = /[^\x20-\x7e]/;
 
 /**
  * What several code points make together: one emoji (a flag, a keycap, one with a skin tone or in emoji style,
- * several that are joined), Hangul letters in a row, or a colour sequence. Else one code point, with the mark that asks
- * for its text style. Nothing here can match in two ways, so hostile text costs no more than its length.
+ * several that are joined), Hangul letters in a row, or a colour sequence. Else one code point, with the mark that
+ * asks for its text style. Nothing here can match in two ways, so hostile text costs no more than its length.
  */
 const PIECES = new RegExp(
   [

@@ -14,7 +14,7 @@ export interface OutboxRow {
   readonly channelName: string;
   /** Orders the rows of a channel: a row that was made later has a larger one. Unique. */
   readonly sequence: number;
-  /** `refused`: for good, so it is tried hourly; `given_up`: kept for `monitor status` alone. */
+  /** `refused`: the channel does not want it, so it is tried ever more seldom; `given_up`: kept for `monitor status` alone. */
   readonly state: "waiting" | "refused" | "given_up";
   /** How often it was tried. */
   readonly attempts: number;

@@ -12,7 +12,10 @@ import { createHangingLimit } from "./hanging_limit.ts";
 import { lookUpName } from "./look_up_name.ts";
 import { closeQuietly, withoutBrackets } from "./tcp_stream.ts";
 
-/** Connects. An attempt that is aborted leaves no descriptor behind, on any version of the runtime. */
+/**
+ * Connects. When the signal aborts, it rejects with its reason, and no descriptor is left behind but those of attempts
+ * at other addresses before Deno 2.9, see {@linkcode connectToOthers}.
+ */
 export async function connectTcp(
   { host, port }: ConnectionTarget,
   signal: AbortSignal,

@@ -21,7 +21,7 @@ export function describeOutboxEvent(event: OutboxEvent, whatNext: string): Outbo
   }
   if (event.event === "readdressed") {
     const message =
-      `${reports} to ${event.fromName} went to ${channel} instead: the document has that one no more`;
+      `${reports} to ${event.fromName} passed on to ${channel}: the document has it in its place`;
     return { level: "info", message };
   }
   if (event.event === "failed") {

@@ -18,7 +18,7 @@ export interface ChannelMetrics {
   readonly givenUp: number;
   /** Reports that wait for it now. */
   readonly waiting: number;
-  /** Reports that it refused and that are tried hourly. */
+  /** Reports that it refused and that are tried seldom. */
   readonly refused: number;
 }
 
