@@ -1,6 +1,8 @@
 /** One fault at any byte of a delivery: `deno task soak faults` tries all. */
+import assert from "node:assert/strict";
 import { startEmailTarget, startWebhookTarget } from "../support/channel_fault_targets.ts";
 import { createTrust } from "../support/check_faults.ts";
+import { runFaultProcess } from "../support/fault_process.ts";
 import { runFaults } from "../support/fault_runs.ts";
 
 Deno.test("the webhook channel has delivered what the receiver has accepted, and nothing else", async (t) => {
@@ -20,4 +22,15 @@ Deno.test({
     await using target = await startEmailTarget();
     await runFaults(target);
   },
+});
+
+// Whom the mail's TLS trusts is known when a process starts.
+Deno.test("the email channel over TLS has delivered what the server has accepted, and leaves no connection", async () => {
+  const { holdings: [before, after] } = await runFaultProcess({
+    rounds: 1,
+    targets: "mail_over_tls",
+    places: Number(Deno.env.get("FAULT_PLACES") ?? 20),
+  });
+  assert.ok(before !== undefined);
+  assert.deepEqual(after?.sockets, before.sockets);
 });

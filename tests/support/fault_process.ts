@@ -1,0 +1,27 @@
+/** Faults in a process of their own, whose connections, children and memory are nobody else's. */
+import assert from "node:assert/strict";
+import type { FaultFindings, FaultOrder } from "../fixtures/fault_rounds.ts";
+import { createTrust } from "./check_faults.ts";
+
+/** What to run, and at how many places of each target; all of them where that is more. */
+export type FaultProcessOptions = Pick<FaultOrder, "rounds" | "targets"> & { readonly places: number };
+
+/** Runs it to its end, after which no timer is left either. Throws what went wrong, and answers what it held. */
+export async function runFaultProcess(
+  { rounds, targets, places }: FaultProcessOptions,
+): Promise<FaultFindings> {
+  using trust = createTrust();
+  const { certificate, authority, path } = trust;
+  const order: FaultOrder = { rounds, targets, certificate, authority, path };
+  const program = new URL("../fixtures/fault_rounds.ts", import.meta.url).pathname;
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "--quiet", "--no-check", "--allow-all", "--v8-flags=--expose-gc"],
+      program,
+      JSON.stringify(order),
+    ],
+    env: { DENO_CERT: path, FAULT_PLACES: String(places) },
+  }).output();
+  assert.ok(success, new TextDecoder().decode(stderr));
+  return JSON.parse(new TextDecoder().decode(stdout)) as FaultFindings;
+}
