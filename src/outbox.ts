@@ -10,6 +10,7 @@ import type { Channel } from "./domain/channel.ts";
 import type { Delivery, Message } from "./domain/delivery.ts";
 import type { OutboxChange, OutboxRow, Told } from "./domain/outbox.ts";
 import type { Clock } from "./domain/system.ts";
+import { type FindTakers, heirsOf, planHandOver } from "./hand_over.ts";
 import { messageIdOf } from "./message_id.ts";
 import {
   backOff,
@@ -23,7 +24,6 @@ import {
   replace,
 } from "./outbox_lane.ts";
 import { messageOf, toldKey } from "./outbox_message.ts";
-import { freshRow } from "./outbox_rows.ts";
 import { createScheduleTime } from "./schedule_time.ts";
 
 /** A lane in back-off tries again this soon for a row that came later. */
@@ -51,14 +51,6 @@ export type OutboxEvent =
   | { readonly event: "readdressed"; readonly rows: readonly OutboxRow[]; readonly fromName: string }
   | { readonly event: "given_up"; readonly rows: readonly OutboxRow[]; readonly reason: string };
 
-/** A channel that takes the place of another. */
-export interface Successor {
-  /** As the document keys it. */
-  readonly channelKey: string;
-  /** How people call it. */
-  readonly channelName: string;
-}
-
 /** What a sender needs. */
 export interface OutboxOptions {
   /** Wall time for the rows, timers for the attempts. */
@@ -68,7 +60,7 @@ export interface OutboxOptions {
   /** The channel of a key in the present document; `null` when the document has it no more. */
   channelOf(key: string): LaneChannel | null;
   /** What takes the place of a channel for a check that has it no more; `null` where nothing does. */
-  successorOf(check: string, channelKey: string): Successor | null;
+  readonly takersOf: FindTakers;
   /** Hands a message to a channel; throws only when the signal aborts, and for bugs. */
   deliver(message: Message, channel: Channel, signal: AbortSignal): Promise<Delivery>;
   /** Keeps what changed. Rejects never: a store in trouble is the ledger's business, and it tries again. */
@@ -90,10 +82,11 @@ export interface Outbox {
   /** Tries every row once, whatever its time, and comes back when each was tried or time is up. */
   drain(deadlineMs: number): Promise<void>;
   /**
-   * Goes by the present document: what was told to channels that it has no more, and what waits for them, passes to
-   * those that take their place. Everything is tried soon, since somebody may have mended what was wrong.
+   * Goes by the present document: what was told to channels that a check has no more, and what waits for them, passes
+   * to those that take their place, also what is under way just now. It is kept at once, together with what else is to
+   * be kept. Everything is tried soon, since somebody may have mended what was wrong.
    */
-  adopt(): void;
+  adopt(also?: Pick<OutboxChange, "channelLists">): void;
   /** What waits, refused and given up rows included, in order. */
   readonly rows: readonly OutboxRow[];
   /** What was told of a check's problem over a channel. */
@@ -118,6 +111,8 @@ export function startOutbox(
   /** One for each attempt that is under way. */
   const attempts = new Set<AbortController>();
   for (const mark of kept.told) told.set(toldKey(mark.check, mark.channelKey), mark);
+  /** Grows with each document. */
+  let generation = 0;
 
   const laneOf = (key: string): Lane => {
     let lane = lanes.get(key);
@@ -180,15 +175,22 @@ export function startOutbox(
       if (!isLast) lane.rows.sort((one, other) => one.sequence - other.sequence);
       wakeAt(lane, nextAttemptAtMs);
     }
+    // It may have been made by a document before this one.
+    if (rows.some(({ report, channelKey }) => options.takersOf(report.check, channelKey) !== null)) {
+      passOn({});
+    }
   };
 
   /** Sends what is due in a lane, one message after another. */
   const work = (lane: Lane, { force = false } = {}): Promise<void> => {
     if (lane.sending !== null || stopping.signal.aborted) return lane.sending ?? Promise.resolve();
     noticeStep();
+    const begunIn = generation;
     lane.sending = sendDue(lane, force).catch(options.onBug).finally(() => {
       lane.sending = null;
       noticeStep();
+      // What failed under the document before says nothing of this one.
+      if (begunIn !== generation) trySoon(lane);
       const next = lane.rows.reduce((least, row) => Math.min(least, row.nextAttemptAtMs), Infinity);
       if (Number.isFinite(next)) wakeAt(lane, Math.max(next, clock.wallMs() + 1));
     });
@@ -199,7 +201,7 @@ export function startOutbox(
     const tried = new Set<string>();
     while (!stopping.signal.aborted) {
       const target = options.channelOf(lane.key);
-      if (target === null) return await readdress(lane);
+      if (target === null) return await giveUp(lane, lane.rows, "the channel is no longer in the document");
       await dropStale(lane, target);
       const batch = nextBatch(lane, { target, tried, nowMs: clock.wallMs(), force });
       if (batch === null) return;
@@ -271,16 +273,19 @@ export function startOutbox(
     const marks: Told[] = [];
     const untold: { check: string; channelKey: string }[] = [];
     // In order: the last report of a check says what the channel knows of it.
-    for (const { report, channelKey } of rows) {
-      const key = toldKey(report.check, channelKey);
-      if (report.event === "recovery") {
-        told.delete(key);
-        untold.push({ check: report.check, channelKey });
-      } else {
-        const first = told.get(key)?.messageId ?? messageId;
-        const mark = { check: report.check, channelKey, messageId: first, condition: report.condition };
-        told.set(key, mark);
-        marks.push(mark);
+    for (const { report, channelKey: askedKey } of rows) {
+      // What is in its place by now knows what it was told.
+      for (const channelKey of heirsOf(report.check, askedKey, options.takersOf)) {
+        const key = toldKey(report.check, channelKey);
+        if (report.event === "recovery") {
+          told.delete(key);
+          untold.push({ check: report.check, channelKey });
+        } else {
+          const first = told.get(key)?.messageId ?? messageId;
+          const mark = { check: report.check, channelKey, messageId: first, condition: report.condition };
+          told.set(key, mark);
+          marks.push(mark);
+        }
       }
     }
     const known = marks.filter((mark) => told.get(toldKey(mark.check, mark.channelKey)) === mark);
@@ -290,9 +295,11 @@ export function startOutbox(
 
   const noteFailure = async (
     lane: Lane,
-    { rows, behind, failure }: FailedAttempt,
+    { rows: tried, behind, failure }: FailedAttempt,
   ): Promise<boolean> => {
     const nowMs = clock.wallMs();
+    // What was passed on meanwhile is the matter of another lane.
+    const rows = tried.filter(({ id }) => lane.rows.some((row) => row.id === id));
     const { reason, retryable } = failure;
     const old = rows.filter((row) => nowMs - row.report.decidedAtMs > GIVE_UP_MS && !options.holds(row));
     const kept = rows.filter((row) => !old.includes(row));
@@ -352,53 +359,45 @@ export function startOutbox(
     !options.holds(row) &&
     !pending().some(({ report, sequence }) => report.check === row.report.check && sequence > row.sequence);
 
-  /** Hands the rows of a lane whose channel is gone to those that take its place; what nobody takes is given up. */
-  const readdress = async (lane: Lane): Promise<void> => {
-    const passed: OutboxRow[] = [];
-    const left: OutboxRow[] = [];
-    const nowMs = clock.wallMs();
-    for (const row of lane.rows) {
-      const successor = options.successorOf(row.report.check, row.channelKey);
-      if (successor === null || isBehind(row)) left.push(row);
-      else passed.push(freshRow(row.report, { ...successor, sequence: row.sequence, nowMs }));
+  /** Hands rows and marks of channels that their checks have no more to those that take their place. */
+  const passOn = (also: Pick<OutboxChange, "channelLists">): void => {
+    const { left, passed, marksLeft, marksPassed } = planHandOver({
+      pending: pending(),
+      told,
+      takersOf: options.takersOf,
+      isBehind,
+      nowMs: clock.wallMs(),
+    });
+    for (const { check, channelKey } of marksLeft) told.delete(toldKey(check, channelKey));
+    for (const mark of marksPassed) told.set(toldKey(mark.check, mark.channelKey), mark);
+    for (const lane of lanes.values()) remove(lane, left);
+    // Before anybody may look: whoever asks who knows of a problem finds the rows in one lane or the other.
+    add(passed);
+    const removed = left.map((row) => row.id);
+    if (left.length + marksLeft.length > 0 || also.channelLists !== undefined) {
+      options.keep({ changed: passed, removed, told: marksPassed, untold: marksLeft, ...also });
     }
-    const removed = lane.rows.filter((row) => !left.includes(row));
-    const fromName = removed[0]?.channelName ?? "";
-    // Two channels may have the same successor, which is told once.
-    const known = new Set(pending().map((row) => row.id));
-    const rows = passed.filter(({ id }) => !known.has(id) && known.add(id));
-    await giveUp(lane, left, "the channel is no longer in the document");
-    if (removed.length === 0) return;
-    // At once, so that whoever asks in between who knows of a problem finds them in one lane or the other.
-    remove(lane, removed);
-    add(rows);
-    await options.keep({ changed: rows, removed: removed.map((row) => row.id), told: [], untold: [] });
-    if (rows.length > 0) options.onEvent({ event: "readdressed", rows, fromName });
+    const fromNames = new Map(left.map((row) => [row.report.id, row.channelName]));
+    for (const rows of Map.groupBy(passed, (row) => row.channelKey).values()) {
+      options.onEvent({
+        event: "readdressed",
+        rows,
+        fromName: fromNames.get(rows[0]?.report.id ?? "") ?? "",
+      });
+    }
   };
 
-  /** What a channel was told is what the one in its place knows. */
-  const passMarksOn = (): void => {
-    const passed: Told[] = [];
-    const left: Told[] = [];
-    for (const mark of told.values()) {
-      const successor = options.successorOf(mark.check, mark.channelKey);
-      if (successor === null) continue;
-      left.push(mark);
-      passed.push({ ...mark, channelKey: successor.channelKey });
-    }
-    if (left.length === 0) return;
-    for (const { check, channelKey } of left) told.delete(toldKey(check, channelKey));
-    for (const mark of passed) told.set(toldKey(mark.check, mark.channelKey), mark);
-    options.keep({ changed: [], removed: [], told: passed, untold: left });
+  const adopt = (also: Pick<OutboxChange, "channelLists"> = {}): void => {
+    generation++;
+    passOn(also);
+    for (const lane of lanes.values()) trySoon(lane);
   };
-
-  const adopt = (): void => {
-    passMarksOn();
+  const trySoon = (lane: Lane): void => {
+    lane.failures = 0;
+    if (lane.rows.length === 0) return;
     const nowMs = clock.wallMs();
-    for (const lane of lanes.values()) {
-      lane.rows = lane.rows.map((row) => ({ ...row, nextAttemptAtMs: nowMs }));
-      if (lane.rows.length > 0) wakeAt(lane, nowMs + options.gatherMs);
-    }
+    lane.rows = lane.rows.map((row) => ({ ...row, nextAttemptAtMs: nowMs }));
+    wakeAt(lane, nowMs + options.gatherMs);
   };
 
   const pending = (): readonly OutboxRow[] => [...lanes.values()].flatMap((lane) => lane.rows);
@@ -414,10 +413,7 @@ export function startOutbox(
           await lane.sending;
           await work(lane, { force: true });
         }));
-      // What is handed to another lane goes with that.
-      const all = workAll([...lanes.values()].filter((lane) => options.channelOf(lane.key) === null))
-        .then(() => workAll([...lanes.values()]));
-      await Promise.race([all, timeIsUp]);
+      await Promise.race([workAll([...lanes.values()]), timeIsUp]);
       cancel();
     },
     get rows() {

@@ -2,6 +2,7 @@
  * From a report to its channels: what holds it back, which rows it makes, and the outbox that sends them. The ledger
  * keeps the rows together with what led to them; what becomes of them is kept here.
  */
+import { decodeChannelLists, encodeChannelLists, listChannels } from "./channel_lists.ts";
 import { CHANNEL_KINDS } from "./channels/registry.ts";
 import { dependencyHolds } from "./condition/transition.ts";
 import { addCounts, type ChannelCount } from "./domain/channel_count.ts";
@@ -18,7 +19,7 @@ import { isInWindow } from "./maintenance.ts";
 import { type Outbox, type OutboxEvent, startOutbox } from "./outbox.ts";
 import { toldKey } from "./outbox_message.ts";
 import { rowsFor } from "./outbox_rows.ts";
-import { findSuccessors } from "./successors.ts";
+import { findSuccessors, type Successors } from "./successors.ts";
 import { isSilenced } from "./silences.ts";
 
 /** What reporting needs of the document; a reload replaces it whole. */
@@ -88,7 +89,9 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
   const { clock } = system;
   let document = first;
   let channels = channelsByKey(first.checks);
-  let successors: ReadonlyMap<string, Channel> = new Map();
+  let successors: ReadonlyMap<string, Successors> = new Map();
+  let channelLists = decodeChannelLists(kept.channelLists);
+  let keptLists = kept.channelLists;
   let silences: readonly Silence[] = [];
   let sequence = kept.rows.reduce((largest, row) => Math.max(largest, row.sequence), 0) + 1;
   /** Rows that were made and not handed to the outbox yet. */
@@ -96,10 +99,16 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
   let unkept: OutboxChange[] = [];
   const counts = new Map(kept.counts.map((count) => [count.channelKey, count]));
   let keeping: Promise<void> = Promise.resolve();
+  let { store } = ledger;
 
   /** Keeps what became of rows, in order; what a store in trouble does not take waits for the next call. */
   const keepAll = async (): Promise<void> => {
     await ledger.flush();
+    if (ledger.store !== store) {
+      // A fresh one, in the place of one that was damaged, knows nothing yet.
+      store = ledger.store;
+      unkept = [everything()];
+    }
     while (unkept.length > 0 && !ledger.isInTrouble) {
       const [change] = unkept;
       if (change === undefined) return;
@@ -113,6 +122,14 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
       unkept = unkept.slice(1);
     }
   };
+  const everything = (): OutboxChange => ({
+    changed: outbox.rows,
+    removed: [],
+    told: outbox.told,
+    untold: [],
+    counted: [...counts.values()],
+    ...keptLists !== null && { channelLists: keptLists },
+  });
   const keep = (change: OutboxChange): Promise<void> => {
     ledger.amend(change.changed);
     for (const count of change.counted ?? []) {
@@ -142,9 +159,14 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
         ),
       };
     },
-    successorOf: (check, channelKey) => {
-      const channel = successors.get(toldKey(check, channelKey));
-      return channel === undefined ? null : { channelKey: channel.key, channelName: nameOf(channel) };
+    takersOf: (check, channelKey) => {
+      const found = successors.get(toldKey(check, channelKey));
+      if (found === undefined) return null;
+      const channels = found.channels.map((channel) => ({
+        channelKey: channel.key,
+        channelName: nameOf(channel),
+      }));
+      return { channels, areNew: found.areNew };
     },
     deliver: async (message, channel, signal) => {
       const context: DeliverContext = {
@@ -158,8 +180,11 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
       return delivery.delivered ? delivery : { ...delivery, reason: document.redact(delivery.reason) };
     },
     keep,
-    holds: ({ report }) =>
-      ledger.recordOf(report.check, clock.wallMs()).condition.settled === report.condition,
+    holds: ({ report }) => {
+      const { settled, reported } = ledger.recordOf(report.check, clock.wallMs()).condition;
+      // What is over and not to be told yet may begin again, and then nothing else tells of it.
+      return settled === report.condition || reported === report.condition;
+    },
     onEvent: options.onEvent,
     onBug: options.onBug,
   });
@@ -174,16 +199,22 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
         ledger.recordOf(check, clock.wallMs()).condition.reported !== "ok"
       ),
     ];
-    successors = findSuccessors(document.checks, known);
-    outbox.adopt();
+    successors = findSuccessors(document.checks, { known, former: channelLists });
+    const names = new Set(known.map(({ check }) => check));
+    channelLists = listChannels(document.checks, channelLists, (check) => names.has(check));
+    const text = encodeChannelLists(channelLists);
+    outbox.adopt(text === keptLists ? {} : { channelLists: text });
+    keptLists = text;
   };
   if (notifies) adoptChannels();
 
   const knowsProblem = (check: string, channel: Channel): boolean => {
     if (outbox.toldOf(check, channel.key) !== null) return true;
-    const isOurs = ({ report, channelKey }: OutboxRow): boolean =>
-      report.check === check &&
-      (channelKey === channel.key || successors.get(toldKey(check, channelKey))?.key === channel.key);
+    const isOurs = ({ report, channelKey }: OutboxRow): boolean => {
+      if (report.check !== check) return false;
+      const inPlace = successors.get(toldKey(check, channelKey))?.channels ?? [];
+      return channelKey === channel.key || inPlace.some(({ key }) => key === channel.key);
+    };
     const last = [...outbox.rows.filter((row) => row.state !== "given_up"), ...upcoming].findLast(isOurs);
     return last !== undefined && last.report.event !== "recovery";
   };

@@ -1,3 +1,4 @@
+import type { ChannelLists, FormerChannel } from "./channel_lists.ts";
 import type { Channel } from "./domain/channel.ts";
 import type { Check } from "./domain/check.ts";
 import { toldKey } from "./outbox_message.ts";
@@ -10,34 +11,79 @@ export interface Knowing {
   readonly channelKey: string;
 }
 
+/** What takes the place of a channel. */
+export interface Successors {
+  /** At least one; more only where it cannot be told which. */
+  readonly channels: readonly Channel[];
+  /**
+   * Whether they are new to the check, so that they take over what the channel was told. Otherwise they are all that the
+   * check has now, and each takes only what it does not know.
+   */
+  readonly areNew: boolean;
+}
+
 /**
  * Which channels take the place of those that a check has no more: a mail server with another port is another channel,
- * and what still waits for the first, or was told there, is not to be lost with it. It goes to the channels of the check
- * that know nothing of its problem yet, one for one in the order of the document, and where there are fewer, to the last.
+ * and what still waits for the first, or was told there, is not to be lost with it. It goes to the channels that the
+ * check did not have before, one for one in the order of the document: first among those of the same kind, then among
+ * what is left. Where there are fewer of them, the last takes the place of several; where there are more, nobody can
+ * tell which is meant, and all that are left take the place of the last. Where none is new, all that the check has do.
  *
- * Answers with what takes the place of a channel, by {@linkcode toldKey}; what is not there has no successor.
+ * `former` has what each check had before; where it does not tell, whatever knows nothing of the problem is new. Only
+ * checks of which some channel knows something are looked at. Answers with what takes the place of a channel, by
+ * {@linkcode toldKey}.
  */
 export function findSuccessors(
   checks: readonly Check[],
-  known: readonly Knowing[],
-): ReadonlyMap<string, Channel> {
-  const keysOf = new Map<string, Set<string>>();
-  for (const { check, channelKey } of known) {
-    const keys = keysOf.get(check);
-    if (keys === undefined) keysOf.set(check, new Set([channelKey]));
-    else keys.add(channelKey);
-  }
-  const successors = new Map<string, Channel>();
+  { known, former }: { readonly known: readonly Knowing[]; readonly former: ChannelLists },
+): ReadonlyMap<string, Successors> {
+  const keysOf = Map.groupBy(known, ({ check }) => check);
+  const successors = new Map<string, Successors>();
   for (const { name, notifications } of checks) {
-    const keys = keysOf.get(name);
-    if (keys === undefined) continue;
+    const keys = new Set(keysOf.get(name)?.map(({ channelKey }) => channelKey));
+    if (keys.size === 0) continue;
     const own = new Map(notifications.map((channel) => [channel.key, channel]));
-    const fresh = [...own.values()].filter(({ key }) => !keys.has(key));
-    const gone = [...keys].filter((key) => !own.has(key));
-    gone.forEach((key, index) => {
-      const channel = fresh[Math.min(index, fresh.length - 1)];
-      if (channel !== undefined) successors.set(toldKey(name, key), channel);
-    });
+    const list = former.get(name);
+    const had = new Map((list ?? []).map((channel) => [channel.key, channel]));
+    for (const key of keys) if (!had.has(key)) had.set(key, { key, kind: null });
+    const gone = [...had.values()].filter(({ key }) => !own.has(key));
+    const fresh = [...own.values()].filter(({ key }) =>
+      list === undefined ? !keys.has(key) : !list.some((one) => one.key === key)
+    );
+    const paired = pairChannels(gone, fresh);
+    for (const { key } of gone) {
+      const channels = paired.get(key);
+      if (channels !== undefined) successors.set(toldKey(name, key), { channels, areNew: true });
+      else if (own.size > 0) {
+        successors.set(toldKey(name, key), { channels: [...own.values()], areNew: false });
+      }
+    }
   }
   return successors;
+}
+
+/** What takes the place of each that is gone, by its key; of all of them where anything is new. */
+function pairChannels(
+  gone: readonly FormerChannel[],
+  fresh: readonly Channel[],
+): ReadonlyMap<string, readonly Channel[]> {
+  const paired = new Map<string, readonly Channel[]>();
+  const taken = new Set<Channel>();
+  const pair = (from: readonly FormerChannel[], to: readonly Channel[]): void => {
+    from.slice(0, to.length).forEach(({ key }, index) => {
+      // Which of those that are left is meant nobody can tell.
+      const chosen = to.slice(index, index === from.length - 1 ? undefined : index + 1);
+      paired.set(key, chosen);
+      for (const channel of chosen) taken.add(channel);
+    });
+  };
+  for (const kind of new Set(fresh.map((channel) => channel.kind))) {
+    pair(gone.filter((channel) => channel.kind === kind), fresh.filter((channel) => channel.kind === kind));
+  }
+  pair(gone.filter(({ key }) => !paired.has(key)), fresh.filter((channel) => !taken.has(channel)));
+  for (const { key, kind } of gone) {
+    const last = fresh.findLast((channel) => channel.kind === kind) ?? fresh.at(-1);
+    if (!paired.has(key) && last !== undefined) paired.set(key, [last]);
+  }
+  return paired;
 }

@@ -77,12 +77,18 @@ interface Stage {
 interface StageOptions {
   readonly rows?: readonly OutboxRow[];
   readonly told?: readonly Told[];
-  readonly deliver?: (message: Message, channel: string, attempt: number) => Delivery | "hang";
+  readonly deliver?: (
+    message: Message,
+    channel: string,
+    attempt: number,
+  ) => Delivery | Promise<Delivery> | "hang";
   /** Channels that take one item a message. */
   readonly single?: readonly string[];
   readonly gone?: readonly string[];
   /** What takes the place of `check channel`. */
   readonly successors?: Readonly<Record<string, string>>;
+  /** @default true */
+  readonly areNew?: boolean;
   readonly staleAfterMs?: number;
   readonly holds?: boolean;
   /** Called while a change is being kept. */
@@ -95,20 +101,23 @@ function stage(options: StageOptions = {}): Stage {
   const events: OutboxEvent[] = [];
   const kept: OutboxChange[] = [];
   let attempt = 0;
+  const { gone = [] } = options;
   const outbox = startOutbox({ rows: options.rows ?? [], told: options.told ?? [] }, {
     clock,
     random: () => 0.5,
     gatherMs: 2 * SECOND,
     channelOf: (key) =>
-      options.gone?.includes(key) ? null : {
+      gone.includes(key) ? null : {
         channel: { kind: "console", parameters: {}, key } as Channel,
         gathers: !(options.single ?? []).includes(key),
         staleAfterMs: options.staleAfterMs ?? null,
         attemptMs: MINUTE,
       },
-    successorOf: (check, key) => {
-      const channelKey = options.successors?.[`${check} ${key}`];
-      return channelKey === undefined ? null : { channelKey, channelName: channelKey };
+    takersOf: (check, key) => {
+      const channelKey = gone.includes(key) ? options.successors?.[`${check} ${key}`] : undefined;
+      return channelKey === undefined
+        ? null
+        : { channels: [{ channelKey, channelName: channelKey }], areNew: options.areNew ?? true };
     },
     deliver: (message, channel, signal) => {
       sent.push({ channel: channel.key, message, atMs: clock.wallMs() - START });
@@ -334,10 +343,10 @@ Deno.test("adopt() hands rows and marks to the channel that takes the place of t
   outbox.adopt();
   await clock.advance(5 * SECOND);
   assert.deepStrictEqual(sent.slice(before).map(({ channel, message }) => [channel, checksOf(message)]), [
-    ["page", ["db"]],
     ["other", ["web"]],
+    ["page", ["db"]],
   ]);
-  assert.strictEqual(sent.at(-1)?.message.items[0]?.threadId, "m0");
+  assert.strictEqual(sent.at(-2)?.message.items[0]?.threadId, "m0");
   assert.strictEqual(outbox.toldOf("web", "mail"), null);
   assert.strictEqual(outbox.toldOf("web", "other")?.messageId, "m0");
   assert.deepStrictEqual(outbox.rows.map(({ state, channelKey }) => [state, channelKey]), [[
@@ -358,6 +367,105 @@ Deno.test("adopt() hands rows and marks to the channel that takes the place of t
     for (const id of removed) open.delete(id);
   }
   assert.strictEqual(open.size, 1, "nothing is kept but what was given up");
+  await outbox.stop();
+});
+
+Deno.test("adopt() hands over what is under way at once, and what that comes to is known to the channel in its place", async (t) => {
+  for (
+    const [name, end] of Object.entries({ "it arrives": OK, "it fails": DOWN, "it is refused": REFUSED })
+  ) {
+    await t.step(name, async () => {
+      const gone: string[] = [];
+      const { promise, resolve } = Promise.withResolvers<Delivery>();
+      const { clock, outbox, sent } = stage({
+        gone,
+        successors: { "web mail": "other" },
+        deliver: (_message, channel) => channel === "mail" ? promise : OK,
+      });
+      outbox.add([row()]);
+      await clock.advance(3 * SECOND);
+      gone.push("mail");
+      outbox.adopt();
+      await clock.advance(3 * SECOND);
+      assert.deepStrictEqual(sent.map(({ channel }) => channel), ["mail", "other"]);
+      assert.strictEqual(sent[1]?.message.id, sent[0]?.message.id, "it is the same message");
+      resolve(end);
+      await clock.advance(HOUR);
+      assert.strictEqual(sent.length, 2);
+      assert.deepStrictEqual(outbox.rows, []);
+      assert.deepStrictEqual(outbox.told.map(({ channelKey }) => channelKey), ["other"]);
+      await outbox.stop();
+    });
+  }
+});
+
+Deno.test("adopt() keeps a message together only where all of it goes to one channel", async () => {
+  for (const [other, isKept] of [["other", true], ["elsewhere", false]] as const) {
+    const gone: string[] = [];
+    const { clock, outbox, sent } = stage({
+      gone,
+      successors: { "web mail": "other", "db mail": other },
+      deliver: (_message, channel) => channel === "mail" ? UNSURE : OK,
+    });
+    outbox.add([row(), row({ check: "db" })]);
+    await clock.advance(3 * SECOND);
+    outbox.add([row({ check: "late" })]);
+    gone.push("mail");
+    outbox.adopt();
+    await clock.advance(3 * SECOND);
+    const ids = sent.map(({ message }) => message.id);
+    assert.strictEqual(ids[1] === ids[0], isKept);
+    assert.deepStrictEqual(sent.slice(1).flatMap(({ message }) => checksOf(message)).toSorted(), [
+      "db",
+      "web",
+    ]);
+    await outbox.stop();
+  }
+});
+
+Deno.test("adopt() gives to channels that were there before only what they do not know", async () => {
+  const gone = ["mail"];
+  const told: Told = { check: "web", channelKey: "other", messageId: "m0", condition: "warning" };
+  const { clock, outbox, sent, events } = stage({
+    gone,
+    areNew: false,
+    successors: { "web mail": "other", "db mail": "other", "page mail": "other" },
+    told: [told, { ...told, check: "db", condition: "critical" }],
+    rows: [row({ event: "change" }), row({ check: "db" }), row({ check: "page", event: "recovery" })],
+  });
+  outbox.adopt();
+  await clock.advance(3 * SECOND);
+  assert.deepStrictEqual(sent.map(({ message }) => checksOf(message)), [["web"]]);
+  const givenUp = events.flatMap((event) => event.event === "given_up" ? event.rows : []);
+  assert.deepStrictEqual(givenUp.map(({ report }) => report.check), ["db", "page"]);
+  await outbox.stop();
+});
+
+Deno.test("adopt() tries soon what fails under the document before, however often it did so", async () => {
+  for (const end of [DOWN, REFUSED]) {
+    const ends: (Promise<Delivery> | Delivery)[] = [];
+    const { clock, outbox, sent } = stage({ deliver: () => ends.shift() ?? end });
+    outbox.add([row()]);
+    await clock.advance(100 * MINUTE);
+    const { promise, resolve } = Promise.withResolvers<Delivery>();
+    ends.push(promise);
+    for (const before = sent.length; sent.length === before;) await clock.advance(MINUTE);
+    outbox.adopt();
+    resolve(end);
+    const before = sent.length;
+    await clock.advance(5 * SECOND);
+    assert.strictEqual(sent.length, before + 1);
+    await outbox.stop();
+  }
+});
+
+Deno.test("add() hands over what was made by the document before", async () => {
+  const { clock, outbox, sent, kept } = stage({ gone: ["mail"], successors: { "web mail": "other" } });
+  const late = row();
+  outbox.add([late]);
+  await clock.advance(3 * SECOND);
+  assert.deepStrictEqual(sent.map(({ channel }) => channel), ["other"]);
+  assert.deepStrictEqual(kept[0]?.removed, [late.id]);
   await outbox.stop();
 });
 

@@ -43,6 +43,8 @@ interface DeskOptions {
   readonly clock?: FakeClock;
   readonly store?: FaultyStore;
   readonly notifies?: boolean;
+  /** Takes the place of a damaged store. @default none does */
+  readonly fresh?: FaultyStore;
 }
 
 async function openDesk(checks: readonly Check[], options: DeskOptions = {}): Promise<Desk> {
@@ -53,7 +55,7 @@ async function openDesk(checks: readonly Check[], options: DeskOptions = {}): Pr
   const ledger = await openLedger({
     store,
     onTrouble: (error) => void troubles.push(error?.failure ?? null),
-    reopen: (error) => Promise.reject(error),
+    reopen: (error) => options.fresh === undefined ? Promise.reject(error) : Promise.resolve(options.fresh),
     newId: () => crypto.randomUUID(),
     hostName: "host",
   });
@@ -334,6 +336,103 @@ Deno.test("adopt() hands what waits to the channel that takes the place of one, 
       await Deno.remove(folder, { recursive: true });
     });
   }
+});
+
+Deno.test("adopt() has handed over for good what it hands over: the same document again takes nothing away", async (t) => {
+  for (const way of ["a reload", "a start after a kill"]) {
+    await t.step(way, async () => {
+      const folder = await Deno.makeTempDir();
+      const before = withChannels(FREE, [fileChannel(`${folder}/there/told`)]);
+      await Deno.mkdir(`${folder}/there`);
+      const desk = await openDesk([before]);
+      await desk.observe(before, "warning");
+      await desk.drain();
+      await Deno.remove(`${folder}/there`, { recursive: true });
+      await desk.observe(before, "critical");
+      await desk.drain();
+      const after = withChannels(FREE, [fileChannel(`${folder}/told`)]);
+      desk.reporting.adopt(documentOf([after]));
+      if (way === "a reload") desk.reporting.adopt(documentOf([after]));
+      await desk.reporting.catchUp();
+      const { clock, store } = desk;
+      const { drain, reporting } = way === "a reload" ? desk : await openDesk([after], { clock, store });
+      await drain();
+      assert.ok((await Deno.stat(`${folder}/told`)).isFile);
+      assert.deepEqual(reporting.rows, []);
+      await Promise.all([reporting.stop(), desk.reporting.stop()]);
+      await Deno.remove(folder, { recursive: true });
+    });
+  }
+});
+
+Deno.test("adopt() goes by what each check had: what another still has, or had all along, takes nobody's place", async (t) => {
+  for (const way of ["reload", "start"]) {
+    await t.step(way, async () => {
+      const folder = await Deno.makeTempDir();
+      const shared = fileChannel("/none/such/folder/told");
+      const silent = fileChannel(`${folder}/silent`);
+      const checks = [withChannels(FREE, [shared]), withChannels(ROUTER, [shared])];
+      const desk = await openDesk(checks);
+      const [free = FREE, router = ROUTER] = checks;
+      await desk.observe(free, "critical");
+      await desk.drain();
+      // A channel that comes later is not told what was decided before.
+      desk.reporting.adopt(documentOf([withChannels(FREE, [silent, shared]), router]));
+      await desk.drain();
+      const mended = withChannels(FREE, [silent, fileChannel(`${folder}/mended`)]);
+      if (way === "reload") desk.reporting.adopt(documentOf([mended, router]));
+      else await desk.reporting.stop();
+      const { clock, store } = desk;
+      const { drain, reporting } = way === "reload"
+        ? desk
+        : await openDesk([mended, router], { clock, store });
+      await drain();
+      assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["mended"]);
+      assert.deepEqual(reporting.rows, []);
+      await reporting.stop();
+      await Deno.remove(folder, { recursive: true });
+    });
+  }
+});
+
+Deno.test("holds() keeps what waits while a silence holds what came after it", async () => {
+  const folder = await Deno.makeTempDir();
+  const before = withChannels(FREE, [fileChannel("/none/such/folder/told")]);
+  const { reporting, observe, drain, store, clock } = await openDesk([before]);
+  await observe(before, "critical");
+  await drain();
+  await store.addSilences([{ ...silence(null), untilMs: START + 48 * HOUR }]);
+  await reporting.refresh();
+  await observe(before, "ok");
+  await clock.advance(25 * HOUR);
+  await drain();
+  const after = withChannels(FREE, [fileChannel(`${folder}/told`)]);
+  reporting.adopt(documentOf([after]));
+  // It begins again, and nothing else tells of it.
+  await observe(after, "critical");
+  await drain();
+  assert.ok((await Deno.stat(`${folder}/told`)).isFile);
+  await reporting.stop();
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("catchUp() lets a store that takes the place of a damaged one know all that waits and was told", async () => {
+  const folder = await Deno.makeTempDir();
+  const fresh = createFaultyStore();
+  const [told, hopeless] = [fileChannel(`${folder}/told`), fileChannel("/none/such/folder/told")];
+  const check = withChannels(FREE, [told, hopeless]);
+  const { store, ledger, reporting, observe, drain } = await openDesk([check], { fresh });
+  await observe(check, "critical");
+  await drain();
+  const kept = await store.outbox();
+  assert.equal(kept.rows.length + kept.told.length, 2);
+  store.failure = "damaged";
+  await observe(check, "critical");
+  await reporting.catchUp();
+  assert.equal(ledger.store, fresh);
+  assert.deepEqual(await fresh.outbox(), kept);
+  await reporting.stop();
+  await Deno.remove(folder, { recursive: true });
 });
 
 Deno.test("adopt() lets the channel that takes the place of one know what that one was told", async () => {

@@ -12,7 +12,7 @@ export interface OutboxRow {
   readonly channelKey: string;
   /** How people call the channel; no secrets. */
   readonly channelName: string;
-  /** Orders the rows of a channel: a row that was made later has a larger one. Unique. */
+  /** Orders the rows of a channel: a row that was made later has a larger one. Unique among them. */
   readonly sequence: number;
   /** `refused`: the channel does not want it, so it is tried ever more seldom; `given_up`: kept for `monitor status` alone. */
   readonly state: "waiting" | "refused" | "given_up";
@@ -55,6 +55,8 @@ export interface OutboxChange {
   readonly untold: readonly { readonly check: string; readonly channelKey: string }[];
   /** What is added to the counts of channels. @default none */
   readonly counted?: readonly ChannelCount[];
+  /** Which channels each check has now, as a text that only its writer understands. @default as before */
+  readonly channelLists?: string;
 }
 
 /** Reports of a check are held back for a while. */

@@ -127,6 +127,7 @@ export const MIGRATIONS: readonly Migration[] = [
       counted_at_ms INTEGER NOT NULL
     )`,
   ],
+  ["CREATE TABLE channel_lists (id INTEGER PRIMARY KEY, text TEXT NOT NULL)"],
 ];
 
 /** The statements of one step. */

@@ -55,6 +55,12 @@ export const ADD_TO_COUNTS =
 /** Forgets the counts of channels that were last counted before a time. */
 export const DELETE_OLD_COUNTS = "DELETE FROM channels WHERE counted_at_ms < ?";
 
+/** The text that says which channels each check had last. */
+export const SELECT_CHANNEL_LISTS = "SELECT text FROM channel_lists WHERE id = 1";
+
+/** Keeps another such text. */
+export const REPLACE_CHANNEL_LISTS = "INSERT OR REPLACE INTO channel_lists (id, text) VALUES (1, ?)";
+
 /** The silences that end after a time; their index has them in this order. */
 export const SELECT_SILENCES =
   "SELECT key, check_name, from_ms, until_ms, reason FROM silences WHERE until_ms > ? ORDER BY until_ms, id";

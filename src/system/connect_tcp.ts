@@ -5,16 +5,17 @@
  * first address alone, and nobody listens on it where `localhost` is `::1` first and a server has only `127.0.0.1`.
  * The others are reached by `node:net` there, which alone may connect to the addresses of a name that is granted.
  */
-import { connect, isIP, type Socket } from "node:net";
+import type { LookupAddress } from "node:dns";
+import { connect, isIP, type LookupFunction, type Socket } from "node:net";
 import { onAbort } from "../domain/on_abort.ts";
 import type { ConnectionTarget } from "../domain/system.ts";
 import { createHangingLimit } from "./hanging_limit.ts";
-import { lookUpName } from "./look_up_name.ts";
+import { type KnownAddresses, lookUpName } from "./look_up_name.ts";
 import { closeQuietly, withoutBrackets } from "./tcp_stream.ts";
 
 /**
  * Connects. When the signal aborts, it rejects with its reason, and no descriptor is left behind but those of attempts
- * at other addresses before Deno 2.9, see {@linkcode connectToOthers}.
+ * at other addresses before Deno 2.9, see {@linkcode connectToAddress}.
  */
 export async function connectTcp(
   { host, port }: ConnectionTarget,
@@ -49,9 +50,17 @@ async function connectDirectly(
 ): Promise<Deno.TcpConn> {
   const end = new AbortController();
   Object.defineProperty(end.signal, "throwIfAborted", { value: () => {} });
-  const stopListening = onAbort(signal, () => end.abort());
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  aborted.catch(() => {});
+  const stopListening = onAbort(signal, () => {
+    end.abort();
+    reject(signal.reason);
+  });
+  const attempt = Deno.connect({ hostname: host, port, signal: end.signal });
+  // Deno 2.7 hears of an abort only when the name has been looked up.
+  attempt.then((connection) => signal.aborted && closeQuietly(connection), () => {});
   try {
-    return await Deno.connect({ hostname: host, port, signal: end.signal });
+    return await Promise.race([attempt, aborted]);
   } finally {
     stopListening();
   }
@@ -61,13 +70,20 @@ async function connectDirectly(
 async function connectToAny(target: ConnectionTarget, signal: AbortSignal): Promise<Deno.TcpConn> {
   const end = new AbortController();
   const stopListening = onAbort(signal, () => end.abort(signal.reason));
+  const first = connectDirectly(target, end.signal);
+  const attempts = [first];
   try {
-    const first = connectDirectly(target, end.signal);
-    if (!await wantsOthers(first) || signal.aborted) return await first;
-    if (!await hasOthers(target, { first, signal })) return await first;
-    const others = connectToOthers(target, end.signal);
-    const winner = await Promise.any([first, others]).catch(() => first);
-    for (const attempt of [first, others]) {
+    if (!await wantsAnother(attempts)) return await first;
+    const { addresses, token } = await lookUpBeside(first, { target, signal: end.signal });
+    for (const address of addresses.length > 1 ? addresses : []) {
+      if (signal.aborted) break;
+      // What has not answered again and again is left out for a while; an address that does answer is never among it.
+      if (hanging.isReached({ host: address.address, port: target.port })) continue;
+      attempts.push(connectToAddress({ ...target, ...address, token }, end.signal));
+      if (!await wantsAnother(attempts)) break;
+    }
+    const winner = await Promise.any(attempts).catch(() => first);
+    for (const attempt of attempts) {
       attempt.then((connection) => connection !== winner && closeQuietly(connection), () => {});
     }
     return winner;
@@ -77,15 +93,17 @@ async function connectToAny(target: ConnectionTarget, signal: AbortSignal): Prom
   }
 }
 
-/** So long the first address has before the others are tried beside it (RFC 8305, section 5). */
-const FIRST_ALONE_MS = 250;
+/** So long an address has before the next one is tried beside it (RFC 8305, section 5). */
+const ALONE_MS = 250;
 
-/** Whether an attempt has failed in a way that is the address's, or takes long. */
-async function wantsOthers(first: Promise<unknown>): Promise<boolean> {
-  const { promise: isLate, resolve } = Promise.withResolvers<true>();
-  const timer = setTimeout(() => resolve(true), FIRST_ALONE_MS);
+/** Whether none has succeeded when the last one has failed in a way that is the address's, or takes long. */
+async function wantsAnother(attempts: readonly Promise<unknown>[]): Promise<boolean> {
+  const { promise: isDecided, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(true), ALONE_MS);
+  attempts.at(-1)?.catch((error: unknown) => resolve(isOfAddress(error)));
+  for (const attempt of attempts) attempt.then(() => resolve(false), () => {});
   try {
-    return await Promise.race([isLate, first.then(() => false, isOfAddress)]);
+    return await isDecided;
   } finally {
     clearTimeout(timer);
   }
@@ -98,47 +116,50 @@ function isOfAddress(error: unknown): boolean {
 
 const NOT_OF_ADDRESS: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "EPERM"]);
 
-async function hasOthers(
-  target: ConnectionTarget,
-  { first, signal }: { readonly first: Promise<unknown>; readonly signal: AbortSignal },
-): Promise<boolean> {
-  if (hanging.isReached(target)) return false;
-  const { promise: isThere, resolve } = Promise.withResolvers<readonly string[]>();
-  first.then(() => resolve([]), () => {});
-  const known = lookUpName(target, signal).catch(() => []);
-  return (await Promise.race([isThere, known])).length > 1;
+const NO_ADDRESSES: KnownAddresses = { addresses: [], token: undefined };
+
+/** The addresses of a name; none when an attempt has succeeded before they are known. */
+async function lookUpBeside(
+  first: Promise<unknown>,
+  { target, signal }: { readonly target: ConnectionTarget; readonly signal: AbortSignal },
+): Promise<KnownAddresses> {
+  const { promise: isThere, resolve } = Promise.withResolvers<KnownAddresses>();
+  first.then(() => resolve(NO_ADDRESSES), () => {});
+  return await Promise.race([isThere, lookUpName(target, signal).catch(() => NO_ADDRESSES)]);
 }
 
 /**
- * `node:net` cannot end an attempt to which there is no answer, whatever it tries next: the system gives it up after
- * about two minutes. So there are never more than some for a server.
+ * `node:net` cannot end an attempt to which there is no answer: the system gives it up after about two minutes. So there
+ * are only some at a time to an address that does not answer.
  */
-const hanging = createHangingLimit(() => performance.now(), 32);
-const GIVEN_UP_MS = 130_000;
+const hanging = createHangingLimit(() => performance.now());
 
-/** What comes of an address after that is lost, so it is long. The first address has had a head start. */
-const EACH_ALONE_MS = 2_500;
+/** One address of a name, with what lets the runtime know that it is one. */
+interface AddressTarget extends ConnectionTarget, LookupAddress {
+  readonly token: unknown;
+}
 
 /** When the signal aborts, an attempt is left to itself, and ended as soon as it has succeeded. */
-function connectToOthers(target: ConnectionTarget, signal: AbortSignal): Promise<Deno.TcpConn> {
+function connectToAddress(
+  { host, port, address, family, token }: AddressTarget,
+  signal: AbortSignal,
+): Promise<Deno.TcpConn> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    const giveUpMs = performance.now() + EACH_ALONE_MS;
-    const socket = connect({
-      ...target,
-      autoSelectFamily: true,
-      autoSelectFamilyAttemptTimeout: EACH_ALONE_MS,
-    });
+    // The runtime hands the token on as one more argument, which its types do not know.
+    const answer: LookupFunction = (_name, _options, callback) => {
+      queueMicrotask(() => callback(null, address, family, ...[token] as unknown as []));
+    };
+    const socket = connect({ host, port, autoSelectFamily: false, lookup: answer });
     // It must not read: that is for whoever takes the connection over.
     socket.pause();
     const { promise: over, resolve: end } = Promise.withResolvers<void>();
     const stopListening = onAbort(signal, () => {
-      hanging.add(target, over);
+      hanging.add({ host: address, port }, over);
       reject(signal.reason);
     });
     const finish = (): void => {
       stopListening();
-      if (performance.now() >= giveUpMs) hanging.addFor(target, GIVEN_UP_MS);
       end();
     };
     // The listener stays, so that an error that comes late is nobody's crash.

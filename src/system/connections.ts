@@ -23,7 +23,7 @@ import { createHangingLimit, type HangingLimit } from "./hanging_limit.ts";
 import { explainRequestError } from "./request_failure.ts";
 import { askForTls } from "./start_tls.ts";
 import { clearTextOf, closeQuietly, TcpStream, withoutBrackets, writeAll } from "./tcp_stream.ts";
-import { explainHandshake, type HandshakeTarget } from "./tls_problem.ts";
+import { explainRefusal, type HandshakeTarget, isVague } from "./tls_problem.ts";
 import { beginTls, shakeHands } from "./tls_stream.ts";
 
 /** The machine's connections. */
@@ -168,9 +168,6 @@ class RefusedCertificate extends Error {
   }
 }
 
-/** Codes and words with which node:tls refuses a certificate on Deno 2.9, without saying exactly why. */
-const VAGUE = /certificate|altnames|CERT_|UNABLE_TO_/i;
-
 /** Says exactly what is wrong where a certificate was refused; hands back every other error as it is. */
 async function precise(
   error: unknown,
@@ -183,9 +180,8 @@ async function precise(
   if (error.message.includes("invalid peer certificate")) {
     return new RefusedCertificate(problemOf(explainRequestError(error, "https://server.invalid").reason));
   }
-  const code = "code" in error ? String(error.code) : "";
-  if (!VAGUE.test(`${error.message} ${code}`)) return error;
-  const known = await explainHandshake(target, options);
+  if (!isVague(error)) return error;
+  const known = await explainRefusal(target, options);
   options.signal.throwIfAborted();
   return new RefusedCertificate(problemOf(known?.reason ?? `certificate is not accepted (${error.message})`));
 }

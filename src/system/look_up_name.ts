@@ -1,6 +1,14 @@
-import { lookup, type LookupAllOptions } from "node:dns";
+import { lookup, type LookupAddress, type LookupAllOptions } from "node:dns";
 import { onAbort } from "../domain/on_abort.ts";
 import type { ConnectionTarget } from "../domain/system.ts";
+
+/** What the system tells of a name. */
+export interface KnownAddresses {
+  /** In the order in which they were told. */
+  readonly addresses: readonly LookupAddress[];
+  /** By which `node:net` knows that they are those of the name; the runtime's own, and nothing on some versions. */
+  readonly token: unknown;
+}
 
 /**
  * The addresses of a name, as the system tells them. Rejects with the signal's reason, or the system's error.
@@ -11,15 +19,15 @@ import type { ConnectionTarget } from "../domain/system.ts";
 export function lookUpName(
   { host, port }: ConnectionTarget,
   signal: AbortSignal,
-): Promise<readonly string[]> {
+): Promise<KnownAddresses> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const stopListening = onAbort(signal, () => reject(signal.reason));
     // The runtime knows the option, its types do not.
     const options = { all: true, port } satisfies LookupAllOptions & { readonly port: number };
-    lookup(host, options, (error, addresses) => {
+    lookup(host, options, (error, addresses, ...rest: readonly unknown[]) => {
       stopListening();
-      if (error === null) resolve(addresses.map(({ address }) => address));
+      if (error === null) resolve({ addresses, token: rest.at(-1) });
       else reject(error);
     });
   });

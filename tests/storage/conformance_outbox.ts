@@ -21,13 +21,13 @@ import {
 /** Registers this part of the suite. */
 export function testOutbox(test: StoreTest): void {
   test("begins with nothing to send, nothing told and no silence", async (store) => {
-    assert.deepEqual(await store.outbox(), { rows: [], told: [], counts: [] });
+    assert.deepEqual(await store.outbox(), { rows: [], told: [], counts: [], channelLists: null });
     assert.deepEqual(await store.silences(-Infinity), []);
     assert.equal(await store.endSilences("all", NOW_MS), 0);
     await store.changeOutbox(outboxChangeOf({}));
     await store.addSilences([]);
     assert.equal(await store.endSilences([], NOW_MS), 0);
-    assert.deepEqual(await store.outbox(), { rows: [], told: [], counts: [] });
+    assert.deepEqual(await store.outbox(), { rows: [], told: [], counts: [], channelLists: null });
   });
 
   test("keeps every member of a row, saved with its record or by itself", async (store) => {
@@ -147,7 +147,7 @@ export function testOutbox(test: StoreTest): void {
     const counts = HOSTILE_TEXTS.map((text) => countOf(text, { channelName: text }));
     await store.changeOutbox(outboxChangeOf({ told, counted: counts }));
     await store.addSilences(silences);
-    assert.deepEqual(await store.outbox(), { rows, told, counts });
+    assert.deepEqual(await store.outbox(), { rows, told, counts, channelLists: null });
     assert.deepEqual(await store.silences(NOW_MS), silences);
 
     // Each names exactly one of them.
@@ -159,6 +159,7 @@ export function testOutbox(test: StoreTest): void {
         rows: rows.slice(index + 1),
         told: told.slice(index + 1),
         counts,
+        channelLists: null,
       });
       assert.deepEqual(await store.silences(NOW_MS), silences.slice(index + 1));
     }
@@ -215,6 +216,7 @@ export function testOutbox(test: StoreTest): void {
       rows: [outboxRowOf("a", 1)],
       told: [toldOf("web")],
       counts: [countOf("email")],
+      channelLists: null,
     });
     assert.deepEqual(await store.silences(NOW_MS), [silenceOf("a")]);
   });
@@ -351,7 +353,12 @@ export function testOutbox(test: StoreTest): void {
     await store.changeOutbox(outboxChangeOf({ told }));
     await store.addSilences([silenceOf("a", { check: "left" })]);
     await pruneAll(store, NOW_MS);
-    assert.deepEqual(await store.outbox(), { rows: [row], told: [toldOf("web")], counts: [] });
+    assert.deepEqual(await store.outbox(), {
+      rows: [row],
+      told: [toldOf("web")],
+      counts: [],
+      channelLists: null,
+    });
     assert.equal((await store.silences(NOW_MS)).length, 1);
   });
 

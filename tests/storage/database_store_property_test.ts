@@ -150,7 +150,8 @@ function outboxChanges(): fc.Arbitrary<OutboxChange> {
     removed: fc.array(rowIds(), { maxLength: 3 }),
     told: fc.array(mark, { maxLength: 3 }),
     untold: fc.array(place, { maxLength: 3 }),
-  });
+    channelLists: fc.string({ unit: "binary" }),
+  }, { requiredKeys: ["changed", "removed", "told", "untold"] });
 }
 
 function rowIds(): fc.Arbitrary<string> {

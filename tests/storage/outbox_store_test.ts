@@ -20,18 +20,28 @@ import {
 } from "./records.ts";
 import { openState, withState, withStatePath } from "./state_folder.ts";
 
+/** Such as a name might make them. */
+const LISTS = '"lists\0\ud800';
+
 Deno.test("openSqliteStore() finds rows, marks and silences again", () =>
   withStatePath(async (path) => {
     const rows = [outboxRowOf("a", 1), outboxRowOf("b", 2, { state: "given_up" })];
     await withState(path, async (store) => {
       await store.save([updateOf("web", { rows })]);
-      await store.changeOutbox(outboxChangeOf({ told: [toldOf("web")], counted: [countOf("email")] }));
+      await store.changeOutbox(
+        outboxChangeOf({ told: [toldOf("web")], counted: [countOf("email")], channelLists: LISTS }),
+      );
       await store.addSilences([silenceOf("a"), silenceOf("b")]);
       assert.equal(await store.endSilences([null], NOW_MS), 0);
     });
     for (const access of ["own", "read", "beside"] as const) {
       await withState(path, async (store) => {
-        assert.deepEqual(await store.outbox(), { rows, told: [toldOf("web")], counts: [countOf("email")] });
+        assert.deepEqual(await store.outbox(), {
+          rows,
+          told: [toldOf("web")],
+          counts: [countOf("email")],
+          channelLists: LISTS,
+        });
         assert.deepEqual(await store.silences(NOW_MS), [silenceOf("a"), silenceOf("b")]);
       }, { access });
     }

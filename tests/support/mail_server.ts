@@ -222,7 +222,7 @@ function visitorOf(connection: Deno.Conn, onText: (text: string) => void): MailV
         }
       };
       // The client's side goes on until it leaves.
-      carry(connection, other).catch(() => {});
+      carry(connection, other).then(() => other.closeWrite()).catch(() => {});
       await carry(other, connection);
     },
     async untilGone() {

@@ -104,6 +104,24 @@ Deno.test("tcp_connect goes on to the next address where one does not answer", (
     }
   }));
 
+Deno.test("tcp_connect keeps to its time limit while nobody tells what addresses a name has", async () => {
+  const folder = await Deno.makeTempDir();
+  // Whoever looks the name up waits until somebody writes.
+  const hosts = `${folder}/hosts`;
+  assert.equal((await new Deno.Command("mkfifo", { args: [hosts] }).output()).code, 0);
+  try {
+    for (const tls of [false, true]) {
+      const check = tcpCheck({ host: NAME, port: 9, tls }, 300);
+      const environment = { LD_PRELOAD: "libnss_wrapper.so", NSS_WRAPPER_HOSTS: hosts };
+      const { observations: [found] } = await observeInOwnProcess(check, { environment });
+      assert.equal(found?.output, "timeout after 0.3 s while resolving the name or connecting");
+      assert.ok((found?.metrics["total_ms"] ?? Infinity) < 5000, JSON.stringify(found?.metrics));
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("tcp_connect tells what is wrong where no address answers", () =>
   withName(async (environment) => {
     const check = tcpCheck({ host: NAME, port: freePort() });

@@ -704,7 +704,7 @@ Deno.test("send() has words for a handshake that fails once and not when it is l
     using connection = await inner.accept();
     await connection.handshake();
     await connection.read(new Uint8Array(1)).catch(() => {});
-  })();
+  })().catch(() => {});
   let visits = 0;
   try {
     await using server = startScriptedServer(async (visitor) => {
