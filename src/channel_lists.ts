@@ -52,15 +52,13 @@ export function encodeChannelLists(lists: ChannelLists): string {
 /** Reads such a text; what is no such text tells of no check. */
 export function decodeChannelLists(text: string | null): ChannelLists {
   if (text === null) return new Map();
-  let value: Partial<KeptLists>;
   try {
-    value = JSON.parse(text) as KeptLists;
+    const { lists, checks } = JSON.parse(text) as KeptLists;
+    const read = lists.map((list) => list.map(([key, kind]) => ({ key, kind })));
+    return new Map(checks.map(([name, index]) => [name, read[index] ?? []]));
   } catch {
     return new Map();
   }
-  const { lists = [], checks = [] } = value;
-  const read = lists.map((list) => list.map(([key, kind]) => ({ key, kind })));
-  return new Map(checks.map(([name, index]) => [name, read[index] ?? []]));
 }
 
 interface KeptLists {

@@ -185,7 +185,11 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       // What is too old can wait; a store that cannot write is told of when something new is to be kept.
-      if (error.failure === "damaged") damage ??= error;
+      if (error.failure === "damaged") {
+        damage ??= error;
+        if (!isInTrouble) onTrouble(error);
+        isInTrouble = true;
+      }
       return { finished: true };
     }
   };

@@ -31,6 +31,8 @@ const HELD_MS_MAX = 60_000;
 /** After so long a row is given up, once what it tells no longer holds. */
 const GIVE_UP_MS = 24 * 3_600_000;
 
+const NO_CHANNEL = "the channel is no longer in the document";
+
 /** Something that happened to rows, for whoever tells it. */
 export type OutboxEvent =
   | {
@@ -113,6 +115,8 @@ export function startOutbox(
   for (const mark of kept.told) told.set(toldKey(mark.check, mark.channelKey), mark);
   /** Grows with each document. */
   let generation = 0;
+  /** Ends when what a document gave up is kept. */
+  let givingUpAll: Promise<unknown> = Promise.resolve();
 
   const laneOf = (key: string): Lane => {
     let lane = lanes.get(key);
@@ -155,6 +159,8 @@ export function startOutbox(
   const add = (rows: readonly OutboxRow[]): void => {
     noticeStep();
     const nowMs = clock.wallMs();
+    /** What was handed over may be older than what came meanwhile. */
+    const unordered = new Set<Lane>();
     for (const row of rows) {
       if (row.state === "given_up") {
         givenUp.set(row.id, row);
@@ -169,12 +175,11 @@ export function startOutbox(
       const soonMs = lane.failures === 0 ? nowMs + options.gatherMs : nowMs + HELD_MS_MAX;
       const isNew = row.state === "waiting" && row.attempts === 0;
       const nextAttemptAtMs = isNew ? soonMs : keptTime(row.nextAttemptAtMs, nowMs);
-      const isLast = (lane.rows.at(-1)?.sequence ?? -Infinity) < row.sequence;
+      if ((lane.rows.at(-1)?.sequence ?? -Infinity) > row.sequence) unordered.add(lane);
       lane.rows.push({ ...row, nextAttemptAtMs });
-      // What was handed over may be older than what came meanwhile.
-      if (!isLast) lane.rows.sort((one, other) => one.sequence - other.sequence);
       wakeAt(lane, nextAttemptAtMs);
     }
+    for (const lane of unordered) lane.rows.sort((one, other) => one.sequence - other.sequence);
     // It may have been made by a document before this one.
     if (rows.some(({ report, channelKey }) => options.takersOf(report.check, channelKey) !== null)) {
       passOn({});
@@ -201,7 +206,7 @@ export function startOutbox(
     const tried = new Set<string>();
     while (!stopping.signal.aborted) {
       const target = options.channelOf(lane.key);
-      if (target === null) return await giveUp(lane, lane.rows, "the channel is no longer in the document");
+      if (target === null) return await giveUp(lane, lane.rows, NO_CHANNEL);
       await dropStale(lane, target);
       const batch = nextBatch(lane, { target, tried, nowMs: clock.wallMs(), force });
       if (batch === null) return;
@@ -270,6 +275,8 @@ export function startOutbox(
 
   const finish = async (lane: Lane, rows: readonly OutboxRow[], messageId: string): Promise<void> => {
     remove(lane, rows);
+    // A reload may have given up what was under way.
+    for (const row of rows) givenUp.delete(row.id);
     const marks: Told[] = [];
     const untold: { check: string; channelKey: string }[] = [];
     // In order: the last report of a check says what the channel knows of it.
@@ -324,9 +331,9 @@ export function startOutbox(
     replace(lane, changed);
     // Behind a channel that is down everything waits as long; what came meanwhile a minute at most.
     if (retryable) holdBack(lane, { behind, untilMs: nowMs + waitMs, soonMs: nowMs + HELD_MS_MAX });
-    const counted = countOf(rows, { failedAttempts: 1, countedAtMs: nowMs });
+    const counted = countOf(tried, { failedAttempts: 1, countedAtMs: nowMs });
     await options.keep({ changed, removed: [], told: [], untold: [], counted });
-    const isNews = lane.trouble === null || (!retryable && lane.trouble !== "refused");
+    const isNews = rows.length > 0 && (lane.trouble === null || (!retryable && lane.trouble !== "refused"));
     if (isNews && changed.length > 0) {
       options.onEvent({ event: "failed", rows: changed, reason, isRefused: !retryable });
     }
@@ -336,7 +343,10 @@ export function startOutbox(
     return !retryable;
   };
 
-  const giveUp = async (lane: Lane, rows: readonly OutboxRow[], reason: string): Promise<void> => {
+  const giveUp = async (lane: Lane, some: readonly OutboxRow[], reason: string): Promise<void> => {
+    const ids = new Set(some.map((row) => row.id));
+    // What was passed on meanwhile is on its way.
+    const rows = lane.rows.filter((row) => ids.has(row.id));
     if (rows.length === 0) return;
     const nowMs = clock.wallMs();
     const changed = rows.map((row): OutboxRow => ({
@@ -354,18 +364,13 @@ export function startOutbox(
     options.onEvent({ event: "given_up", rows: changed, reason });
   };
 
-  /** Whether what a row tells is over, and what came after it was told already. */
-  const isBehind = (row: OutboxRow): boolean =>
-    !options.holds(row) &&
-    !pending().some(({ report, sequence }) => report.check === row.report.check && sequence > row.sequence);
-
   /** Hands rows and marks of channels that their checks have no more to those that take their place. */
   const passOn = (also: Pick<OutboxChange, "channelLists">): void => {
-    const { left, passed, marksLeft, marksPassed } = planHandOver({
+    const { left, passed, unwanted, marksLeft, marksPassed } = planHandOver({
       pending: pending(),
       told,
       takersOf: options.takersOf,
-      isBehind,
+      holds: options.holds,
       nowMs: clock.wallMs(),
     });
     for (const { check, channelKey } of marksLeft) told.delete(toldKey(check, channelKey));
@@ -378,12 +383,14 @@ export function startOutbox(
       options.keep({ changed: passed, removed, told: marksPassed, untold: marksLeft, ...also });
     }
     const fromNames = new Map(left.map((row) => [row.report.id, row.channelName]));
-    for (const rows of Map.groupBy(passed, (row) => row.channelKey).values()) {
-      options.onEvent({
-        event: "readdressed",
-        rows,
-        fromName: fromNames.get(rows[0]?.report.id ?? "") ?? "",
-      });
+    const fromOf = (row: OutboxRow): string => fromNames.get(row.report.id) ?? "";
+    for (const rows of Map.groupBy(passed, (row) => `${row.channelKey} ${fromOf(row)}`).values()) {
+      const [row] = rows;
+      if (row !== undefined) options.onEvent({ event: "readdressed", rows, fromName: fromOf(row) });
+    }
+    for (const [key, rows] of Map.groupBy(unwanted, (row) => row.channelKey)) {
+      const givingUp = giveUp(laneOf(key), rows, NO_CHANNEL).catch(options.onBug);
+      givingUpAll = Promise.all([givingUpAll, givingUp]);
     }
   };
 
@@ -413,7 +420,7 @@ export function startOutbox(
           await lane.sending;
           await work(lane, { force: true });
         }));
-      await Promise.race([workAll([...lanes.values()]), timeIsUp]);
+      await Promise.race([Promise.all([givingUpAll, workAll([...lanes.values()])]), timeIsUp]);
       cancel();
     },
     get rows() {
@@ -427,7 +434,7 @@ export function startOutbox(
       stopping.abort(new Error("Stopped"));
       for (const attempt of attempts) attempt.abort(new Error("Stopped"));
       for (const lane of lanes.values()) lane.timer?.();
-      await Promise.all([...lanes.values()].map((lane) => lane.sending));
+      await Promise.all([givingUpAll, ...[...lanes.values()].map((lane) => lane.sending)]);
     },
   };
 }

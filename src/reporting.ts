@@ -122,14 +122,19 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
       unkept = unkept.slice(1);
     }
   };
-  const everything = (): OutboxChange => ({
-    changed: outbox.rows,
-    removed: [],
-    told: outbox.told,
-    untold: [],
-    counted: [...counts.values()],
-    ...keptLists !== null && { channelLists: keptLists },
-  });
+  const everything = (): OutboxChange => {
+    const changed = notifies ? outbox.rows : kept.rows;
+    const ids = new Set(changed.map((row) => row.id));
+    return {
+      changed,
+      // What was told while nothing could be kept may be among what the ledger has just written.
+      removed: unkept.flatMap(({ removed }) => removed).filter((id) => !ids.has(id)),
+      told: outbox.told,
+      untold: [],
+      counted: [...counts.values()],
+      ...keptLists !== null && { channelLists: keptLists },
+    };
+  };
   const keep = (change: OutboxChange): Promise<void> => {
     ledger.amend(change.changed);
     for (const count of change.counted ?? []) {

@@ -13,7 +13,7 @@ export interface Knowing {
 
 /** What takes the place of a channel. */
 export interface Successors {
-  /** At least one; more only where it cannot be told which. */
+  /** None where the check has no channel; more than one only where it cannot be told which. */
   readonly channels: readonly Channel[];
   /**
    * Whether they are new to the check, so that they take over what the channel was told. Otherwise they are all that the
@@ -27,7 +27,8 @@ export interface Successors {
  * and what still waits for the first, or was told there, is not to be lost with it. It goes to the channels that the
  * check did not have before, one for one in the order of the document: first among those of the same kind, then among
  * what is left. Where there are fewer of them, the last takes the place of several; where there are more, nobody can
- * tell which is meant, and all that are left take the place of the last. Where none is new, all that the check has do.
+ * tell which is meant, and all that are left take the place of the last. Where none is new, and for what the check had
+ * no more before, all that the check has do.
  *
  * `former` has what each check had before; where it does not tell, whatever knows nothing of the problem is new. Only
  * checks of which some channel knows something are looked at. Answers with what takes the place of a channel, by
@@ -44,19 +45,17 @@ export function findSuccessors(
     if (keys.size === 0) continue;
     const own = new Map(notifications.map((channel) => [channel.key, channel]));
     const list = former.get(name);
-    const had = new Map((list ?? []).map((channel) => [channel.key, channel]));
-    for (const key of keys) if (!had.has(key)) had.set(key, { key, kind: null });
-    const gone = [...had.values()].filter(({ key }) => !own.has(key));
-    const fresh = [...own.values()].filter(({ key }) =>
-      list === undefined ? !keys.has(key) : !list.some((one) => one.key === key)
-    );
+    const had = list ?? [...keys].map((key): FormerChannel => ({ key, kind: null }));
+    const gone = had.filter(({ key }) => !own.has(key));
+    const fresh = [...own.values()].filter(({ key }) => !had.some((one) => one.key === key));
     const paired = pairChannels(gone, fresh);
-    for (const { key } of gone) {
+    for (const key of new Set([...gone.map((channel) => channel.key), ...keys])) {
+      if (own.has(key)) continue;
       const channels = paired.get(key);
-      if (channels !== undefined) successors.set(toldKey(name, key), { channels, areNew: true });
-      else if (own.size > 0) {
-        successors.set(toldKey(name, key), { channels: [...own.values()], areNew: false });
-      }
+      successors.set(
+        toldKey(name, key),
+        channels === undefined ? { channels: [...own.values()], areNew: false } : { channels, areNew: true },
+      );
     }
   }
   return successors;

@@ -28,5 +28,7 @@ Deno.test("listChannels() goes on with what is of use of checks that the documen
 });
 
 Deno.test("decodeChannelLists() reads nothing out of what is no such text", () => {
-  for (const text of [null, "", "{", "{}"]) assert.deepEqual(decodeChannelLists(text), new Map());
+  for (const text of [null, "", "{", "{}", "null", '{"lists":5,"checks":[]}']) {
+    assert.deepEqual(decodeChannelLists(text), new Map());
+  }
 });

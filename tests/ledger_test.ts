@@ -495,7 +495,7 @@ Deno.test("tidy() prunes one step a call and says whether that was all", async (
 });
 
 Deno.test("tidy() goes on where the store cannot forget, and replaces it where it turns out damaged", async () => {
-  const { ledger, store, fresh, enter } = await openDesk();
+  const { ledger, store, fresh, troubles, enter } = await openDesk();
   enter(WEB, "critical");
   await ledger.flush();
   store.failure = "full";
@@ -505,6 +505,7 @@ Deno.test("tidy() goes on where the store cannot forget, and replaces it where i
   enter(MAIL, "ok");
   await ledger.flush();
   assert.deepStrictEqual((await fresh[0]?.records())?.map(({ name }) => name), ["web", "mail"]);
+  assert.deepStrictEqual(troubles, ["damaged", null], "so that what else was kept there is written anew");
 });
 
 Deno.test("finish() writes what waits and prunes to the end, in the first process of an hour only", async (t) => {

@@ -441,6 +441,67 @@ Deno.test("adopt() gives to channels that were there before only what they do no
   await outbox.stop();
 });
 
+Deno.test("adopt() goes by all that a check has waiting where the taker was there before", async (t) => {
+  interface Chain {
+    /** What waits at the channel that is gone. */
+    readonly waits: readonly (readonly [ReportEvent, Condition])[];
+    /** What the other one was told last; `null`: of no problem. */
+    readonly knows: Condition | null;
+    readonly expected: readonly Condition[];
+  }
+  const problem = ["problem", "critical"] as const;
+  const change = ["change", "warning"] as const;
+  const recovery = ["recovery", "ok"] as const;
+  const chains: Readonly<Record<string, Chain>> = {
+    "a problem that it was told": { waits: [problem], knows: "critical", expected: [] },
+    "a problem that it was not told": { waits: [problem], knows: null, expected: ["critical"] },
+    "a change that it was told": { waits: [problem, change], knows: "warning", expected: [] },
+    "a change that it was not told": { waits: [problem, change], knows: "critical", expected: ["warning"] },
+    "a recovery that it was not told": { waits: [problem, recovery], knows: "critical", expected: ["ok"] },
+    "a problem and its recovery": { waits: [problem, recovery], knows: null, expected: ["ok"] },
+    "a recovery alone": { waits: [recovery], knows: null, expected: [] },
+  };
+  for (const [name, { waits, knows, expected }] of Object.entries(chains)) {
+    await t.step(name, async () => {
+      const { clock, outbox, sent } = stage({
+        gone: ["mail"],
+        areNew: false,
+        successors: { "web mail": "other" },
+        told: knows === null
+          ? []
+          : [{ check: "web", channelKey: "other", messageId: "m0", condition: knows }],
+        rows: waits.map(([event, condition]) => row({ event, condition })),
+      });
+      outbox.adopt();
+      await clock.advance(3 * SECOND);
+      const told = sent.flatMap(({ message }) => message.items.map((item) => item.report.condition));
+      assert.deepStrictEqual(told, expected);
+      const isOver = waits.at(-1) === recovery || knows === null && expected.length === 0;
+      assert.strictEqual(outbox.toldOf("web", "other") === null, isOver);
+      assert.ok(outbox.rows.every(({ state }) => state === "given_up"));
+      await outbox.stop();
+    });
+  }
+});
+
+Deno.test("adopt() keeps a message together, whatever other channels have of the same reports", async () => {
+  const gone: string[] = [];
+  const { clock, outbox, sent } = stage({
+    gone,
+    successors: { "web mail": "other" },
+    deliver: (_message, channel) => channel === "other" ? OK : UNSURE,
+  });
+  const report = row();
+  outbox.add([report, { ...report, id: `${report.report.id}-page`, channelKey: "page" }]);
+  await clock.advance(3 * SECOND);
+  gone.push("mail");
+  outbox.adopt();
+  await clock.advance(3 * SECOND);
+  assert.strictEqual(new Set(sent.map(({ message }) => message.id)).size, 1);
+  assert.deepStrictEqual(sent.map(({ channel }) => channel).slice(0, 3), ["mail", "page", "other"]);
+  await outbox.stop();
+});
+
 Deno.test("adopt() tries soon what fails under the document before, however often it did so", async () => {
   for (const end of [DOWN, REFUSED]) {
     const ends: (Promise<Delivery> | Delivery)[] = [];

@@ -416,6 +416,38 @@ Deno.test("holds() keeps what waits while a silence holds what came after it", a
   await Deno.remove(folder, { recursive: true });
 });
 
+Deno.test("adopt() gives up what a check is to tell no more over a channel that another check still has", async () => {
+  const folder = await Deno.makeTempDir();
+  const shared = fileChannel(`${folder}/there/told`);
+  const checks = [withChannels(FREE, [shared, CONSOLE]), withChannels(ROUTER, [shared])] as const;
+  const { reporting, observe, drain, lines, events } = await openDesk(checks);
+  await observe(checks[0], "critical");
+  await drain();
+  reporting.adopt(documentOf([withChannels(FREE, [CONSOLE]), checks[1]]));
+  await Deno.mkdir(`${folder}/there`);
+  await drain();
+  assert.equal(lines.length, 1);
+  assert.deepEqual([...Deno.readDirSync(`${folder}/there`)], []);
+  assert.deepEqual(events.map(({ event }) => event).slice(-1), ["given_up"]);
+  await reporting.stop();
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("catchUp() brings nothing back that was told while nothing could be kept", async () => {
+  const fresh = createFaultyStore();
+  const { store, reporting, observe, drain, lines } = await openDesk([FREE], { fresh });
+  store.failure = "full";
+  await observe(FREE, "critical");
+  await drain();
+  assert.equal(lines.length, 1);
+  store.failure = "damaged";
+  await observe(FREE, "critical");
+  await reporting.catchUp();
+  const { rows, told } = await fresh.outbox();
+  assert.deepEqual([rows, told.length], [[], 1]);
+  await reporting.stop();
+});
+
 Deno.test("catchUp() lets a store that takes the place of a damaged one know all that waits and was told", async () => {
   const folder = await Deno.makeTempDir();
   const fresh = createFaultyStore();

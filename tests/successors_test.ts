@@ -79,7 +79,13 @@ const CASES: Readonly<Record<string, Case>> = {
     expected: { m1: "?w1" },
   },
   "the same document again": { had: ["m2"], known: ["m1", "m2"], has: ["m2"], expected: { m1: "?m2" } },
-  "nothing left": { had: ["m1"], known: ["m1"], has: [], expected: {} },
+  "nothing left": { had: ["m1"], known: ["m1"], has: [], expected: { m1: "?" } },
+  "what it had no more before": {
+    had: ["w1"],
+    known: ["m1", "w1"],
+    has: ["w1", "m2"],
+    expected: { m1: "?w1 m2" },
+  },
   "nothing known": { had: ["m1"], known: [], has: ["m2"], expected: {} },
   "a state of before: what knows nothing is new": {
     had: null,

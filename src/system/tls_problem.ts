@@ -6,6 +6,7 @@
 import type { Clock, ConnectionTarget, StartTlsProtocol, TlsExpectations } from "../domain/system.ts";
 import { onAbort } from "../domain/on_abort.ts";
 import { connectTcp } from "./connect_tcp.ts";
+import { createHangingLimit } from "./hanging_limit.ts";
 import { explainRequestError } from "./request_failure.ts";
 import { askForTls } from "./start_tls.ts";
 import { clearTextOf, closeQuietly, TcpStream, withoutBrackets } from "./tcp_stream.ts";
@@ -133,15 +134,24 @@ async function overStream(target: HandshakeTarget, attempt: Attempt): Promise<un
   }
 }
 
-/** The same by the runtime, which knows more words. A handshake that hangs keeps its connection until the server ends it. */
+/** A handshake of the runtime's that hangs cannot be ended, and nothing tells when the server ends it. */
+const hanging = createHangingLimit(() => performance.now());
+const FORGET_MS = 3_600_000;
+
+/** The same by the runtime, which knows more words; `null` as well where earlier ones still hang. */
 async function overRuntime(target: HandshakeTarget, attempt: Attempt): Promise<unknown> {
+  if (hanging.isReached(target)) return null;
   try {
     const secured = await Deno.startTls(await beginConnection(target, attempt), {
       hostname: withoutBrackets(target.tls.serverName),
       caCerts: [...target.tls.authorities],
     });
-    hold(attempt, () => closeQuietly(secured));
-    await secured.handshake();
+    let isOver = false;
+    hold(attempt, () => {
+      if (!isOver) hanging.addFor(target, FORGET_MS);
+      closeQuietly(secured);
+    });
+    await secured.handshake().finally(() => isOver = true);
     return null;
   } catch (error) {
     return error;

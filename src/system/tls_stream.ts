@@ -35,7 +35,11 @@ const END_GRACE_MS = 100;
  * The connection cannot be used any further: over a stream that is no socket, Deno 2.7 takes the end of TLS for zero
  * bytes and reads on for ever, without a pause in which anything else could happen.
  */
-export function shakeHands<T>(socket: TLSSocket, stream: Duplex, look: (socket: TLSSocket) => T): Promise<T> {
+export async function shakeHands<T>(
+  socket: TLSSocket,
+  stream: Duplex,
+  look: (socket: TLSSocket) => T,
+): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const onClose = (): void => reject(new Error("tls handshake eof"));
   socket.on("error", reject);
@@ -43,7 +47,9 @@ export function shakeHands<T>(socket: TLSSocket, stream: Duplex, look: (socket: 
   socket.once("close", onClose);
   stream.once("close", onClose);
   // On Deno 2.7 the end of the stream alone ends no handshake.
-  stream.once("end", () => void setTimeout(onClose, END_GRACE_MS));
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const onEnd = (): void => void (timer = setTimeout(onClose, END_GRACE_MS));
+  stream.once("end", onEnd);
   socket.once("secureConnect", () => {
     if (!hasShakenHands(socket)) return;
     try {
@@ -55,7 +61,12 @@ export function shakeHands<T>(socket: TLSSocket, stream: Duplex, look: (socket: 
     socket.destroy();
     stream.destroy();
   });
-  return promise;
+  try {
+    return await promise;
+  } finally {
+    stream.off("end", onEnd);
+    clearTimeout(timer);
+  }
 }
 
 /**
