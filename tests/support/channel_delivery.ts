@@ -73,7 +73,10 @@ export async function deliverOver<C extends Channel>(
     system: {
       clock,
       files: createFiles(),
-      processes: createProcesses(clock, { terminationGraceMs: 200 }),
+      // Each that is made is kept until this process ends.
+      processes: {
+        run: (command, end) => createProcesses(clock, { terminationGraceMs: 200 }).run(command, end),
+      },
       requests: createRequests(),
       mail: NO_MAIL,
       environment: (name) => environment[name],

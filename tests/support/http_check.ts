@@ -7,7 +7,7 @@ import type { Clock } from "../../src/domain/system.ts";
 import { createClock } from "../../src/system/clock.ts";
 import { createConnections } from "../../src/system/connections.ts";
 import { createFiles } from "../../src/system/files.ts";
-import { createProcesses } from "../../src/system/processes.ts";
+import { lazyProcesses } from "../../src/system/lazy_parts.ts";
 import { createRequests } from "../../src/system/requests.ts";
 
 /** What a test may set of an `http_request` check. */
@@ -59,7 +59,7 @@ export function observeTarget(target: string, run: HttpRun = {}): Promise<Observ
     system: {
       clock,
       files: createFiles(),
-      processes: createProcesses(clock),
+      processes: lazyProcesses(clock),
       requests: {
         ...requests,
         async send(request, signal) {
