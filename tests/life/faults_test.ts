@@ -7,7 +7,7 @@ const ROUNDS = 3;
  * The soak takes more, and not all of them: what one place leaves its neighbours leave too. A check or a delivery of the
  * tests has a clock and connections of its own, some of which is kept while the process lives.
  */
-const PLACES_MAX = 200;
+const PLACES_MAX = 500;
 
 Deno.test("checks and deliveries through faults leave nothing behind: no connection, process, timer or memory", async () => {
   const { places, holdings } = await runFaultProcess({
@@ -20,7 +20,8 @@ Deno.test("checks and deliveries through faults leave nothing behind: no connect
   for (const { sockets, processes } of [first, ...rest]) {
     assert.deepEqual({ sockets, processes }, { sockets: before.sockets, processes: before.processes });
   }
-  const grownBytes = (rest.at(-1)?.usedBytes ?? Infinity) - first.usedBytes;
-  // It comes and goes by some megabytes; a kilobyte that a run leaves is more in ten rounds than in three.
+  // The first round reads code, too.
+  const grownBytes = (rest.at(-1)?.usedBytes ?? Infinity) - (rest[0]?.usedBytes ?? 0);
+  // It comes and goes by some megabytes.
   assert.ok(grownBytes < 4 * 1024 * 1024, `grew by ${grownBytes} bytes in ${places} runs`);
 });
