@@ -40,10 +40,15 @@ export function listChannels(
 /** As a text to keep, in which what many checks share stands once; the same for the same lists. */
 export function encodeChannelLists(lists: ChannelLists): string {
   const texts = new Map<string, number>();
+  const indices = new Map<readonly FormerChannel[], number>();
   const names = [...lists].map(([name, list]) => {
-    const text = JSON.stringify(list.map(({ key, kind }) => [key, kind]));
-    const index = texts.get(text) ?? texts.size;
-    texts.set(text, index);
+    let index = indices.get(list);
+    if (index === undefined) {
+      const text = JSON.stringify(list.map(({ key, kind }) => [key, kind]));
+      index = texts.get(text) ?? texts.size;
+      texts.set(text, index);
+      indices.set(list, index);
+    }
     return `[${JSON.stringify(name)},${index}]`;
   });
   return `{"lists":[${[...texts.keys()].join(",")}],"checks":[${names.join(",")}]}`;

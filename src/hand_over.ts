@@ -6,20 +6,7 @@ import type { Condition } from "./domain/condition.ts";
 import type { OutboxRow, Told } from "./domain/outbox.ts";
 import { toldKey } from "./outbox_message.ts";
 import { freshRow } from "./outbox_rows.ts";
-
-/** A channel that a row goes to. */
-export type Taker = Pick<OutboxRow, "channelKey" | "channelName">;
-
-/** What takes the place of a channel that a check has no more. */
-export interface Takers {
-  /** As the document keys them, and how people call them; none where the check has no channel at all. */
-  readonly channels: readonly Taker[];
-  /** Whether they take over what the channel was told; otherwise each takes only what it does not know. */
-  readonly areNew: boolean;
-}
-
-/** Answers what takes the place of a channel for a check; `null` where the check has that channel, or is not there. */
-export type FindTakers = (check: string, channelKey: string) => Takers | null;
+import type { FindSuccessors, Successor } from "./successors.ts";
 
 /** What {@linkcode planHandOver} goes by. */
 export interface HandOverOptions {
@@ -28,7 +15,7 @@ export interface HandOverOptions {
   /** What channels were told, by {@linkcode toldKey}. */
   readonly told: ReadonlyMap<string, Told>;
   /** What takes the place of channels. */
-  readonly takersOf: FindTakers;
+  readonly successorsOf: FindSuccessors;
   /** Whether what a report tells still holds. */
   holds(row: OutboxRow): boolean;
   /** Wall time, milliseconds since 1970. */
@@ -39,7 +26,7 @@ export interface HandOverOptions {
 export interface HandOver {
   /** Rows that leave their channels. */
   readonly left: readonly OutboxRow[];
-  /** The rows in their place: fewer where two channels have the same taker, which is told once. */
+  /** The rows in their place: fewer where two channels have the same successor, which is told once. */
   readonly passed: readonly OutboxRow[];
   /** Rows that nobody takes: their check has the channel no more, and needs no other to tell it. */
   readonly unwanted: readonly OutboxRow[];
@@ -50,15 +37,41 @@ export interface HandOver {
 }
 
 /** Says which rows and marks go to other channels. */
-export function planHandOver({ pending, told, takersOf, holds, nowMs }: HandOverOptions): HandOver {
-  const marksLeft = [...told.values()].filter(({ check, channelKey }) => takersOf(check, channelKey)?.areNew);
-  const marksPassed = marksLeft.flatMap((mark) =>
-    heirsOf(mark.check, mark.channelKey, takersOf).map((channelKey) => ({ ...mark, channelKey }))
+export function planHandOver(options: HandOverOptions): HandOver {
+  const { pending, told, successorsOf, nowMs } = options;
+  const marksLeft = [...told.values()].filter(({ check, channelKey }) =>
+    successorsOf(check, channelKey)?.areNew
   );
-  const moving = pending.filter(({ report, channelKey }) => takersOf(report.check, channelKey) !== null);
+  const marksPassed = marksLeft.flatMap((mark) =>
+    heirsOf(mark.check, mark.channelKey, successorsOf).map((channelKey) => ({ ...mark, channelKey }))
+  );
+  const moving = pending.filter(({ report, channelKey }) => successorsOf(report.check, channelKey) !== null);
   if (moving.length === 0) return { left: [], passed: [], unwanted: [], marksLeft, marksPassed };
 
-  const knowledge = learnOf({ pending, told, marksPassed });
+  const goals = findGoals(moving, { ...options, marksPassed });
+  const messageIdFor = createMessageIds(pending, goals);
+  const known = new Set(pending.map((row) => row.id));
+  const passed = moving.flatMap((row) =>
+    (goals.get(row) ?? [])
+      .map((goal): OutboxRow => ({
+        ...freshRow(row.report, { ...goal, sequence: row.sequence, nowMs }),
+        messageId: messageIdFor(row, goal),
+      }))
+      .filter(({ id }) => !known.has(id) && known.add(id))
+  );
+  const unwanted = moving.filter((row) => !goals.has(row));
+  return { left: moving.filter((row) => goals.has(row)), passed, unwanted, marksLeft, marksPassed };
+}
+
+/** Where rows go; nowhere where another of their check's goes on in their place. What nobody takes is not in it. */
+type Goals = ReadonlyMap<OutboxRow, readonly Successor[]>;
+
+function findGoals(
+  moving: readonly OutboxRow[],
+  options: HandOverOptions & Pick<HandOver, "marksPassed">,
+): Goals {
+  const { pending, successorsOf, holds } = options;
+  const knowledge = learnOf(options);
   const lastSequences = new Map<string, number>();
   for (const { report: { check }, sequence } of pending) {
     lastSequences.set(check, Math.max(lastSequences.get(check) ?? -Infinity, sequence));
@@ -67,54 +80,40 @@ export function planHandOver({ pending, told, takersOf, holds, nowMs }: HandOver
   const isBehind = (row: OutboxRow): boolean =>
     !holds(row) && row.sequence === lastSequences.get(row.report.check);
 
-  const takers = new Map<OutboxRow, readonly Taker[]>();
-  for (
-    const chain of Map.groupBy(moving, ({ report, channelKey }) => toldKey(report.check, channelKey)).values()
-  ) {
-    const [first] = chain;
-    const found = first === undefined ? null : takersOf(first.report.check, first.channelKey);
-    for (const row of chain) takers.set(row, []);
-    for (const taker of found?.channels ?? []) {
-      const rows = chain.filter((row) => !isBehind(row));
-      for (const row of found?.areNew ? rows : unknownOf(rows, taker, knowledge)) {
-        takers.set(row, [...takers.get(row) ?? [], taker]);
-      }
-    }
+  const goals = new Map<OutboxRow, Successor[]>();
+  const chains = Map.groupBy(moving, ({ report, channelKey }) => toldKey(report.check, channelKey));
+  for (const chain of chains.values()) {
+    const [{ report: { check }, channelKey }] = chain as [OutboxRow, ...OutboxRow[]];
+    const { channels, areNew } = successorsOf(check, channelKey) ?? { channels: [], areNew: false };
+    const rows = chain.filter((row) => !isBehind(row));
+    const pairs = channels.flatMap((channel) =>
+      (areNew ? rows : unknownOf(rows, channel, knowledge)).map((row) => [row, channel] as const)
+    );
+    if (pairs.length > 0) { for (const row of chain) goals.set(row, []); }
+    for (const [row, channel] of pairs) goals.get(row)?.push(channel);
   }
-  /** Rows of a chain of which another one goes on are told by that. */
-  const goesOn = new Set([...takers].filter(([, some]) => some.length > 0).map(([row]) => chainOf(row)));
-  const left = moving.filter((row) => goesOn.has(chainOf(row)));
+  return goals;
+}
+
+/** What may have arrived goes on as the message that it was, where that stays together. */
+function createMessageIds(
+  pending: readonly OutboxRow[],
+  goals: Goals,
+): (row: OutboxRow, goal: Successor) => string | null {
   const messages = Map.groupBy(pending.filter((row) => row.messageId !== null), messageOfLane);
-  /** What may have arrived goes on as the message that it was, where that stays together. */
-  const messageIdFor = (row: OutboxRow, { channelKey }: Taker): string | null => {
+  return (row, { channelKey }) => {
     const isWhole = messages.get(messageOfLane(row))?.every((one) => {
-      const [only, ...others] = takers.get(one) ?? [];
+      const [only, ...others] = goals.get(one) ?? [];
       return only?.channelKey === channelKey && others.length === 0;
     });
     return isWhole ? row.messageId : null;
   };
-  const known = new Set(pending.map((row) => row.id));
-  const passed = left.flatMap((row) =>
-    (takers.get(row) ?? [])
-      .map((taker): OutboxRow => ({
-        ...freshRow(row.report, { ...taker, sequence: row.sequence, nowMs }),
-        messageId: messageIdFor(row, taker),
-      }))
-      .filter(({ id }) => !known.has(id) && known.add(id))
-  );
-  return {
-    left,
-    passed,
-    unwanted: moving.filter((row) => !goesOn.has(chainOf(row))),
-    marksLeft,
-    marksPassed,
-  };
 }
 
 /** The channels that know what a channel is told. */
-export function heirsOf(check: string, channelKey: string, takersOf: FindTakers): readonly string[] {
-  const takers = takersOf(check, channelKey);
-  return takers?.areNew ? takers.channels.map((taker) => taker.channelKey) : [channelKey];
+export function heirsOf(check: string, channelKey: string, successorsOf: FindSuccessors): readonly string[] {
+  const successors = successorsOf(check, channelKey);
+  return successors?.areNew ? successors.channels.map((channel) => channel.channelKey) : [channelKey];
 }
 
 /** What channels know of checks, by {@linkcode toldKey}, when all that waits for them is told. */
@@ -146,7 +145,7 @@ function learnOf(
  */
 function unknownOf(
   rows: readonly OutboxRow[],
-  { channelKey }: Taker,
+  { channelKey }: Successor,
   { conditions, reports }: Knowledge,
 ): readonly OutboxRow[] {
   const last = rows.at(-1)?.report;
@@ -155,10 +154,6 @@ function unknownOf(
   if (known === last.condition) return [];
   if (known !== undefined) return rows.slice(-1);
   return last.event === "recovery" && rows[0]?.report.event !== "problem" ? [] : rows;
-}
-
-function chainOf({ report, channelKey }: OutboxRow): string {
-  return toldKey(report.check, channelKey);
 }
 
 /** Channels that are told the same have messages of the same id. */

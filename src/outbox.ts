@@ -10,7 +10,7 @@ import type { Channel } from "./domain/channel.ts";
 import type { Delivery, Message } from "./domain/delivery.ts";
 import type { OutboxChange, OutboxRow, Told } from "./domain/outbox.ts";
 import type { Clock } from "./domain/system.ts";
-import { type FindTakers, heirsOf, planHandOver } from "./hand_over.ts";
+import { heirsOf, planHandOver } from "./hand_over.ts";
 import { messageIdOf } from "./message_id.ts";
 import {
   backOff,
@@ -25,6 +25,7 @@ import {
 } from "./outbox_lane.ts";
 import { messageOf, toldKey } from "./outbox_message.ts";
 import { createScheduleTime } from "./schedule_time.ts";
+import type { FindSuccessors } from "./successors.ts";
 
 /** A lane in back-off tries again this soon for a row that came later. */
 const HELD_MS_MAX = 60_000;
@@ -62,7 +63,7 @@ export interface OutboxOptions {
   /** The channel of a key in the present document; `null` when the document has it no more. */
   channelOf(key: string): LaneChannel | null;
   /** What takes the place of a channel for a check that has it no more; `null` where nothing does. */
-  readonly takersOf: FindTakers;
+  readonly successorsOf: FindSuccessors;
   /** Hands a message to a channel; throws only when the signal aborts, and for bugs. */
   deliver(message: Message, channel: Channel, signal: AbortSignal): Promise<Delivery>;
   /** Keeps what changed. Rejects never: a store in trouble is the ledger's business, and it tries again. */
@@ -93,6 +94,8 @@ export interface Outbox {
   readonly rows: readonly OutboxRow[];
   /** What was told of a check's problem over a channel. */
   toldOf(check: string, channelKey: string): Told | null;
+  /** What is to be told last of a check over a channel; `null`: nothing. */
+  lastOf(check: string, channelKey: string): OutboxRow | null;
   /** All that channels were told. */
   readonly told: readonly Told[];
   /** Starts nothing more and ends what is under way. */
@@ -181,7 +184,7 @@ export function startOutbox(
     }
     for (const lane of unordered) lane.rows.sort((one, other) => one.sequence - other.sequence);
     // It may have been made by a document before this one.
-    if (rows.some(({ report, channelKey }) => options.takersOf(report.check, channelKey) !== null)) {
+    if (rows.some(({ report, channelKey }) => options.successorsOf(report.check, channelKey) !== null)) {
       passOn({});
     }
   };
@@ -282,7 +285,7 @@ export function startOutbox(
     // In order: the last report of a check says what the channel knows of it.
     for (const { report, channelKey: askedKey } of rows) {
       // What is in its place by now knows what it was told.
-      for (const channelKey of heirsOf(report.check, askedKey, options.takersOf)) {
+      for (const channelKey of heirsOf(report.check, askedKey, options.successorsOf)) {
         const key = toldKey(report.check, channelKey);
         if (report.event === "recovery") {
           told.delete(key);
@@ -369,7 +372,7 @@ export function startOutbox(
     const { left, passed, unwanted, marksLeft, marksPassed } = planHandOver({
       pending: pending(),
       told,
-      takersOf: options.takersOf,
+      successorsOf: options.successorsOf,
       holds: options.holds,
       nowMs: clock.wallMs(),
     });
@@ -389,7 +392,8 @@ export function startOutbox(
       if (row !== undefined) options.onEvent({ event: "readdressed", rows, fromName: fromOf(row) });
     }
     for (const [key, rows] of Map.groupBy(unwanted, (row) => row.channelKey)) {
-      const givingUp = giveUp(laneOf(key), rows, NO_CHANNEL).catch(options.onBug);
+      const reason = options.channelOf(key) === null ? NO_CHANNEL : "its check no longer has this channel";
+      const givingUp = giveUp(laneOf(key), rows, reason).catch(options.onBug);
       givingUpAll = Promise.all([givingUpAll, givingUp]);
     }
   };
@@ -430,6 +434,8 @@ export function startOutbox(
       return [...told.values()];
     },
     toldOf: (check, channelKey) => told.get(toldKey(check, channelKey)) ?? null,
+    lastOf: (check, channelKey) =>
+      lanes.get(channelKey)?.rows.findLast(({ report }) => report.check === check) ?? null,
     stop: async () => {
       stopping.abort(new Error("Stopped"));
       for (const attempt of attempts) attempt.abort(new Error("Stopped"));

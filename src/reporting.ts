@@ -99,14 +99,15 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
   let unkept: OutboxChange[] = [];
   const counts = new Map(kept.counts.map((count) => [count.channelKey, count]));
   let keeping: Promise<void> = Promise.resolve();
-  let { store } = ledger;
+  /** Where all of it is kept so far. */
+  let keptIn = ledger.store;
 
   /** Keeps what became of rows, in order; what a store in trouble does not take waits for the next call. */
   const keepAll = async (): Promise<void> => {
     await ledger.flush();
-    if (ledger.store !== store) {
+    if (ledger.store !== keptIn) {
       // A fresh one, in the place of one that was damaged, knows nothing yet.
-      store = ledger.store;
+      keptIn = ledger.store;
       unkept = [everything()];
     }
     while (unkept.length > 0 && !ledger.isInTrouble) {
@@ -164,15 +165,7 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
         ),
       };
     },
-    takersOf: (check, channelKey) => {
-      const found = successors.get(toldKey(check, channelKey));
-      if (found === undefined) return null;
-      const channels = found.channels.map((channel) => ({
-        channelKey: channel.key,
-        channelName: nameOf(channel),
-      }));
-      return { channels, areNew: found.areNew };
-    },
+    successorsOf: (check, channelKey) => successors.get(toldKey(check, channelKey)) ?? null,
     deliver: async (message, channel, signal) => {
       const context: DeliverContext = {
         system,
@@ -204,7 +197,7 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
         ledger.recordOf(check, clock.wallMs()).condition.reported !== "ok"
       ),
     ];
-    successors = findSuccessors(document.checks, { known, former: channelLists });
+    successors = findSuccessors(document.checks, { known, former: channelLists, nameOf });
     const names = new Set(known.map(({ check }) => check));
     channelLists = listChannels(document.checks, channelLists, (check) => names.has(check));
     const text = encodeChannelLists(channelLists);
@@ -217,11 +210,12 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
     if (outbox.toldOf(check, channel.key) !== null) return true;
     const isOurs = ({ report, channelKey }: OutboxRow): boolean => {
       if (report.check !== check) return false;
+      // It may have been made by a document before this one.
       const inPlace = successors.get(toldKey(check, channelKey))?.channels ?? [];
-      return channelKey === channel.key || inPlace.some(({ key }) => key === channel.key);
+      return channelKey === channel.key || inPlace.some((one) => one.channelKey === channel.key);
     };
-    const last = [...outbox.rows.filter((row) => row.state !== "given_up"), ...upcoming].findLast(isOurs);
-    return last !== undefined && last.report.event !== "recovery";
+    const last = [...upcoming].findLast(isOurs) ?? outbox.lastOf(check, channel.key);
+    return last !== null && last.report.event !== "recovery";
   };
 
   return {

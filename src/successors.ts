@@ -1,6 +1,7 @@
 import type { ChannelLists, FormerChannel } from "./channel_lists.ts";
 import type { Channel } from "./domain/channel.ts";
 import type { Check } from "./domain/check.ts";
+import type { OutboxRow } from "./domain/outbox.ts";
 import { toldKey } from "./outbox_message.ts";
 
 /** A channel that was told of a check's problem, or is about to be. */
@@ -11,15 +12,31 @@ export interface Knowing {
   readonly channelKey: string;
 }
 
-/** What takes the place of a channel. */
+/** A channel in the place of another, as rows name it. */
+export type Successor = Pick<OutboxRow, "channelKey" | "channelName">;
+
+/** What takes the place of a channel that a check has no more. */
 export interface Successors {
   /** None where the check has no channel; more than one only where it cannot be told which. */
-  readonly channels: readonly Channel[];
+  readonly channels: readonly Successor[];
   /**
    * Whether they are new to the check, so that they take over what the channel was told. Otherwise they are all that the
    * check has now, and each takes only what it does not know.
    */
   readonly areNew: boolean;
+}
+
+/** Answers what takes the place of a channel for a check; `null` where the check has that channel, or is not there. */
+export type FindSuccessors = (check: string, channelKey: string) => Successors | null;
+
+/** What {@linkcode findSuccessors} goes by. */
+export interface SuccessorOptions {
+  /** What knows something of checks. */
+  readonly known: readonly Knowing[];
+  /** What each check had before. */
+  readonly former: ChannelLists;
+  /** How people call a channel. */
+  nameOf(channel: Channel): string;
 }
 
 /**
@@ -36,26 +53,26 @@ export interface Successors {
  */
 export function findSuccessors(
   checks: readonly Check[],
-  { known, former }: { readonly known: readonly Knowing[]; readonly former: ChannelLists },
+  { known, former, nameOf }: SuccessorOptions,
 ): ReadonlyMap<string, Successors> {
-  const keysOf = Map.groupBy(known, ({ check }) => check);
+  const knowing = Map.groupBy(known, ({ check }) => check);
   const successors = new Map<string, Successors>();
   for (const { name, notifications } of checks) {
-    const keys = new Set(keysOf.get(name)?.map(({ channelKey }) => channelKey));
-    if (keys.size === 0) continue;
+    const ofCheck = knowing.get(name);
+    if (ofCheck === undefined) continue;
+    const keys = new Set(ofCheck.map(({ channelKey }) => channelKey));
     const own = new Map(notifications.map((channel) => [channel.key, channel]));
-    const list = former.get(name);
-    const had = list ?? [...keys].map((key): FormerChannel => ({ key, kind: null }));
+    const had = former.get(name) ?? [...keys].map((key): FormerChannel => ({ key, kind: null }));
     const gone = had.filter(({ key }) => !own.has(key));
     const fresh = [...own.values()].filter(({ key }) => !had.some((one) => one.key === key));
     const paired = pairChannels(gone, fresh);
     for (const key of new Set([...gone.map((channel) => channel.key), ...keys])) {
       if (own.has(key)) continue;
-      const channels = paired.get(key);
-      successors.set(
-        toldKey(name, key),
-        channels === undefined ? { channels: [...own.values()], areNew: false } : { channels, areNew: true },
-      );
+      const channels = (paired.get(key) ?? [...own.values()]).map((channel) => ({
+        channelKey: channel.key,
+        channelName: nameOf(channel),
+      }));
+      successors.set(toldKey(name, key), { channels, areNew: paired.has(key) });
     }
   }
   return successors;

@@ -113,7 +113,7 @@ function stage(options: StageOptions = {}): Stage {
         staleAfterMs: options.staleAfterMs ?? null,
         attemptMs: MINUTE,
       },
-    takersOf: (check, key) => {
+    successorsOf: (check, key) => {
       const channelKey = gone.includes(key) ? options.successors?.[`${check} ${key}`] : undefined;
       return channelKey === undefined
         ? null

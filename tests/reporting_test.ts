@@ -429,6 +429,7 @@ Deno.test("adopt() gives up what a check is to tell no more over a channel that 
   assert.equal(lines.length, 1);
   assert.deepEqual([...Deno.readDirSync(`${folder}/there`)], []);
   assert.deepEqual(events.map(({ event }) => event).slice(-1), ["given_up"]);
+  assert.equal(reporting.rows[0]?.lastFailure, "its check no longer has this channel");
   await reporting.stop();
   await Deno.remove(folder, { recursive: true });
 });

@@ -105,11 +105,12 @@ Deno.test("findSuccessors() answers what takes the place of channels that a chec
       const found = findSuccessors([check], {
         known: known.map((channelKey) => ({ check: "web", channelKey })),
         former,
+        nameOf: ({ key }) => `the channel ${key}`,
       });
       const told = Object.fromEntries(
         [...found].map(([key, { channels, areNew }]) => [
           key,
-          `${areNew ? "" : "?"}${channels.map((one) => one.key).join(" ")}`,
+          `${areNew ? "" : "?"}${channels.map((one) => one.channelKey).join(" ")}`,
         ]),
       );
       const wanted = Object.entries(expected).map(([key, text]) => [toldKey("web", key), text]);

@@ -23,7 +23,7 @@ import { createHangingLimit, type HangingLimit } from "./hanging_limit.ts";
 import { explainRequestError } from "./request_failure.ts";
 import { askForTls } from "./start_tls.ts";
 import { clearTextOf, closeQuietly, TcpStream, withoutBrackets, writeAll } from "./tcp_stream.ts";
-import { explainRefusal, type HandshakeTarget, isVague } from "./tls_problem.ts";
+import { explainRefusal, type HandshakeOptions, type HandshakeTarget, isVague } from "./tls_problem.ts";
 import { beginTls, shakeHands } from "./tls_stream.ts";
 
 /** The machine's connections. */
@@ -37,7 +37,7 @@ export function createConnections(clock: Clock): Connections {
         await tryTls({ ...target, tls }, options);
         return await connectTls({ ...target, tls }, { hanging, signal: options.signal });
       } catch (error) {
-        throw await precise(error, { ...target, tls }, { clock, signal: options.signal });
+        throw await precise(error, { ...target, tls }, { clock, hanging, signal: options.signal });
       }
     },
     async readCertificate(target, options): Promise<CertificateReading> {
@@ -47,7 +47,7 @@ export function createConnections(clock: Clock): Connections {
       try {
         facts = await tryTls(target, options);
       } catch (error) {
-        const known = await precise(error, target, { clock, signal });
+        const known = await precise(error, target, { clock, hanging, signal });
         if (!(known instanceof RefusedCertificate)) throw known;
         problem = known.problem;
       }
@@ -103,8 +103,6 @@ async function tryTls(
   }
 }
 
-const FORGET_MS = 3_600_000;
-
 /**
  * Connects to a server that has just shaken hands. A handshake of the runtime's own cannot be ended without losing its
  * descriptor until the server ends it; after a first one it hardly ever hangs.
@@ -132,7 +130,7 @@ async function connectTls(
   const handshake = secured.handshake().finally(() => isOver = true);
   const stopListening = onAbort(signal, () => {
     // It does not end, and nothing tells when the server ends it.
-    if (!isOver) hanging.addFor(target, FORGET_MS);
+    if (!isOver) hanging.addLost(target);
   });
   try {
     await handshake;
@@ -172,7 +170,7 @@ class RefusedCertificate extends Error {
 async function precise(
   error: unknown,
   target: HandshakeTarget,
-  options: { readonly clock: Clock; readonly signal: AbortSignal },
+  options: HandshakeOptions,
 ): Promise<unknown> {
   if (!(error instanceof Error) || error instanceof RefusedCertificate || options.signal.aborted) {
     return error;

@@ -6,17 +6,18 @@ export interface HangingLimit {
   isReached(target: ConnectionTarget): boolean;
   /** Counts one until it is over. */
   add(target: ConnectionTarget, over: Promise<unknown>): void;
-  /** Counts one of which nothing tells when it is over, for so long. */
-  addFor(target: ConnectionTarget, durationMs: number): void;
+  /** Counts one of which nothing tells when it is over, for an hour. */
+  addLost(target: ConnectionTarget): void;
 }
 
 const HANGING_MAX = 4;
+const LOST_MS = 3_600_000;
 
 /**
  * Makes a limit, so that a server that hangs costs a few descriptors at most. `nowMs` is a monotonic time; no timer is
  * set, so that a check which has ended leaves none.
  */
-export function createHangingLimit(nowMs: () => number, most = HANGING_MAX): HangingLimit {
+export function createHangingLimit(nowMs: () => number): HangingLimit {
   /** When each is forgotten, by server. */
   const ends = new Map<string, Set<{ readonly atMs: number }>>();
   const keyOf = ({ host, port }: ConnectionTarget): string => `${host}:${port}`;
@@ -37,12 +38,12 @@ export function createHangingLimit(nowMs: () => number, most = HANGING_MAX): Han
       if (known === undefined) return false;
       for (const end of known) if (end.atMs <= nowMs()) known.delete(end);
       if (known.size === 0) ends.delete(key);
-      return known.size >= most;
+      return known.size >= HANGING_MAX;
     },
     add(target, over) {
       const remove = add(target, Infinity);
       over.then(remove, remove);
     },
-    addFor: (target, durationMs) => void add(target, nowMs() + durationMs),
+    addLost: (target) => void add(target, nowMs() + LOST_MS),
   };
 }

@@ -5,6 +5,7 @@
  * Invariant: when `send` is done, whatever came of it, its socket is gone.
  */
 import type { Clock, Mail, MailEnd, OutgoingMail } from "../domain/system.ts";
+import { createHangingLimit } from "./hanging_limit.ts";
 import { connectFailure } from "./mail_failure.ts";
 import { converse, prepareMail } from "./mail_session.ts";
 import { type Protection, type ProtectionFacts, protectionOf } from "./mail_protection.ts";
@@ -16,6 +17,7 @@ export function createMail(
   clock: Clock,
   protect: (facts: ProtectionFacts) => Protection = protectionOf,
 ): Mail {
+  const hanging = createHangingLimit(() => clock.monotonicMs());
   return {
     async send(mail, { onStep, signal }): Promise<MailEnd> {
       signal.throwIfAborted();
@@ -33,7 +35,7 @@ export function createMail(
         address: socket.remoteAddress,
         hasLogin: mail.username !== "",
       });
-      const explain = () => explainHandshake(handshakeWith(mail, protection), { clock, signal });
+      const explain = () => explainHandshake(handshakeWith(mail, protection), { clock, hanging, signal });
       try {
         const end = await converse(socket, mail, { prepared, protection, clock, explain, onStep, signal });
         return withoutPassword(end, mail);

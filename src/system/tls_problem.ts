@@ -6,7 +6,7 @@
 import type { Clock, ConnectionTarget, StartTlsProtocol, TlsExpectations } from "../domain/system.ts";
 import { onAbort } from "../domain/on_abort.ts";
 import { connectTcp } from "./connect_tcp.ts";
-import { createHangingLimit } from "./hanging_limit.ts";
+import type { HangingLimit } from "./hanging_limit.ts";
 import { explainRequestError } from "./request_failure.ts";
 import { askForTls } from "./start_tls.ts";
 import { clearTextOf, closeQuietly, TcpStream, withoutBrackets } from "./tcp_stream.ts";
@@ -39,6 +39,8 @@ export interface HandshakeTarget extends ConnectionTarget {
 export interface HandshakeOptions {
   /** For time limits. */
   readonly clock: Clock;
+  /** Counts handshakes of the runtime's that hang: they cannot be ended, and nothing tells when the server ends them. */
+  readonly hanging: HangingLimit;
   /** Ends it all. */
   readonly signal: AbortSignal;
 }
@@ -54,7 +56,7 @@ export function explainHandshake(
   return withinTime(options, async (attempt) => {
     const error = await overStream(target, attempt);
     // A server that has just shown its certificate hardly hangs in the next handshake.
-    return isVague(error) ? problemOf(await overRuntime(target, attempt)) : problemOf(error);
+    return isVague(error) ? problemOf(await overRuntime(target, attempt, options.hanging)) : problemOf(error);
   });
 }
 
@@ -63,7 +65,10 @@ export function explainRefusal(
   target: HandshakeTarget,
   options: HandshakeOptions,
 ): Promise<TlsProblem | null> {
-  return withinTime(options, async (attempt) => problemOf(await overRuntime(target, attempt)));
+  return withinTime(
+    options,
+    async (attempt) => problemOf(await overRuntime(target, attempt, options.hanging)),
+  );
 }
 
 /** Codes and words with which `node:tls` refuses a certificate on Deno 2.9. */
@@ -134,12 +139,12 @@ async function overStream(target: HandshakeTarget, attempt: Attempt): Promise<un
   }
 }
 
-/** A handshake of the runtime's that hangs cannot be ended, and nothing tells when the server ends it. */
-const hanging = createHangingLimit(() => performance.now());
-const FORGET_MS = 3_600_000;
-
 /** The same by the runtime, which knows more words; `null` as well where earlier ones still hang. */
-async function overRuntime(target: HandshakeTarget, attempt: Attempt): Promise<unknown> {
+async function overRuntime(
+  target: HandshakeTarget,
+  attempt: Attempt,
+  hanging: HangingLimit,
+): Promise<unknown> {
   if (hanging.isReached(target)) return null;
   try {
     const secured = await Deno.startTls(await beginConnection(target, attempt), {
@@ -148,7 +153,7 @@ async function overRuntime(target: HandshakeTarget, attempt: Attempt): Promise<u
     });
     let isOver = false;
     hold(attempt, () => {
-      if (!isOver) hanging.addFor(target, FORGET_MS);
+      if (!isOver) hanging.addLost(target);
       closeQuietly(secured);
     });
     await secured.handshake().finally(() => isOver = true);
