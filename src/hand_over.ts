@@ -4,7 +4,7 @@
  */
 import type { Condition } from "./domain/condition.ts";
 import type { OutboxRow, Told } from "./domain/outbox.ts";
-import { toldKey } from "./outbox_message.ts";
+import { messageOf, toldKey } from "./outbox_message.ts";
 import { freshRow } from "./outbox_rows.ts";
 import type { FindSuccessors, Successor } from "./successors.ts";
 
@@ -16,6 +16,8 @@ export interface HandOverOptions {
   readonly told: ReadonlyMap<string, Told>;
   /** What takes the place of channels. */
   readonly successorsOf: FindSuccessors;
+  /** Whether a channel takes several items in one message. */
+  gathers(channelKey: string): boolean;
   /** Whether what a report tells still holds. */
   holds(row: OutboxRow): boolean;
   /** Wall time, milliseconds since 1970. */
@@ -49,7 +51,7 @@ export function planHandOver(options: HandOverOptions): HandOver {
   if (moving.length === 0) return { left: [], passed: [], unwanted: [], marksLeft, marksPassed };
 
   const goals = findGoals(moving, { ...options, marksPassed });
-  const messageIdFor = createMessageIds(pending, goals);
+  const messageIdFor = createMessageIds(goals, options);
   const known = new Set(pending.map((row) => row.id));
   const passed = moving.flatMap((row) =>
     (goals.get(row) ?? [])
@@ -95,18 +97,20 @@ function findGoals(
   return goals;
 }
 
-/** What may have arrived goes on as the message that it was, where that stays together. */
+/** What may have arrived goes on as the message that it was, where that stays together and the channel takes it so. */
 function createMessageIds(
-  pending: readonly OutboxRow[],
   goals: Goals,
+  { pending, told, gathers }: HandOverOptions,
 ): (row: OutboxRow, goal: Successor) => string | null {
   const messages = Map.groupBy(pending.filter((row) => row.messageId !== null), messageOfLane);
   return (row, { channelKey }) => {
-    const isWhole = messages.get(messageOfLane(row))?.every((one) => {
+    const rows = messages.get(messageOfLane(row)) ?? [];
+    const isWhole = rows.every((one) => {
       const [only, ...others] = goals.get(one) ?? [];
       return only?.channelKey === channelKey && others.length === 0;
     });
-    return isWhole ? row.messageId : null;
+    const isTaken = gathers(channelKey) || messageOf("", rows, told).items.length === 1;
+    return isWhole && isTaken ? row.messageId : null;
   };
 }
 

@@ -373,6 +373,7 @@ export function startOutbox(
       pending: pending(),
       told,
       successorsOf: options.successorsOf,
+      gathers: (key) => options.channelOf(key)?.gathers ?? false,
       holds: options.holds,
       nowMs: clock.wallMs(),
     });

@@ -423,6 +423,36 @@ Deno.test("adopt() keeps a message together only where all of it goes to one cha
   }
 });
 
+Deno.test("adopt() makes several messages of one for a channel that takes one item at a time", async (t) => {
+  const problem = row();
+  const cases: Readonly<Record<string, readonly [rows: readonly OutboxRow[], isKept: boolean]>> = {
+    "two checks": [[problem, row({ check: "db" })], false],
+    "one report": [[problem], true],
+    "a problem and its end": [[problem, row({ event: "recovery", condition: "ok" })], true],
+  };
+  for (const [name, [rows, isKept]] of Object.entries(cases)) {
+    await t.step(name, async () => {
+      const gone: string[] = [];
+      const { clock, outbox, sent } = stage({
+        gone,
+        single: ["pager"],
+        successors: { "web mail": "pager", "db mail": "pager" },
+        deliver: (_message, channel) => channel === "mail" ? UNSURE : OK,
+      });
+      outbox.add(rows);
+      await clock.advance(3 * SECOND);
+      gone.push("mail");
+      outbox.adopt();
+      await clock.advance(3 * SECOND);
+      const [first, ...others] = sent.map(({ message }) => message);
+      assert.deepStrictEqual(others.map(({ items }) => items.length), others.map(() => 1));
+      assert.strictEqual(new Set(others.map(({ id }) => id)).size, isKept ? 1 : 2);
+      assert.strictEqual(others[0]?.id === first?.id, isKept);
+      await outbox.stop();
+    });
+  }
+});
+
 Deno.test("adopt() gives to channels that were there before only what they do not know", async () => {
   const gone = ["mail"];
   const told: Told = { check: "web", channelKey: "other", messageId: "m0", condition: "warning" };

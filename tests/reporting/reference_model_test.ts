@@ -1,11 +1,14 @@
 /**
- * Long random traces through the ledger and the outbox, with channels that fail in every way, restarts and silences:
- * what arrived is what a simple model of the rules says, per channel and in order.
+ * Long random traces through the ledger and the outbox, with channels that fail in every way and are other channels in
+ * the document now and then, restarts and silences: what arrived is what a simple model of the rules says, per channel
+ * and in order.
  */
 import assert from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
 import type { Channel } from "../../src/domain/channel.ts";
 import type { Check } from "../../src/domain/check.ts";
 import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";
+import type { OutboxRow } from "../../src/domain/outbox.ts";
 import type { Store } from "../../src/domain/store.ts";
 import type { System } from "../../src/domain/system.ts";
 import { type Ledger, openLedger } from "../../src/ledger.ts";
@@ -34,7 +37,8 @@ const SEEDS = (Deno.env.get("TRACE_SEEDS") ?? "1 2 3").split(" ").map(Number);
 
 for (const seed of SEEDS) {
   Deno.test(`startReporting() tells each channel what the model says, in order, seed ${seed}`, async () => {
-    const { expected, arrivals, events, waiting, checks } = await playTrace(seed);
+    const { expected, arrivals, events, waiting, checks, editCount } = await playTrace(seed, moveChannels);
+    assert.ok(editCount > 20, `only ${editCount} times were channels other ones`);
     assert.deepEqual(waiting, [], "everything has gone in the end");
     assert.deepEqual(events.filter(({ event }) => event === "given_up"), []);
     assert.ok(expected.length > OBSERVATION_COUNT / 20, `only ${expected.length} reports were due`);
@@ -55,10 +59,56 @@ for (const seed of SEEDS) {
     }
     assertGatheredInOrder(withoutTwins(arrivals.filter(({ channel }) => channel === "steady.example")));
   });
+
+  Deno.test(`startReporting() tells someone, whatever channels come and go, seed ${seed}`, async () => {
+    const { expected, arrivals, events, waiting, checks } = await playTrace(seed, chooseChannels);
+    /** What is known to have arrived. */
+    const taken = new Set(
+      events.flatMap((event) => event.event === "delivered" ? event.rows.map(({ id }) => id) : []),
+    );
+    assert.deepEqual(waiting, [], "everything has gone in the end");
+    const messages = Map.groupBy(arrivals, ({ channel, messageId }) => `${channel} ${messageId}`).values()
+      .flatMap(([first, ...twins]) => {
+        for (const item of twins.flatMap(({ items }) => items)) {
+          assert.ok(first?.items.some((one) => isDeepStrictEqual(one, item)), "a twin tells what is new");
+        }
+        return first === undefined ? [] : [first];
+      }).toArray();
+    for (const { name } of checks) {
+      const due = expected.filter((report) => report.check === name);
+      const items = messages.flatMap((message) =>
+        itemsOf([message], name).flatMap(reportsOf).map((item) => ({ channel: message.channel, item }))
+      );
+      const standing = due.at(-1);
+      if (standing !== undefined && standing.event !== "recovery") {
+        assert.ok(
+          items.some(({ item }) => isDeepStrictEqual(told(item), standing)),
+          `nobody was told that ${JSON.stringify(standing)}`,
+        );
+      }
+      const problems = new Set<string>();
+      /** Channels that know of some problem of the check. */
+      const knowing = new Set<string>();
+      for (const { channel, item } of items) {
+        assert.ok(due.some((report) => isDeepStrictEqual(told(item), report)), `${name}: invented`);
+        if (item.event !== "recovery") {
+          problems.add(item.problem_began_at);
+          knowing.add(channel);
+        } else {
+          const isKnown = problems.has(item.problem_began_at) || knowing.has(channel);
+          assert.ok(isKnown, `nobody knows what is over: ${JSON.stringify(item)}`);
+          if (taken.has(`${item.id}-${channel}`)) knowing.delete(channel);
+        }
+      }
+    }
+  });
 }
 
 interface Trace {
+  /** As they were in the beginning. */
   readonly checks: readonly Check[];
+  /** How often channels were other ones in the document. */
+  readonly editCount: number;
   readonly expected: readonly ExpectedReport[];
   readonly arrivals: readonly Arrival[];
   readonly events: readonly OutboxEvent[];
@@ -68,13 +118,22 @@ interface Trace {
 /** `steady` never refuses; `command` takes one item at a time. */
 const CHANNEL_NAMES = ["steady.example", "moody.example", "/command"] as const;
 
-async function playTrace(seed: number): Promise<Trace> {
+/** Answers checks with other channels than those that were written first. */
+type Edit = (checks: readonly Check[], random: () => number) => readonly Check[];
+
+async function playTrace(seed: number, edit: Edit): Promise<Trace> {
   const random = createRandom(seed);
   const clock = createFakeClock();
   const store = createMemoryStore();
   const arrivals: Arrival[] = [];
   const events: OutboxEvent[] = [];
-  const checks = makeChecks(random);
+  const writtenChecks = makeChecks(random);
+  let checks = writtenChecks;
+  let editCount = 0;
+  const editChecks = (): void => {
+    checks = edit(writtenChecks, random);
+    editCount++;
+  };
   const weather = createMoods(random);
   let lastId = 0;
   const system = createMoodySystem({
@@ -100,7 +159,12 @@ async function playTrace(seed: number): Promise<Trace> {
     await clock.advance(1 + Math.floor(random() * (random() < 0.02 ? 3 * MINUTE : 5 * SECOND)));
     weather.change();
     if (random() < 0.003) {
+      editChecks();
+      monitor.reporting.adopt(documentOf(checks));
+    }
+    if (random() < 0.003) {
       await settleWhile(clock, monitor.reporting.stop());
+      if (random() < 0.5) editChecks();
       monitor = await startMonitor({
         checks,
         system,
@@ -125,10 +189,11 @@ async function playTrace(seed: number): Promise<Trace> {
   assert.ok(clock.wallMs() - startMs < 20 * HOUR, "nothing is old enough to be given up");
   weather.heal();
   await clock.advance(3 * HOUR);
-  const waiting = monitor.reporting.rows.map((row) => `${row.id}: ${row.state}: ${row.lastFailure}`);
+  const isWaiting = ({ state }: OutboxRow): boolean => state !== "given_up";
+  const waiting = monitor.reporting.rows.filter(isWaiting).map((row) => `${row.id}: ${row.lastFailure}`);
   await settleWhile(clock, monitor.reporting.stop());
-  const kept = (await store.outbox()).rows.map((row) => row.id);
-  return { checks, expected, arrivals, events, waiting: [...waiting, ...kept] };
+  const kept = (await store.outbox()).rows.filter(isWaiting).map((row) => row.id);
+  return { checks: writtenChecks, editCount, expected, arrivals, events, waiting: [...waiting, ...kept] };
 }
 
 interface Monitor {
@@ -155,7 +220,7 @@ async function startMonitor({ checks, system, store, onEvent }: MonitorOptions):
     newId: system.randomId,
     hostName: "test-host",
   });
-  const reporting = startReporting({ checks, folder: "/", redact: (text) => text }, {
+  const reporting = startReporting(documentOf(checks), {
     system,
     ledger,
     kept: await store.outbox(),
@@ -166,6 +231,10 @@ async function startMonitor({ checks, system, store, onEvent }: MonitorOptions):
     onBug: fail,
   });
   return { ledger, reporting };
+}
+
+function documentOf(checks: readonly Check[]): Parameters<typeof startReporting>[0] {
+  return { checks, folder: "/", redact: (text) => text };
 }
 
 async function observe(
@@ -240,6 +309,27 @@ function makeChecks(random: () => number): readonly Check[] {
       index % 3 !== 2 || place !== index % CHANNEL_NAMES.length
     ),
   }));
+}
+
+/** The document has some at other addresses: they are other channels for the monitor, and the same receivers. */
+function moveChannels(checks: readonly Check[], random: () => number): readonly Check[] {
+  const addresses = new Map(CHANNEL_NAMES.map((name) => [name as string, Math.floor(random() * 3)]));
+  return checks.map((check) => ({
+    ...check,
+    notifications: check.notifications.map((channel) => ({
+      ...channel,
+      key: `${channel.key} ${addresses.get(channel.key)}`,
+    })),
+  }));
+}
+
+/** Some checks have any channels, one at least. */
+function chooseChannels(checks: readonly Check[], random: () => number): readonly Check[] {
+  const channels = [...new Set(checks.flatMap(({ notifications }) => notifications))];
+  return checks.map((check) => {
+    const chosen = channels.filter(() => random() < 0.5);
+    return { ...check, notifications: chosen.length === 0 ? [pick(channels, random)] : chosen };
+  });
 }
 
 interface Moods {

@@ -1,8 +1,9 @@
 /**
  * Rounds of everything at once, on a state that is kept on a small disk: checks that fail and recover, monitors that
  * are killed, stopped, hurried, suspended and doubled, a disk that is full or read-only, clocks that are set, a mail
- * server and webhooks that break at every step of their protocols. Run by chaos_test.ts; ends with an error where
- * anything is lost, invented, told twice without one id, or kept otherwise than the model says.
+ * server and webhooks that break at every step of their protocols, and are other channels in the document now and then.
+ * Run by chaos_test.ts; ends with an error where anything is lost, invented, told twice without one id, or kept
+ * otherwise than the model says.
  */
 import assert from "node:assert/strict";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
@@ -14,7 +15,7 @@ import { createModel, type Model, type ModelChange, type Shown } from "./model.t
 import { type MoodyHook, startMoodyHook } from "./moody_hook.ts";
 import { type MoodyMail, startMoodyMail } from "./moody_mail.ts";
 import { type DiskTrouble, planRound, type RoundPlan } from "./plan.ts";
-import { CHECKS, createShownReader, turnSome, writeChecks } from "./played_checks.ts";
+import { CHECKS, createShownReader, turnSome, writeChecks, writePlayedDocument } from "./played_checks.ts";
 import { assertSound, count, type Life, live, type Tally } from "./process_life.ts";
 import { createRandom, type Random } from "./random.ts";
 import { makeSmallDisk, type SmallDisk } from "./small_disk.ts";
@@ -22,6 +23,8 @@ import { assertToldExactly } from "./told_exactly.ts";
 
 const ROUNDS = Number(Deno.env.get("CHAOS_ROUNDS") ?? 6);
 const SEED = Number(Deno.env.get("CHAOS_SEED") ?? Math.floor(Math.random() * 1e9));
+/** How many addresses each channel has in the document, one after the other. */
+const ADDRESSES = 3;
 const MOUNTS = Deno.env.get("CHAOS_MOUNTS") === "1";
 
 /** What runs, and what is known so far. */
@@ -29,6 +32,8 @@ interface Campaign {
   readonly stage: Stage;
   readonly disk: SmallDisk;
   readonly channels: Readonly<Record<string, MoodyHook | MoodyMail>>;
+  /** Where the document has each of them: what is changed is another channel for the monitor, and the same receiver. */
+  readonly addresses: Record<string, number>;
   readonly environment: Readonly<Record<string, string>>;
   readonly readShown: () => readonly Shown[];
   readonly tally: Tally;
@@ -75,6 +80,7 @@ await withStage(async (stage) => {
     stage,
     disk,
     channels,
+    addresses: {},
     environment: { DENO_CERT: `${stage.folder}/authority.pem` },
     readShown: createShownReader(stage),
     tally: {},
@@ -89,8 +95,8 @@ await withStage(async (stage) => {
     round: 0,
   };
   try {
-    const entries = Object.entries(channels).map(([name, { channel }]) => [name, channel]);
-    writeChecks(stage, { channels: Object.fromEntries(entries), state: "disk/kept.sqlite" });
+    writeChecks(stage);
+    writeDocument(campaign);
     for (; campaign.round < ROUNDS; campaign.round++) {
       await playRound(campaign);
       if (campaign.round % 100 === 99) console.log(`${campaign.round + 1} rounds`);
@@ -121,6 +127,10 @@ async function playRound(campaign: Campaign): Promise<void> {
   for (const name of plan.down) count(tally, `${name} refuses connections`);
   const turner = createRandom(SEED, `turns ${campaign.round}`);
   const timers = plan.turnsAtMs.map((ms) => setTimeout(() => turnSome(stage, turner), ms));
+  for (const move of plan.moves) {
+    if (move.atMs === 0) moveChannels(campaign, move.channels);
+    else timers.push(setTimeout(() => moveChannels(campaign, move.channels), move.atMs));
+  }
   const trouble = beginTrouble(campaign, plan.disk);
   const beside = plan.statusAtMs === null ? null : lookBeside(campaign, plan.statusAtMs, trouble.isReal);
   let lives: readonly Life[];
@@ -142,6 +152,23 @@ async function playRound(campaign: Campaign): Promise<void> {
   }
   campaign.journal.push(tellRound(plan, lives));
   settle(campaign, { lives, plan, isTroubled: trouble.isReal });
+}
+
+/** Changes channels in the document; after some changes, each is where it was. */
+function moveChannels(campaign: Campaign, moved: readonly string[]): void {
+  const { addresses, tally } = campaign;
+  for (const name of moved) {
+    count(tally, `${name} is another channel`);
+    addresses[name] = ((addresses[name] ?? 0) + 1) % ADDRESSES;
+  }
+  writeDocument(campaign);
+}
+
+function writeDocument({ stage, channels, addresses }: Campaign): void {
+  const entries = Object.entries(channels).map((
+    [name, channel],
+  ) => [name, channel.channelAt(addresses[name] ?? 0)]);
+  writePlayedDocument(stage, { channels: Object.fromEntries(entries), state: "disk/kept.sqlite" });
 }
 
 /** For who looks for a mistake. */
@@ -297,6 +324,7 @@ async function heal(campaign: Campaign): Promise<void> {
         processes: [{ kind: "once", startsAfterMs: 0, clock: null, blows: [] }],
         disk: null,
         down: [],
+        moves: [],
         turnsAtMs: [],
         statusAtMs: null,
       },

@@ -5,8 +5,8 @@ import type { Random } from "./random.ts";
 
 /** A webhook with its moods. */
 export interface MoodyHook extends AsyncDisposable, Pick<Door, "untilLeft"> {
-  /** The channel in a document. */
-  readonly channel: Readonly<Record<string, unknown>>;
+  /** The channel in a document, at one of its addresses. */
+  channelAt(address: number): Readonly<Record<string, unknown>>;
   /** Whether it takes everything. */
   isHealed: boolean;
   /** Whether connections are refused. */
@@ -147,13 +147,13 @@ export function startMoodyHook({ name, random, hasTemplate, onArrival }: HookOpt
   });
   let isDown = false;
   const hook: MoodyHook = {
-    channel: {
+    channelAt: (address) => ({
       kind: "webhook",
       parameters: {
-        target: `http://${door.hostname}:${door.port}/${name}`,
+        target: `http://${door.hostname}:${door.port}/${name}/${address}`,
         ...hasTemplate && { body: TEMPLATE },
       },
-    },
+    }),
     isHealed: false,
     met,
     refusedAfterTaken,

@@ -7,8 +7,8 @@ import type { Random } from "./random.ts";
 
 /** A mail server with its moods. */
 export interface MoodyMail extends AsyncDisposable, Pick<Door, "untilLeft"> {
-  /** The channel in a document. */
-  readonly channel: Readonly<Record<string, unknown>>;
+  /** The channel in a document, with one of its receivers. */
+  channelAt(address: number): Readonly<Record<string, unknown>>;
   /** Whether it takes everything. */
   isHealed: boolean;
   /** Whether connections are refused. */
@@ -120,15 +120,15 @@ export function startMoodyMail({ random, certificate, round }: MailOptions): Moo
   })();
   let isDown = false;
   const mail: MoodyMail = {
-    channel: {
+    channelAt: (address) => ({
       kind: "email",
       parameters: {
         access: { host: door.hostname, port: door.port, username: "monitor", password: "let me in" },
         sender: "monitor@example.org",
-        receivers: ["admin@example.org", "other@example.org"],
+        receivers: [`admin-${address}@example.org`, "other@example.org"],
         tags: ["ops"],
       },
-    },
+    }),
     isHealed: false,
     met,
     get isDown() {

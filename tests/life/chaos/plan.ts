@@ -24,6 +24,13 @@ export type DiskTrouble =
   | { readonly kind: "full"; readonly atMs: number; readonly roomBytes: number; readonly endsAtMs: number }
   | { readonly kind: "read_only" };
 
+/** Somebody mends the document. */
+export interface PlannedMove {
+  readonly atMs: number;
+  /** What is another channel from then on. */
+  readonly channels: readonly string[];
+}
+
 /** A round. */
 export interface RoundPlan {
   /** One, or two on the same state. */
@@ -31,6 +38,8 @@ export interface RoundPlan {
   readonly disk: DiskTrouble | null;
   /** Channels whose connections are refused all the time. */
   readonly down: readonly string[];
+  /** Channels that are changed in the document, before it begins or meanwhile. */
+  readonly moves: readonly PlannedMove[];
   /** When the checks show something else, besides at the beginning. */
   readonly turnsAtMs: readonly number[];
   /** When somebody looks at the state beside the monitor. */
@@ -39,13 +48,16 @@ export interface RoundPlan {
 
 /** Draws a round. */
 export function planRound(random: Random, channels: readonly string[]): RoundPlan {
-  const first = planProcess(random, 0);
+  const moves = planMoves(random, channels);
+  const first = planProcess(random, { startsAfterMs: 0, moves });
   const isDoubled = random.oneIn(4);
-  const second = isDoubled ? [planProcess(random, random.oneIn(3) ? 0 : random.below(500))] : [];
+  const startsAfterMs = random.oneIn(3) ? 0 : random.below(500);
+  const second = isDoubled ? [planProcess(random, { startsAfterMs, moves })] : [];
   return {
     processes: [first, ...second],
     disk: planDisk(random),
     down: channels.filter(() => random.oneIn(8)),
+    moves,
     turnsAtMs: Array.from({ length: Math.floor(random.below(4)) }, () => random.below(1_500)),
     statusAtMs: random.oneIn(10) ? random.below(400) : null,
   };
@@ -66,14 +78,33 @@ function planDisk(random: Random): DiskTrouble | null {
   };
 }
 
-function planProcess(random: Random, startsAfterMs: number): PlannedProcess {
+function planMoves(random: Random, channels: readonly string[]): readonly PlannedMove[] {
+  const times = random.pick([[], [], [], [0], [random.below(1_500)], [0, random.below(1_500)]]);
+  return times.map((atMs) => ({ atMs, channels: channels.filter(() => random.oneIn(2)) }));
+}
+
+function planProcess(
+  random: Random,
+  { startsAfterMs, moves }: { readonly startsAfterMs: number; readonly moves: readonly PlannedMove[] },
+): PlannedProcess {
   const kind = random.pick<PlannedProcess["kind"]>(["once", "once", "once", "due", "watch"]);
   const clock = random.oneIn(2) ? null : {
     seconds: random.oneIn(2) ? 0 : (random.next() - 0.5) * 72_000,
     moves: random.pick<"wall" | "both">(["wall", "both"]),
   };
-  const blows = kind === "watch" ? watchBlows(random, clock !== null) : onceBlows(random, clock !== null);
+  const blows = kind === "watch"
+    ? [...watchBlows(random, clock !== null), ...reloads(random, { startsAfterMs, moves })]
+    : onceBlows(random, clock !== null);
   return { kind, startsAfterMs, clock, blows: blows.toSorted((one, other) => one.atMs - other.atMs) };
+}
+
+/** Whoever mends the document tells a running monitor of it, sooner or later. */
+function reloads(
+  random: Random,
+  { startsAfterMs, moves }: { readonly startsAfterMs: number; readonly moves: readonly PlannedMove[] },
+): readonly Blow[] {
+  return moves.filter(({ atMs }) => atMs > startsAfterMs && !random.oneIn(4))
+    .map(({ atMs }) => ({ atMs: atMs - startsAfterMs + random.below(200), signal: "SIGHUP" }));
 }
 
 const END_SIGNALS = ["SIGKILL", "SIGKILL", "SIGKILL", "SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"] as const;

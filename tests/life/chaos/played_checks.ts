@@ -25,14 +25,18 @@ printf '%s %s %s\\n' "$1" "$code" "$token" >>shown
 echo "$token"
 exit "$code"`;
 
-/** Writes the document and what the checks run. */
-export function writeChecks(
-  stage: Stage,
-  { channels, state }: { readonly channels: Readonly<Record<string, unknown>>; readonly state: string },
-): void {
+/** Writes what the checks run; all of them are well. */
+export function writeChecks(stage: Stage): void {
   stage.writeScript("look", SCRIPT);
   Deno.writeTextFileSync(shownPath(stage), "");
   for (const { name } of CHECKS) show(stage, name, "ok");
+}
+
+/** Writes the document, in one step. */
+export function writePlayedDocument(
+  { folder }: Stage,
+  { channels, state }: { readonly channels: Readonly<Record<string, unknown>>; readonly state: string },
+): void {
   const checks = Object.fromEntries(CHECKS.map((check) => [check.name, {
     kind: "script",
     parameters: { path: "./look", arguments: [check.name] },
@@ -40,11 +44,10 @@ export function writeChecks(
     recovery_threshold: check.recoveryThreshold,
     notifications: check.channels.map((name) => channels[name]),
   }]));
-  stage.writeDocument(checks, {
-    defaults: { threshold: 1, schedule: { regular_interval: INTERVAL_SECONDS } },
-    state,
-  });
-  Deno.chmodSync(`${stage.folder}/monitor.json`, 0o600);
+  const defaults = { threshold: 1, schedule: { regular_interval: INTERVAL_SECONDS } };
+  const text = JSON.stringify({ defaults, checks, state });
+  Deno.writeTextFileSync(`${folder}/monitor.json.new`, text, { mode: 0o600 });
+  Deno.renameSync(`${folder}/monitor.json.new`, `${folder}/monitor.json`);
 }
 
 /** Lets some checks show something else from now on. */
