@@ -1,4 +1,5 @@
 import type { Heartbeat } from "./domain/heartbeat.ts";
+import { describeRequestFailure } from "./domain/request_words.ts";
 import type { System } from "./domain/system.ts";
 
 const TIMEOUT_MS = 10_000;
@@ -38,8 +39,7 @@ async function ask(
     return response.status < 400 ? null : `${host} answered the heartbeat with status ${response.status}`;
   } catch (error) {
     if (abort.signal.aborted) return `${host} did not answer the heartbeat within ${TIMEOUT_MS / 1000} s`;
-    const { phase, reason } = requests.explain(error, target);
-    return `the heartbeat did not reach ${host}: ${phase} failed: ${reason}`;
+    return `the heartbeat did not reach ${host}: ${describeRequestFailure(requests.explain(error, target))}`;
   } finally {
     cancel();
   }

@@ -4,6 +4,7 @@ import type { Condition } from "../domain/condition.ts";
 import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
 import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import { onAbort } from "../domain/on_abort.ts";
+import { describeRequestFailure } from "../domain/request_words.ts";
 import type { IncomingResponse } from "../domain/system.ts";
 import { fillTemplate, type TemplateField } from "../domain/template.ts";
 import { describeItem } from "./console.ts";
@@ -72,11 +73,10 @@ async function post(body: string, { id, channel, context }: Posting): Promise<De
         mayHaveArrived: true,
       });
     }
-    const { phase, reason } = requests.explain(error, target);
-    const isOurs = phase === "permission" || phase === "machine";
-    return notDelivered(isOurs ? reason : `${phase} failed: ${reason}`, {
-      retryable: phase !== "permission",
-      mayHaveArrived: phase === "head" || phase === "body",
+    const failure = requests.explain(error, target);
+    return notDelivered(describeRequestFailure(failure), {
+      retryable: failure.phase !== "permission",
+      mayHaveArrived: failure.phase === "head" || failure.phase === "body",
     });
   } finally {
     cancel();

@@ -4,6 +4,7 @@ import type { HttpRequest } from "../domain/http_check.ts";
 import { hostAndPortOf } from "../domain/needs.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
 import { onAbort } from "../domain/on_abort.ts";
+import { describeRequestFailure } from "../domain/request_words.ts";
 import type { Observation } from "../domain/result.ts";
 import type { IncomingResponse, RequestFailure, TlsMaterial } from "../domain/system.ts";
 import { bodyViolations, expectsBody } from "./expected_body.ts";
@@ -149,21 +150,15 @@ function findingsWithoutHead(error: unknown, exchange: Exchange, asked: Asked): 
   if (exchange.signal.aborted) {
     return { ...NOTHING, asked, violations: [`${timeoutText(exchange.check)}, before a response head`] };
   }
-  const { phase, reason } = exchange.system.requests.explain(error, asked.target);
-  if (phase === "permission" || phase === "settings") return { ...NOTHING, asked, obstacle: reason };
-  const text = `${ACTIVITIES[phase]} failed: ${reason}`;
-  return { ...NOTHING, asked, ...(phase === "machine" ? { obstacle: text } : { violations: [text] }) };
+  const failure = exchange.system.requests.explain(error, asked.target);
+  const text = describeRequestFailure(failure);
+  return { ...NOTHING, asked, ...isOurs(failure) ? { obstacle: text } : { violations: [text] } };
 }
 
-/** What was being done in each phase. Before a head there is no body, whatever the runtime's error looks like. */
-const ACTIVITIES: Readonly<Record<Exclude<RequestFailure["phase"], "permission" | "settings">, string>> = {
-  machine: "connecting",
-  resolving: "resolving",
-  connecting: "connecting",
-  TLS: "TLS",
-  head: "reading the response head",
-  body: "reading the response head",
-};
+/** Nothing is known of the target then. */
+function isOurs({ phase }: RequestFailure): boolean {
+  return phase === "permission" || phase === "settings" || phase === "machine";
+}
 
 function timeoutText({ timeoutMs }: HttpRequestCheck): string {
   return `timeout after ${timeoutMs / 1000} s`;

@@ -286,19 +286,19 @@ const TROUBLES: readonly (readonly [
   [
     "closes at once",
     () => {},
-    /^head failed: connection (closed before a response head|reset by the server)$/,
+    /^reading the response head failed: connection (closed before a response head|reset by the server)$/,
     true,
   ],
   [
     "closes after the request",
     async (visitor) => void await visitor.readHead(),
-    /^head failed: connection (closed before a response head|reset by the server)$/,
+    /^reading the response head failed: connection (closed before a response head|reset by the server)$/,
     true,
   ],
   [
     "speaks something else",
     (visitor) => visitor.readHead().then(() => visitor.send("220 mail.example.org ESMTP\r\n")),
-    /^head failed: answer is not HTTP$/,
+    /^reading the response head failed: answer is not HTTP$/,
     true,
   ],
 ];
