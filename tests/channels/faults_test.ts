@@ -1,6 +1,6 @@
 /** One fault at any byte of a delivery: `deno task soak faults` tries all. */
 import assert from "node:assert/strict";
-import { startEmailTarget, startWebhookTarget } from "../support/channel_fault_targets.ts";
+import { startWebhookTarget } from "../support/channel_fault_targets.ts";
 import { createTrust } from "../support/check_faults.ts";
 import { runFaultProcess } from "../support/fault_process.ts";
 import { runFaults } from "../support/fault_runs.ts";
@@ -13,22 +13,11 @@ Deno.test("the webhook channel has delivered what the receiver has accepted, and
   }
 });
 
-Deno.test({
-  name: "the email channel has delivered what the server has accepted, and nothing else",
-  // npm smtp-server keeps timers for some seconds; sockets and timers of ours are counted all the same.
-  sanitizeOps: false,
-  sanitizeResources: false,
-  async fn() {
-    await using target = await startEmailTarget();
-    await runFaults(target);
-  },
-});
-
-// Whom the mail's TLS trusts is known when a process starts.
-Deno.test("the email channel over TLS has delivered what the server has accepted, and leaves no connection", async () => {
+// Whom a mail's TLS trusts is known when a process starts, and the server of the tests keeps timers for some seconds.
+Deno.test("the email channel has delivered what the server has accepted, nothing else, and leaves no connection", async () => {
   const { holdings: [before, after] } = await runFaultProcess({
     rounds: 1,
-    targets: "mail_over_tls",
+    targets: "mails",
     places: Number(Deno.env.get("FAULT_PLACES") ?? 20),
   });
   assert.ok(before !== undefined);
