@@ -1,5 +1,6 @@
 /**
- * Keeps the licences that `monitor licences` prints: those of the packages whose code is really in the bundle.
+ * Keeps the licences that `monitor licences` prints: those of the packages whose code is really in the bundle, and of
+ * what stands in their files from elsewhere.
  *
  *     deno task licences
  */
@@ -15,9 +16,27 @@ const KEPT = new URL("src/cli/generated/licences.json", PROJECT);
  * @throws {Error} If a package does not say what its licence is.
  */
 export async function readLicences(sources: Iterable<string>): Promise<Licences> {
-  const folders = new Set([...sources].flatMap((source) => PACKAGE_FOLDER.exec(source)?.[0] ?? []));
-  const packages = await Promise.all([...folders].sort().map(readPackage));
-  return { monitor: await Deno.readTextFile(new URL("LICENSE", PROJECT)), packages };
+  const files = [...sources].sort().filter((source) => PACKAGE_FOLDER.test(source));
+  const folders = new Set(files.flatMap((source) => PACKAGE_FOLDER.exec(source)?.[0] ?? []));
+  const packages = await Promise.all([...folders].map(readPackage));
+  const texts = await Promise.all(files.map((file) => Deno.readTextFile(file)));
+  const known = new Set(packages.map(({ name }) => name));
+  const parts = texts.flatMap(findParts).filter(({ name }) => !known.has(name));
+  return { monitor: await Deno.readTextFile(new URL("LICENSE", PROJECT)), packages: [...packages, ...parts] };
+}
+
+/** A comment that says what follows and gives its licence. */
+const PART = /^\/\*\n \* (?<name>\S+) version (?<version>\d\S*)\n(?<rest>(?: \*.*\n)*?) \*\/$/gm;
+
+/** What a file holds that somebody has published by itself as well. */
+function findParts(text: string): readonly LicencedPackage[] {
+  return [...text.matchAll(PART)].map(({ groups: { name = "", version = "", rest = "" } = {} }) => {
+    const lines = rest.split("\n").map((line) => line.replace(/^ \* ?/, "").trimEnd());
+    const title = lines.findIndex((line) => line.endsWith(" License"));
+    if (title < 0) throw new Error(`Cannot find the licence of "${name}" ${version}`);
+    const licence = lines[title]?.replace(/ License$/, "") ?? "";
+    return { name, version, licence, text: `${lines.slice(title).join("\n").trim()}\n` };
+  });
 }
 
 /** The licences that are kept. */

@@ -4,6 +4,9 @@ import { meter } from "./metered.ts";
 /** How many steps a path may take: some 50 ms at worst, for as long as they last, nothing else can run. */
 const STEPS_MAX = 60_000;
 
+/** Between two looks a path may go through all its terms: so many characters of it cost a step more for each look. */
+const PATH_CHARACTERS_PER_STEP = 100;
+
 /** How deep a value may be nested. */
 export const DEPTH_MAX = 64;
 
@@ -13,13 +16,14 @@ const EXPRESSION_LENGTH_MAX = 200;
 /**
  * Everything a path (RFC 9535) finds in a value of JSON that is nested {@link DEPTH_MAX} deep at most, in order.
  *
- * The time is bounded whatever path and value are: every look at the value is counted, and the regular expressions of
- * `match` and `search` are linear. The libraries are loaded only here.
+ * The time is bounded whatever path and value are: every look at the value is counted, for more where the path is
+ * long, and the regular expressions of `match` and `search` are linear. The libraries are loaded only here.
  *
  * @throws {TooManySteps} If the path needs more steps than it may.
  */
 export async function selectValues(path: string, value: unknown): Promise<readonly unknown[]> {
-  const metered = meter(value, STEPS_MAX);
+  const lookSteps = 1 + Math.floor(path.length / PATH_CHARACTERS_PER_STEP);
+  const metered = meter(value, { stepsMax: STEPS_MAX, lookSteps });
   const environment = await createEnvironment(path, metered.spend);
   const query = environment.compile(path);
   const found: unknown[] = [];

@@ -4,7 +4,7 @@ export class TooManySteps extends Error {
   override readonly name = "TooManySteps";
 }
 
-/** A value whose every look costs a step. */
+/** A value at which every look costs steps. */
 export interface Metered {
   /** Stands for the value; its parts are metered too. */
   readonly value: unknown;
@@ -20,11 +20,19 @@ export interface Metered {
 /** Characters of a text that cost one step. */
 const STEP_LENGTH = 64;
 
+/** What looking may cost. */
+export interface MeterOptions {
+  /** How many steps there are. */
+  readonly stepsMax: number;
+  /** How many each look takes. @default 1 */
+  readonly lookSteps?: number;
+}
+
 /**
  * Lets others look at a value of JSON for so many steps: what reads it throws {@linkcode TooManySteps} then, and so
  * ends, however it goes about it.
  */
-export function meter(value: unknown, stepsMax: number): Metered {
+export function meter(value: unknown, { stepsMax, lookSteps = 1 }: MeterOptions): Metered {
   let left = stepsMax;
   const targets = new WeakMap<object, unknown>();
   const stands = new WeakMap<object, object>();
@@ -45,20 +53,20 @@ export function meter(value: unknown, stepsMax: number): Metered {
   };
   const handler: ProxyHandler<object> = {
     get(target, name) {
-      spend(1);
+      spend(lookSteps);
       return wrap(Reflect.get(target, name));
     },
     has(target, name) {
-      spend(1);
+      spend(lookSteps);
       return Reflect.has(target, name);
     },
     getOwnPropertyDescriptor(target, name) {
-      spend(1);
+      spend(lookSteps);
       return Reflect.getOwnPropertyDescriptor(target, name);
     },
     ownKeys(target) {
       const names = Reflect.ownKeys(target);
-      spend(names.length);
+      spend(names.length * lookSteps);
       return names;
     },
   };

@@ -59,9 +59,7 @@ const LOOKAROUND_HINT = "RE2 cannot look around or refer back, and so never runs
 
 async function judgePattern(pattern: string): Promise<Verdict> {
   // Before the library makes a program of it, which costs time and memory.
-  if (pattern.length > PATTERN_LENGTH_MAX) {
-    return refuse(`it has ${pattern.length} characters, at most ${PATTERN_LENGTH_MAX} are accepted`);
-  }
+  if (pattern.length > LENGTH_MAX) return refuse(tooLong(pattern));
   if (estimateSteps(pattern) > 10 * PATTERN_STEPS_MAX) {
     return refuse(`it is too large (more than ${PATTERN_STEPS_MAX} steps), repeat less`);
   }
@@ -75,9 +73,15 @@ async function judgePattern(pattern: string): Promise<Verdict> {
   }
 }
 
-const PATTERN_LENGTH_MAX = 1000;
+/** Of an expression, in characters. */
+const LENGTH_MAX = 1000;
+
+function tooLong(expression: string): string {
+  return `it has ${expression.length} characters, at most ${LENGTH_MAX} are accepted`;
+}
 
 async function judgeJsonPath(path: string): Promise<Verdict> {
+  if (path.length > LENGTH_MAX) return refuse(tooLong(path));
   const { JSONPathEnvironment } = await import("json-p3");
   try {
     new JSONPathEnvironment().compile(path);

@@ -1,10 +1,14 @@
 import { distance } from "fastest-levenshtein";
 
+/** Nobody has meant another word by one that is longer; comparing takes longer by the square of it. */
+const WORD_LENGTH_MAX = 100;
+
 /**
  * The candidate nearest to a misspelt word, if one is near enough to be meant: a few letters off, longer by a word
  * (`status` for `status_code`), or shortened (`args` for `arguments`).
  */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
+  if (word.length > WORD_LENGTH_MAX) return undefined;
   let best: string | undefined;
   let bestDistance = (word.length <= 3 ? 1 : Math.max(2, Math.floor(word.length / 3))) + 1;
   const lower = word.toLowerCase();

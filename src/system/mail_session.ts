@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { Duplex, Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { Clock, MailEnd, OutgoingMail } from "../domain/system.ts";
+import { limitReplies } from "./mail_replies.ts";
 import type { MailSocket } from "./mail_socket.ts";
 import type { Protection } from "./mail_protection.ts";
 import type { TlsProblem } from "./tls_problem.ts";
@@ -87,6 +88,16 @@ export async function converse(
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => {});
   connection.on("error", broken.reject);
+  let isTooMuch = false;
+  limitReplies(connection, {
+    receiverCount: mail.receivers.length,
+    onTooMuch: () => {
+      isTooMuch = true;
+      broken.reject(new Error("server says more than a mail server has to"));
+      connection.close();
+      socket.destroy();
+    },
+  });
   const onAbort = (): void => {
     broken.reject(signal.reason);
     connection.close();
@@ -137,7 +148,7 @@ export async function converse(
     // Nothing that still arrives is of any use.
     socket.destroy();
     signal.throwIfAborted();
-    const isTls = phase === "greeting" && (connection.secure || connection.upgrading === true);
+    const isTls = phase === "greeting" && !isTooMuch && (connection.secure || connection.upgrading === true);
     const failure = sessionFailure(error, { phase: isTls ? "TLS" : phase, wasHandedOver });
     if (isTls && failure.code === null) {
       const problem = await explain();

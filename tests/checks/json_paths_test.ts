@@ -66,6 +66,8 @@ Deno.test("selectValues() ends whatever path and value are", async (t) => {
       value: { o: objects, s: long, t: `${long}b` },
     },
     { name: "the length of a long text", path: "$.o[?length($.s) > 1]", value: { o: objects, s: long } },
+    { name: "a filter of many terms", path: `$[?${Array(200).fill("@.a").join("||")}]`, value: flat },
+    { name: "a filter of many constants", path: `$[?${Array(140).fill("1==1").join("&&")}]`, value: flat },
     { name: "a runaway expression", path: "$[?search(@.text, '^(a+)+$')]", value: objects },
     { name: "one in a long text", path: "$[?search(@, '(a|a)*[bc]{20}!')]", value: [long] },
     {

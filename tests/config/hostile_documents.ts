@@ -215,6 +215,12 @@ export const HOSTILE_DOCUMENTS: Readonly<Record<string, Make>> = {
     repeated("[?@"),
     '":1}}',
   ),
+  "a JSON path of steps": withParameters(
+    "http_request",
+    '"request":{"target":"http://a/"},"response":{"json":{"$',
+    repeated("..a"),
+    '":1}}',
+  ),
   "a template of fields that are none": withDefaults(
     '"notifications":[{"kind":"webhook","parameters":{"target":"http://a/","body":"',
     repeated("{{outpt}}"),
@@ -238,6 +244,15 @@ export const HOSTILE_DOCUMENTS: Readonly<Record<string, Make>> = {
   "checks that need what is not there": withChecks((index) =>
     `"c${index}":{"kind":"test","parameters":{},"depends_on":["d${index}"]}`
   ),
+  "checks that need what is long and is not there": withChecks((index) => {
+    const name = index % 2 === 0 ? `a${index}${"x".repeat(2000)}` : `b${index}${"y".repeat(2000)}`;
+    return index % 2 === 0
+      ? `"${name}":{"kind":"test","parameters":{}}`
+      : `"c${index}":{"kind":"test","parameters":{},"depends_on":["${name}"]}`;
+  }),
+  "a check that needs another of half the document": (size) =>
+    `{"defaults":{},"checks":{"${"a".repeat(size / 2)}":{"kind":"test","parameters":{}},` +
+    `"b":{"kind":"test","parameters":{},"depends_on":["${"b".repeat(size / 2)}"]}}}`,
   "includes that are not there": (size) =>
     `{"defaults":{},"include":[${rows(size, (index) => `"f${index}"`)}]}`,
   "patterns that match nothing": (size) =>

@@ -69,6 +69,18 @@ Deno.test("loadDocument() says what is wrong with a request and what is expected
       `${at}.response.body_pattern: "(?:a{100}b){9}" is not a regular expression in RE2 syntax: ` +
       "it is too large (911 steps of at most 500), repeat less",
     ],
+    "a pattern that is too long": [
+      page({}, { body_pattern: "a".repeat(1001) }),
+      `${at}.response.body_pattern: "${"a".repeat(80)}…" is not a regular expression in RE2 syntax: ` +
+      "it has 1001 characters, at most 1000 are accepted",
+    ],
+    "a path that is too long": [
+      page({}, { json: { [`$${".a".repeat(500)}`]: 1 } }),
+      `${at}.response.json["$${".a".repeat(39)}.…"]: "$${
+        ".a".repeat(39)
+      }.…" is not a JSON path (RFC 9535): ` +
+      "it has 1001 characters, at most 1000 are accepted",
+    ],
     "a path that is none": [
       page({}, { json: { "$.a[": 1 } }),
       `${at}.response.json["$.a["]: "$.a[" is not a JSON path (RFC 9535): unclosed bracketed selection (character 5)`,

@@ -26,6 +26,7 @@ Deno.test("nearest() finds what a misspelt word was meant to be", async (t) => {
       ["", members, undefined],
       ["to", ["access", "sender", "receivers", "tags"], undefined],
       ["anything", [], undefined],
+      ["a".repeat(101), ["a".repeat(102)], undefined],
       ["get", ["GET", "POST"], "GET"],
     ];
   for (const [word, candidates, found] of rows) {

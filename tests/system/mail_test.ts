@@ -372,6 +372,99 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
   }
 });
 
+const TOO_MUCH = "server says more than a mail server has to";
+
+Deno.test("send() listens to no more than a mail server has to say", async (t) => {
+  const rows: readonly {
+    readonly name: string;
+    readonly phase: string;
+    readonly meet: (visitor: MailVisitor) => Promise<void>;
+  }[] = [
+    { name: "empty lines for a greeting", phase: "greeting", meet: (visitor) => visitor.send(EMPTY_LINES) },
+    {
+      name: "a greeting without an end",
+      phase: "greeting",
+      meet: (visitor) => visitor.send(`220 ${"x".repeat(1e6)}`),
+    },
+    {
+      name: "a greeting of many lines",
+      phase: "greeting",
+      meet: (visitor) => visitor.send("220-mail.example.org\r\n".repeat(1e5)),
+    },
+    {
+      name: "a challenge of white space, which takes an expression of nodemailer's minutes",
+      phase: "login",
+      meet: async (visitor) => {
+        await talkUpTo(/^AUTH CRAM-MD5$/, visitor, ["AUTH CRAM-MD5"]);
+        await visitor.send(`334 ${" ".repeat(1e6)}\ra\rb\r\n`);
+      },
+    },
+    {
+      name: "one challenge after the other",
+      phase: "login",
+      meet: async (visitor) => {
+        await talkUpTo(/^AUTH/, visitor);
+        for (;;) {
+          await visitor.send("334 \r\n");
+          await visitor.readLine();
+        }
+      },
+    },
+    {
+      name: "empty lines in place of an answer to the mail",
+      phase: "data",
+      meet: async (visitor) => {
+        await talkUpTo(/^DATA$/, visitor);
+        await visitor.send("354 go ahead\r\n");
+        await visitor.readLine();
+        await visitor.send(EMPTY_LINES);
+      },
+    },
+  ];
+  for (const { name, phase, meet } of rows) {
+    await t.step(name, async () => {
+      await using server = startScriptedServer(async (visitor) => {
+        await meet(visitor);
+        await visitor.untilGone();
+      });
+      const { end } = await send({ port: server.port, ...LOGIN });
+      assert(!end.sent);
+      assert.deepEqual([end.reason, end.phase, end.retryable], [TOO_MUCH, phase, true]);
+      await untilLeft(server.port);
+    });
+  }
+});
+
+const EMPTY_LINES = "\n".repeat(1 << 20);
+
+Deno.test("send() listens to a server that likes to talk", async () => {
+  const many = (code: number): string =>
+    Array.from({ length: 10 }, (_, index) => `${code}${index < 9 ? "-" : " "}${"so ".repeat(1000)}\r\n`)
+      .join("");
+  await using server = startScriptedServer(async (visitor) => {
+    await visitor.send(many(220));
+    for (;;) {
+      const line = await visitor.readLine();
+      if (line === "") continue;
+      if (/^EHLO/.test(line)) await visitor.send(many(250));
+      else {await visitor.send(
+          /^RCPT TO:<no-/.test(line) ? many(550) : line === "DATA" ? many(354) : many(250),
+        );}
+      if (line === "DATA") {
+        while (await visitor.readLine() !== ".");
+        await visitor.send(many(250));
+      }
+    }
+  });
+  const receivers = Array.from(
+    { length: 100 },
+    (_, index) => `${index % 2 ? "no" : "yes"}-${index}@example.org`,
+  );
+  const { end } = await send({ port: server.port, receivers });
+  assert(end.sent);
+  assert.equal(end.refused.length, 50);
+});
+
 Deno.test("send() says that a goodbye without an answer changes nothing", async () => {
   await using server = startScriptedServer(async (visitor) => {
     await talkUpTo(/^DATA$/, visitor);
@@ -689,6 +782,34 @@ Deno.test("send() ends where a server ends TLS and keeps the connection", async 
     assert(!end.sent);
     assert.deepEqual([end.reason, end.mayHaveArrived], ["connection closed by the server", false]);
     await ending;
+  } finally {
+    inner.close();
+    await Deno.remove(caPath);
+  }
+});
+
+Deno.test("send() listens to no more than a mail server has to say, over TLS", async () => {
+  const authority = createAuthority();
+  const caPath = await Deno.makeTempFile();
+  await Deno.writeTextFile(caPath, authority.cert);
+  const inner = Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...createCertificate({ authority }) });
+  const flooding = (async () => {
+    using connection = await inner.accept();
+    await connection.handshake();
+    await connection.read(new Uint8Array(100));
+    for (;;) await connection.write(new Uint8Array(10_000).fill(0x0a));
+  })().catch(() => {});
+  try {
+    await using server = startScriptedServer(async (visitor) => {
+      await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
+      using plain = await Deno.connect({ hostname: "127.0.0.1", port: inner.addr.port });
+      await visitor.send("220 go ahead\r\n");
+      await visitor.exchange(plain);
+    });
+    const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, { DENO_CERT: caPath });
+    assert(!end.sent);
+    assert.deepEqual([end.reason, end.phase, end.retryable], [TOO_MUCH, "greeting", true]);
+    await flooding;
   } finally {
     inner.close();
     await Deno.remove(caPath);
