@@ -24,12 +24,20 @@ export interface HandOverOptions {
   readonly nowMs: number;
 }
 
+/** A row that takes the place of another. */
+export interface PassedRow {
+  /** As it is now. */
+  readonly row: OutboxRow;
+  /** How people call the channel that it leaves. */
+  readonly fromName: string;
+}
+
 /** What goes where. */
 export interface HandOver {
   /** Rows that leave their channels. */
   readonly left: readonly OutboxRow[];
   /** The rows in their place: fewer where two channels have the same successor, which is told once. */
-  readonly passed: readonly OutboxRow[];
+  readonly passed: readonly PassedRow[];
   /** Rows that nobody takes: their check has the channel no more, and needs no other to tell it. */
   readonly unwanted: readonly OutboxRow[];
   /** Marks that leave their channels. */
@@ -55,11 +63,14 @@ export function planHandOver(options: HandOverOptions): HandOver {
   const known = new Set(pending.map((row) => row.id));
   const passed = moving.flatMap((row) =>
     (goals.get(row) ?? [])
-      .map((goal): OutboxRow => ({
-        ...freshRow(row.report, { ...goal, sequence: row.sequence, nowMs }),
-        messageId: messageIdFor(row, goal),
+      .map((goal): PassedRow => ({
+        row: {
+          ...freshRow(row.report, { ...goal, sequence: row.sequence, nowMs }),
+          messageId: messageIdFor(row, goal),
+        },
+        fromName: row.channelName,
       }))
-      .filter(({ id }) => !known.has(id) && known.add(id))
+      .filter(({ row: { id } }) => !known.has(id) && known.add(id))
   );
   const unwanted = moving.filter((row) => !goals.has(row));
   return { left: moving.filter((row) => goals.has(row)), passed, unwanted, marksLeft, marksPassed };

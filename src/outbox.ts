@@ -10,7 +10,7 @@ import type { Channel } from "./domain/channel.ts";
 import type { Delivery, Message } from "./domain/delivery.ts";
 import type { OutboxChange, OutboxRow, Told } from "./domain/outbox.ts";
 import type { Clock } from "./domain/system.ts";
-import { heirsOf, planHandOver } from "./hand_over.ts";
+import { heirsOf, type PassedRow, planHandOver } from "./hand_over.ts";
 import { messageIdOf } from "./message_id.ts";
 import {
   backOff,
@@ -381,16 +381,16 @@ export function startOutbox(
     for (const mark of marksPassed) told.set(toldKey(mark.check, mark.channelKey), mark);
     for (const lane of lanes.values()) remove(lane, left);
     // Before anybody may look: whoever asks who knows of a problem finds the rows in one lane or the other.
-    add(passed);
+    const changed = passed.map(({ row }) => row);
+    add(changed);
     const removed = left.map((row) => row.id);
     if (left.length + marksLeft.length > 0 || also.channelLists !== undefined) {
-      options.keep({ changed: passed, removed, told: marksPassed, untold: marksLeft, ...also });
+      options.keep({ changed, removed, told: marksPassed, untold: marksLeft, ...also });
     }
-    const fromNames = new Map(left.map((row) => [row.report.id, row.channelName]));
-    const fromOf = (row: OutboxRow): string => fromNames.get(row.report.id) ?? "";
-    for (const rows of Map.groupBy(passed, (row) => `${row.channelKey} ${fromOf(row)}`).values()) {
-      const [row] = rows;
-      if (row !== undefined) options.onEvent({ event: "readdressed", rows, fromName: fromOf(row) });
+    const groups = Map.groupBy(passed, ({ row, fromName }) => `${row.channelKey} ${fromName}`);
+    for (const group of groups.values()) {
+      const [{ fromName }] = group as [PassedRow, ...PassedRow[]];
+      options.onEvent({ event: "readdressed", rows: group.map(({ row }) => row), fromName });
     }
     for (const [key, rows] of Map.groupBy(unwanted, (row) => row.channelKey)) {
       const reason = options.channelOf(key) === null ? NO_CHANNEL : "its check no longer has this channel";

@@ -7,7 +7,7 @@ export function toldKey(check: string, channelKey: string): string {
   return `${channelKey} ${check}`;
 }
 
-/** What is told: for each check what its rows come to, the worst first. */
+/** What is told: for each check what its rows come to, in order; the checks that are worst now first. */
 export function messageOf(id: string, rows: readonly OutboxRow[], told: ReadonlyMap<string, Told>): Message {
   const items: MessageItem[] = [];
   const missed = new Map<string, OutboxRow>();
@@ -26,9 +26,11 @@ export function messageOf(id: string, rows: readonly OutboxRow[], told: Readonly
       items.push({ report, missedProblem: null, threadId: told.get(key)?.messageId ?? null });
     }
   }
+  const badnessNow = new Map(items.map(({ report }) => [report.check, badness(report.condition)]));
+  const badnessOf = ({ report: { check } }: MessageItem): number => badnessNow.get(check) ?? 0;
   return {
     id,
-    items: items.sort((one, other) => badness(other.report.condition) - badness(one.report.condition)),
+    items: items.sort((one, other) => badnessOf(other) - badnessOf(one)),
     isTest: false,
     decidedAtMs: rows.reduce((latest, row) => Math.max(latest, row.report.decidedAtMs), -Infinity),
   };

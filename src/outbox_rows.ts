@@ -10,6 +10,8 @@ export interface RowOptions {
   nameOf(channel: Channel): string;
   /** Whether a channel knows of the check's problem: it was told, or is about to be. */
   knowsProblem(channel: Channel): boolean;
+  /** What is to be told last of the check over a channel; `null`: nothing. */
+  lastOf(channel: Channel): OutboxRow | null;
   /** The sequence of the first row; each further one gets the next. */
   readonly sequence: number;
   /** Wall time, milliseconds since 1970. */
@@ -17,13 +19,17 @@ export interface RowOptions {
 }
 
 /**
- * The outbox rows of a report, one for each channel. A recovery goes only where its problem went; two channels that
- * are the same get one.
+ * The outbox rows of a report, one for each channel. A recovery goes only where its problem went, a reminder only where
+ * nothing waits that says the same; two channels that are the same get one.
  */
 export function rowsFor(report: Report, options: RowOptions): readonly OutboxRow[] {
   const channels = new Map(options.channels.map((channel) => [channel.key, channel]));
+  const isNeeded = (channel: Channel): boolean => {
+    if (report.event === "recovery") return options.knowsProblem(channel);
+    return report.event !== "reminder" || options.lastOf(channel)?.report.condition !== report.condition;
+  };
   return [...channels.values()]
-    .filter((channel) => report.event !== "recovery" || options.knowsProblem(channel))
+    .filter(isNeeded)
     .map((channel, index) =>
       freshRow(report, {
         channelKey: channel.key,

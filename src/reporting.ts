@@ -206,15 +206,19 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
   };
   if (notifies) adoptChannels();
 
-  const knowsProblem = (check: string, channel: Channel): boolean => {
-    if (outbox.toldOf(check, channel.key) !== null) return true;
+  /** What is to be told last of a check over a channel. */
+  const lastOf = (check: string, channel: Channel): OutboxRow | null => {
     const isOurs = ({ report, channelKey }: OutboxRow): boolean => {
       if (report.check !== check) return false;
       // It may have been made by a document before this one.
       const inPlace = successors.get(toldKey(check, channelKey))?.channels ?? [];
       return channelKey === channel.key || inPlace.some((one) => one.channelKey === channel.key);
     };
-    const last = [...upcoming].findLast(isOurs) ?? outbox.lastOf(check, channel.key);
+    return [...upcoming].findLast(isOurs) ?? outbox.lastOf(check, channel.key);
+  };
+  const knowsProblem = (check: string, channel: Channel): boolean => {
+    if (outbox.toldOf(check, channel.key) !== null) return true;
+    const last = lastOf(check, channel);
     return last !== null && last.report.event !== "recovery";
   };
 
@@ -242,6 +246,7 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
         channels: check.notifications,
         nameOf,
         knowsProblem: (channel) => knowsProblem(check.name, channel),
+        lastOf: (channel) => lastOf(check.name, channel),
         sequence,
         nowMs: clock.wallMs(),
       });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Channel } from "../src/domain/channel.ts";
 import type { ReportEvent } from "../src/domain/condition_state.ts";
 import type { Report } from "../src/domain/report.ts";
-import { type RowOptions, rowsFor } from "../src/outbox_rows.ts";
+import { freshRow, type RowOptions, rowsFor } from "../src/outbox_rows.ts";
 
 const NOW = 1_800_000_000_000;
 
@@ -32,6 +32,7 @@ const OPTIONS: RowOptions = {
   channels: [channel("one"), channel("two")],
   nameOf: (channel) => `${channel.kind} ${channel.key}`,
   knowsProblem: () => true,
+  lastOf: () => null,
   sequence: 7,
   nowMs: NOW,
 };
@@ -92,6 +93,29 @@ Deno.test("rowsFor() sends a recovery only where its problem went, and all else 
       assert.deepEqual(made.map((row) => row.channelKey), expected);
       // No number is left out for a row that is not made.
       assert.deepEqual(made.map((row) => row.sequence), expected.map((_, index) => 7 + index));
+    });
+  }
+});
+
+Deno.test("rowsFor() sends a reminder only where nothing waits that says the same", async (t) => {
+  const problem = report("problem");
+  const rows: Readonly<Record<string, readonly [waits: Report | null, count: number]>> = {
+    "nothing": [null, 2],
+    "its problem": [problem, 1],
+    "a reminder": [report("reminder"), 1],
+    "another condition": [{ ...problem, condition: "warning" }, 2],
+    "what was before": [report("recovery"), 2],
+  };
+  for (const [name, [waits, count]] of Object.entries(rows)) {
+    await t.step(name, () => {
+      const last = waits === null
+        ? null
+        : freshRow(waits, { channelKey: "one", channelName: "one", sequence: 1, nowMs: NOW });
+      const made = rowsFor(report("reminder"), {
+        ...OPTIONS,
+        lastOf: (channel) => channel.key === "one" ? last : null,
+      });
+      assert.deepEqual(made.map((row) => row.channelKey), ["one", "two"].slice(-count));
     });
   }
 });

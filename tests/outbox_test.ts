@@ -155,6 +155,23 @@ Deno.test("add() gathers what comes within two seconds into one message, the wor
   await outbox.stop();
 });
 
+Deno.test("add() tells what is worst now first, and of each check in order", async () => {
+  const { clock, outbox, sent } = stage();
+  outbox.add([
+    row({ check: "a", event: "recovery" }),
+    row({ check: "b", condition: "warning" }),
+    row({ check: "a", condition: "critical" }),
+    row({ check: "c", event: "change", condition: "critical" }),
+    row({ check: "c", event: "recovery" }),
+  ]);
+  await clock.advance(3 * SECOND);
+  assert.deepStrictEqual(
+    sent[0]?.message.items.map(({ report }) => `${report.check} ${report.condition}`),
+    ["a ok", "a critical", "b warning", "c critical", "c ok"],
+  );
+  await outbox.stop();
+});
+
 Deno.test("add() sends one item at a time to a channel that takes no more, in order", async () => {
   const { clock, outbox, sent } = stage({ single: ["mail"] });
   outbox.add([

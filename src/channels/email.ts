@@ -35,7 +35,7 @@ async function deliverEmail(
     headers: { "Auto-Submitted": "auto-generated" },
     dateMs: message.decidedAtMs,
   }, { onStep: context.onStep, signal: context.signal });
-  return toDelivery(end);
+  return toDelivery(end, hostAndPort(access.host, access.port));
 }
 
 /** Answers `email to admin@example.org and 2 more`. */
@@ -108,10 +108,14 @@ function domainOf(sender: string): string {
   return /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/.test(name) ? name : "localhost";
 }
 
-function toDelivery(end: MailEnd): Delivery {
+/** Up to here the server may be another than the one that was meant. */
+const FIRST_PHASES: readonly string[] = ["resolving", "connecting", "greeting", "TLS"];
+
+function toDelivery(end: MailEnd, server: string): Delivery {
   if (!end.sent) {
-    const { retryable, mayHaveArrived, phase, reason } = end;
-    return { delivered: false, retryable, mayHaveArrived, reason: `${phase}: ${reason}`, retryAfterMs: null };
+    const { retryable, mayHaveArrived, phase } = end;
+    const reason = `${phase}${FIRST_PHASES.includes(phase) ? ` (${server})` : ""}: ${end.reason}`;
+    return { delivered: false, retryable, mayHaveArrived, reason, retryAfterMs: null };
   }
   if (end.refused.length === 0) return { delivered: true, note: null };
   const names = end.refused.map(({ receiver, reason }) => `${receiver} (${reason})`);

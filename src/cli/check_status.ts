@@ -1,4 +1,5 @@
 import { occurrences } from "../condition/settle.ts";
+import { dependencyHolds } from "../condition/transition.ts";
 import type { Check } from "../domain/check.ts";
 import { badness, type Condition } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
@@ -19,21 +20,39 @@ export interface CheckStatus {
   readonly state: "current" | "never_ran" | "overdue";
   /** The maintenance window that is open. */
   readonly maintenance: OpenWindow | null;
+  /** Names of the checks that hold back what is to be told of it. */
+  readonly waitsFor: readonly string[];
+}
+
+/** What {@linkcode statusOf} goes by. */
+export interface StatusOptions {
+  /** What is kept of a check; `null` when nobody has looked. */
+  recordOf(name: string): CheckRecord | null;
+  /** Wall time, milliseconds since 1970. */
+  readonly nowMs: number;
 }
 
 /** What a record means now: a check whose next run is overdue by two intervals is `unknown`. */
-export function statusOf(check: Check, record: CheckRecord | null, nowMs: number): CheckStatus {
+export function statusOf(check: Check, { recordOf, nowMs }: StatusOptions): CheckStatus {
+  const record = recordOf(check.name);
   const maintenance = openWindow(check.windows, nowMs);
+  const common = { check, record, maintenance };
   if (record === null || record.last === null) {
-    return { check, record, condition: "unknown", state: "never_ran", maintenance };
+    return { ...common, condition: "unknown", state: "never_ran", waitsFor: [] };
   }
+  const { problemBeganAtMs, settled, reported } = record.condition;
+  const holds = (name: string): boolean => {
+    const dependency = recordOf(name);
+    return dependency === null || dependencyHolds(dependency.condition, problemBeganAtMs ?? nowMs);
+  };
+  const waitsFor = settled === reported ? [] : check.dependsOn.filter(holds);
   return nowMs > overdueAtMs(check, record)
-    ? { check, record, condition: "unknown", state: "overdue", maintenance }
-    : { check, record, condition: record.condition.settled, state: "current", maintenance };
+    ? { ...common, condition: "unknown", state: "overdue", waitsFor }
+    : { ...common, condition: settled, state: "current", waitsFor };
 }
 
 /** What is to be said of a check besides its condition: the last output, and where that alone would mislead, why. */
-export function describeStatus({ check, record, state }: CheckStatus, nowMs: number): string {
+export function describeStatus({ check, record, state, waitsFor }: CheckStatus, nowMs: number): string {
   if (record === null || record.last === null) {
     return isCron(check.schedule)
       ? `never ran, first run in ${describeDuration(check.schedule.times.after(nowMs) - nowMs)}`
@@ -49,7 +68,8 @@ export function describeStatus({ check, record, state }: CheckStatus, nowMs: num
     last.output,
   ].filter((part) => part !== "").join(": ");
   const isTold = condition.reported === condition.settled;
-  return [said, isTold ? "" : "[not reported]"].filter((part) => part !== "").join(" ");
+  const why = waitsFor.length === 0 ? "" : `: waits for ${waitsFor.map((name) => `"${name}"`).join(", ")}`;
+  return [said, isTold ? "" : `[not reported${why}]`].filter((part) => part !== "").join(" ");
 }
 
 /** The condition last observed, with how often it was, where more of it would settle: `critical (2 of 3)`. */

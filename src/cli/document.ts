@@ -115,6 +115,25 @@ export function selectChecks(checks: readonly Check[], { names, tags }: Selectio
   throw new UsageError(`none of the named checks has the tag ${listed}`);
 }
 
+/**
+ * The same without those that are inactive.
+ *
+ * @throws {UsageError} As above, and where a check that was named is inactive, or every one with the tag.
+ */
+export function selectActiveChecks(checks: readonly Check[], selection: Selection): readonly Check[] {
+  const chosen = selectChecks(checks, selection);
+  if (selection.names.length === 0) {
+    const active = chosen.filter((check) => check.active);
+    if (active.length > 0 || selection.tags.length === 0) return active;
+    throw new UsageError("every check with such a tag is inactive", 'remove "active": false to run one');
+  }
+  const inactive = chosen.find((check) => !check.active);
+  if (inactive !== undefined) {
+    throw new UsageError(`the check "${inactive.name}" is inactive`, 'remove "active": false to run it');
+  }
+  return chosen;
+}
+
 function hintForTag(meant: string | undefined, known: ReadonlySet<string>): string {
   if (meant !== undefined) return `did you mean "${meant}"?`;
   if (known.size === 0) return 'give checks tags: "tags": ["web"]';

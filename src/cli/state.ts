@@ -6,6 +6,7 @@ import type { System } from "../domain/system.ts";
 import { createMemoryStore } from "../storage/memory_store.ts";
 import { type Invocation, type OptionSpec, optionValue, UsageError } from "./command.ts";
 import { EXIT } from "./exit_code.ts";
+import { printable } from "./printable.ts";
 
 /** The option that says where the state is kept. */
 export const STATE_OPTION: OptionSpec = {
@@ -178,8 +179,16 @@ function memoryState(): OwnedState {
   };
 }
 
+/** Says where there is no state yet: who asks may mean another file than the monitor that runs. */
+export async function warnOfMissing({ path }: StatePlace, system: System): Promise<void> {
+  if (path === null || await system.state.files.look(path).catch(() => true) !== null) return;
+  const message =
+    `there is no state in "${path}" yet: nothing ran, or the monitor keeps its own elsewhere (see --state)`;
+  system.stderr.write(`monitor: warning: ${printable(message)}\n`);
+}
+
 /**
- * Opens a state to read it, beside the monitor that may own it. `null` when nothing was kept yet.
+ * Opens a state to read it, beside the monitor that may own it. `null` when nothing was kept yet, which is said.
  *
  * @throws {StoreError} If it cannot be read.
  * @throws {UsageError} If there is no place to read from.
@@ -198,8 +207,9 @@ export async function readState(place: StatePlace, system: System): Promise<Stor
     });
     return store;
   } catch (error) {
-    if (error instanceof StoreError && error.failure === "missing") return null;
-    throw error;
+    if (!(error instanceof StoreError) || error.failure !== "missing") throw error;
+    await warnOfMissing(place, system);
+    return null;
   }
 }
 

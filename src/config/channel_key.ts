@@ -2,11 +2,11 @@ import type { JsonObject, JsonValue } from "./syntax.ts";
 import { absolutePath } from "./source.ts";
 import { isObject, type Schema, type SchemaReader } from "./schema_view.ts";
 
-/** Formats of values that say who asks rather than who is told. */
+/** Formats of members that say who asks rather than who is told; a header may say either, and so is no such member. */
 const CREDENTIAL_FORMATS: readonly string[] = ["secret", "username"];
 
 /**
- * What channels of one kind with the same parameters have in common, whatever their credentials: so that reports
+ * What channels of one kind with the same parameters have in common, whatever their user name and password: so that reports
  * find their channel again after a restart, after a password was changed, and from every check that names it. Made
  * from the document as it is written, so a secret that is read anew changes nothing and is not in it.
  *
@@ -49,7 +49,7 @@ function withoutCredentials(value: JsonValue, schema: Schema, place: Required<Ch
     const item = value[name];
     const member = view.members.get(name) ?? view.otherMembers;
     if (item === undefined || member === undefined) continue;
-    const format = reader.view(member, item).format;
+    const format = view.members.has(name) ? reader.view(member, item).format : undefined;
     if (format === undefined || !CREDENTIAL_FORMATS.includes(format)) {
       rest[name] = withoutCredentials(item, member, place);
     }

@@ -23,7 +23,10 @@ function described({ last, settled, reported, output, nextRunAtMs = NOW + MINUTE
     last: resultOf({ condition: last, output, startedAtMs: NOW - MINUTE }),
     nextRunAtMs,
   };
-  return describeStatus(statusOf(testCheck("ok", { name: "web" }), record, NOW), NOW);
+  return describeStatus(
+    statusOf(testCheck("ok", { name: "web" }), { recordOf: () => record, nowMs: NOW }),
+    NOW,
+  );
 }
 
 Deno.test("describeStatus() says the output, and why that alone would mislead", async (t) => {
@@ -46,6 +49,35 @@ Deno.test("describeStatus() says the output, and why that alone would mislead", 
     await t.step(name, () => {
       if (typeof expected === "string") assert.strictEqual(described(seen), expected);
       else assert.match(described(seen), expected);
+    });
+  }
+});
+
+Deno.test("statusOf() says which checks hold back what is to be told", async (t) => {
+  const base = recordOf("web");
+  const web = {
+    ...base,
+    condition: { ...base.condition, settled: "critical", reported: "ok", problemBeganAtMs: NOW - MINUTE },
+    last: resultOf({ condition: "critical", output: "down", startedAtMs: NOW - MINUTE }),
+    nextRunAtMs: NOW + MINUTE,
+  } as const;
+  const router = (observedAtMs: number, settled: Condition) => ({
+    ...recordOf("router"),
+    condition: { ...base.condition, settled, observed: settled, observedAtMs },
+  });
+  const rows: Readonly<Record<string, readonly [router: ReturnType<typeof router> | null, text: string]>> = {
+    "was never seen": [null, 'down [not reported: waits for "router"]'],
+    "has a problem itself": [router(NOW, "critical"), 'down [not reported: waits for "router"]'],
+    "was not seen since": [router(NOW - 2 * MINUTE, "ok"), 'down [not reported: waits for "router"]'],
+    "is well": [router(NOW, "ok"), "down [not reported]"],
+  };
+  for (const [name, [dependency, text]] of Object.entries(rows)) {
+    await t.step(name, () => {
+      const status = statusOf(testCheck("ok", { name: "web", dependsOn: ["router"] }), {
+        recordOf: (one) => one === "web" ? web : dependency,
+        nowMs: NOW,
+      });
+      assert.equal(describeStatus(status, NOW), text);
     });
   }
 });

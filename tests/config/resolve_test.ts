@@ -160,7 +160,7 @@ const CHANNELS: { readonly [K in Channel["kind"]]: Extract<Channel, { readonly k
   },
   webhook: {
     kind: "webhook",
-    key: "5da60fbe1e6b4564",
+    key: "e09e67cfbdf57549",
     parameters: {
       target: "https://hooks.example.org/x",
       method: "PUT",

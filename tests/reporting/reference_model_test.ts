@@ -48,13 +48,21 @@ for (const seed of SEEDS) {
     const missed = arrivals.flatMap(({ items }) => items).filter((item) => item.missed_problem !== null);
     assert.ok(missed.length > 10, `only ${missed.length} problems were over before they were told`);
     for (const channel of CHANNEL_NAMES) {
-      const first = withoutTwins(arrivals.filter((arrival) => arrival.channel === channel));
+      const own = arrivals.filter((arrival) => arrival.channel === channel);
+      const first = withoutTwins(own);
+      const lastArrivals = new Map(
+        own.flatMap(({ items, atMs }) => items.flatMap(reportsOf).map(({ id }) => [id, atMs])),
+      );
       assertNoStrayTwin(first);
       for (
         const check of checks.filter(({ notifications }) => notifications.some(({ key }) => key === channel))
       ) {
         const due = expected.filter((report) => report.check === check.name);
-        assertToldInOrder(itemsOf(first, check.name), due, `${channel}, ${check.name}`);
+        assertToldInOrder(itemsOf(first, check.name), {
+          due,
+          lastArrivals,
+          where: `${channel}, ${check.name}`,
+        });
       }
     }
     assertGatheredInOrder(withoutTwins(arrivals.filter(({ channel }) => channel === "steady.example")));
@@ -79,7 +87,7 @@ for (const seed of SEEDS) {
       const items = messages.flatMap((message) =>
         itemsOf([message], name).flatMap(reportsOf).map((item) => ({ channel: message.channel, item }))
       );
-      const standing = due.at(-1);
+      const standing = due.findLast(({ event }) => event !== "reminder");
       if (standing !== undefined && standing.event !== "recovery") {
         assert.ok(
           items.some(({ item }) => isDeepStrictEqual(told(item), standing)),
@@ -431,14 +439,27 @@ function itemsOf(arrivals: readonly Arrival[], check: string): readonly ArrivedI
   );
 }
 
-/** What arrived is what was due; only between a problem and the recovery that is told with it may something lack. */
+/**
+ * What arrived is what was due. Only between a problem and the recovery that is told with it may something lack, and
+ * reminders that were due before the channel had taken what they remind of.
+ */
 function assertToldInOrder(
   items: readonly ArrivedItem[],
-  due: readonly ExpectedReport[],
-  where: string,
+  { due, lastArrivals, where }: {
+    readonly due: readonly ExpectedReport[];
+    /** When a report arrived for the last time, by its id. */
+    readonly lastArrivals: ReadonlyMap<string, number>;
+    readonly where: string;
+  },
 ): void {
   let place = 0;
+  let arrivedAtMs = -Infinity;
+  const skipReminders = (): void => {
+    for (; due[place]?.event === "reminder" && (due[place]?.decidedAtMs ?? 0) <= arrivedAtMs; place++);
+  };
   for (const item of items) {
+    if (!isDeepStrictEqual(told(item), due[place])) skipReminders();
+    arrivedAtMs = lastArrivals.get(item.id) ?? arrivedAtMs;
     if (item.missed_problem !== null) {
       assert.deepEqual(told(item.missed_problem), due[place], `${where}: the problem that was missed`);
       const length = due.slice(place).findIndex(({ event }) => event === "recovery");
@@ -448,6 +469,7 @@ function assertToldInOrder(
     assert.deepEqual(told(item), due[place], `${where}: report ${place} of ${due.length}`);
     place++;
   }
+  skipReminders();
   assert.equal(place, due.length, `${where}: something was lost`);
 }
 

@@ -31,6 +31,12 @@ export function describeOutboxEvent(event: OutboxEvent, whatNext: string): Outbo
   return { level: "error", message: `${reports} to ${channel} given up: ${event.reason}` };
 }
 
+/** Puts into words that a channel has neither taken nor refused rows when a run had to end. */
+export function describeUnfinished(rows: readonly OutboxRow[], whatNext: string): string {
+  const channel = rows[0]?.channelName ?? "a channel";
+  return `${countReports(rows)} not taken by ${channel} before the run had to end; ${whatNext}`;
+}
+
 function countReports(rows: readonly OutboxRow[]): string {
   const names = [...new Set(rows.map((row) => `"${row.report.check}"`))];
   const some = names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");

@@ -21,7 +21,7 @@ import { FORMATS } from "../formats/registry.ts";
 import { keptPageOf } from "../page/kept_page.ts";
 import { printable } from "../printable.ts";
 import { writeKeptFile } from "./kept_files.ts";
-import { describeOutboxEvent } from "./outbox_words.ts";
+import { describeOutboxEvent, describeUnfinished } from "./outbox_words.ts";
 import { startProgress } from "../progress.ts";
 import { locateState, ownState } from "../state.ts";
 import { wantsColour } from "../terminal.ts";
@@ -97,6 +97,8 @@ interface ReportingRunOptions extends OnceOptions {
 /** How long the outbox is worked off at the end of a run; what did not go by then waits for the next one. */
 const DRAIN_MS = 60_000;
 
+const AT_NEXT_RUN = "it is tried again at the next run";
+
 /** Runs the checks, then works off the outbox as far as it goes. */
 async function runReporting(checks: readonly Check[], options: ReportingRunOptions): Promise<number> {
   const { system, document, settings, ledger, isKept } = options;
@@ -116,7 +118,7 @@ async function runReporting(checks: readonly Check[], options: ReportingRunOptio
       else print(text, system);
     },
     onEvent: (event) => {
-      const text = describeOutboxEvent(event, "it is tried again at the next run");
+      const text = describeOutboxEvent(event, AT_NEXT_RUN);
       if (text !== null && text.level !== "info") say(text.message);
     },
     onBug: (error) => bug ??= error,
@@ -127,8 +129,12 @@ async function runReporting(checks: readonly Check[], options: ReportingRunOptio
   await reporting.stop();
   if (bug !== null) throw bug;
   if (isKept) await writeMetrics({ ...options, reporting });
-  const isWaiting = settings.notifies && reporting.rows.some((row) => row.state !== "given_up");
-  return code === EXIT.ok && isWaiting ? EXIT.undelivered : code;
+  const waiting = settings.notifies ? reporting.rows.filter((row) => row.state !== "given_up") : [];
+  // Why another one was not taken was said when that happened.
+  const unanswered = waiting.filter(({ attempts, lastFailure }) => attempts > 0 && lastFailure === null);
+  const silent = Map.groupBy(unanswered, (row) => row.channelKey);
+  for (const rows of silent.values()) say(describeUnfinished(rows, AT_NEXT_RUN));
+  return code === EXIT.ok && waiting.length > 0 ? EXIT.undelivered : code;
 }
 
 /** Writes the document's file of metrics, if it asks for one. Metrics that cannot be written are no failure of the run. */

@@ -1,11 +1,10 @@
-import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
 import { DEFAULT_LIMITS } from "../../monitor.ts";
 import { runOnce } from "../check/run_once.ts";
 import { FORMAT_NAMES, readCheckSettings } from "../check/settings.ts";
-import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
+import { type Command, CONFIG_OPTION, type Invocation, optionValue } from "../command.ts";
 import { renderProblems } from "../diagnostics.ts";
-import { openDocument, readSelection, selectChecks, type Selection, TAG_OPTION } from "../document.ts";
+import { openDocument, readSelection, selectActiveChecks, TAG_OPTION } from "../document.ts";
 import { keepToNeeds, needsOfDocument } from "../document_needs.ts";
 import { FAIL_ON_CONDITIONS } from "../exit_code.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../log.ts";
@@ -82,7 +81,7 @@ export const checkCommand: Command = {
 async function runCheckCommand(invocation: Invocation, system: System): Promise<number> {
   const settings = readCheckSettings(invocation);
   const document = await openDocument(invocation, system);
-  const checks = chooseChecks(document.checks, readSelection(invocation));
+  const checks = selectActiveChecks(document.checks, readSelection(invocation));
   // Without --once they go to the log.
   if (settings.once && !settings.due) {
     const colour = wantsColour(invocation, system.stderr, system);
@@ -97,18 +96,4 @@ async function runCheckCommand(invocation: Invocation, system: System): Promise<
   if (settings.once) return await runOnce(checks, options);
   const { runWatch } = await import("../check/run_watch.ts");
   return await runWatch(options);
-}
-
-function chooseChecks(checks: readonly Check[], selection: Selection): readonly Check[] {
-  const chosen = selectChecks(checks, selection);
-  if (selection.names.length === 0) {
-    const active = chosen.filter((check) => check.active);
-    if (active.length > 0 || selection.tags.length === 0) return active;
-    throw new UsageError("every check with such a tag is inactive", 'remove "active": false to run one');
-  }
-  const inactive = chosen.find((check) => !check.active);
-  if (inactive !== undefined) {
-    throw new UsageError(`the check "${inactive.name}" is inactive`, 'remove "active": false to run it');
-  }
-  return chosen;
 }

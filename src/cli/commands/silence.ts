@@ -5,7 +5,7 @@ import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError }
 import { isEverything, openDocument, readSelection, selectChecks, TAG_OPTION } from "../document.ts";
 import { EXIT } from "../exit_code.ts";
 import { printable } from "../printable.ts";
-import { besideState, locateState, STATE_OPTION } from "../state.ts";
+import { besideState, locateState, STATE_OPTION, warnOfMissing } from "../state.ts";
 
 /** `monitor silence`: holds reports back for a while. */
 export const silenceCommand: Command = {
@@ -51,7 +51,8 @@ async function runSilence(invocation: Invocation, system: System): Promise<numbe
   if (isList && (isAll || !isEverything(selection) || options.has("end"))) {
     throw new UsageError("--list stands alone");
   }
-  if (!isList && isAll !== isEverything(selection)) {
+  if (isAll && !isEverything(selection)) throw new UsageError("--all excludes names of checks and --tag");
+  if (!isList && !isAll && isEverything(selection)) {
     throw new UsageError(
       "silence needs the names of checks, --tag or --all",
       "monitor silence NAME --for 1h",
@@ -64,13 +65,17 @@ async function runSilence(invocation: Invocation, system: System): Promise<numbe
   const nowMs = system.clock.wallMs();
   // Before the state is touched: a wrong time is wrong usage.
   const untilMs = readEnd(invocation, nowMs);
-  const store = await besideState(await locateState(invocation, document, system), system);
+  const place = await locateState(invocation, document, system);
+  await warnOfMissing(place, system);
+  const store = await besideState(place, system);
   try {
     if (isList) {
       system.stdout.write(renderList(await store.silences(nowMs)));
     } else if (options.has("end")) {
       const ended = await store.endSilences(isAll ? "all" : names, nowMs);
       system.stdout.write(`ended ${ended} ${ended === 1 ? "silence" : "silences"}\n`);
+      const others = (await store.silences(nowMs)).filter(({ check }) => check === null);
+      if (others.length > 0) system.stdout.write(`still in force:\n${others.map(describeSilence).join("")}`);
     } else {
       const reason = optionValue(invocation, "reason") ?? "";
       const silences = names.map((check): Silence => ({

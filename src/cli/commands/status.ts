@@ -12,7 +12,7 @@ import {
   REPORT_FORMAT_OPTION,
   REPORT_FORMATS,
 } from "../command.ts";
-import { isEverything, openDocument, readSelection, selectChecks, TAG_OPTION } from "../document.ts";
+import { isEverything, openDocument, readSelection, selectActiveChecks, TAG_OPTION } from "../document.ts";
 import { exitCodeOf, failRule } from "../exit_code.ts";
 import { isoTime, roundedMs } from "../formats/check_members.ts";
 import { jsonText } from "../formats/json_text.ts";
@@ -57,7 +57,7 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
   const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
   const document = await openDocument(invocation, system, { withoutSecrets: true });
   const selection = readSelection(invocation);
-  const checks = selectChecks(document.checks, selection).filter((check) => check.active);
+  const checks = selectActiveChecks(document.checks, selection);
   const store = await readState(await locateState(invocation, document, system), system);
   const records = new Map((await store?.records() ?? []).map((record) => [record.name, record]));
   const nowMs = system.clock.wallMs();
@@ -69,12 +69,14 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     silences: (await store?.silences(nowMs) ?? []).filter((silence) => isShown(silence.check)),
   };
   await store?.close();
-  const statuses = checks.map((check) => statusOf(check, records.get(check.name) ?? null, nowMs));
+  const recordOf = (name: string): CheckRecord | null => records.get(name) ?? null;
+  const statuses = checks.map((check) => statusOf(check, { recordOf, nowMs }));
   system.stdout.write(
     format === "json" ? renderJson(statuses, kept) : renderPretty(statuses, kept, {
       nowMs,
       colours: createColours(wantsColour(invocation, system.stdout, system)),
       columns: believableColumns(system.stdout.columns()),
+      inactiveCount: isEverything(selection) ? document.checks.length - checks.length : 0,
       header: { word: "settled", name: "check", duration: "for", output: "output" },
       detailed: invocation.operands.length > 0,
     }),
@@ -119,6 +121,8 @@ function renderJson(statuses: readonly CheckStatus[], kept: KeptReports): string
 
 interface PrettyOptions extends TableOptions {
   readonly nowMs: number;
+  /** How many checks are left out since they are inactive. */
+  readonly inactiveCount: number;
   /** Whether lines below each check tell of its runs. */
   readonly detailed: boolean;
 }
@@ -141,15 +145,19 @@ function renderPretty(
   return blocks.filter((lines) => lines.length > 0).map((lines) => `${lines.join("\n")}\n`).join("\n");
 }
 
-/** Such as `3 checks: 2 ok, 1 critical`. */
-function countStatuses(statuses: readonly CheckStatus[], { colours }: PrettyOptions): string {
-  if (statuses.length === 0) return "no active checks";
+/** Such as `3 checks: 2 ok, 1 critical, 1 inactive`. */
+function countStatuses(
+  statuses: readonly CheckStatus[],
+  { colours, inactiveCount }: PrettyOptions,
+): string {
+  const inactive = inactiveCount === 0 ? "" : `, ${inactiveCount} inactive`;
+  if (statuses.length === 0) return `no active checks${inactive}`;
   const paints = conditionPaints(colours);
   const counts = CONDITIONS.flatMap((condition) => {
     const count = statuses.filter((status) => status.condition === condition).length;
     return count === 0 ? [] : [paints[condition](`${count} ${condition}`)];
   });
-  return `${statuses.length} ${statuses.length === 1 ? "check" : "checks"}: ${counts.join(", ")}`;
+  return `${statuses.length} ${statuses.length === 1 ? "check" : "checks"}: ${counts.join(", ")}${inactive}`;
 }
 
 function wrapTo(line: string, columns: number | null): readonly string[] {

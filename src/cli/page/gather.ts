@@ -88,7 +88,7 @@ async function gatherChecks(
     const record = recordOf(check.name);
     const share = (sums: Sums): number | null =>
       availabilityOf(addPresent(addUp(sums.get(check.name) ?? []), record, nowMs));
-    const status = statusOf(check, record, nowMs);
+    const status = statusOf(check, { recordOf, nowMs });
     found.push({
       ...status,
       availability: { day: share(day), week: share(week), quarter: share(quarter) },
