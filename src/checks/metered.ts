@@ -24,15 +24,15 @@ const STEP_LENGTH = 64;
 export interface MeterOptions {
   /** How many steps there are. */
   readonly stepsMax: number;
-  /** How many each look takes. @default 1 */
-  readonly lookSteps?: number;
+  /** How many each look takes. */
+  readonly lookSteps: number;
 }
 
 /**
  * Lets others look at a value of JSON for so many steps: what reads it throws {@linkcode TooManySteps} then, and so
  * ends, however it goes about it.
  */
-export function meter(value: unknown, { stepsMax, lookSteps = 1 }: MeterOptions): Metered {
+export function meter(value: unknown, { stepsMax, lookSteps }: MeterOptions): Metered {
   let left = stepsMax;
   const targets = new WeakMap<object, unknown>();
   const stands = new WeakMap<object, object>();
