@@ -380,8 +380,8 @@ export function startOutbox(
     for (const { check, channelKey } of marksLeft) told.delete(toldKey(check, channelKey));
     for (const mark of marksPassed) told.set(toldKey(mark.check, mark.channelKey), mark);
     for (const lane of lanes.values()) remove(lane, left);
-    // Before anybody may look: whoever asks who knows of a problem finds the rows in one lane or the other.
     const changed = passed.map(({ row }) => row);
+    // Before anybody may look: whoever asks who knows of a problem finds the rows in one lane or the other.
     add(changed);
     const removed = left.map((row) => row.id);
     if (left.length + marksLeft.length > 0 || also.channelLists !== undefined) {
