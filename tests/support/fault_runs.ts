@@ -46,7 +46,8 @@ export interface FaultRun<Outcome> {
 }
 
 const PLACES_MAX = Number(Deno.env.get("FAULT_PLACES") ?? 70);
-const SEED = Number(Deno.env.get("FAULT_SEED") ?? Math.floor(Math.random() * 1e9));
+/** The soak tries every place; the tests try the same ones each time. */
+const SEED = Number(Deno.env.get("FAULT_SEED") ?? 1);
 /** How many runs are under way at a time. */
 const LANES = 64;
 /** Long against a whole exchange, short for what waits for it again and again. */
