@@ -52,7 +52,6 @@ async function post(body: string, { id, channel, context }: Posting): Promise<De
   const { target, method, timeoutMs } = channel.parameters;
   const { requests, clock } = context.system;
   const headers = headersOf(channel, id);
-  if ("problem" in headers) return notDelivered(headers.problem, { retryable: false });
   // Not AbortSignal.any: what it makes can be collected as garbage while somebody still waits for it.
   const ending = new AbortController();
   let isTimeUp = false;
@@ -63,7 +62,7 @@ async function post(body: string, { id, channel, context }: Posting): Promise<De
   const stopListening = onAbort(context.signal, () => ending.abort(context.signal.reason));
   let response: IncomingResponse | null = null;
   try {
-    response = await requests.send({ target, method, headers: headers.all, body }, ending.signal);
+    response = await requests.send({ target, method, headers, body }, ending.signal);
     return await judge(response, channel, context);
   } catch (error) {
     context.signal.throwIfAborted();
@@ -85,26 +84,13 @@ async function post(body: string, { id, channel, context }: Posting): Promise<De
   }
 }
 
-type RequestHeaders = { readonly all: Readonly<Record<string, string>> } | { readonly problem: string };
-
 const USER_AGENT = "monitor";
 
 /** Ours, then the document's, whatever case they are written in. */
-function headersOf({ parameters }: WebhookChannel, id: string): RequestHeaders {
-  const all = new Headers({
-    "Content-Type": "application/json",
-    "Idempotency-Key": id,
-    "User-Agent": USER_AGENT,
-  });
-  for (const [name, value] of Object.entries(parameters.headers)) {
-    try {
-      all.set(name, value);
-    } catch {
-      // The runtime's own words quote the value.
-      return { problem: `the header "${name}" has a value that no header can hold, such as a line break` };
-    }
-  }
-  return { all: Object.fromEntries(all) };
+function headersOf({ parameters }: WebhookChannel, id: string): Readonly<Record<string, string>> {
+  const own = { "content-type": "application/json", "idempotency-key": id, "user-agent": USER_AGENT };
+  const given = Object.entries(parameters.headers).map(([name, value]) => [name.toLowerCase(), value]);
+  return { ...own, ...Object.fromEntries(given) };
 }
 
 /** Bad gateway, and a gateway's time-out (RFC 9110). */

@@ -147,6 +147,18 @@ Deno.test("explainCheck() hides passwords and shows placeholders, unresolved", a
       ]);
     });
   }
+  await t.step("and a webhook's headers as far as they are credentials", async () => {
+    const headers = { Priority: "high", Authorization: "Bearer x", "X-Token": "${env:TOKEN}" };
+    const hook = { kind: "webhook", parameters: { target: "http://h/", headers } };
+    const lines = await explain({ kind: "test", notifications: [hook], parameters: {} });
+    assert.ok(
+      lines.includes(
+        'notifications[0].parameters.headers = {"Priority":"high","Authorization":(hidden),' +
+          '"X-Token":"${env:TOKEN}"} (check)',
+      ),
+      lines.join("\n"),
+    );
+  });
   await t.step("wherever an interval is one too", async () => {
     const lines = await explain({ kind: "test", timeout: "${env:TIMEOUT}", parameters: { output: "$${x}" } });
     assert.ok(lines.includes('timeout = "${env:TIMEOUT}" (check)'));

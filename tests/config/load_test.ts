@@ -221,6 +221,16 @@ Deno.test("loadDocument() never shows the branches of a schema as a list", async
   ]);
 });
 
+Deno.test("loadDocument() refuses a line break in a webhook's header, and does not show the value", async () => {
+  const headers = { "X-Token": "${env:TOKEN}" };
+  const hook = { kind: "webhook", parameters: { target: "http://h/", headers } };
+  const environment = { TOKEN: "sword\nfish" };
+  assert.deepEqual(await problemsOf({ defaults: { notifications: [hook] }, checks: {} }, { environment }), [
+    "defaults.notifications[0].parameters.headers.X-Token: the value holds the control character U+000A, " +
+    "which no header can",
+  ]);
+});
+
 Deno.test("loadDocument() without secrets leaves placeholders and programs alone", async (t) => {
   const document = {
     defaults: {

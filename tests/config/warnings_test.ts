@@ -172,6 +172,17 @@ Deno.test("loadDocument() warns of a password in a document that others can read
     ]);
     assert.ok(!warnings.join().includes("one,") && !warnings.join().includes("two"));
   });
+  await t.step("in a webhook's headers, where their names tell of one", async () => {
+    const headers = { Priority: "high", Authorization: "Bearer swordfish", "X-Token": "${env:X}" };
+    const hook = { kind: "webhook", parameters: { target: "http://h/", headers } };
+    const warnings = await warningsOf({ defaults: { notifications: [hook] }, checks: { a: CHECK } }, {
+      ...options,
+      mode: 0o644,
+    });
+    assert.deepEqual(warnings.map((line) => line.split(":")[0]), [
+      "defaults.notifications[0].parameters.headers.Authorization",
+    ]);
+  });
 });
 
 Deno.test("loadDocument() warns of a document that others can write", async (t) => {

@@ -754,102 +754,91 @@ async function sendApart(mail: OutgoingMail, env: Readonly<Record<string, string
   return JSON.parse(new TextDecoder().decode(stdout)) as Sent;
 }
 
-Deno.test("send() ends where a server ends TLS and keeps the connection", async () => {
+/** What a mail server does behind STARTTLS. */
+interface TlsStage extends AsyncDisposable {
+  /** For the sender's process, which is to trust it. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Lets a visitor in that has said STARTTLS, until one of both leaves. */
+  admit(visitor: MailVisitor): Promise<void>;
+}
+
+/** Plays to one visitor; whoever leaves early ends the play. */
+async function startTlsStage(play: (connection: Deno.TlsConn) => Promise<void>): Promise<TlsStage> {
   const authority = createAuthority();
   const caPath = await Deno.makeTempFile();
   await Deno.writeTextFile(caPath, authority.cert);
   const inner = Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...createCertificate({ authority }) });
-  const ending = (async () => {
-    const connection = await inner.accept();
+  const playing = (async () => {
+    using connection = await inner.accept();
     await connection.handshake();
+    await play(connection);
+  })().catch(() => {});
+  return {
+    environment: { DENO_CERT: caPath },
+    async admit(visitor) {
+      using plain = await Deno.connect({ hostname: "127.0.0.1", port: inner.addr.port });
+      await visitor.send("220 go ahead\r\n");
+      await visitor.exchange(plain);
+    },
+    async [Symbol.asyncDispose]() {
+      inner.close();
+      await playing;
+      await Deno.remove(caPath);
+    },
+  };
+}
+
+Deno.test("send() ends where a server ends TLS and keeps the connection", async () => {
+  let isPlayed = false;
+  await using stage = await startTlsStage(async (connection) => {
     const bytes = new Uint8Array(100);
     await connection.read(bytes);
     await connection.write(new TextEncoder().encode("250-mail.example.org\r\n250 AUTH PLAIN\r\n"));
     await connection.read(bytes);
-    connection.close();
-  })();
-  try {
-    await using server = startScriptedServer(async (visitor) => {
-      await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
-      const { port } = inner.addr;
-      const plain = await Deno.connect({ hostname: "127.0.0.1", port });
-      await visitor.send("220 go ahead\r\n");
-      await visitor.exchange(plain);
-      plain.close();
-      await visitor.untilGone();
-    });
-    const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, { DENO_CERT: caPath });
-    assert(!end.sent);
-    assert.deepEqual([end.reason, end.mayHaveArrived], ["connection closed by the server", false]);
-    await ending;
-  } finally {
-    inner.close();
-    await Deno.remove(caPath);
-  }
+    isPlayed = true;
+  });
+  await using server = startScriptedServer(async (visitor) => {
+    await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
+    await stage.admit(visitor);
+    await visitor.untilGone();
+  });
+  const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, stage.environment);
+  assert(!end.sent);
+  assert.deepEqual([end.reason, end.mayHaveArrived], ["connection closed by the server", false]);
+  assert.ok(isPlayed);
 });
 
 Deno.test("send() listens to no more than a mail server has to say, over TLS", async () => {
-  const authority = createAuthority();
-  const caPath = await Deno.makeTempFile();
-  await Deno.writeTextFile(caPath, authority.cert);
-  const inner = Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...createCertificate({ authority }) });
-  const flooding = (async () => {
-    using connection = await inner.accept();
-    await connection.handshake();
+  await using stage = await startTlsStage(async (connection) => {
     await connection.read(new Uint8Array(100));
     for (;;) await connection.write(new Uint8Array(10_000).fill(0x0a));
-  })().catch(() => {});
-  try {
-    await using server = startScriptedServer(async (visitor) => {
-      await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
-      using plain = await Deno.connect({ hostname: "127.0.0.1", port: inner.addr.port });
-      await visitor.send("220 go ahead\r\n");
-      await visitor.exchange(plain);
-    });
-    const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, { DENO_CERT: caPath });
-    assert(!end.sent);
-    assert.deepEqual([end.reason, end.phase, end.retryable], [TOO_MUCH, "greeting", true]);
-    await flooding;
-  } finally {
-    inner.close();
-    await Deno.remove(caPath);
-  }
+  });
+  await using server = startScriptedServer(async (visitor) => {
+    await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
+    await stage.admit(visitor);
+  });
+  const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, stage.environment);
+  assert(!end.sent);
+  assert.deepEqual([end.reason, end.phase, end.retryable], [TOO_MUCH, "greeting", true]);
 });
 
 Deno.test("send() has words for a handshake that fails once and not when it is looked into", async () => {
-  const authority = createAuthority();
-  const caPath = await Deno.makeTempFile();
-  await Deno.writeTextFile(caPath, authority.cert);
-  const inner = Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...createCertificate({ authority }) });
-  const shaking = (async () => {
-    using connection = await inner.accept();
-    await connection.handshake();
-    await connection.read(new Uint8Array(1)).catch(() => {});
-  })().catch(() => {});
+  await using stage = await startTlsStage(async (connection) => {
+    await connection.read(new Uint8Array(1));
+  });
   let visits = 0;
-  try {
-    await using server = startScriptedServer(async (visitor) => {
-      await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
-      if (++visits === 1) {
-        await visitor.send("220 go ahead\r\n");
-        await visitor.readBytes(1);
-        await visitor.send("250 hello again\r\n");
-        await visitor.untilGone();
-      } else {
-        using plain = await Deno.connect({ hostname: "127.0.0.1", port: inner.addr.port });
-        await visitor.send("220 go ahead\r\n");
-        await visitor.exchange(plain);
-      }
-    });
-    const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, { DENO_CERT: caPath });
-    assert(!end.sent);
-    assert.match(end.reason, /^(?:handshake failed|answer is not TLS)$/);
-    assert.deepEqual([end.phase, end.retryable, end.mayHaveArrived, visits], ["TLS", true, false, 2]);
-    await shaking;
-  } finally {
-    inner.close();
-    await Deno.remove(caPath);
-  }
+  await using server = startScriptedServer(async (visitor) => {
+    await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
+    if (++visits > 1) return await stage.admit(visitor);
+    await visitor.send("220 go ahead\r\n");
+    await visitor.readBytes(1);
+    await visitor.send("250 hello again\r\n");
+    await visitor.untilGone();
+  });
+  const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, stage.environment);
+  assert(!end.sent);
+  assert.match(end.reason, /^(?:handshake failed|answer is not TLS)$/);
+  assert.deepEqual([end.phase, end.retryable, end.mayHaveArrived, visits], ["TLS", true, false, 2]);
 });
 
 Deno.test("send() outlives a server that goes on talking when TLS is over", async () => {
