@@ -1,6 +1,6 @@
 /** Checks whose times are those of a cron expression: the loop, and calls of `--due`, by both clock changes. */
 import assert from "node:assert/strict";
-import { createCronTimes } from "../src/config/cron_times.ts";
+import { createCronReader } from "../src/config/cron_times.ts";
 import type { Check } from "../src/domain/check.ts";
 import type { CheckRecord } from "../src/domain/store.ts";
 import { openLedger } from "../src/ledger.ts";
@@ -20,7 +20,7 @@ function cron(
   expression: string,
   options: { readonly condition?: "ok" | "critical"; readonly attentiveIntervalMs?: number } = {},
 ): Check {
-  const times = createCronTimes(expression, "Europe/Zurich");
+  const times = createCronReader()(expression, "Europe/Zurich");
   assert.ok(times !== null);
   const schedule = { times, attentiveIntervalMs: options.attentiveIntervalMs ?? null };
   return testCheck(options.condition ?? "ok", { name: "web", schedule });

@@ -6,9 +6,10 @@ import { HOSTILE_DOCUMENTS } from "../../tests/config/hostile_documents.ts";
 
 const MEGABYTE = 1024 * 1024;
 
-/** What a megabyte may cost on a machine of today; one that is busy or old gets some more. */
+/** What a megabyte may cost. */
 const CPU_MS_PER_MEGABYTE = 1000;
-const PATIENCE = 3;
+/** What else the machine does makes a reading longer and never shorter, so one of these must be short enough. */
+const READINGS_MAX = 5;
 
 /**
  * Reads a megabyte of each hostile document, and says what its mistakes are: never more than a second of processor
@@ -20,14 +21,18 @@ export async function soakDocuments(): Promise<void> {
   for (const make of Object.values(HOSTILE_DOCUMENTS)) await readOnce(make(1000));
   for (const [name, make] of Object.entries(HOSTILE_DOCUMENTS)) {
     const text = make(MEGABYTE);
-    const before = process.cpuUsage();
-    const said = await readOnce(text);
-    const { user, system } = process.cpuUsage(before);
-    const ms = (user + system) / 1000 / Math.max(1, text.length / MEGABYTE);
+    let said = "";
+    let ms = Infinity;
+    for (let reading = 0; reading < READINGS_MAX && ms > CPU_MS_PER_MEGABYTE; reading++) {
+      const before = process.cpuUsage();
+      said = await readOnce(text);
+      const { user, system } = process.cpuUsage(before);
+      ms = Math.min(ms, (user + system) / 1000 / Math.max(1, text.length / MEGABYTE));
+    }
     console.log(`  ${ms.toFixed(0).padStart(6)} ms a megabyte  ${name}: ${said}`);
-    if (ms > PATIENCE * CPU_MS_PER_MEGABYTE) slow.push(`${name} (${ms.toFixed(0)} ms)`);
+    if (ms > CPU_MS_PER_MEGABYTE) slow.push(`${name} (${ms.toFixed(0)} ms)`);
   }
-  if (slow.length > 0) throw new Error(`a megabyte took too long: ${slow.join(", ")}`);
+  if (slow.length > 0) throw new Error(`a megabyte took more than a second: ${slow.join(", ")}`);
 }
 
 async function readOnce(text: string): Promise<string> {

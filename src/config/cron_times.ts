@@ -10,21 +10,45 @@
  */
 import { Cron } from "croner";
 import type { CronTimes } from "../domain/schedule.ts";
+import type { CreateCronTimes } from "./schedules.ts";
 
 /**
- * Reads an expression: five fields, or a name such as `@daily`.
- *
- * @throws {Error} If it is none. One that names no time that ever comes is `null`.
+ * Makes what reads expressions: five fields, or a name such as `@daily`. It reads each once, however many checks have
+ * it, and keeps what it found.
  */
-export function createCronTimes(expression: string, timeZone: string): CronTimes | null {
-  const pattern = new Cron(expression, { timezone: "UTC", paused: true, mode: "5-part" });
-  if (pattern.nextRun(new Date(LATE_MS)) === null) return null;
+export function createCronReader(): CreateCronTimes {
+  const patterns = new Map<string, Cron>();
+  /** Whether days ever come, by the fields that name them. */
+  const known = new Map<string, boolean>();
+  return (expression, timeZone) => {
+    let pattern = patterns.get(expression);
+    if (pattern === undefined) {
+      pattern = new Cron(expression, { timezone: "UTC", paused: true, mode: "5-part" });
+      patterns.set(expression, pattern);
+    }
+    const days = expression.trim().split(/\s+/).slice(2);
+    const key = days.join(" ");
+    const comes = known.get(key) ?? (doCome(days) || pattern.nextRun(new Date(LATE_MS)) !== null);
+    known.set(key, comes);
+    return comes ? timesOf(pattern, { expression, timeZone }) : null;
+  };
+}
+
+/** Every day is in some month, and every month has days; a name such as `@daily` stands for days that come. */
+function doCome([day, month]: readonly string[]): boolean {
+  return day === undefined || month === undefined || day === "*" || month === "*";
+}
+
+function timesOf(
+  pattern: Cron,
+  { expression, timeZone }: Pick<CronTimes, "expression" | "timeZone">,
+): CronTimes {
   const isOpen = OPEN.test(expression.trim());
   /** The first named time later than the given one; both as a clock without changes shows them. */
   const wallAfter = (wallMs: number): number => pattern.nextRun(new Date(wallMs))?.getTime() ?? Infinity;
-  let span = spanAt(0, timeZone);
+  let span: Span | null = null;
   const after = (afterMs: number): number => {
-    if (afterMs < span.fromMs || afterMs >= span.toMs) span = spanAt(afterMs, timeZone);
+    if (span === null || afterMs < span.fromMs || afterMs >= span.toMs) span = spanAt(afterMs, timeZone);
     for (let fromMs = afterMs;; fromMs = span.toMs - 1, span = spanAt(span.toMs, timeZone)) {
       const { offsetMs, earlierOffsetMs } = span;
       const changeMs = offsetMs - earlierOffsetMs;

@@ -46,7 +46,8 @@ function findCycles(checks: readonly Check[], byName: ReadonlyMap<string, Check>
         path.pop();
         places.delete(top.name);
       } else if (place !== undefined) {
-        const message = `goes round in a circle: ${describeCircle(path.slice(place))}`;
+        if (problems.length === PROBLEMS_MAX) return problems;
+        const message = `goes round in a circle: ${describeCircle(path, place)}`;
         problems.push({ path: ["checks", name, "depends_on"], message });
       } else if (!done.has(name) && byName.has(name)) {
         stack.push({ name, next: 0 });
@@ -60,10 +61,12 @@ function findCycles(checks: readonly Check[], byName: ReadonlyMap<string, Check>
 
 const SHOWN_MAX = 8;
 
-/** Each name needs the next one, and the last the first. */
-function describeCircle(names: readonly string[]): string {
-  const quoted = [...names, ...names.slice(0, 1)].map(quote);
-  const left = quoted.length - SHOWN_MAX;
-  if (left > 1) quoted.splice(SHOWN_MAX - 2, left, `… (${left} more) …`);
-  return quoted.join(" needs ");
+/** From a place of the path on, each name needs the next one, and the last needs the first; those at both ends are shown. */
+function describeCircle(path: readonly string[], place: number): string {
+  const first = path[place] ?? "";
+  const left = path.length - place + 1 - SHOWN_MAX;
+  const shown = left > 1
+    ? [...path.slice(place, place + SHOWN_MAX - 2).map(quote), `… (${left} more) …`, quote(path.at(-1) ?? "")]
+    : path.slice(place).map(quote);
+  return [...shown, quote(first)].join(" needs ");
 }

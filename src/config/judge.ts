@@ -119,5 +119,5 @@ const NO_PROGRAMS: FoundPrograms = { programs: new Map(), problems: [] };
 
 /** Only a document with times of the calendar needs what reads them. */
 async function loadCron(): Promise<CreateCronTimes> {
-  return (await import("./cron_times.ts")).createCronTimes;
+  return (await import("./cron_times.ts")).createCronReader();
 }

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { CronExpressionParser } from "cron-parser";
-import { createCronTimes } from "../../src/config/cron_times.ts";
+import { createCronReader } from "../../src/config/cron_times.ts";
 import type { CronTimes } from "../../src/domain/schedule.ts";
+
+const createCronTimes = createCronReader();
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -74,7 +76,7 @@ function show(times: readonly number[], zone: string): readonly string[] {
 }
 
 for (const zone of ZONES) {
-  Deno.test(`createCronTimes() has the times of a second library for ten years, away from the changes, in ${zone}`, () => {
+  Deno.test(`createCronReader() has the times of a second library for ten years, away from the changes, in ${zone}`, () => {
     const changes = changesIn(zone);
     assert.strictEqual(changes.length, 20);
     // The second library gives up at some changes of half an hour (below), so it begins anew after each.
@@ -95,7 +97,7 @@ for (const zone of ZONES) {
     }
   });
 
-  Deno.test(`createCronTimes() runs, where it is open, exactly when a second library says that the clock shows it, in ${zone}`, () => {
+  Deno.test(`createCronReader() runs, where it is open, exactly when a second library says that the clock shows it, in ${zone}`, () => {
     for (const expression of OPEN) {
       const other = CronExpressionParser.parse(expression, { tz: zone });
       for (const { atMs } of changesIn(zone)) {
@@ -109,7 +111,7 @@ for (const zone of ZONES) {
     }
   });
 
-  Deno.test(`createCronTimes() keeps the number of fixed times, by what a second library says of each minute, in ${zone}`, () => {
+  Deno.test(`createCronReader() keeps the number of fixed times, by what a second library says of each minute, in ${zone}`, () => {
     for (const expression of FIXED) {
       const other = CronExpressionParser.parse(expression, { tz: zone });
       const onWall = CronExpressionParser.parse(expression, { tz: "UTC" });
@@ -206,7 +208,7 @@ const NAMED: readonly {
 ];
 
 for (const { name, expression, from, expected, zone = "Europe/Zurich" } of NAMED) {
-  Deno.test(`createCronTimes(): ${name}`, () => {
+  Deno.test(`createCronReader(): ${name}`, () => {
     const times = timesOf(expression, zone);
     const found: number[] = [];
     let atMs = Date.parse(from);
@@ -217,8 +219,14 @@ for (const { name, expression, from, expected, zone = "Europe/Zurich" } of NAMED
   });
 }
 
-Deno.test("createCronTimes() knows what never comes and what is no expression", () => {
-  assert.strictEqual(createCronTimes("0 0 30 2 *", "UTC"), null);
+Deno.test("createCronReader() knows what never comes and what is no expression", () => {
+  for (const never of ["0 0 30 2 *", "5 4 30 2 *", "* * 31 2,4,6,9,11 *"]) {
+    assert.strictEqual(createCronTimes(never, "UTC"), null, never);
+  }
+  // Where both days are named, one of them is enough.
+  for (const rare of ["0 0 29 2 *", "0 0 30 2 mon", "0 0 31 * *", "0 0 * 2 *"]) {
+    assert.ok(createCronTimes(rare, "UTC") !== null, rare);
+  }
   for (const wrong of ["", "* * * *", "60 * * * *", "* * * * * *", "@reboot", "*/0 * * * *"]) {
     assert.throws(() => createCronTimes(wrong, "UTC"), wrong);
   }

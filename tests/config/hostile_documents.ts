@@ -93,6 +93,8 @@ export const NUMBERS: readonly string[] = [
   "1e+0000000000000000000003",
 ];
 
+const ZONES = Intl.supportedValuesOf("timeZone");
+
 /** Something made as large as asked for, in characters. */
 type Make = (size: number) => string;
 
@@ -197,6 +199,21 @@ export const HOSTILE_DOCUMENTS: Readonly<Record<string, Make>> = {
       Math.floor(index / 60) % 24
     } 29 2 *"}}`
   ),
+  "times of leap years in every zone": withChecks((index) =>
+    `"c${index}":{"kind":"test","parameters":{},"schedule":{"cron":"${index % 60} ${
+      Math.floor(index / 60) % 24
+    } 29 2 *","time_zone":"${ZONES[index % ZONES.length]}"}}`
+  ),
+  "times that differ in each check": withChecks((index) =>
+    `"c${index}":{"kind":"test","parameters":{},"schedule":{"cron":"${index % 60} */${index % 23 + 1} 1-${
+      index % 31 + 1
+    } * *"}}`
+  ),
+  "days that differ in each check": withChecks((index) =>
+    `"c${index}":{"kind":"test","parameters":{},"schedule":{"cron":"${index % 60} 1 ${index % 28 + 1},29-31 ${
+      index % 12 + 1
+    },2 *"}}`
+  ),
   "a long list of minutes": withDefaults('"schedule":{"cron":"', repeated("1,"), '1 * * * *"}'),
   "many fields of a schedule": withDefaults('"schedule":{"cron":"', repeated("1 "), '"}'),
   "expressions": withChecks((index) => `"c${index}":{${asked(`"body_pattern":"(a${index}|b){50}"`)}}`),
@@ -250,6 +267,18 @@ export const HOSTILE_DOCUMENTS: Readonly<Record<string, Make>> = {
       ? `"${name}":{"kind":"test","parameters":{}}`
       : `"c${index}":{"kind":"test","parameters":{},"depends_on":["${name}"]}`;
   }),
+  "checks that need each other": withChecks((index) =>
+    `"c${index}":{"kind":"test","parameters":{},"depends_on":["c0","c1","c2","c3","c4","c5","c6","c7","c8","c${
+      index + 1
+    }"]}`
+  ),
+  "checks that need the first one and the next": withChecks((index) =>
+    `"c${index}":{"kind":"test","parameters":{},"depends_on":["c0","c${index + 1}"]}`
+  ),
+  "a check that needs itself again and again": (size) =>
+    `{"defaults":{},"checks":{"a":{"kind":"test","parameters":{},"depends_on":[${
+      rows(size, () => '"a"')
+    }]}}}`,
   "a check that needs another of half the document": (size) =>
     `{"defaults":{},"checks":{"${"a".repeat(size / 2)}":{"kind":"test","parameters":{}},` +
     `"b":{"kind":"test","parameters":{},"depends_on":["${"b".repeat(size / 2)}"]}}}`,
