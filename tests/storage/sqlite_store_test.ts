@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { StoreError, type StoreFailure } from "../../src/domain/store.ts";
 import { openConnection } from "../../src/storage/connection.ts";
 import { createDatabaseStore } from "../../src/storage/database_store.ts";
@@ -24,6 +24,38 @@ Deno.test("openSqliteStore() finds everything again", () =>
     assert.deepEqual(await store.rollups("web", 0), rollups);
     await store.close();
   }));
+
+Deno.test("openSqliteStore() has each commit on the disk before it goes on, whatever becomes of the power", async (t) => {
+  const asked = async (path: string, access?: "beside"): Promise<readonly unknown[]> => {
+    const databases = new Set<DatabaseSync>();
+    const { prepare } = DatabaseSync.prototype;
+    DatabaseSync.prototype.prepare = function (...args): StatementSync {
+      databases.add(this);
+      return prepare.apply(this, args);
+    };
+    try {
+      const { store } = await openState(path, access === undefined ? {} : { access });
+      await store.save([updateOf("web")]);
+      const facts = [...databases].map((database) => [
+        database.prepare("PRAGMA synchronous").get()?.["synchronous"],
+        database.prepare("PRAGMA journal_mode").get()?.["journal_mode"],
+      ]);
+      await store.close();
+      return facts;
+    } finally {
+      DatabaseSync.prototype.prepare = prepare;
+    }
+  };
+  // What a file is synchronized with after each commit: SQLite's "PRAGMA synchronous" of FULL, beside a WAL.
+  const FULL = 2;
+  for (const access of [undefined, "beside"] as const) {
+    await t.step(access ?? "own", () =>
+      withStatePath(async (path) => {
+        assert.deepEqual(await asked(path, access), [[FULL, "wal"]], "a new file");
+        assert.deepEqual(await asked(path, access), [[FULL, "wal"]], "the same file again");
+      }));
+  }
+});
 
 Deno.test("openSqliteStore() takes an empty file for a new one", () =>
   withStatePath(async (path) => {
