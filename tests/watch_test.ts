@@ -127,6 +127,29 @@ Deno.test("startWatch() limits programs and requests apart, and both limits hold
   });
 });
 
+Deno.test("startWatch() lets others wait for a place no longer than what hangs may take", async () => {
+  const limits = { process: 1, network: 5 };
+  const timeoutMs = 10 * SECOND;
+  const hanging = many(
+    2 * limits.network,
+    (index) =>
+      requestCheck("http://hang/", { name: `hanging ${index}`, regularIntervalMs: 15 * SECOND, timeoutMs }),
+  );
+  const quick = requestCheck("http://quick/", { name: "quick", regularIntervalMs: MINUTE });
+  const { clock, runs, events, end } = await startStage([...hanging, quick], {
+    limits,
+    play: (target) => target === "http://hang/" ? "hang" : { status: 200, afterMs: 5 },
+  });
+  await clock.advance(20 * MINUTE);
+  const latest = Math.max(...runs("quick").map(({ lateMs }) => lateMs));
+  assert.ok(latest > SECOND, `they wait for nothing: ${latest} ms late`);
+  // Each that hangs has one turn before it.
+  assert.ok(latest <= hanging.length / limits.network * timeoutMs + SECOND, `${latest} ms late`);
+  assert.ok(runs("quick").length >= 19, `ran ${runs("quick").length} times`);
+  assert.ok(events.some((event) => event.event === "late" && event.name === "quick"));
+  await end();
+});
+
 Deno.test("startWatch() tells of lateness at once, and then once a minute with everything since", async () => {
   const checks = many(
     10,
