@@ -10,6 +10,7 @@ import { DOMParser } from "@xmldom/xmldom";
 import PostalMime from "postal-mime";
 import { HOSTILE_NAMES } from "../config/hostile_documents.ts";
 import { unsafeCodes } from "../cli/formats/hostile_records.ts";
+import { promtool } from "../support/promtool.ts";
 import { type Stage, withStage } from "./program.ts";
 import { startMailbox } from "./receivers.ts";
 
@@ -82,6 +83,24 @@ Deno.test("monitor check --once: every format shows each hostile text in its pla
     });
   });
 });
+
+Deno.test("monitor check --once: the file of metrics has each hostile text in its place", () =>
+  withStage(async (stage) => {
+    writeHostile(stage, TEXTS);
+    const { code, stderr } = await stage.run(["check", "--once", "--state", "kept.sqlite"]);
+    assert.equal(code, 2, stderr);
+    const text = Deno.readTextFileSync(`${stage.folder}/monitor.prom`);
+    assert.deepEqual(unsafeCodes(text), []);
+    assert.deepEqual(await promtool(["check", "metrics"], text), { code: 0, text: "" });
+    const series = text.split("\n").filter((line) =>
+      /^monitor_check_condition\{check="[^]*"\} 2$/.test(line)
+    );
+    assert.equal(new Set(series).size, TEXTS.length);
+    // What needs no escape stands there as it is.
+    for (const name of ["__proto__", "$(id)`id`;|&", "../../etc/passwd", "字", "", "-1"]) {
+      assert.ok(series.includes(`monitor_check_condition{check="${name}"} 2`), name);
+    }
+  }));
 
 Deno.test("monitor: no hostile text acts on a terminal, whatever the command", () =>
   withStage(async (stage) => {
@@ -286,7 +305,7 @@ function writeHostile(
     // Not an object, where "__proto__" would be lost.
     `{"defaults":${
       JSON.stringify({ threshold: 1, schedule: { regular_interval: 1 }, ...defaults })
-    },"checks":{${
+    },"metrics":{"path":"monitor.prom"},"checks":{${
       checks.map(([name, check]) => `${JSON.stringify(name)}:${JSON.stringify(check)}`).join(",")
     }}}`,
   );

@@ -3,9 +3,11 @@ import fc from "fast-check";
 import { FAMILIES } from "../../../src/cli/metrics/families.ts";
 import { renderMetrics } from "../../../src/cli/metrics/render_metrics.ts";
 import { recordOf } from "../../storage/records.ts";
-import { HOSTILE_TEXTS } from "../../storage/hostile.ts";
+import { HOSTILE_NAMES } from "../../config/hostile_documents.ts";
+import { HOSTILE_TEXTS as STORAGE_TEXTS } from "../../storage/hostile.ts";
 import { testCheck } from "../../support/checks.ts";
 import { promtool } from "../../support/promtool.ts";
+import { HOSTILE_TEXTS as FORMAT_TEXTS, unsafeCodes } from "../formats/hostile_records.ts";
 import { checkOf, noPause, valuesOf } from "./values.ts";
 
 const EVERYTHING =
@@ -118,9 +120,11 @@ Deno.test("renderMetrics() adds up channels that people call the same", async ()
   ]);
 });
 
-Deno.test("renderMetrics() makes labels of hostile texts that promtool takes, and hides none behind another", async () => {
+Deno.test("renderMetrics() makes labels of hostile texts that promtool takes, without unsafe characters, and hides none behind another", async () => {
   const texts = [
-    ...HOSTILE_TEXTS,
+    ...STORAGE_TEXTS,
+    ...HOSTILE_NAMES,
+    ...FORMAT_TEXTS.map(([, text]) => text),
     "\ud800",
     "\udfff",
     "\\ud800",
@@ -147,6 +151,7 @@ Deno.test("renderMetrics() makes labels of hostile texts that promtool takes, an
   );
   assert.deepEqual(await promtool(["check", "metrics"], text), { code: 0, text: "" });
   assert.ok(text.isWellFormed());
+  assert.deepEqual(unsafeCodes(text), []);
   assert.equal(samplesOf(text).filter((line) => line.startsWith("monitor_check_info{")).length, names.length);
   assert.equal(
     new Set(samplesOf(text).map((line) => line.replace(/ \S+$/, ""))).size,
