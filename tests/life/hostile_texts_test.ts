@@ -12,7 +12,7 @@ import { HOSTILE_NAMES } from "../config/hostile_documents.ts";
 import { unsafeCodes } from "../cli/formats/hostile_records.ts";
 import { promtool } from "../support/promtool.ts";
 import { type Stage, withStage } from "./program.ts";
-import { startMailbox } from "./receivers.ts";
+import { type Mailbox, startMailbox } from "./receivers.ts";
 
 /** One is too long for the arguments of some commands below, and an empty one is no tag. */
 const TEXTS: readonly string[] = HOSTILE_NAMES.filter((name) => name.length < 1000);
@@ -190,63 +190,125 @@ Deno.test("monitor report: a page of hostile texts has the tags of a harmless on
     assert.ok(left.length < 20, left.join(" "));
   }));
 
+/** How many checks share a channel whose mails tell each report in full. */
+const GROUP_SIZE = 9;
+
 Deno.test("monitor: mails, webhooks and programs get hostile texts as they were, or in words", async (t) => {
   await withStage(async (stage) => {
     await using mailbox = await startMailbox();
-    const posts: { readonly headers: readonly string[]; readonly text: string }[] = [];
-    const abort = new AbortController();
-    const server = Deno.serve(
-      { hostname: "127.0.0.1", port: 0, signal: abort.signal, onListen: () => {} },
-      async (request) => {
-        posts.push({ headers: [...request.headers.keys()].sort(), text: await request.text() });
-        return new Response("");
-      },
-    );
-    const target = `http://127.0.0.1:${server.addr.port}/`;
+    await using hook = startHostileHook();
     stage.writeScript("receive", 'cat >>received; printf "%s\\0" "$MONITOR_CHECK" >>checks; touch safe');
-    const channels = [
-      mailbox.channel,
-      { kind: "webhook", parameters: { target } },
-      { kind: "webhook", parameters: { target, body: '{"text":"{{check}} {{title}} {{output}}"}' } },
-      { kind: "command", parameters: { path: "./receive" } },
-    ];
-    // Each by itself, since a mail of many tells them in short.
+    // Each text goes out by itself, with some others, and with all of them: that many reports a mail tells in short.
+    writeHostile(stage, TEXTS, {
+      notificationsOf: (index) => [
+        mailTo(mailbox, `alone${index}`),
+        mailTo(mailbox, `group${Math.floor(index / GROUP_SIZE)}`),
+        mailTo(mailbox, "all"),
+        { kind: "webhook", parameters: { target: `${hook.target}whole/${index}` } },
+        {
+          kind: "webhook",
+          parameters: {
+            target: `${hook.target}templated/${index}`,
+            body: '{"text":"{{check}} {{title}} {{output}}"}',
+          },
+        },
+        { kind: "command", parameters: { path: "./receive" } },
+      ],
+    });
+    const { code, stderr } = await stage.run(["check", "--once", "--state", "kept.sqlite"]);
+    assert.equal(code, 2, stderr);
+    assert.deepEqual(unsafeCodes(stderr), []);
+    const groups = Array.from(
+      { length: Math.ceil(TEXTS.length / GROUP_SIZE) },
+      (_, index) => `group${index}`,
+    );
+    const names = [...TEXTS.map((_, index) => `alone${index}`), ...groups, "all"];
+    assert.deepEqual(
+      mailbox.raw.map(({ receivers }) => receivers.join()).sort(),
+      names.map((name) => `${name}@example.org`).sort(),
+    );
     for (const [index, text] of TEXTS.entries()) {
-      if (index % 4 !== 0 && !/[\r\n\0<"$\u202e]/.test(text)) continue;
-      writeHostile(stage, [text], { notifications: channels, threshold: 1 });
-      const { code, stderr } = await stage.run(["check", "--once", "--state", `${index}.sqlite`]);
-      assert.equal(code, 2, stderr);
-      assert.deepEqual(unsafeCodes(stderr), []);
-      const mail = mailbox.raw.at(-1)?.raw ?? "";
       await t.step(`a mail of ${JSON.stringify(text)}`, async () => {
-        const read = await PostalMime.parse(mail);
-        assert.deepEqual(read.headers.map(({ key }) => key).sort(), MAIL_HEADERS);
-        assert.deepEqual(read.to?.map(({ address }) => address), ["admin@example.org"]);
-        assert.deepEqual(unsafeCodes(`${read.subject}${read.text}`), []);
-        assert.doesNotMatch(read.subject ?? "", /\n/);
-        assert.equal(read.html, undefined);
-        assert.deepEqual(read.attachments, []);
+        const told = await readHostileMail(mailbox, `alone${index}`);
+        const named = told.split("\n").filter((line) => line.startsWith("Check: "));
+        assert.equal(named.length, 1);
+        if (/^[!-~]+$/.test(text)) assert.deepEqual(named, [`Check: ${text}`]);
       });
-      const [templated, whole] = posts.slice(-2).sort((one, other) => one.text.length - other.text.length);
       await t.step(`a webhook of ${JSON.stringify(text)}`, () => {
+        const whole = hook.posts.get(`whole/${index}`);
+        const templated = hook.posts.get(`templated/${index}`);
         const { reports } = JSON.parse(whole?.text ?? "") as {
           readonly reports: readonly Record<string, unknown>[];
         };
-        assert.equal(reports[0]?.["check"], text);
+        assert.deepEqual(reports.map(({ check }) => check), [text]);
         assert.deepEqual(Object.keys(JSON.parse(templated?.text ?? "")), ["text"]);
         assert.deepEqual(whole?.headers, templated?.headers);
       });
     }
+    await t.step("mails of several", async () => {
+      const told = await Promise.all(groups.map((group) => readHostileMail(mailbox, group)));
+      assert.equal(told.join("\n").match(/^Check: /gm)?.length, TEXTS.length);
+    });
+    await t.step("a mail of all", async () => {
+      const told = await readHostileMail(mailbox, "all");
+      assert.ok(told.includes(` in ${TEXTS.length} reports, `));
+      assert.equal(told.match(/^CRITICAL: /gm)?.length, TEXTS.length);
+    });
     const received = Deno.readTextFileSync(`${stage.folder}/received`).trimEnd().split("\n");
     const reported = received.map((line) => (JSON.parse(line) as { readonly check: string }).check);
     const variables = Deno.readTextFileSync(`${stage.folder}/checks`).split("\0").slice(0, -1);
+    assert.deepEqual(reported.toSorted(), TEXTS.toSorted());
     assert.deepEqual(variables, reported.map((text) => text.replaceAll("\0", "\ufffd").toWellFormed()));
-    assert.ok(reported.includes("$(id)`id`;|&"));
     assert.deepEqual([...Deno.readDirSync(stage.folder)].filter(({ name }) => /owned|id$/.test(name)), []);
-    abort.abort();
-    await server.finished;
   });
 });
+
+/** The channel of a mailbox, for a receiver of its own. */
+function mailTo({ channel }: Mailbox, name: string): unknown {
+  const { parameters } = channel as { readonly parameters: Readonly<Record<string, unknown>> };
+  return { ...channel, parameters: { ...parameters, receivers: [`${name}@example.org`] } };
+}
+
+/** What the mail to a receiver says, which has nothing in it but that. */
+async function readHostileMail(mailbox: Mailbox, name: string): Promise<string> {
+  const address = `${name}@example.org`;
+  const mail = mailbox.raw.find(({ receivers }) => receivers.includes(address));
+  const read = await PostalMime.parse(mail?.raw ?? "");
+  assert.deepEqual(read.headers.map(({ key }) => key).sort(), MAIL_HEADERS);
+  assert.deepEqual(read.to?.map((to) => to.address), [address]);
+  assert.deepEqual(unsafeCodes(`${read.subject}${read.text}`), []);
+  assert.doesNotMatch(read.subject ?? "", /\n/);
+  assert.equal(read.html, undefined);
+  assert.deepEqual(read.attachments, []);
+  return read.text ?? "";
+}
+
+interface HostileHook extends AsyncDisposable {
+  /** Ends with a slash; what is behind it names a post. */
+  readonly target: string;
+  readonly posts: ReadonlyMap<string, { readonly headers: readonly string[]; readonly text: string }>;
+}
+
+function startHostileHook(): HostileHook {
+  const posts = new Map<string, { readonly headers: readonly string[]; readonly text: string }>();
+  const abort = new AbortController();
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, signal: abort.signal, onListen: () => {} },
+    async (request) => {
+      const headers = [...request.headers.keys()].sort();
+      posts.set(new URL(request.url).pathname.slice(1), { headers, text: await request.text() });
+      return new Response("");
+    },
+  );
+  return {
+    target: `http://127.0.0.1:${server.addr.port}/`,
+    posts,
+    async [Symbol.asyncDispose]() {
+      abort.abort();
+      await server.finished;
+    },
+  };
+}
 
 /** What every mail has, and no hostile text adds to. */
 const MAIL_HEADERS: readonly string[] = [
@@ -285,7 +347,7 @@ function firstLineOf(text: string): string {
 function writeHostile(
   stage: Stage,
   texts: readonly string[],
-  defaults: Readonly<Record<string, unknown>> = {},
+  { notificationsOf }: { readonly notificationsOf?: (index: number) => readonly unknown[] } = {},
 ): void {
   stage.writeScript("say", 'cat "./said_$1"; exit 2');
   const checks = texts.map((text, index): readonly [string, unknown] => {
@@ -298,13 +360,14 @@ function writeHostile(
       tags: [text === "" ? "empty" : text],
       kind: "script",
       parameters: { path: "./say", arguments: [String(index)] },
+      ...notificationsOf !== undefined && { notifications: notificationsOf(index) },
     }];
   });
   Deno.writeTextFileSync(
     `${stage.folder}/monitor.json`,
     // Not an object, where "__proto__" would be lost.
     `{"defaults":${
-      JSON.stringify({ threshold: 1, schedule: { regular_interval: 1 }, ...defaults })
+      JSON.stringify({ threshold: 1, schedule: { regular_interval: 1 } })
     },"metrics":{"path":"monitor.prom"},"checks":{${
       checks.map(([name, check]) => `${JSON.stringify(name)}:${JSON.stringify(check)}`).join(",")
     }}}`,
