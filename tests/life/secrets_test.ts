@@ -18,7 +18,7 @@ const ENVIRONMENT = {
   SCRIPT_SECRET,
 };
 
-Deno.test("monitor: no secret is in an output, a log, the state, a mail, an error or another script's environment", () =>
+Deno.test("monitor: no secret is in an output, a log, the state, a mail, a webhook, an error or another script's environment", () =>
   withStage(async (stage) => {
     await using mailbox = await startMailbox(PASSWORD);
     await using leaky = startLeakyServer();
@@ -32,11 +32,15 @@ Deno.test("monitor: no secret is in an output, a log, the state, a mail, an erro
     for (const format of ["pretty", "json", "ndjson", "junit", "tap", "plugin"]) {
       await run(`check --once --format ${format}`, ["check", "--once", "--format", format]);
     }
+    const job = await stage.run(["beat", "backup", "--", "./job"], { environment: ENVIRONMENT });
+    assert.equal(job.stdout, `job ${SCRIPT_SECRET}\n`, "a job runs as it would without");
+    texts.set("stderr of beat backup -- ./job", job.stderr);
     const program = stage.start(["check", "--format", "ndjson", "--log-level", "debug"], {
       environment: ENVIRONMENT,
     });
     await program.stdout.event("result", ({ name }) => name === "given");
     await program.stdout.event("result", ({ name }) => name === "web");
+    await program.stdout.event("result", ({ name }) => name === "backup");
     await program.stderr.next(/answered the heartbeat with status 500/);
     // What is in the journal is in the state itself when the program has ended.
     for (const end of ["", "-wal"]) {
@@ -83,11 +87,19 @@ Deno.test("monitor: no secret is in an output, a log, the state, a mail, an erro
         ],
         ["validate", "--shape", "a"],
         ["check", "no such check"],
+        ["beat", "given"],
+        ["beat", "no such check"],
+        ["beat", "backup", "--", "./no/such/program"],
+        ["beat", "backup", "--state", "/dev/null/no/place", "--", "true"],
+        ["beat", "backup", "--failed"],
+        ["check", "--once", "backup"],
+        ["beat", "backup"],
       ]
     ) await run(args.join(" "), args);
     for (const { subject, text, raw } of await readMails(mailbox)) {
       texts.set(`the mail "${subject}"`, `${subject}\n${text}\n${raw}`);
     }
+    for (const [index, body] of leaky.bodies.entries()) texts.set(`the body of request ${index}`, body);
     for (const name of filesLeftIn(stage)) {
       texts.set(`the file ${name}`, readBytes(`${stage.folder}/${name}`));
     }
@@ -104,6 +116,12 @@ Deno.test("monitor: no secret is in an output, a log, the state, a mail, an erro
       /\[secret\]/,
       "what leaked is hidden",
     );
+    for (const check of ["given", "backup"]) {
+      assert.ok(
+        leaky.bodies.some((body) => body.includes(`"check":"${check}"`) && body.includes("[secret]")),
+        `a webhook was told of ${check}, and not its secret`,
+      );
+    }
     assert.ok(leaky.requests.some((request) => request.includes(TOKEN)), "the webhook was given its token");
     assert.ok(
       leaky.requests.some((request) => request.includes(CHECK_QUERY)),
@@ -163,16 +181,19 @@ interface LeakyServer extends AsyncDisposable {
   readonly port: number;
   /** The head of each request. */
   readonly requests: readonly string[];
+  /** The body of each. */
+  readonly bodies: readonly string[];
 }
 
 /** Refuses everything, and says in its answer and its headers what it was asked. */
 function startLeakyServer(): LeakyServer {
   const requests: string[] = [];
+  const bodies: string[] = [];
   const abort = new AbortController();
   const server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, signal: abort.signal, onListen: () => {} },
     async (request) => {
-      await request.text();
+      bodies.push(await request.text());
       const head = `${request.url} ${JSON.stringify([...request.headers])}`;
       requests.push(head);
       return new Response(head, { status: 500, headers: { "X-Asked": head, "Content-Type": "text/plain" } });
@@ -181,6 +202,7 @@ function startLeakyServer(): LeakyServer {
   return {
     port: server.addr.port,
     requests,
+    bodies,
     async [Symbol.asyncDispose]() {
       abort.abort();
       await server.finished;
@@ -205,6 +227,7 @@ function writeLeakyDocument(
     "other",
     "env >other_environment; cat /proc/$PPID/cmdline | tr '\\0' ' ' >other_parent; exit 1",
   );
+  stage.writeScript("job", 'echo "job $SCRIPT_SECRET"; exit 3');
   stage.writeScript("channel", 'cat >channel_input; env >channel_environment; echo "asked" >&2; exit 1');
   stage.writeDocument({
     given: {
@@ -213,6 +236,7 @@ function writeLeakyDocument(
       parameters: { path: "./given", environment: { GIVEN_SECRET: "${env:SCRIPT_SECRET}" } },
     },
     other: { kind: "script", parameters: { path: "./other" } },
+    backup: { kind: "job", parameters: { expected_every: "1 day" } },
     web: {
       kind: "http_request",
       parameters: {
@@ -262,7 +286,7 @@ async function readMails(
 
 /** Everything but what the test has written itself. */
 function filesLeftIn({ folder }: Stage): readonly string[] {
-  const own = ["monitor.json", "token", "given", "other", "channel"];
+  const own = ["monitor.json", "token", "given", "other", "job", "channel"];
   const names = [...Deno.readDirSync(folder)].filter((entry) => entry.isFile).map((entry) => entry.name);
   return names.filter((name) => !own.includes(name));
 }
