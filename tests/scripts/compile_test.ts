@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
-import { executableName, OWN_NAME, readTargets, TARGETS, writeChecksums } from "../../scripts/compile.ts";
+import {
+  executableName,
+  OWN_NAME,
+  readTargets,
+  refuseComputedImports,
+  TARGETS,
+  writeChecksums,
+} from "../../scripts/compile.ts";
 
 const SCRIPT = new URL("../../scripts/compile.ts", import.meta.url).pathname;
 const OWN_TARGET = TARGETS.find((target) => target === Deno.build.target) ?? TARGETS[0];
@@ -35,13 +42,42 @@ Deno.test("compile.ts ends with 1 and makes nothing where it refuses", async () 
   assert.match(new TextDecoder().decode(stderr), /^compile: error: DENORT_BIN is "\/bin\/true".*unset it/m);
 });
 
+Deno.test("refuseComputedImports() takes modules of the bundle and of Node, and refuses whatever else is imported", async (t) => {
+  const plain = 'const { a } = await import("./chunk.js");\nimport("node:fs");\nimport.meta.url;';
+  const rows: Readonly<Record<string, string>> = {
+    "a variable": "await import(name);",
+    "a variable behind a comment": "await import(/* anything */ name);",
+    "a template": "import(`./${name}.js`);",
+    "a sum": 'import("." + name);',
+    "a sum that begins like a module beside it": 'import("./" + name);',
+    "a way out of the folder": 'import("./../a.js");',
+    "an address": 'import("https://example.org/a.js");',
+    "a package": 'import("npm:ajv");',
+    "an absolute path": 'import("/tmp/a.js");',
+    "a folder above": 'import("../a.js");',
+  };
+  for (const [name, text] of Object.entries(rows)) {
+    await t.step(name, () =>
+      withFolder(async (folder) => {
+        await Deno.writeTextFile(`${folder}/main.js`, plain);
+        await refuseComputedImports(folder);
+        await Deno.writeTextFile(`${folder}/other.js`, `${plain}\n${text}\n`);
+        await assert.rejects(
+          refuseComputedImports(folder),
+          (error: Error) =>
+            error.message.startsWith("Cannot build: other.js imports by a computed name: import(") &&
+            text.includes(error.message.slice(error.message.indexOf("import("))),
+        );
+      }));
+  }
+});
+
 Deno.test("executableName() gives every target a name of its own", () => {
   assert.strictEqual(new Set([OWN_NAME, ...TARGETS.map(executableName)]).size, TARGETS.length + 1);
 });
 
-Deno.test("writeChecksums() writes what sha256sum checks, for the executables alone", async () => {
-  const folder = await Deno.makeTempDir({ prefix: "monitor_sums_" });
-  try {
+Deno.test("writeChecksums() writes what sha256sum checks, for the executables alone", () =>
+  withFolder(async (folder) => {
     const names = [OWN_NAME, executableName(FOREIGN_TARGET)];
     for (const name of [...names, "other"]) await Deno.writeTextFile(`${folder}/${name}`, name);
     await writeChecksums(new URL(`file://${folder}/`));
@@ -54,7 +90,13 @@ Deno.test("writeChecksums() writes what sha256sum checks, for the executables al
     );
     await Deno.writeTextFile(`${folder}/${OWN_NAME}`, "changed");
     assert.notStrictEqual((await check.output()).code, 0);
+  }));
+
+async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "monitor_compile_" });
+  try {
+    await use(folder);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
-});
+}
