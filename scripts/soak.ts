@@ -12,6 +12,7 @@ import { soakDocuments } from "./soak/documents.ts";
 import { soakMixed } from "./soak/mixed.ts";
 import { soakMemory } from "./soak/memory.ts";
 import { soakRate } from "./soak/rate.ts";
+import { withinMinutes } from "../tests/support/within_minutes.ts";
 import { soakHandles, soakWheel } from "./soak_wheel.ts";
 
 interface SoakOptions {
@@ -38,19 +39,33 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
     return Promise.resolve();
   },
   kill: ({ rounds }) =>
-    runTests(["tests/storage/kill_test.ts", "tests/life/kill_test.ts"], { KILL_ROUNDS: rounds }),
+    runTests(["tests/storage/kill_test.ts", "tests/life/kill_test.ts"], {
+      numbers: { KILL_ROUNDS: rounds },
+      minutesMax: 10 + rounds / 3,
+    }),
   chaos: ({ rounds }) =>
-    runTests(["tests/life/chaos_test.ts"], { CHAOS_ROUNDS: 5 * rounds, CHAOS_NEEDS_DISK: 1 }),
+    runTests(["tests/life/chaos_test.ts"], {
+      numbers: { CHAOS_ROUNDS: 5 * rounds, CHAOS_NEEDS_DISK: 1 },
+      minutesMax: 20 + 5 * rounds,
+    }),
   documents: async ({ rounds }) => {
     await soakDocuments();
-    await runTests(["tests/config/hostile_documents_test.ts"], { DOCUMENT_ROUNDS: 100 * rounds });
+    await runTests(["tests/config/hostile_documents_test.ts"], {
+      numbers: { DOCUMENT_ROUNDS: 100 * rounds },
+      minutesMax: 10 + rounds / 6,
+    });
   },
   mixed: soakMixed,
   faults: () =>
     runTests(["tests/checks/faults_test.ts", "tests/channels/faults_test.ts", "tests/life/faults_test.ts"], {
-      FAULT_PLACES: Number.MAX_SAFE_INTEGER,
+      numbers: { FAULT_PLACES: Number.MAX_SAFE_INTEGER },
+      minutesMax: 240,
     }),
-  walk: ({ rounds }) => runTests(["tests/watch_random_test.ts"], { WALK_ROUNDS: 10 * rounds }),
+  walk: ({ rounds }) =>
+    runTests(["tests/watch_random_test.ts"], {
+      numbers: { WALK_ROUNDS: 10 * rounds },
+      minutesMax: 10 + rounds / 10,
+    }),
 };
 
 const USAGE = `deno task soak [NAME...] [OPTION...]
@@ -91,15 +106,29 @@ async function soak(names: readonly string[], options: SoakOptions): Promise<num
   return exitCode;
 }
 
-async function runTests(files: readonly string[], numbers: Readonly<Record<string, number>>): Promise<void> {
+interface TestRun {
+  /** Variables of the environment that say how much to do. */
+  readonly numbers: Readonly<Record<string, number>>;
+  /** Longer than the tests give what they run, so that they say themselves what hangs. */
+  readonly minutesMax: number;
+}
+
+async function runTests(files: readonly string[], { numbers, minutesMax }: TestRun): Promise<void> {
   const env = Object.fromEntries(Object.entries(numbers).map(([name, number]) => [name, String(number)]));
-  const { success } = await new Deno.Command(Deno.execPath(), {
-    args: ["test", "--no-check", "--allow-all", ...files],
-    cwd: new URL("..", import.meta.url).pathname,
-    env,
-    stdin: "null",
-  }).spawn().status;
-  if (!success) throw new Error(`the tests of ${files.join(" and ")} failed`);
+  const tests = `the tests of ${files.join(" and ")}`;
+  const { success } = await withinMinutes(
+    tests,
+    Math.ceil(minutesMax),
+    (signal) =>
+      new Deno.Command(Deno.execPath(), {
+        args: ["test", "--no-check", "--allow-all", ...files],
+        cwd: new URL("..", import.meta.url).pathname,
+        env,
+        stdin: "null",
+        signal,
+      }).spawn().status,
+  );
+  if (!success) throw new Error(`${tests} failed`);
 }
 
 function readOptions(

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { CrowdFindings, CrowdOrder } from "../fixtures/crowd.ts";
 import { until } from "../life/in_time.ts";
 import { fixture } from "../support/processes.ts";
+import { withinMinutes } from "../support/within_minutes.ts";
 
 /**
  * What the check makes of a program that does not end: each of its runs meets this limit, on any machine. A busy one may
@@ -43,20 +44,32 @@ const PROGRAMS: readonly (readonly [name: string, verdict: RegExp, ...args: read
 
 const COUNT = 500;
 const ROUNDS = 3;
+/** It takes some ten seconds. */
+const MINUTES_MAX = 10;
 
 /** The processes that were started for the crowd and live. */
-function survivors(mark: string): readonly string[] {
-  const found: string[] = [];
+function survivors(mark: string): readonly number[] {
+  const found: number[] = [];
   for (const { name } of Deno.readDirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;
     try {
       if (!Deno.readTextFileSync(`/proc/${name}/environ`).includes(`CROWD=${mark}`)) continue;
-      if (!/\) [ZX] /.test(Deno.readTextFileSync(`/proc/${name}/stat`))) found.push(name);
+      if (!/\) [ZX] /.test(Deno.readTextFileSync(`/proc/${name}/stat`))) found.push(Number(name));
     } catch {
       // It ended while we looked, or belongs to another user.
     }
   }
   return found;
+}
+
+function endSurvivors(mark: string): void {
+  for (const pid of survivors(mark)) {
+    try {
+      Deno.kill(pid, "SIGKILL");
+    } catch {
+      // It has ended.
+    }
+  }
 }
 
 Deno.test("500 scripts of every behaviour at once leave nothing behind: no process, descriptor, timer or memory", async () => {
@@ -72,17 +85,15 @@ Deno.test("500 scripts of every behaviour at once leave nothing behind: no proce
     mark,
   };
   const program = new URL("../fixtures/crowd.ts", import.meta.url).pathname;
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "--quiet",
-      "--no-check",
-      "--allow-all",
-      "--v8-flags=--expose-gc",
-      program,
-      JSON.stringify(order),
-    ],
-  }).output();
+  const args = ["run", "--quiet", "--no-check", "--allow-all", "--v8-flags=--expose-gc", program];
+  // Whatever becomes of the test.
+  using _end = { [Symbol.dispose]: () => endSurvivors(mark) };
+  const { success, stdout, stderr } = await withinMinutes(
+    `the crowd of ${COUNT} scripts`,
+    MINUTES_MAX,
+    (signal) =>
+      new Deno.Command(Deno.execPath(), { args: [...args, JSON.stringify(order)], signal }).output(),
+  );
   assert.ok(success, new TextDecoder().decode(stderr));
   const { seen, holdings } = JSON.parse(new TextDecoder().decode(stdout)) as CrowdFindings;
   for (const [index, [name, verdict]] of PROGRAMS.entries()) {

@@ -6,6 +6,11 @@
  * names an executable to run instead of the source. CHAOS_NEEDS_DISK=1: fails where no small disk can be mounted.
  */
 import assert from "node:assert/strict";
+import { withinMinutes } from "../support/within_minutes.ts";
+
+const ROUNDS = Number(Deno.env.get("CHAOS_ROUNDS") ?? 6);
+/** A round takes some seconds. */
+const MINUTES_MAX = 10 + Math.ceil(ROUNDS * 2 / 3);
 
 const UNSHARE = Deno.uid() === 0 ? ["--mount"] : ["--map-root-user", "--mount"];
 
@@ -26,15 +31,23 @@ Deno.test("monitor check: nothing is lost, invented or miscounted, whatever brea
   ];
   // What is mounted in a namespace goes with the last process in it.
   const [program = "", ...args] = mounts ? ["unshare", ...UNSHARE, "--", ...campaign] : campaign;
-  const child = new Deno.Command(program, {
-    args,
-    env: { CHAOS_MOUNTS: mounts ? "1" : "0" },
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const [, trouble] = await Promise.all([print(child.stdout), print(child.stderr)]);
-  assert.ok((await child.status).success, trouble);
+  const { success, trouble } = await withinMinutes(
+    `chaos of ${ROUNDS} rounds`,
+    MINUTES_MAX,
+    async (signal) => {
+      const child = new Deno.Command(program, {
+        args,
+        env: { CHAOS_MOUNTS: mounts ? "1" : "0", CHAOS_ROUNDS: String(ROUNDS) },
+        stdin: "null",
+        stdout: "piped",
+        stderr: "piped",
+        signal,
+      }).spawn();
+      const [, trouble] = await Promise.all([print(child.stdout), print(child.stderr)]);
+      return { success: (await child.status).success, trouble };
+    },
+  );
+  assert.ok(success, trouble);
 });
 
 /** Passes on what comes, and answers all of it. */

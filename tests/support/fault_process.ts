@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { FaultFindings, FaultOrder } from "../fixtures/fault_rounds.ts";
 import { createTrust } from "./check_faults.ts";
+import { withinMinutes } from "./within_minutes.ts";
 
 /** What to run, and at how many places of each target; all of them where that is more. */
 export type FaultProcessOptions = Pick<FaultOrder, "rounds" | "targets"> & { readonly places: number };
@@ -14,14 +15,25 @@ export async function runFaultProcess(
   const { certificate, authority, path } = trust;
   const order: FaultOrder = { rounds, targets, certificate, authority, path };
   const program = new URL("../fixtures/fault_rounds.ts", import.meta.url).pathname;
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      ...["run", "--quiet", "--no-check", "--allow-all", "--v8-flags=--expose-gc"],
-      program,
-      JSON.stringify(order),
-    ],
-    env: { DENO_CERT: path, FAULT_PLACES: String(places) },
-  }).output();
+  const { success, stdout, stderr } = await withinMinutes(
+    `the process of ${rounds} rounds of faults (${targets})`,
+    minutesMax(places),
+    (signal) =>
+      new Deno.Command(Deno.execPath(), {
+        args: [
+          ...["run", "--quiet", "--no-check", "--allow-all", "--v8-flags=--expose-gc"],
+          program,
+          JSON.stringify(order),
+        ],
+        env: { DENO_CERT: path, FAULT_PLACES: String(places) },
+        signal,
+      }).output(),
+  );
   assert.ok(success, new TextDecoder().decode(stderr));
   return JSON.parse(new TextDecoder().decode(stdout)) as FaultFindings;
+}
+
+/** 20 places of each target take a quarter of a minute; all of them, which are some thousands, a quarter of an hour. */
+function minutesMax(places: number): number {
+  return 10 + Math.ceil(Math.min(places, 3400) / 20);
 }

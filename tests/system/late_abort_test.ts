@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers";
 import { abortLate } from "../../src/system/late_abort.ts";
+import { withinMinutes } from "../support/within_minutes.ts";
 
 Deno.test("abortLate() aborts for the reason of the signal that it follows, once all that is ready was handed over", async () => {
   const { promise: aborted, resolve } = Promise.withResolvers<void>();
@@ -29,9 +30,12 @@ Deno.test("abortLate() follows no longer than it is wanted", async () => {
 
 Deno.test("a time limit that falls together with what it waits for leaves nothing open", async () => {
   const program = new URL("../fixtures/meet_time_limits.ts", import.meta.url).pathname;
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--no-check", "--allow-all", program],
-  }).output();
+  const args = ["run", "--quiet", "--no-check", "--allow-all", program];
+  const { success, stdout, stderr } = await withinMinutes(
+    "the program that meets time limits",
+    5,
+    (signal) => new Deno.Command(Deno.execPath(), { args, signal }).output(),
+  );
   assert.ok(success, new TextDecoder().decode(stderr));
   const found = JSON.parse(new TextDecoder().decode(stdout));
   assert.ok(found.answered > 0 && found.late > 0, `both happened: ${JSON.stringify(found)}`);

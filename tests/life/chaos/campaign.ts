@@ -21,7 +21,7 @@ import { createRandom, type Random } from "./random.ts";
 import { makeSmallDisk, type SmallDisk } from "./small_disk.ts";
 import { assertToldExactly } from "./told_exactly.ts";
 
-const ROUNDS = Number(Deno.env.get("CHAOS_ROUNDS") ?? 6);
+const ROUNDS = Number(Deno.env.get("CHAOS_ROUNDS"));
 const SEED = Number(Deno.env.get("CHAOS_SEED") ?? Math.floor(Math.random() * 1e9));
 /** How many addresses each channel has in the document, one after the other. */
 const ADDRESSES = 3;
@@ -50,6 +50,7 @@ interface Campaign {
   round: number;
 }
 
+assert.ok(ROUNDS >= 1, "CHAOS_ROUNDS says how many rounds to play");
 console.log(`seed ${SEED}, ${ROUNDS} rounds${MOUNTS ? "" : "; without a disk of its own: it is never full"}`);
 await withStage(async (stage) => {
   const authority = createAuthority();
