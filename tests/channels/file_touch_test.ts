@@ -3,6 +3,7 @@ import { fileTouchKind } from "../../src/channels/file_touch.ts";
 import type { Delivery } from "../../src/domain/delivery.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { deliverOver, type DeliveryFindings, type DeliverySettings } from "../support/channel_delivery.ts";
+import { runWithoutRights } from "../support/without_rights.ts";
 
 const LONG_AGO = new Date("2001-02-03T04:05:06Z");
 
@@ -153,32 +154,7 @@ Deno.test("fileTouchKind waits no longer than its signal for a file system that 
   );
 });
 
-/** What makes root a user like others; the runtime itself may be where nobody else can go. */
-const WITHOUT_RIGHTS = [
-  "--bounding-set=-dac_override,-dac_read_search,-fowner,-chown",
-  "--inh-caps=-all",
-  "--",
-];
-
-/** As root, in a process without root's rights; otherwise here. */
+/** In a process without root's rights. */
 async function touchAsNobody(path: string): Promise<Delivery> {
-  if (Deno.uid() !== 0) return (await touch(path)).delivery;
-  const cache = await Deno.makeTempDir();
-  await Deno.chmod(cache, 0o777);
-  try {
-    const { stdout, stderr, success } = await new Deno.Command("setpriv", {
-      args: [
-        ...WITHOUT_RIGHTS,
-        Deno.execPath(),
-        ...["run", "--quiet", "--no-config", "--no-lock", "--no-check", "--no-remote", "--allow-all"],
-        new URL("../fixtures/touch_file.ts", import.meta.url).pathname,
-        path,
-      ],
-      env: { NO_COLOR: "1", DENO_DIR: cache, HOME: cache },
-    }).output();
-    assert.ok(success, new TextDecoder().decode(stderr));
-    return JSON.parse(new TextDecoder().decode(stdout));
-  } finally {
-    await Deno.remove(cache, { recursive: true });
-  }
+  return JSON.parse(await runWithoutRights(new URL("../fixtures/touch_file.ts", import.meta.url), path));
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { absolutePath, readSource } from "../../src/config/source.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { createMemorySystem } from "../support/memory_system.ts";
+import { runWithoutRights } from "../support/without_rights.ts";
 import { type ConfigSystemOptions, createConfigSystem, errorOf } from "./config_system.ts";
 
 const PATH = "/etc/monitor/monitor.jsonc";
@@ -154,55 +155,24 @@ Deno.test("readSource() says the same of real files", async (t) => {
   }
 });
 
-/** The start of a command line that takes from root the right to read whatever it likes; empty for other users. */
-const WITHOUT_RIGHTS = Deno.uid() === 0
-  ? ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all", "--"]
-  : [];
-const CAN_DROP_RIGHTS = await canRun([...WITHOUT_RIGHTS, "true"]);
-
-Deno.test({
-  name: "readSource() says that a real file may not be read",
-  ignore: Deno.build.os === "windows" || !CAN_DROP_RIGHTS,
-  fn: async () => {
-    const folder = await Deno.makeTempDir({ prefix: "monitor_source_" });
-    try {
-      await Deno.writeTextFile(`${folder}/closed`, "{}", { mode: 0o000 });
-      await Deno.mkdir(`${folder}/closed_folder`);
-      await Deno.writeTextFile(`${folder}/closed_folder/file`, "{}");
-      await Deno.chmod(`${folder}/closed_folder`, 0o000);
-      const program = new URL("read_source.ts", import.meta.url).pathname;
-      const paths = [`${folder}/closed`, `${folder}/closed_folder/file`];
-      const run = [
-        Deno.execPath(),
-        "run",
-        "--quiet",
-        "--no-check",
-        "--no-lock",
-        "--allow-read",
-        program,
-        ...paths,
-      ];
-      const [command = "", ...args] = [...WITHOUT_RIGHTS, ...run];
-      const { stdout, stderr } = await new Deno.Command(command, { args, stdin: "null" }).output();
-      assert.deepEqual(
-        new TextDecoder().decode(stdout).split("\n"),
-        [...paths.map((path) => `Cannot read config "${path}": permission denied`), ""],
-        new TextDecoder().decode(stderr),
-      );
-    } finally {
-      await Deno.chmod(`${folder}/closed_folder`, 0o700);
-      await Deno.remove(folder, { recursive: true });
-    }
-  },
-});
-
-async function canRun([command = "", ...args]: readonly string[]): Promise<boolean> {
+Deno.test("readSource() says that a real file may not be read", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "monitor_source_" });
   try {
-    return (await new Deno.Command(command, { args, stdout: "null", stderr: "null" }).output()).success;
-  } catch {
-    return false;
+    await Deno.writeTextFile(`${folder}/closed`, "{}", { mode: 0o000 });
+    await Deno.mkdir(`${folder}/closed_folder`);
+    await Deno.writeTextFile(`${folder}/closed_folder/file`, "{}");
+    await Deno.chmod(`${folder}/closed_folder`, 0o000);
+    const paths = [`${folder}/closed`, `${folder}/closed_folder/file`];
+    const printed = await runWithoutRights(new URL("read_source.ts", import.meta.url), ...paths);
+    assert.deepEqual(
+      printed.split("\n"),
+      [...paths.map((path) => `Cannot read config "${path}": permission denied`), ""],
+    );
+  } finally {
+    await Deno.chmod(`${folder}/closed_folder`, 0o700);
+    await Deno.remove(folder, { recursive: true });
   }
-}
+});
 
 Deno.test("readSource() passes on that a file may not be read by the runtime's rules", async () => {
   const denied = new Deno.errors.NotCapable("Requires read access");

@@ -6,6 +6,7 @@
  * names an executable to run instead of the source. CHAOS_NEEDS_DISK=1: fails where no small disk can be mounted.
  */
 import assert from "node:assert/strict";
+import { runDebianProgram } from "../support/debian_program.ts";
 import { withinMinutes } from "../support/within_minutes.ts";
 
 const ROUNDS = Number(Deno.env.get("CHAOS_ROUNDS") ?? 6);
@@ -64,10 +65,12 @@ async function mayMount(): Promise<boolean> {
   const folder = await Deno.makeTempDir({ prefix: "monitor_chaos_" });
   try {
     const mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "monitor-chaos", folder];
-    return (await new Deno.Command("unshare", { args: [...UNSHARE, "--", ...mount] }).output()).success;
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    return false;
+    const { code } = await runDebianProgram({ name: "unshare", package: "util-linux" }, [
+      ...UNSHARE,
+      "--",
+      ...mount,
+    ]);
+    return code === 0;
   } finally {
     await Deno.remove(folder);
   }

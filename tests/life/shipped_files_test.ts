@@ -1,5 +1,6 @@
 /** The files in `examples/` that set the program up: each is held to the tool it is for, and its calls are made. */
 import assert from "node:assert/strict";
+import { systemdAnalyze } from "../support/systemd_analyze.ts";
 import { programCommand, type Stage, withStage } from "./program.ts";
 
 const EXAMPLES = new URL("../../examples/", import.meta.url);
@@ -28,59 +29,35 @@ function commandHere(command: string, { folder }: Stage): string {
 
 const BAD = { kind: "test", parameters: { condition: "warning", output: "rather warm" } };
 
-/** Where systemd runs the system its tools are expected; elsewhere they are used if they are there. */
-const hasSystemdTools = isThere("/usr/bin/systemd-analyze") || isThere("/run/systemd/system");
-
-function isThere(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 async function analyze(args: readonly string[]): Promise<{ readonly code: number; readonly text: string }> {
-  const { code, stdout, stderr } = await new Deno.Command("systemd-analyze", {
-    args: [...args],
-    env: { SYSTEMD_PAGER: "", SYSTEMD_COLORS: "0" },
-  }).output();
-  const decoder = new TextDecoder();
-  return { code, text: decoder.decode(stdout) + decoder.decode(stderr) };
+  const { code, stdout, stderr } = await systemdAnalyze(args);
+  return { code, text: stdout + stderr };
 }
 
-Deno.test({
-  name: "examples/systemd: systemd-analyze finds nothing wrong with the units",
-  ignore: !hasSystemdTools,
-  fn: () =>
-    withStage(async ({ folder }) => {
-      const names = ["monitor.service", "monitor-due.service", "monitor-due.timer"];
-      // It looks for the programs too, and what is not installed here is no mistake of a unit.
-      for (const name of names) {
-        const unit = readExample(`systemd/${name}`).replaceAll(PROGRAM_PATH, "/bin/true");
-        Deno.writeTextFileSync(`${folder}/${name}`, unit);
-      }
-      const { code, text } = await analyze([
-        "verify",
-        "--man=no",
-        ...names.map((name) => `${folder}/${name}`),
-      ]);
-      assert.equal(text, "");
-      assert.equal(code, 0);
-    }),
-});
-
-Deno.test({
-  name: "examples/systemd: the sandbox of the services is as tight as it was",
-  ignore: !hasSystemdTools,
-  fn: async () => {
-    for (const name of ["monitor.service", "monitor-due.service"]) {
-      const path = new URL(`systemd/${name}`, EXAMPLES).pathname;
-      // In tenths: an exposure of 2.5 of 10 at most.
-      const { code, text } = await analyze(["security", "--offline=true", "--threshold=25", path]);
-      assert.equal(code, 0, text.trimEnd().split("\n").at(-1) ?? "it said nothing");
+Deno.test("examples/systemd: systemd-analyze finds nothing wrong with the units", () =>
+  withStage(async ({ folder }) => {
+    const names = ["monitor.service", "monitor-due.service", "monitor-due.timer"];
+    // It looks for the programs too, and what is not installed here is no mistake of a unit.
+    for (const name of names) {
+      const unit = readExample(`systemd/${name}`).replaceAll(PROGRAM_PATH, "/bin/true");
+      Deno.writeTextFileSync(`${folder}/${name}`, unit);
     }
-  },
+    const { code, text } = await analyze([
+      "verify",
+      "--man=no",
+      ...names.map((name) => `${folder}/${name}`),
+    ]);
+    assert.equal(text, "");
+    assert.equal(code, 0);
+  }));
+
+Deno.test("examples/systemd: the sandbox of the services is as tight as it was", async () => {
+  for (const name of ["monitor.service", "monitor-due.service"]) {
+    const path = new URL(`systemd/${name}`, EXAMPLES).pathname;
+    // In tenths: an exposure of 2.5 of 10 at most.
+    const { code, text } = await analyze(["security", "--offline=true", "--threshold=25", path]);
+    assert.equal(code, 0, text.trimEnd().split("\n").at(-1) ?? "it said nothing");
+  }
 });
 
 Deno.test("examples/systemd: both services have the same sandbox", () => {

@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { inTime } from "../life/in_time.ts";
+import { startDebianProgram } from "../support/debian_program.ts";
 
 /** A size of the window, in CSS pixels. */
 export interface ViewSize {
@@ -46,13 +47,13 @@ const FLAGS = [
 /** Starts a browser for one test. */
 export async function withBrowser(use: (browser: Browser) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "monitor_browser_" });
-  const driver = new Deno.Command("chromedriver", {
+  const driver = startDebianProgram({ name: "chromedriver", package: "chromium-driver" }, {
     args: ["--port=0"],
     env: { TMPDIR: folder, HOME: folder },
     stdin: "null",
     stdout: "piped",
     stderr: "null",
-  }).spawn();
+  });
   const end = new AbortController();
   let draining: Promise<void> = Promise.resolve();
   try {

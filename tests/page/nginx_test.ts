@@ -2,9 +2,12 @@
 import assert from "node:assert/strict";
 import { inTime, until } from "../life/in_time.ts";
 import { withStage } from "../life/program.ts";
+import { runDebianProgram, startDebianProgram } from "../support/debian_program.ts";
 import { freePort } from "../support/http_servers.ts";
+import { systemdAnalyze } from "../support/systemd_analyze.ts";
 
 const EXAMPLES = new URL("../../examples/", import.meta.url);
+const NGINX = { name: "nginx", package: "nginx-light" };
 const FOLDER = "/var/cache/monitor";
 const LISTEN = "127.0.0.1:8090";
 
@@ -52,10 +55,8 @@ Deno.test("examples/nginx: monitor.service with its page.conf is one that system
     const read = (path: string): string => Deno.readTextFileSync(new URL(path, EXAMPLES));
     const unit = read("systemd/monitor.service").replaceAll("/usr/local/bin/monitor", "/bin/true");
     await Deno.writeTextFile(`${folder}/monitor.service`, `${unit}\n${read("nginx/page.conf")}`);
-    const { code, stderr } = await new Deno.Command("systemd-analyze", {
-      args: ["verify", `${folder}/monitor.service`],
-    }).output();
-    assert.equal(code, 0, new TextDecoder().decode(stderr));
+    const { code, stderr } = await systemdAnalyze(["verify", `${folder}/monitor.service`]);
+    assert.equal(code, 0, stderr);
   }));
 
 interface NginxOptions {
@@ -76,9 +77,9 @@ async function withNginx({ folder, pages, port }: NginxOptions, use: () => Promi
     }\n}\n`,
   );
   const args = ["-p", folder, "-e", "stderr", "-c", `${folder}/nginx.conf`];
-  const tested = await new Deno.Command("nginx", { args: [...args, "-t"] }).output();
-  assert.equal(tested.code, 0, new TextDecoder().decode(tested.stderr));
-  const nginx = new Deno.Command("nginx", { args, stdin: "null", stdout: "null", stderr: "null" }).spawn();
+  const tested = await runDebianProgram(NGINX, [...args, "-t"]);
+  assert.equal(tested.code, 0, tested.stderr);
+  const nginx = startDebianProgram(NGINX, { args, stdin: "null", stdout: "null", stderr: "null" });
   try {
     await inTime("nginx to listen", untilListening(port));
     await use();

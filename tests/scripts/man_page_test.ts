@@ -2,23 +2,21 @@ import assert from "node:assert/strict";
 import { manPage } from "../../scripts/man_page.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { EXIT } from "../../src/cli/exit_code.ts";
+import { type DebianEnd, type DebianProgram, runDebianProgram } from "../support/debian_program.ts";
 
 const DATE = "2026-01-31";
 
+const MAN = { name: "man", package: "man-db" };
+const MANDOC = { name: "mandoc", package: "mandoc" };
+
 /** What a program prints of the page, and what it complains of. */
-async function readPage(
-  program: string,
-  ...args: readonly string[]
-): Promise<{ text: string; complaints: string }> {
+async function readPage(program: DebianProgram, ...args: readonly string[]): Promise<DebianEnd> {
   const folder = await Deno.makeTempDir({ prefix: "monitor_man_" });
   try {
     await Deno.writeTextFile(`${folder}/monitor.1`, manPage(COMMANDS, DATE));
-    const { stdout, stderr } = await new Deno.Command(program, {
-      args: [...args, `${folder}/monitor.1`],
-      env: { LC_ALL: "C.UTF-8", MANWIDTH: "400", MANROFFSEQ: "" },
-    }).output();
-    const decoder = new TextDecoder();
-    return { text: decoder.decode(stdout), complaints: decoder.decode(stderr) };
+    return await runDebianProgram(program, [...args, `${folder}/monitor.1`], {
+      environment: { LC_ALL: "C.UTF-8", MANWIDTH: "400", MANROFFSEQ: "" },
+    });
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -27,9 +25,9 @@ async function readPage(
 Deno.test({
   name: "manPage() is shown by man without a warning, with all that --help says",
   fn: async () => {
-    const { text, complaints } = await readPage("man", "--warnings", "--local-file");
-    assert.strictEqual(complaints, "");
-    const words = text.replace(/‐\n\s*/g, "").replace(/\s+/g, " ").replaceAll("‐", "-");
+    const { stdout, stderr } = await readPage(MAN, "--warnings", "--local-file");
+    assert.strictEqual(stderr, "");
+    const words = stdout.replace(/‐\n\s*/g, "").replace(/\s+/g, " ").replaceAll("‐", "-");
     for (const { name, description, options, examples } of COMMANDS) {
       assert.ok(words.includes(`monitor ${name}`), name);
       assert.ok(words.includes(description.replaceAll("…", "...")), description);
@@ -46,7 +44,7 @@ Deno.test({
 Deno.test({
   name: "manPage() has nothing that mandoc complains of",
   fn: async () => {
-    const { text } = await readPage("mandoc", "-T", "lint", "-W", "style");
-    assert.strictEqual(text, "");
+    const { stdout } = await readPage(MANDOC, "-T", "lint", "-W", "style");
+    assert.strictEqual(stdout, "");
   },
 });

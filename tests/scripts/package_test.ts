@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import project from "../../deno.json" with { type: "json" };
 import { executableName, TARGETS } from "../../scripts/compile.ts";
 import { makePackages } from "../../scripts/package.ts";
-
-const hasDebianTools = await Deno.stat("/usr/bin/dpkg-deb").then(() => true, () => false);
+import { runDebianProgram } from "../support/debian_program.ts";
 
 async function withPackages(use: (folder: string, made: readonly string[]) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "monitor_packages_" });
@@ -19,10 +18,12 @@ async function withPackages(use: (folder: string, made: readonly string[]) => Pr
   }
 }
 
-async function run(program: string, ...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await new Deno.Command(program, { args: [...args] }).output();
-  assert.strictEqual(code, 0, new TextDecoder().decode(stderr));
-  return new TextDecoder().decode(stdout);
+const PACKAGES = { "dpkg-deb": "dpkg", sh: "dash", tar: "tar" } as const;
+
+async function run(name: keyof typeof PACKAGES, ...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await runDebianProgram({ name, package: PACKAGES[name] }, args);
+  assert.strictEqual(code, 0, stderr);
+  return stdout;
 }
 
 Deno.test("makePackages() makes an archive of every executable, with all that goes with it", () =>
@@ -71,24 +72,22 @@ Deno.test("makePackages() makes the same bytes again, with checksums that hold",
     });
   }));
 
-Deno.test({
-  name: "makePackages() makes Debian packages whose units call the program where it is",
-  ignore: !hasDebianTools,
-  fn: () =>
-    withPackages(async (folder, made) => {
-      assert.deepStrictEqual(made.filter((name) => name.endsWith(".deb")), [
-        `monitor_${project.version}_amd64.deb`,
-        `monitor_${project.version}_arm64.deb`,
-      ]);
-      const path = `${folder}/monitor_${project.version}_arm64.deb`;
-      assert.strictEqual((await run("dpkg-deb", "--field", path, "Architecture")).trim(), "arm64");
-      await run("dpkg-deb", "--extract", path, `${folder}/tree`);
-      const unit = await Deno.readTextFile(`${folder}/tree/lib/systemd/system/monitor.service`);
-      assert.match(unit, /^ExecStart=\/usr\/bin\/monitor check/m);
-      assert.doesNotMatch(unit, /usr\/local/);
-      assert.strictEqual(
-        await Deno.readTextFile(`${folder}/tree/usr/bin/monitor`),
-        "aarch64-unknown-linux-gnu",
-      );
-    }),
-});
+Deno.test("makePackages() makes Debian packages whose units call the program where it is", () =>
+  withPackages(async (folder, made) => {
+    // Without it none are made.
+    await run("dpkg-deb", "--version");
+    assert.deepStrictEqual(made.filter((name) => name.endsWith(".deb")), [
+      `monitor_${project.version}_amd64.deb`,
+      `monitor_${project.version}_arm64.deb`,
+    ]);
+    const path = `${folder}/monitor_${project.version}_arm64.deb`;
+    assert.strictEqual((await run("dpkg-deb", "--field", path, "Architecture")).trim(), "arm64");
+    await run("dpkg-deb", "--extract", path, `${folder}/tree`);
+    const unit = await Deno.readTextFile(`${folder}/tree/lib/systemd/system/monitor.service`);
+    assert.match(unit, /^ExecStart=\/usr\/bin\/monitor check/m);
+    assert.doesNotMatch(unit, /usr\/local/);
+    assert.strictEqual(
+      await Deno.readTextFile(`${folder}/tree/usr/bin/monitor`),
+      "aarch64-unknown-linux-gnu",
+    );
+  }));

@@ -1,4 +1,7 @@
 import { until } from "../life/in_time.ts";
+import { startDebianProgram } from "./debian_program.ts";
+
+const PROGRAM = { name: "prometheus-node-exporter", package: "prometheus-node-exporter" };
 
 /** A node exporter of the test's own. */
 export interface NodeExporter extends AsyncDisposable {
@@ -8,12 +11,16 @@ export interface NodeExporter extends AsyncDisposable {
 
 /** Starts Debian's node exporter, which reads the `*.prom` files of a folder and nothing else of this machine. */
 export async function startNodeExporter(folder: string): Promise<NodeExporter> {
-  const child = spawn([
-    "--collector.disable-defaults",
-    "--collector.textfile",
-    `--collector.textfile.directory=${folder}`,
-    "--web.listen-address=127.0.0.1:0",
-  ]);
+  const child = startDebianProgram(PROGRAM, {
+    args: [
+      "--collector.disable-defaults",
+      "--collector.textfile",
+      `--collector.textfile.directory=${folder}`,
+      "--web.listen-address=127.0.0.1:0",
+    ],
+    stdout: "null",
+    stderr: "piped",
+  });
   let log = "";
   const reading = child.stderr.pipeThrough(new TextDecoderStream()).pipeTo(
     new WritableStream({ write: (text) => void (log += text) }),
@@ -35,18 +42,4 @@ export async function startNodeExporter(folder: string): Promise<NodeExporter> {
       await reading;
     },
   };
-}
-
-function spawn(args: readonly string[]): Deno.ChildProcess {
-  try {
-    return new Deno.Command("prometheus-node-exporter", { args: [...args], stdout: "null", stderr: "piped" })
-      .spawn();
-  } catch (error) {
-    throw new Error(
-      "Cannot run the node exporter: install it with: apt-get install prometheus-node-exporter",
-      {
-        cause: error,
-      },
-    );
-  }
 }

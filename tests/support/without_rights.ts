@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { runDebianProgram } from "./debian_program.ts";
+
+const SETPRIV = { name: "setpriv", package: "util-linux" };
+
+/** What makes root a user like others. */
+const ROOTS_RIGHTS = "--bounding-set=-dac_override,-dac_read_search,-fowner,-chown";
+
+/**
+ * Runs a module of the tests as a user without rights does, whoever runs the tests, and answers what it printed. Root
+ * stays root and loses its rights: the runtime and the modules may be where nobody else can go.
+ */
+export async function runWithoutRights(module: URL, ...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await runDebianProgram(SETPRIV, [
+    ...Deno.uid() === 0 ? [ROOTS_RIGHTS] : [],
+    "--inh-caps=-all",
+    "--",
+    Deno.execPath(),
+    ...["run", "--quiet", "--no-check", "--no-lock", "--allow-all", module.pathname],
+    ...args,
+  ]);
+  assert.equal(code, 0, stderr);
+  return stdout;
+}
