@@ -6,6 +6,7 @@
  *     deno task soak rate memory
  *     deno task soak --seconds 10 --rounds 20 rate kill
  *     deno task soak --minutes 30 mixed
+ *     deno task soak --rounds 100 --seed 7 traces
  */
 import { parseArgs } from "node:util";
 import { soakDocuments } from "./soak/documents.ts";
@@ -22,8 +23,10 @@ interface SoakOptions {
   readonly minutes: number;
   /** How many checks `mixed` watches. */
   readonly checks: number;
-  /** How often `kill` kills, and how many random walks `walk` takes. */
+  /** How often `kill` kills, how many random walks `walk` takes, and how many seeds `traces`. */
   readonly rounds: number;
+  /** The first seed of `traces`. */
+  readonly seed: number;
   /** Steps of the condition machine; the wheel takes 20 times as many. */
   readonly steps: number;
   /** Runs of checks on a fake clock. */
@@ -40,33 +43,37 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
   },
   kill: ({ rounds }) =>
     runTests(["tests/storage/kill_test.ts", "tests/life/kill_test.ts"], {
-      numbers: { KILL_ROUNDS: rounds },
+      variables: { KILL_ROUNDS: rounds },
       minutesMax: 10 + rounds / 3,
     }),
   chaos: ({ rounds }) =>
     runTests(["tests/life/chaos_test.ts"], {
-      numbers: { CHAOS_ROUNDS: 5 * rounds, CHAOS_NEEDS_DISK: 1 },
+      variables: { CHAOS_ROUNDS: 5 * rounds, CHAOS_NEEDS_DISK: 1 },
       minutesMax: 20 + 5 * rounds,
     }),
+  traces: soakTraces,
   documents: async ({ rounds }) => {
     await soakDocuments();
     await runTests(["tests/config/hostile_documents_test.ts"], {
-      numbers: { DOCUMENT_ROUNDS: 100 * rounds },
+      variables: { DOCUMENT_ROUNDS: 100 * rounds },
       minutesMax: 10 + rounds / 6,
     });
   },
   mixed: soakMixed,
   faults: () =>
     runTests(["tests/checks/faults_test.ts", "tests/channels/faults_test.ts", "tests/life/faults_test.ts"], {
-      numbers: { FAULT_PLACES: Number.MAX_SAFE_INTEGER },
+      variables: { FAULT_PLACES: Number.MAX_SAFE_INTEGER },
       minutesMax: 240,
     }),
   walk: ({ rounds }) =>
     runTests(["tests/watch_random_test.ts"], {
-      numbers: { WALK_ROUNDS: 10 * rounds },
+      variables: { WALK_ROUNDS: 10 * rounds },
       minutesMax: 10 + rounds / 10,
     }),
 };
+
+/** Seeds stay short. */
+const SEED_END = 1e9;
 
 const USAGE = `deno task soak [NAME...] [OPTION...]
 
@@ -74,7 +81,8 @@ Parts, all unless some are named: ${Object.keys(PARTS).join(", ")}
 
   --minutes N   how long mixed takes (30); below some ten, not all of it can be judged
   --checks N    how many checks mixed watches (2000)
-  --rounds N    how much chaos, documents, kill and walk do (200)
+  --rounds N    how much chaos, documents, kill, traces and walk do (200)
+  --seed N      the first seed of traces, one more each round (some number, which it prints)
   --seconds N   how long rate takes (60)
   --steps N     how much wheel does (1000000)
   --runs N      how much memory does (100000)
@@ -106,15 +114,25 @@ async function soak(names: readonly string[], options: SoakOptions): Promise<num
   return exitCode;
 }
 
+/** Each seed is a trace of its own: the same for the same seed. */
+async function soakTraces({ rounds, seed }: SoakOptions): Promise<void> {
+  const seeds = Array.from({ length: rounds }, (_, index) => seed + index);
+  console.log(`  seeds ${seed} to ${seed + rounds - 1}`);
+  await runTests(["tests/reporting/reference_model_test.ts"], {
+    variables: { TRACE_SEEDS: seeds.join(" ") },
+    minutesMax: 10 + rounds / 6,
+  });
+}
+
 interface TestRun {
-  /** Variables of the environment that say how much to do. */
-  readonly numbers: Readonly<Record<string, number>>;
+  /** Variables of the environment that say what to do, and how much. */
+  readonly variables: Readonly<Record<string, number | string>>;
   /** Longer than the tests give what they run, so that they say themselves what hangs. */
   readonly minutesMax: number;
 }
 
-async function runTests(files: readonly string[], { numbers, minutesMax }: TestRun): Promise<void> {
-  const env = Object.fromEntries(Object.entries(numbers).map(([name, number]) => [name, String(number)]));
+async function runTests(files: readonly string[], { variables, minutesMax }: TestRun): Promise<void> {
+  const env = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, String(value)]));
   const tests = `the tests of ${files.join(" and ")}`;
   const { success } = await withinMinutes(
     tests,
@@ -140,6 +158,7 @@ function readOptions(
     options: {
       help: { type: "boolean" },
       seconds: { type: "string", default: "60" },
+      seed: { type: "string", default: String(1 + Math.floor(Math.random() * SEED_END)) },
       minutes: { type: "string", default: "30" },
       checks: { type: "string", default: "2000" },
       rounds: { type: "string", default: "200" },
@@ -155,6 +174,7 @@ function readOptions(
   };
   const options = {
     seconds: count("seconds"),
+    seed: count("seed"),
     minutes: count("minutes"),
     checks: count("checks"),
     rounds: count("rounds"),
