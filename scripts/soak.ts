@@ -13,12 +13,13 @@ import { soakDocuments } from "./soak/documents.ts";
 import { soakMixed } from "./soak/mixed.ts";
 import { soakMemory } from "./soak/memory.ts";
 import { soakRate } from "./soak/rate.ts";
+import { soakStandstill } from "./soak/standstill.ts";
 import { withinMinutes } from "../tests/support/within_minutes.ts";
 import { soakHandles, soakWheel } from "./soak_wheel.ts";
 
 interface SoakOptions {
-  /** How long the checks of `rate` run. */
-  readonly seconds: number;
+  /** How long the checks of `rate` run, or `standstill` stops its monitors; each has its own default. */
+  readonly seconds: number | null;
   /** How long `mixed` takes. */
   readonly minutes: number;
   /** How many checks `mixed` watches. */
@@ -34,7 +35,7 @@ interface SoakOptions {
 }
 
 const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> = {
-  rate: soakRate,
+  rate: ({ seconds }) => soakRate({ seconds: seconds ?? 60 }),
   memory: soakMemory,
   wheel: ({ steps }) => {
     soakWheel(20 * steps, 100);
@@ -51,6 +52,7 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
       variables: { CHAOS_ROUNDS: 5 * rounds, CHAOS_NEEDS_DISK: 1 },
       minutesMax: 20 + 5 * rounds,
     }),
+  standstill: ({ seconds }) => soakStandstill({ seconds: seconds ?? 150 }),
   traces: soakTraces,
   documents: async ({ rounds }) => {
     await soakDocuments();
@@ -83,7 +85,7 @@ Parts, all unless some are named: ${Object.keys(PARTS).join(", ")}
   --checks N    how many checks mixed watches (2000)
   --rounds N    how much chaos, documents, kill, traces and walk do (200)
   --seed N      the first seed of traces, one more each round (some number, which it prints)
-  --seconds N   how long rate takes (60)
+  --seconds N   how long rate takes (60), and how long standstill stops its monitors (150; 40 at least)
   --steps N     how much wheel does (1000000)
   --runs N      how much memory does (100000)
 
@@ -157,7 +159,7 @@ function readOptions(
     allowPositionals: true,
     options: {
       help: { type: "boolean" },
-      seconds: { type: "string", default: "60" },
+      seconds: { type: "string" },
       seed: { type: "string", default: String(1 + Math.floor(Math.random() * SEED_END)) },
       minutes: { type: "string", default: "30" },
       checks: { type: "string", default: "2000" },
@@ -173,7 +175,7 @@ function readOptions(
     throw new RangeError(`--${name} is "${values[name]}", expected a whole number of 1 or more`);
   };
   const options = {
-    seconds: count("seconds"),
+    seconds: values.seconds === undefined ? null : count("seconds"),
     seed: count("seed"),
     minutes: count("minutes"),
     checks: count("checks"),

@@ -16,6 +16,8 @@ export interface MailServer extends AsyncDisposable {
   readonly mails: readonly ReceivedMail[];
   /** The names that logged in, in order. */
   readonly logins: readonly string[];
+  /** Tells all who are there that they were silent for too long, and ends their connections. */
+  sendAway(): void;
 }
 
 /** What a mail server does, besides taking every mail. */
@@ -26,11 +28,15 @@ export interface MailServerOptions {
   readonly password?: string;
   /** Replies to receivers that it refuses, such as `{ "a@example.org": "550 no such user" }`. */
   readonly refusals?: Readonly<Record<string, string>>;
+  /** Told that a mail's content is to come, before the client is told to send it. */
+  readonly onContent?: () => void;
+  /** Told of a mail before it is answered; `false`: the connection ends instead of an answer. */
+  readonly onMail?: (mail: ReceivedMail) => Promise<boolean>;
 }
 
 /** Starts npm `smtp-server`. */
 export async function startMailServer(
-  { tls, password, refusals = {} }: MailServerOptions = {},
+  { tls, password, refusals = {}, onContent, onMail }: MailServerOptions = {},
 ): Promise<MailServer> {
   const mails: ReceivedMail[] = [];
   const logins: string[] = [];
@@ -50,14 +56,17 @@ export async function startMailServer(
       else done(replyError(refusal));
     },
     onData(stream, session, done) {
+      onContent?.();
       const decoder = new TextDecoder();
       let raw = "";
       stream.on("data", (chunk: Uint8Array) => raw += decoder.decode(chunk, { stream: true }));
-      stream.on("end", () => {
+      stream.on("end", async () => {
         const { mailFrom, rcptTo } = session.envelope;
         const sender = mailFrom === false ? "" : mailFrom.address;
-        mails.push({ raw, sender, receivers: rcptTo.map(({ address }) => address) });
-        done();
+        const mail = { raw, sender, receivers: rcptTo.map(({ address }) => address) };
+        mails.push(mail);
+        if (onMail === undefined || await onMail(mail)) done();
+        else for (const visit of server.connections) if (visit.session === session) visit.close();
       });
     },
   });
@@ -72,6 +81,9 @@ export async function startMailServer(
     port: front?.port ?? plainPort,
     mails,
     logins,
+    sendAway: () => {
+      for (const visit of server.connections) visit.send(421, "Timeout - closing connection");
+    },
     async [Symbol.asyncDispose]() {
       await front?.close();
       await new Promise<void>((done) => server.close(() => done()));

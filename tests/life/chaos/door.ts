@@ -1,4 +1,5 @@
 /** A port on loopback that can be shut, and what its visitors do. */
+import type { Certificate } from "../../support/certificates.ts";
 
 /** One connection, as the server sees it. */
 export interface Visitor {
@@ -25,16 +26,24 @@ export interface Door {
 
 /**
  * Opens a door on an address of loopback that nobody else uses, so that nobody takes its port while it is shut.
- * The connection ends when `meet` is done.
+ * The connection ends when `meet` is done. Behind TLS, the handshake is made as soon as somebody reads.
  */
-export function openDoor(meet: (visitor: Visitor) => Promise<void>): Door {
+export function openDoor(
+  meet: (visitor: Visitor) => Promise<void>,
+  certificateOf?: (address: string) => Certificate,
+): Door {
   const hostname = `127.${[0, 0, 0].map(() => 1 + Math.floor(Math.random() * 254)).join(".")}`;
-  const first = Deno.listen({ hostname, port: 0 });
+  const certificate = certificateOf?.(hostname);
+  const listen = (at: number): Deno.TcpListener | Deno.TlsListener =>
+    certificate === undefined
+      ? Deno.listen({ hostname, port: at })
+      : Deno.listenTls({ hostname, port: at, ...certificate });
+  const first = listen(0);
   const { port } = first.addr;
-  let listener: Deno.TcpListener | null = first;
+  let listener: Deno.TcpListener | Deno.TlsListener | null = first;
   const talks = new Set<Promise<void>>();
   const open = new Set<Deno.Conn>();
-  const accept = async (from: Deno.Listener): Promise<void> => {
+  const accept = async (from: AsyncIterable<Deno.Conn>): Promise<void> => {
     try {
       for await (const connection of from) {
         open.add(connection);
@@ -60,7 +69,7 @@ export function openDoor(meet: (visitor: Visitor) => Promise<void>): Door {
     shut,
     open: () => {
       if (listener !== null) return;
-      listener = Deno.listen({ hostname, port });
+      listener = listen(port);
       const before = accepting;
       accepting = before.then(() => listener === null ? undefined : accept(listener));
     },

@@ -1,7 +1,8 @@
 /** A webhook that breaks, refuses or answers anything at every step of its protocol. */
-import type { Arrival, ArrivedItem } from "./arrivals.ts";
+import type { Arrival } from "./arrivals.ts";
 import { type Door, openDoor, type Visitor } from "./door.ts";
 import type { Random } from "./random.ts";
+import { itemsOf, readHead } from "./read_post.ts";
 
 /** A webhook with its moods. */
 export interface MoodyHook extends AsyncDisposable, Pick<Door, "untilLeft"> {
@@ -176,39 +177,6 @@ const SECOND_TRY_MS = 150;
 
 const TEMPLATE = '{"check":"{{check}}","condition":"{{condition}}","previous":"{{previous}}",' +
   '"output":"{{output}}","summary":"{{summary}}"}';
-
-interface Posted {
-  readonly check: string;
-  readonly condition: string;
-  readonly previous: string;
-  readonly output: string;
-  readonly missed_problem?: Posted | null;
-  /** Of the template alone. */
-  readonly summary?: string;
-}
-
-function itemsOf(body: string): readonly ArrivedItem[] {
-  const posted = JSON.parse(body) as Posted | { readonly reports: readonly Posted[] };
-  const reports = "reports" in posted ? posted.reports : [posted];
-  return reports.map(({ check, condition, previous, output, missed_problem: missed, summary }) => ({
-    check,
-    condition,
-    previous,
-    token: output,
-    isOver: summary === undefined ? (missed ?? null) !== null : / \(was [a-z]+ from .* to /.test(summary),
-    missedToken: missed?.output ?? null,
-  }));
-}
-
-async function readHead(visitor: Visitor): Promise<{ readonly key: string; readonly length: number }> {
-  const headers = new Map<string, string>();
-  await visitor.readLine();
-  for (let line = await visitor.readLine(); line !== ""; line = await visitor.readLine()) {
-    const colon = line.indexOf(":");
-    headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim());
-  }
-  return { key: headers.get("idempotency-key") ?? "", length: Number(headers.get("content-length")) };
-}
 
 function answer(status: number, headers = ""): string {
   return `HTTP/1.1 ${status} So\r\n${headers}Connection: close\r\n${

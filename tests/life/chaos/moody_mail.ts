@@ -1,9 +1,9 @@
 /** A mail server (RFC 5321) that breaks or refuses at every step of its protocol, in clear text and after STARTTLS. */
-import PostalMime from "postal-mime";
 import type { Certificate } from "../../support/certificates.ts";
-import type { Arrival, ArrivedItem } from "./arrivals.ts";
+import type { Arrival } from "./arrivals.ts";
 import { closeQuietly, type Door, openDoor, untilOver, type Visitor, visitorOf } from "./door.ts";
 import type { Random } from "./random.ts";
+import { readMail } from "./read_mail.ts";
 
 /** A mail server with its moods. */
 export interface MoodyMail extends AsyncDisposable, Pick<Door, "untilLeft"> {
@@ -143,7 +143,7 @@ export function startMoodyMail({ random, certificate, round }: MailOptions): Moo
       await door.untilLeft();
       await untilOver(talks);
     },
-    read: () => Promise.all(mails.map(readMail)),
+    read: () => Promise.all(mails.map(async ({ raw, round }) => ({ ...await readMail(raw), round }))),
     [Symbol.asyncDispose]: async () => {
       await door.close();
       tls.close();
@@ -239,43 +239,6 @@ async function receive(visitor: Visitor, { mood, take, reply }: Receiving): Prom
   const isTaken = mood.step === "final dot" ? !isRefused && mood.takes : true;
   if (isTaken) take(lines.join("\r\n"));
   await reply("final dot", "250 2.0.0 taken\r\n");
-}
-
-async function readMail({ raw, round }: RawMail): Promise<Arrival> {
-  const { messageId = "", subject = "", text = "" } = await PostalMime.parse(raw);
-  return { channel: "mail", id: messageId, text: `${subject}\n${text}`, items: itemsOf(text), round };
-}
-
-const RULE = `\n${"-".repeat(40)}\n\n`;
-const HEADLINE = /^([A-Z]+): (\S+)( \(was [A-Z]+ from .* to .* UTC\))?$/;
-
-function itemsOf(text: string): readonly ArrivedItem[] {
-  const body = text.replaceAll("\r\n", "\n").replace(/^.* in \d+ reports, the worst first\.\n\n/, "");
-  if (/^Check: /m.test(body)) return body.split(RULE).map(itemInFull);
-  return body.trimEnd().split("\n\n").map(itemInShort);
-}
-
-function itemInFull(text: string): ArrivedItem {
-  const [headline = "", , output = ""] = text.split("\n");
-  const previous = /^(?:Before|Was): ([A-Z]+)$|^Was ([A-Z]+): from/m.exec(text);
-  return {
-    ...fromHeadline(headline),
-    previous: (previous?.[1] ?? previous?.[2] ?? "?").toLowerCase(),
-    token: output,
-    missedToken: /^It said: (.*)$/m.exec(text)?.[1] ?? null,
-  };
-}
-
-/** More than ten are told in three lines each. */
-function itemInShort(text: string): ArrivedItem {
-  const [headline = "", output = ""] = text.split("\n");
-  return { ...fromHeadline(headline), previous: null, token: output.trim(), missedToken: null };
-}
-
-function fromHeadline(headline: string): Pick<ArrivedItem, "check" | "condition" | "isOver"> {
-  const [, condition, check, over] = HEADLINE.exec(headline) ?? [];
-  if (condition === undefined || check === undefined) throw new Error(`no headline of a report: ${headline}`);
-  return { check, condition: condition.toLowerCase(), isOver: over !== undefined };
 }
 
 /** Carries bytes both ways until either side ends. */
