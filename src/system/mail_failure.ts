@@ -50,11 +50,14 @@ export function sessionFailure(error: unknown, { phase, wasHandedOver }: Progres
     phase: found?.phase ?? phase,
     code: facts.responseCode,
     retryable: facts.responseCode < 500,
-    // Only 4xx and 5xx say that it was not taken.
-    mayHaveArrived: wasHandedOver && facts.responseCode < 400,
+    // Only 4xx and 5xx say that it was not taken; 421 may also come from who ends the connection for the server.
+    mayHaveArrived: wasHandedOver && (facts.responseCode < 400 || facts.responseCode === CLOSING),
     reason: `server answered ${oneLine(facts.response)}`,
   };
 }
+
+/** "Service not available, closing transmission channel": an answer to whatever was asked (RFC 5321, section 4.2.2). */
+const CLOSING = 421;
 
 /** The server's reply that an error stands for, as one line; for a receiver that was refused. */
 export function replyOf(error: unknown): string {

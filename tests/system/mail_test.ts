@@ -311,6 +311,15 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
       end: { sent: false, phase: "data", code: 451, ...PASSES, reason: "server answered 451 try later" },
     },
     {
+      name: "421 after the final dot",
+      meet: afterData(async (visitor) => {
+        await readMail(visitor);
+        await visitor.send("421 closing\r\n");
+        await visitor.untilGone();
+      }),
+      end: { sent: false, phase: "data", code: 421, ...UNSURE, reason: "server answered 421 closing" },
+    },
+    {
       name: "554 after the final dot",
       meet: afterData(async (visitor) => {
         await readMail(visitor);
