@@ -15,6 +15,7 @@ import { messageIdOf } from "./message_id.ts";
 import {
   backOff,
   holdBack,
+  holdRefused,
   keptTime,
   type Lane,
   type LaneChannel,
@@ -171,7 +172,7 @@ export function startOutbox(
       }
       const lane = laneOf(row.channelKey);
       // What a process before this one has said is not said again.
-      if (row.firstFailedAtMs !== null && lane.trouble !== "refused") {
+      if (row.firstFailedAtMs !== null && lane.trouble !== "refused" && lane.trouble !== "stuck") {
         lane.trouble = row.state === "refused" ? "refused" : "down";
       }
       if (row.state === "waiting") lane.failures = Math.max(lane.failures, row.attempts);
@@ -207,15 +208,17 @@ export function startOutbox(
 
   const sendDue = async (lane: Lane, force: boolean): Promise<void> => {
     const tried = new Set<string>();
+    let taken = 0;
     while (!stopping.signal.aborted) {
       const target = options.channelOf(lane.key);
       if (target === null) return await giveUp(lane, lane.rows, NO_CHANNEL);
       await dropStale(lane, target);
-      const batch = nextBatch(lane, { target, tried, nowMs: clock.wallMs(), force });
+      const batch = nextBatch(lane, { target, tried, taken, nowMs: clock.wallMs(), force });
       if (batch === null) return;
       for (const row of batch) tried.add(row.id);
-      const goesOn = await attempt(lane, batch, target);
-      if (!goesOn) return;
+      const outcome = await attempt(lane, batch, { target, taken });
+      if (outcome === "down") return;
+      if (outcome === "taken") taken++;
     }
   };
 
@@ -226,8 +229,12 @@ export function startOutbox(
     if (stale.length > 0) await giveUp(lane, stale, "it was too old to be shown");
   };
 
-  /** One message: marks its rows, hands it over, and keeps what came of it. Answers whether the lane goes on. */
-  const attempt = async (lane: Lane, batch: readonly OutboxRow[], target: LaneChannel): Promise<boolean> => {
+  /** One message: marks its rows, hands it over, and keeps what came of it. */
+  const attempt = async (
+    lane: Lane,
+    batch: readonly OutboxRow[],
+    { target, taken }: { readonly target: LaneChannel; readonly taken: number },
+  ): Promise<Outcome> => {
     const messageId = batch[0]?.messageId ?? messageIdOf(batch.map((row) => row.report.id));
     const nextAttemptAtMs = clock.wallMs();
     const marked = batch.map((row) => ({ ...row, messageId, attempts: row.attempts + 1, nextAttemptAtMs }));
@@ -236,24 +243,31 @@ export function startOutbox(
     replace(lane, marked);
     await options.keep({ changed: marked, removed: [], told: [], untold: [] });
     const delivery = await handOver(messageOf(messageId, marked, told), target);
-    if (delivery === null) return false;
+    if (delivery === null) return "down";
     // It may have taken long, and what follows goes by the present time.
     noticeStep();
     if (delivery.delivered) {
       await finish(lane, marked, messageId);
+      const isWell = lane.rows.every((row) => row.firstFailedAtMs === null);
       options.onEvent({
         event: "delivered",
         rows: marked,
         note: delivery.note,
-        isBack: lane.trouble !== null,
+        isBack: isWell && lane.trouble !== null,
       });
       lane.failures = 0;
-      lane.trouble = null;
-      return true;
+      if (isWell) lane.trouble = null;
+      else if (lane.trouble !== null) lane.trouble = "stuck";
+      return "taken";
     }
     // That it did not arrive this time tells nothing of the times before.
     const mayHaveArrived = delivery.mayHaveArrived || mayHaveArrivedBefore;
-    return await noteFailure(lane, { rows: marked, behind, failure: { ...delivery, mayHaveArrived } });
+    return await noteFailure(lane, {
+      rows: marked,
+      behind,
+      standsForAll: target.gathers && taken === 0,
+      failure: { ...delivery, mayHaveArrived },
+    });
   };
 
   const handOver = async (
@@ -305,8 +319,8 @@ export function startOutbox(
 
   const noteFailure = async (
     lane: Lane,
-    { rows: tried, behind, failure }: FailedAttempt,
-  ): Promise<boolean> => {
+    { rows: tried, behind, standsForAll, failure }: FailedAttempt,
+  ): Promise<Outcome> => {
     const nowMs = clock.wallMs();
     // What was passed on meanwhile is the matter of another lane.
     const rows = tried.filter(({ id }) => lane.rows.some((row) => row.id === id));
@@ -334,16 +348,20 @@ export function startOutbox(
     replace(lane, changed);
     // Behind a channel that is down everything waits as long; what came meanwhile a minute at most.
     if (retryable) holdBack(lane, { behind, untilMs: nowMs + waitMs, soonMs: nowMs + HELD_MS_MAX });
+    else if (standsForAll) holdRefused(lane, nowMs + waitMs);
     const counted = countOf(tried, { failedAttempts: 1, countedAtMs: nowMs });
     await options.keep({ changed, removed: [], told: [], untold: [], counted });
-    const isNews = rows.length > 0 && (lane.trouble === null || (!retryable && lane.trouble !== "refused"));
+    // Where only some of it is stuck, what was taken until now is news.
+    const isNews = rows.length > 0 &&
+      (lane.trouble === null || (!retryable && lane.trouble === "down") ||
+        (lane.trouble === "stuck" && rows.some((row) => row.firstFailedAtMs === null)));
     if (isNews && changed.length > 0) {
       options.onEvent({ event: "failed", rows: changed, reason, isRefused: !retryable });
     }
     if (isNews) lane.trouble = retryable ? "down" : "refused";
     if (old.length > 0) await giveUp(lane, old, reason);
     // After a refusal the next message may be welcome; behind a server that is down it is not.
-    return !retryable;
+    return retryable ? "down" : "refused";
   };
 
   const giveUp = async (lane: Lane, some: readonly OutboxRow[], reason: string): Promise<void> => {
@@ -456,9 +474,14 @@ function countOf(
   return [{ channelKey, channelName, sent: 0, failedAttempts: 0, givenUp: 0, ...numbers }];
 }
 
+/** What came of an attempt; after `down` the lane does not go on. */
+type Outcome = "taken" | "refused" | "down";
+
 interface FailedAttempt {
   readonly rows: readonly OutboxRow[];
   /** What else was in the lane when it began. */
   readonly behind: readonly OutboxRow[];
+  /** Whether a refusal of it says that the others that were refused need not be tried now. */
+  readonly standsForAll: boolean;
   readonly failure: Extract<Delivery, { delivered: false }>;
 }

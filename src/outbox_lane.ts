@@ -30,8 +30,8 @@ export interface Lane {
   sending: Promise<void> | null;
   /** Attempts that failed since it last answered. */
   failures: number;
-  /** The trouble that was told since it last worked. */
-  trouble: "down" | "refused" | null;
+  /** The trouble that was told since it last worked; `stuck`: it takes some, and what it did not take still waits. */
+  trouble: "down" | "refused" | "stuck" | null;
 }
 
 /** Retries back off from 10 s to 15 min. */
@@ -78,6 +78,13 @@ export function refusedWaitMs(rows: readonly OutboxRow[], nowMs: number): number
   return Math.min(REFUSED_MS_MAX, Math.max(REFUSED_MS_MIN, 2 * (nowMs - sinceMs)));
 }
 
+/** Lets refused rows wait that were not tried, where one of them stood for all. */
+export function holdRefused(lane: Lane, untilMs: number): void {
+  lane.rows = lane.rows.map((row) =>
+    row.state === "refused" && row.nextAttemptAtMs < untilMs ? { ...row, nextAttemptAtMs: untilMs } : row
+  );
+}
+
 /** What is held back, and until when. */
 export interface HoldBackOptions {
   /** Rows that were there before the attempt. */
@@ -104,6 +111,8 @@ export interface BatchOptions {
   readonly target: LaneChannel;
   /** Rows that were tried in this round. */
   readonly tried: ReadonlySet<string>;
+  /** How many messages were taken in this round. */
+  readonly taken: number;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
   /** Whether what is not due goes as well. */
@@ -114,11 +123,12 @@ export interface BatchOptions {
  * The rows of the next message. A message that may have arrived goes again as it was. Otherwise a gathering channel
  * takes everything that waits; any other one check's rows at a time, since a problem and its recovery that wait
  * together are told as one.
+ *
+ * What fails again and again may do so for what it says, so it lets all else go first, and what failed together is then
+ * tried apart. Of one check nothing ever overtakes anything.
  */
-export function nextBatch(
-  lane: Lane,
-  { target, tried, nowMs, force }: BatchOptions,
-): readonly OutboxRow[] | null {
+export function nextBatch(lane: Lane, options: BatchOptions): readonly OutboxRow[] | null {
+  const { target, tried, nowMs, force } = options;
   // What came of a check after it was refused in this round waits for the next one, to stay behind it.
   const refused = new Set(lane.rows.filter((row) => tried.has(row.id)).map((row) => row.report.check));
   const open = lane.rows.filter((row) => !refused.has(row.report.check));
@@ -128,13 +138,21 @@ export function nextBatch(
     open.filter((row) => row.state === "waiting" || isDue(row)).map((row) => row.report.check),
   );
   const waiting = open.filter((row) => checks.has(row.report.check));
-  const first = waiting[0];
   // What is due takes along the others that wait, and a channel that works takes all of them.
-  if (first === undefined || (tried.size === 0 && !waiting.some(isDue))) return null;
-  const sealed = waiting.find((row) => row.messageId !== null);
-  if (sealed !== undefined) return lane.rows.filter((row) => row.messageId === sealed.messageId);
-  if (target.gathers) return waiting.slice(0, ITEMS_MAX);
-  return takeOver(waiting, first);
+  if (waiting.length === 0 || (tried.size === 0 && !waiting.some(isDue))) return null;
+  const stuck = stuckChecks(waiting, target);
+  const fresh = waiting.filter((row) => !stuck.has(row.report.check));
+  const [first] = fresh;
+  if (first === undefined) return nextOfStuck(lane, waiting, options);
+  const sealed = fresh.find((row) => row.messageId !== null);
+  if (sealed !== undefined) return sealedWith(lane, sealed);
+  if (target.gathers) return fresh.slice(0, ITEMS_MAX);
+  return takeOver(fresh, first);
+}
+
+/** All that goes with a row that may have arrived. */
+function sealedWith(lane: Lane, { messageId }: OutboxRow): readonly OutboxRow[] {
+  return lane.rows.filter((row) => row.messageId === messageId);
 }
 
 /** A row, and with a problem that is over its changes and its recovery. */
@@ -143,4 +161,49 @@ function takeOver(rows: readonly OutboxRow[], first: OutboxRow): readonly Outbox
   const own = rows.filter((row) => row.report.check === first.report.check);
   const end = own.findIndex((row) => row.report.event === "recovery");
   return end < 0 ? [first] : own.slice(0, end + 1);
+}
+
+/** So often a message is tried before others, about half a minute long. */
+const ATTEMPTS_FIRST = 3;
+/** The same where all that waits goes as one, about an hour: a channel that was down shall get it as one. */
+const ATTEMPTS_TOGETHER = 10;
+
+/** Checks with a row that was tried too often, or that was refused together with others; and those in one message with them. */
+function stuckChecks(rows: readonly OutboxRow[], { gathers }: LaneChannel): ReadonlySet<string> {
+  const isStuck = ({ state, attempts }: OutboxRow): boolean =>
+    gathers ? state === "refused" || attempts >= ATTEMPTS_TOGETHER : attempts >= ATTEMPTS_FIRST;
+  const stuck = rows.filter(isStuck);
+  const messages = new Set(stuck.map((row) => row.messageId).filter((id) => id !== null));
+  return new Set(
+    [...stuck, ...rows.filter((row) => row.messageId !== null && messages.has(row.messageId))]
+      .map((row) => row.report.check),
+  );
+}
+
+/**
+ * Of what is stuck, that which was tried least. Of a gathering channel one check at first. When that is taken, all that
+ * is left where it was down; where it refuses, one more, and then twice as many each time. When it is refused, nothing more in this
+ * round, so that a wrong password is not tried more often; but where each must be tried, all that is left.
+ */
+function nextOfStuck(
+  lane: Lane,
+  waiting: readonly OutboxRow[],
+  { target, tried, taken, force }: BatchOptions,
+): readonly OutboxRow[] | null {
+  const heads = [...new Map(waiting.toReversed().map((row) => [row.report.check, row])).values()]
+    .toSorted((one, other) => one.attempts - other.attempts || one.sequence - other.sequence);
+  const [first] = heads;
+  if (first === undefined) return null;
+  if (first.messageId !== null) return sealedWith(lane, first);
+  if (!target.gathers) return takeOver(waiting, first);
+  const isRefused = first.state === "refused";
+  if (isRefused && tried.size > 0 && taken === 0 && !force) return null;
+  const count = tried.size === 0 ? 1 : isRefused && taken > 0 ? 2 ** Math.min(taken - 1, 30) : Infinity;
+  const chosen = new Set(
+    heads.filter(({ messageId }) => messageId === null)
+      // What was refused more often stays apart.
+      .filter(({ attempts }) => !isRefused || attempts === first.attempts)
+      .slice(0, count).map(({ report }) => report.check),
+  );
+  return waiting.filter((row) => chosen.has(row.report.check)).slice(0, ITEMS_MAX);
 }

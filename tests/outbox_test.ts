@@ -780,6 +780,106 @@ Deno.test("add() backs off from a channel that is down whatever waits behind the
   await outbox.stop();
 });
 
+/** A receiver that does not take whatever tells of the check `bad`. */
+function exceptBad(failure: Delivery): (message: Message) => Delivery {
+  return (message) => checksOf(message).includes("bad") ? failure : OK;
+}
+
+Deno.test("add() lets others go first when one report fails again and again", async (t) => {
+  await t.step("one at a time", async () => {
+    const { clock, outbox, sent, events } = stage({ single: ["mail"], deliver: exceptBad(DOWN) });
+    outbox.add([row({ check: "bad" }), row({ check: "a" }), row({ check: "b" })]);
+    await clock.advance(2 * MINUTE);
+    const taken = (): readonly string[] =>
+      sent.map(({ message }) => checksOf(message).join()).filter((checks) => checks !== "bad");
+    assert.deepStrictEqual(taken(), ["a", "b"]);
+    outbox.add([row({ check: "bad", event: "change", condition: "warning" }), row({ check: "c" })]);
+    await clock.advance(61 * SECOND);
+    assert.deepStrictEqual(taken(), ["a", "b", "c"]);
+    await clock.advance(3 * HOUR);
+    assert.deepStrictEqual(outbox.rows.map(({ report }) => report.condition), ["critical", "warning"]);
+    assert.deepStrictEqual(events.flatMap((one) => one.event === "failed" ? [one.reason] : []), ["down"]);
+    assert.ok(events.every((one) => one.event !== "delivered" || !one.isBack), "it is not well again");
+    await outbox.stop();
+  });
+  await t.step("one that may have arrived", async () => {
+    const { clock, outbox, sent } = stage({ deliver: exceptBad(UNSURE) });
+    outbox.add([row({ check: "bad" }), row({ check: "with it" })]);
+    await clock.advance(3 * HOUR);
+    outbox.add([row({ check: "a" })]);
+    await clock.advance(61 * SECOND);
+    const messages = sent.map(({ message }) => checksOf(message).join());
+    assert.deepStrictEqual([...new Set(messages)], ["bad,with it", "a"], "it stays whole");
+    assert.strictEqual(outbox.rows.length, 2);
+    await outbox.stop();
+  });
+  await t.step("among many that go together", async () => {
+    const { clock, outbox } = stage({ deliver: exceptBad(DOWN) });
+    outbox.add(["a", "bad", "b", "c"].map((check) => row({ check })));
+    await clock.advance(3 * HOUR);
+    assert.deepStrictEqual(outbox.rows.map(({ report }) => report.check), ["bad"]);
+    await outbox.stop();
+  });
+});
+
+Deno.test("add() sends a long time's reports of a channel that was down in two messages at most", async () => {
+  let isDown = true;
+  const { clock, outbox, sent } = stage({ deliver: () => isDown ? DOWN : OK });
+  outbox.add(Array.from({ length: 200 }, (_, index) => row({ check: `check ${index}` })));
+  await clock.advance(5 * HOUR);
+  isDown = false;
+  const before = sent.length;
+  await clock.advance(16 * MINUTE);
+  assert.deepStrictEqual(outbox.rows, []);
+  assert.ok(sent.length <= before + 2, `${sent.length - before} messages`);
+  await outbox.stop();
+});
+
+Deno.test("add() tries apart what was refused together", async (t) => {
+  const all = Array.from({ length: 20 }, (_, index) => index === 7 ? "bad" : `check ${index}`);
+  await t.step("and tells all but what is refused, soon", async () => {
+    const { clock, outbox, events } = stage({ deliver: exceptBad(REFUSED) });
+    outbox.add(all.map((check) => row({ check })));
+    await clock.advance(10 * MINUTE);
+    assert.deepStrictEqual(outbox.rows.map(({ report }) => report.check), ["bad"]);
+    outbox.add([row({ check: "new" })]);
+    await clock.advance(3 * SECOND);
+    assert.deepStrictEqual(outbox.rows.map(({ report }) => report.check), ["bad"]);
+    assert.deepStrictEqual(events.filter(({ event }) => event === "failed").length, 1);
+    assert.ok(events.every((one) => one.event !== "delivered" || !one.isBack), "it is not well again");
+    await outbox.stop();
+  });
+  await t.step("one at first, so that a wrong password is not tried more often", async () => {
+    let isRefusing = true;
+    const { clock, outbox, sent } = stage({ deliver: () => isRefusing ? REFUSED : OK });
+    outbox.add(all.map((check) => row({ check })));
+    await clock.advance(12 * MINUTE);
+    assert.deepStrictEqual(sent.map(({ atMs }) => Math.round(atMs / MINUTE)), [0, 1, 3, 9]);
+    isRefusing = false;
+    outbox.adopt();
+    await clock.advance(3 * SECOND);
+    assert.deepStrictEqual(outbox.rows, []);
+    assert.ok(sent.length <= 12, `${sent.length} messages for ${all.length} checks`);
+    await outbox.stop();
+  });
+  await t.step("where each row must be tried, all that is left after it", async () => {
+    const rows = ["bad", "a", "b", "c"].map((check): OutboxRow => ({
+      ...row({ check }),
+      state: "refused",
+      attempts: 1,
+      lastFailure: "refused",
+      firstFailedAtMs: START,
+    }));
+    const { clock, outbox, sent } = stage({ rows, deliver: exceptBad(REFUSED) });
+    const drained = outbox.drain(START + MINUTE);
+    await clock.advance(0);
+    await drained;
+    assert.deepStrictEqual(sent.map(({ message }) => checksOf(message)), [["bad"], ["a", "b", "c"]]);
+    assert.deepStrictEqual(outbox.rows.map(({ report }) => report.check), ["bad"]);
+    await outbox.stop();
+  });
+});
+
 Deno.test("startOutbox() counts what a channel took, the attempts that failed, and what was given up", async () => {
   const { clock, outbox, kept } = stage({
     deliver: (_message, _channel, attempt) => attempt === 1 ? DOWN : OK,
