@@ -198,11 +198,19 @@ export function regularRunAfter({ schedule }: Scheduled, nowMs: number): number 
   return isCron(schedule) ? schedule.times.after(nowMs) : nowMs + schedule.regularIntervalMs;
 }
 
-/** When a run that was planned is so late that nobody seems to look: when the second one after it would be. */
-export function overdueAtMs(check: Scheduled, { condition, nextRunAtMs }: CheckRecord): number {
+/**
+ * When a run that was planned is so late that nobody seems to look: when the second one after it would be, but not as
+ * long as it may be under way.
+ */
+export function overdueAtMs(
+  check: Scheduled & Pick<Check, "timeoutMs">,
+  { condition, nextRunAtMs }: CheckRecord,
+): number {
   if (nextRunAtMs === null) return Infinity;
   const intervalMs = intervalOf(check, condition);
-  if (intervalMs !== null) return nextRunAtMs + OVERDUE_INTERVALS * intervalMs;
+  if (intervalMs !== null) {
+    return nextRunAtMs + Math.max(OVERDUE_INTERVALS * intervalMs, check.timeoutMs + intervalMs);
+  }
   const first = regularRunAfter(check, nextRunAtMs);
   return regularRunAfter(check, first);
 }

@@ -673,7 +673,7 @@ export interface HttpRequestParameters {
      */
     not_body_part?: string;
     /**
-     * A regular expression in RE2 syntax that must match somewhere in the body's beginning (1 MiB; less for long patterns).
+     * A regular expression in RE2 syntax that must match somewhere in the body's first 1 Mi characters (fewer for long patterns).
      */
     body_pattern?: string;
     /**
@@ -681,7 +681,7 @@ export interface HttpRequestParameters {
      */
     not_body_pattern?: string;
     /**
-     * What the body, read as JSON (1 MiB at most), must hold: a path (RFC 9535) and the value that every place it finds must equal, or an object of comparisons.
+     * What the body, read as JSON (512 Ki characters at most), must hold: a path (RFC 9535) and the value that every place it finds must equal, or an object of comparisons.
      */
     json?: {
       [k: string]: JsonExpectation;
