@@ -14,38 +14,58 @@ import type { CreateCronTimes } from "./schedules.ts";
 
 /**
  * Makes what reads expressions: five fields, or a name such as `@daily`. It reads each once, however many checks have
- * it, and keeps what it found.
+ * it, and once more when somebody asks for its times: most of what only looks at a document never does.
  */
 export function createCronReader(): CreateCronTimes {
-  const patterns = new Map<string, Cron>();
-  /** Whether days ever come, by the fields that name them. */
+  /** Whether a time ever comes, by expression. */
   const known = new Map<string, boolean>();
-  return (expression, timeZone) => {
+  /** The same by the fields that name days. */
+  const knownDays = new Map<string, boolean>();
+  const patterns = new Map<string, Cron>();
+  const patternOf = (expression: string): Cron => {
     let pattern = patterns.get(expression);
-    if (pattern === undefined) {
-      pattern = new Cron(expression, { timezone: "UTC", paused: true, mode: "5-part" });
-      patterns.set(expression, pattern);
-    }
+    if (pattern === undefined) patterns.set(expression, pattern = readPattern(expression));
+    return pattern;
+  };
+  const doesCome = (expression: string): boolean => {
+    const pattern = readPattern(expression);
     const days = expression.trim().split(/\s+/).slice(2);
     const key = days.join(" ");
-    const comes = known.get(key) ?? (doCome(days) || pattern.nextRun(new Date(LATE_MS)) !== null);
-    known.set(key, comes);
-    return comes ? timesOf(pattern, { expression, timeZone }) : null;
+    const comes = knownDays.get(key) ?? (doCome(days) || pattern.nextRun(new Date(LATE_MS)) !== null);
+    knownDays.set(key, comes);
+    return comes;
+  };
+  return (expression, timeZone) => {
+    const comes = known.get(expression) ?? doesCome(expression);
+    known.set(expression, comes);
+    return comes ? timesOf(() => patternOf(expression), { expression, timeZone }) : null;
   };
 }
 
-/** Every day is in some month, and every month has days; a name such as `@daily` stands for days that come. */
+/**
+ * The library would take a date for a time that comes once.
+ *
+ * @throws {Error} If it is none.
+ */
+function readPattern(expression: string): Cron {
+  if (!FORM.test(expression)) throw new SyntaxError("It has other than five fields");
+  return new Cron(expression, { timezone: "UTC", paused: true, mode: "5-part" });
+}
+
+const FORM = /^\s*(?:@\w+|\S+(?:\s+\S+){4})\s*$/;
+
+/** Every day is in some month, and every month has days. */
 function doCome([day, month]: readonly string[]): boolean {
-  return day === undefined || month === undefined || day === "*" || month === "*";
+  return day === "*" || month === "*";
 }
 
 function timesOf(
-  pattern: Cron,
+  pattern: () => Cron,
   { expression, timeZone }: Pick<CronTimes, "expression" | "timeZone">,
 ): CronTimes {
   const isOpen = OPEN.test(expression.trim());
   /** The first named time later than the given one; both as a clock without changes shows them. */
-  const wallAfter = (wallMs: number): number => pattern.nextRun(new Date(wallMs))?.getTime() ?? Infinity;
+  const wallAfter = (wallMs: number): number => pattern().nextRun(new Date(wallMs))?.getTime() ?? Infinity;
   let span: Span | null = null;
   const after = (afterMs: number): number => {
     if (span === null || afterMs < span.fromMs || afterMs >= span.toMs) span = spanAt(afterMs, timeZone);

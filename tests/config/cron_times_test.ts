@@ -227,7 +227,10 @@ Deno.test("createCronReader() knows what never comes and what is no expression",
   for (const rare of ["0 0 29 2 *", "0 0 30 2 mon", "0 0 31 * *", "0 0 * 2 *"]) {
     assert.ok(createCronTimes(rare, "UTC") !== null, rare);
   }
-  for (const wrong of ["", "* * * *", "60 * * * *", "* * * * * *", "@reboot", "*/0 * * * *"]) {
+  const dates = [":0", "2999-01-01T00:00:00", "2999-01-01"];
+  // The fields of the second one are days that never come.
+  const others = ["", "30 2 *", "* * * *", "60 * * * *", "* * * * * *", "@reboot", "*/0 * * * *"];
+  for (const wrong of [...dates, ...others]) {
     assert.throws(() => createCronTimes(wrong, "UTC"), wrong);
   }
 });
