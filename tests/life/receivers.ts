@@ -48,9 +48,11 @@ export function startHook(): Hook {
       // The connection broke before the end.
       if (body === null) return new Response("", { status: 400 });
       const { reports } = JSON.parse(body) as { readonly reports: readonly PostedReport[] };
-      if (hook.status === 200) posts.push({ key: request.headers.get("Idempotency-Key") ?? "", reports });
+      // What is said of a post is what became of it, whatever is said of the next one.
+      const { status } = hook;
+      if (status === 200) posts.push({ key: request.headers.get("Idempotency-Key") ?? "", reports });
       await new Promise((resolve) => setTimeout(resolve, hook.delayMs()));
-      return new Response("", { status: hook.status });
+      return new Response("", { status });
     },
   );
   const gate = startGate((client) => carry(client, server.addr.port, hook.bytesMax()));

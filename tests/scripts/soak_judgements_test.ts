@@ -142,6 +142,26 @@ Deno.test("a soak in which all is well passes every judgement, and its table has
   assert.match(table[2] ?? "", /^\| 0–5 \| 100\.0 \| 50\.0 \| 30 \(most 30\) \|/);
 });
 
+Deno.test("what a problem came to that was over before it could be told need not be told", () => {
+  const changes = [
+    { atMs: 1_000, from: "ok", to: "critical" },
+    { atMs: 1_500, from: "critical", to: "unknown" },
+    { atMs: 2_000, from: "unknown", to: "ok" },
+  ];
+  const recovery = { ...report("web", 2_000, ["unknown", "ok"]), missed_problem: FIRST };
+  const told = {
+    posts: [{ key: "a", reports: [recovery, QUIET] }],
+    mails: [["OK: web (was critical from 10:00 to 10:01 UTC)"]],
+    changes: new Map([...DELIVERIES.changes, ["web", changes]]),
+  };
+  assert.deepEqual(failed(delivering(told)), []);
+  const apart = {
+    ...told,
+    posts: [{ key: "a", reports: [FIRST, { ...recovery, missed_problem: null }, QUIET] }],
+  };
+  assert.equal(failed(delivering(apart)).length, 1, "told apart, all of it is told");
+});
+
 Deno.test("each judgement of a soak fails for what it is to find", async (t) => {
   const rows: readonly { readonly name: string; readonly record: SoakRecord; readonly what: RegExp }[] = [
     {
