@@ -29,6 +29,22 @@ export async function measureInTurn<Name extends string, Sample>(
   return samples;
 }
 
+/**
+ * Measures several subjects at the same time, round after round, so that nothing else the machine does can hit one of
+ * them alone. They must leave processors free, or each hinders the others.
+ */
+export async function measureAtOnce<Name extends string, Sample>(
+  rounds: number,
+  subjects: Readonly<Record<Name, () => Promise<Sample>>>,
+): Promise<Readonly<Record<Name, readonly Sample[]>>> {
+  const names = Object.keys(subjects) as Name[];
+  const samples = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, Sample[]>;
+  for (let round = 0; round < rounds; round++) {
+    await Promise.all(names.map(async (name) => samples[name].push(await subjects[name]())));
+  }
+  return samples;
+}
+
 /** A time for people: `12.3 ms`. */
 export function millisecondsText(milliseconds: number): string {
   return `${milliseconds.toFixed(milliseconds < 100 ? 1 : 0)} ms`;

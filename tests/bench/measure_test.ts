@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { measureInTurn, median, quantile } from "../../bench/measure.ts";
+import { measureAtOnce, measureInTurn, median, quantile } from "../../bench/measure.ts";
 import { measureRun } from "../../bench/measure_run.ts";
 import { compareSteady, type SteadySide } from "../../bench/steady_rows.ts";
 
@@ -21,6 +21,19 @@ Deno.test("measureInTurn() begins each round with another subject, and drops the
   calls.length = 0;
   await measureInTurn(1, { a: subject("a"), b: subject("b") }, { isWarm: true });
   assert.deepStrictEqual(calls, ["b", "a"]);
+});
+
+Deno.test("measureAtOnce() begins every subject of a round before any of them ends", async () => {
+  const calls: string[] = [];
+  const subject = (name: string) => async () => {
+    calls.push(`${name} begins`);
+    await Promise.resolve();
+    return calls.push(`${name} ends`);
+  };
+  const samples = await measureAtOnce(2, { a: subject("a"), b: subject("b") });
+  const round = ["a begins", "b begins", "a ends", "b ends"];
+  assert.deepStrictEqual(calls, [...round, ...round]);
+  assert.deepStrictEqual(samples, { a: [3, 7], b: [4, 8] });
 });
 
 Deno.test("measureRun() answers what a program printed, and what it took", async () => {
