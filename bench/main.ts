@@ -37,7 +37,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Benchmark>>> = {
   idle: async () => (await import("./idle_bench.ts")).benchIdle,
 };
 
-/** None takes so long; the longest, `rates`, some seventeen minutes. */
+/** None takes so long; the longest, `rates`, some ten minutes. */
 const TIME_LIMIT_MS = 40 * 60_000;
 
 const OPTIONS = {

@@ -1,9 +1,6 @@
-import { serverCounter } from "./counters.ts";
-import { requestCheck } from "./documents.ts";
 import type { Row } from "./row.ts";
-import { startServer } from "./server.ts";
 import { compareSteady, latenessText, rateText, shareOf, type SteadySide, typical } from "./steady_rows.ts";
-import { measureBare, measureWatch } from "./watch_subject.ts";
+import { measureBareRequests, measureWatchedRequests } from "./watch_subject.ts";
 import type { Workplace } from "./workplace.ts";
 
 const CHECKS = 10_000;
@@ -16,29 +13,15 @@ const MEMORY_AIM = 160;
 
 /** What watching takes that asks 10,000 addresses once a minute, in two of them. */
 export async function benchMinute(workplace: Workplace): Promise<readonly Row[]> {
-  // Both at once, since they take little, and so the same of everything else: but each a server of its own.
-  await using server = await startServer();
-  await using bareServer = await startServer();
   const perSecond = CHECKS / INTERVAL_SECONDS;
   const span = {
     warmUpSeconds: workplace.effort.seconds(WARM_UP_SECONDS),
     seconds: workplace.effort.seconds(SECONDS),
   };
+  // Both at once, since they take little, and so the same of everything else.
   const [watched, looped] = await Promise.all([
-    measureWatch(workplace, {
-      ...span,
-      check: requestCheck(server.address),
-      count: CHECKS,
-      intervalSeconds: INTERVAL_SECONDS,
-      counter: serverCounter(server),
-    }),
-    measureBare(workplace, {
-      ...span,
-      work: "requests",
-      target: bareServer.address,
-      perSecond,
-      counter: serverCounter(bareServer),
-    }),
+    measureWatchedRequests(workplace, { ...span, count: CHECKS, intervalSeconds: INTERVAL_SECONDS }),
+    measureBareRequests(workplace, { ...span, perSecond }),
   ]);
   const monitor: SteadySide = { name: "watching", samples: [watched], perSecond };
   const bare: SteadySide = { name: "a bare fetch loop", samples: [looped], perSecond };

@@ -1,13 +1,18 @@
 /** What a watching monitor takes at steady rates, against a bare loop that does the same work at the same rate. */
-import { serverCounter } from "./counters.ts";
-import { type DocumentSubject, requestCheck, scriptCheck } from "./documents.ts";
+import { type DocumentSubject, scriptCheck } from "./documents.ts";
 import { measureAtOnce, measureInTurn } from "./measure.ts";
 import type { Row } from "./row.ts";
 import { PROGRAM } from "./scripts_bench.ts";
-import { type BenchServer, startServer } from "./server.ts";
 import type { SteadySample } from "./steady_process.ts";
 import { compareSteady, type SteadySide } from "./steady_rows.ts";
-import { measureBare, measureWatch, type Span, type WatchSample } from "./watch_subject.ts";
+import {
+  measureBare,
+  measureBareRequests,
+  measureWatch,
+  measureWatchedRequests,
+  type Span,
+  type WatchSample,
+} from "./watch_subject.ts";
 import type { Workplace } from "./workplace.ts";
 
 const ROUNDS = 3;
@@ -42,29 +47,14 @@ async function benchRequests(
   workplace: Workplace,
   { perSecond, withoutState = false }: RequestsOptions,
 ): Promise<readonly Row[]> {
-  // Each its own, since all ask at once.
-  await using server = await startServer();
-  await using bareServer = await startServer();
-  await using statelessServer = await startServer();
   const span = spanOf(workplace);
-  const watch = (asked: BenchServer, isKept: boolean): Promise<WatchSample> =>
-    measureWatch(workplace, {
-      ...documentOf(requestCheck(asked.address), perSecond),
-      ...span,
-      counter: serverCounter(asked),
-      isKept,
-    });
+  const watched = { ...checksOf(perSecond), ...span };
   const subjects: Readonly<Record<string, () => Promise<WatchSample | SteadySample>>> = {
-    monitor: () => watch(server, true),
-    bare: () =>
-      measureBare(workplace, {
-        ...span,
-        work: "requests",
-        target: bareServer.address,
-        perSecond,
-        counter: serverCounter(bareServer),
-      }),
-    ...(withoutState && { stateless: () => watch(statelessServer, false) }),
+    monitor: () => measureWatchedRequests(workplace, watched),
+    bare: () => measureBareRequests(workplace, { ...span, perSecond }),
+    ...(withoutState && {
+      stateless: () => measureWatchedRequests(workplace, { ...watched, isKept: false }),
+    }),
   };
   const samples = await measureAtOnce(workplace.effort.rounds(ROUNDS), subjects);
   const monitor: SteadySide = { name: "watching", samples: samples["monitor"] ?? [], perSecond };
@@ -91,7 +81,7 @@ async function benchScripts(
   { perSecond, atOnce }: ScriptsOptions,
 ): Promise<readonly Row[]> {
   const span = spanOf(workplace);
-  const watched = { ...documentOf(scriptCheck(PROGRAM), perSecond), ...span };
+  const watched = { check: scriptCheck(PROGRAM), ...checksOf(perSecond), ...span };
   const bare = { ...span, target: PROGRAM, perSecond };
   const subjects = {
     monitor: (): Promise<WatchSample | SteadySample> => measureWatch(workplace, watched),
@@ -115,6 +105,7 @@ async function benchScripts(
   ];
 }
 
-function documentOf(check: DocumentSubject["check"], perSecond: number): DocumentSubject {
-  return { check, count: perSecond * INTERVAL_SECONDS, intervalSeconds: INTERVAL_SECONDS };
+/** So many checks that so many run in a second. */
+function checksOf(perSecond: number): Pick<DocumentSubject, "count" | "intervalSeconds"> {
+  return { count: perSecond * INTERVAL_SECONDS, intervalSeconds: INTERVAL_SECONDS };
 }

@@ -1,9 +1,10 @@
 /** A watching monitor as users run it, and the bare loop that does the same work at the same rate. */
 import { DEFAULT_LIMITS } from "../src/monitor.ts";
 import type { RATE_WORK } from "./bare_rate.ts";
-import { ownCounter, stateCounter } from "./counters.ts";
-import { checkNames, type DocumentSubject, makeDocument } from "./documents.ts";
+import { ownCounter, serverCounter, stateCounter } from "./counters.ts";
+import { checkNames, type DocumentSubject, makeDocument, requestCheck } from "./documents.ts";
 import { keepChecks, readRecords } from "./kept_state.ts";
+import { startServer } from "./server.ts";
 import { type Counter, measureSteady, type SteadySample } from "./steady_process.ts";
 import type { Workplace } from "./workplace.ts";
 
@@ -96,4 +97,24 @@ export function measureBare({ programs }: Workplace, subject: BareSubject): Prom
       String(AT_A_TIME[work]),
     ],
   });
+}
+
+/** Watches checks that ask a server which is started for them alone, and which counts. */
+export async function measureWatchedRequests(
+  workplace: Workplace,
+  subject: Omit<WatchSubject, "check" | "counter">,
+): Promise<WatchSample> {
+  await using server = await startServer();
+  const check = requestCheck(server.address);
+  return await measureWatch(workplace, { ...subject, check, counter: serverCounter(server) });
+}
+
+/** Lets a bare loop ask a server which is started for it alone, and which counts. */
+export async function measureBareRequests(
+  workplace: Workplace,
+  subject: Omit<BareSubject, "work" | "target" | "counter">,
+): Promise<SteadySample> {
+  await using server = await startServer();
+  const counter = serverCounter(server);
+  return await measureBare(workplace, { ...subject, work: "requests", target: server.address, counter });
 }
