@@ -239,7 +239,7 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     system.stderr.write(`monitor: stopped: no result of ${names}\n`);
     return stopCode;
   }
-  return exitCodeOf(conditions, fails);
+  return exitCodeOf(ordered.length === 0 ? [format.withoutChecks ?? "ok"] : conditions, fails);
 }
 
 /** A hold may have ended of a check that is not due for an hour; its rows. */

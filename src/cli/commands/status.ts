@@ -9,7 +9,7 @@ import {
   CONFIG_OPTION,
   type Invocation,
   optionChoice,
-  REPORT_FORMAT_OPTION,
+  type OptionSpec,
   REPORT_FORMATS,
 } from "../command.ts";
 import { isEverything, openDocument, readSelection, selectActiveChecks, TAG_OPTION } from "../document.ts";
@@ -17,6 +17,7 @@ import { exitCodeOf, failRule } from "../exit_code.ts";
 import { isoTime, roundedMs } from "../formats/check_members.ts";
 import { jsonText } from "../formats/json_text.ts";
 import { conditionPaints } from "../formats/condition_paints.ts";
+import type { PluginItem } from "../formats/plugin.ts";
 import { believableColumns, renderTable, type TableOptions, type TableRow } from "../formats/table.ts";
 import { wrap } from "../formats/wrap.ts";
 import { printable } from "../printable.ts";
@@ -30,6 +31,15 @@ import {
 } from "../status_outbox.ts";
 import { wantsColour } from "../terminal.ts";
 
+const FORMATS = [...REPORT_FORMATS, "plugin"] as const;
+
+const FORMAT_OPTION: OptionSpec = {
+  name: "format",
+  value: "FORMAT",
+  choices: FORMATS,
+  description: "pretty, json or plugin, which is for Nagios (default: pretty)",
+};
+
 /** `monitor status`: what is known of every check, from the kept state. */
 export const statusCommand: Command = {
   name: "status",
@@ -41,12 +51,13 @@ export const statusCommand: Command = {
     "Shows what the kept state knows of every active check, or of those that are named, beside a running " +
     "monitor or without one. The exit code is the worst settled condition; a check that never ran, or whose next run " +
     "is overdue by two intervals, counts as unknown. Checks that are named are shown with all that is known of them.",
-  options: [CONFIG_OPTION, STATE_OPTION, TAG_OPTION, REPORT_FORMAT_OPTION],
+  options: [CONFIG_OPTION, STATE_OPTION, TAG_OPTION, FORMAT_OPTION],
   examples: [
     ["monitor status", "every check"],
     ["monitor status web", "one check: its last run and its next one too"],
     ["monitor status --tag web", "the checks that are tagged so"],
     ["monitor status --format json", "for programs"],
+    ["monitor status --format plugin", "for Nagios, over NRPE for example"],
   ],
   uses: ["read", "write", "env", "sys"],
   endings: ["settled", "name", "state", "permission", "document"],
@@ -54,7 +65,7 @@ export const statusCommand: Command = {
 };
 
 async function runStatus(invocation: Invocation, system: System): Promise<number> {
-  const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
+  const format = optionChoice(invocation, "format", FORMATS) ?? "pretty";
   const document = await openDocument(invocation, system, { withoutSecrets: true });
   const selection = readSelection(invocation);
   const checks = selectActiveChecks(document.checks, selection);
@@ -71,6 +82,14 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
   await store?.close();
   const recordOf = (name: string): CheckRecord | null => records.get(name) ?? null;
   const statuses = checks.map((check) => statusOf(check, { recordOf, nowMs }));
+  const fails = failRule("warning");
+  const conditions = statuses.map((status) => status.condition);
+  if (format === "plugin") {
+    const { PLUGIN_WITHOUT_CHECKS, renderPlugin } = await import("../formats/plugin.ts");
+    const items = statuses.map((status) => toPluginItem(status, nowMs));
+    system.stdout.write(renderPlugin(items, [], { fails }));
+    return exitCodeOf(items.length === 0 ? [PLUGIN_WITHOUT_CHECKS] : conditions, fails);
+  }
   system.stdout.write(
     format === "json" ? renderJson(statuses, kept) : renderPretty(statuses, kept, {
       nowMs,
@@ -81,7 +100,21 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
       detailed: invocation.operands.length > 0,
     }),
   );
-  return exitCodeOf(statuses.map((status) => status.condition), failRule("warning"));
+  return exitCodeOf(conditions, fails);
+}
+
+/** The numbers of a run that does not count any more are not printed: whoever draws them would take them for new. */
+function toPluginItem(status: CheckStatus, nowMs: number): PluginItem {
+  const { check, record, condition, state } = status;
+  const last = state === "current" ? record?.last : null;
+  return {
+    name: check.name,
+    condition,
+    output: describeStatus(status, nowMs),
+    durationMs: last?.durationMs ?? null,
+    performanceData: last?.performanceData ?? "",
+    metrics: last?.metrics ?? {},
+  };
 }
 
 function renderJson(statuses: readonly CheckStatus[], kept: KeptReports): string {

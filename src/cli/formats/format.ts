@@ -39,6 +39,8 @@ export interface FormatOptions {
 
 /** A way to print a run. Texts end with a line feed, or are empty. */
 export interface Format {
+  /** What a run without any check counts as. @default "ok" */
+  readonly withoutChecks?: Condition;
   /** Called as each check finishes. */
   record(record: RunRecord, options: FormatOptions): string;
   /** Called once at the end. */

@@ -1,7 +1,6 @@
 import { badness, type Condition, CONDITIONS, worst } from "../../domain/condition.ts";
 import { printable } from "../printable.ts";
-import { countConditions } from "./counts.ts";
-import type { Format, FormatOptions, RunRecord, RunSummary } from "./format.ts";
+import type { Format, FormatOptions, RunSummary } from "./format.ts";
 import {
   formatPerformanceDatum,
   parsePerformanceData,
@@ -23,46 +22,95 @@ interface Problem {
   readonly output: string;
 }
 
+/** A check as the plugin format prints it. */
+export interface PluginItem {
+  /** The check's name. */
+  readonly name: string;
+  /** The condition that counts. */
+  readonly condition: Condition;
+  /** One line for people; may be empty. */
+  readonly output: string;
+  /** How long the run took; `null`: there is no run whose numbers are worth printing. */
+  readonly durationMs: number | null;
+  /** A plugin's own text after `|`. */
+  readonly performanceData: string;
+  /** Plain numbers by name. */
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+/** What a plugin that has checked nothing returns: an `ok` would hide that nothing is monitored. */
+export const PLUGIN_WITHOUT_CHECKS: Condition = "unknown";
+
 /**
  * The whole run as the answer of one plugin (Monitoring Plugins Development Guidelines, "Plugin Output" and
  * "Performance data"): a status line with performance data, then a line for each problem, worst first. The status
  * word goes with the exit code, so it leaves out what `--fail-on` lets pass.
  */
 export const pluginFormat: Format = {
+  withoutChecks: PLUGIN_WITHOUT_CHECKS,
   record: () => "",
-  summary: (summary, options) => {
-    const problems = findProblems(summary);
-    const status = statusLine(summary, problems, options);
-    const performance = performanceData(summary).map(formatPerformanceDatum).join(" ");
-    const lines = problems.map((problem) =>
-      cut(
-        `${problem.word} ${problem.name}${problem.output === "" ? "" : `: ${problem.output}`}`,
-        LINE_BYTES_MAX,
-      )
-    );
-    return [`${status} | ${performance}`, ...lines].map((line) => `${line}\n`).join("");
-  },
+  summary: (summary, options) => renderPlugin(itemsOf(summary), summary.unfinished, options),
 };
 
-function findProblems(summary: RunSummary): readonly Problem[] {
-  const records = summary.records
-    .filter((record) => record.result.condition !== "ok")
-    .toSorted((a, b) => badness(b.result.condition) - badness(a.result.condition));
+/** Renders checks as the output of one plugin; `unfinished` are the names of those without a result. */
+export function renderPlugin(
+  items: readonly PluginItem[],
+  unfinished: readonly string[],
+  options: Pick<FormatOptions, "fails">,
+): string {
+  const answer: Answer = { items, unfinished };
+  const problems = findProblems(answer);
+  const status = statusLine(answer, problems, options);
+  const performance = performanceData(answer).map(formatPerformanceDatum).join(" ");
+  const lines = problems.map((problem) =>
+    cut(
+      `${problem.word} ${problem.name}${problem.output === "" ? "" : `: ${problem.output}`}`,
+      LINE_BYTES_MAX,
+    )
+  );
+  return [`${status} | ${performance}`, ...lines].map((line) => `${line}\n`).join("");
+}
+
+interface Answer {
+  readonly items: readonly PluginItem[];
+  readonly unfinished: readonly string[];
+}
+
+function itemsOf({ records }: RunSummary): readonly PluginItem[] {
+  return records.map(({ result: { check, condition, output, durationMs, performanceData, metrics } }) => ({
+    name: check.name,
+    condition,
+    output,
+    durationMs,
+    performanceData,
+    metrics,
+  }));
+}
+
+function findProblems({ items, unfinished }: Answer): readonly Problem[] {
+  const problems = items
+    .filter((item) => item.condition !== "ok")
+    .toSorted((a, b) => badness(b.condition) - badness(a.condition));
   return [
-    ...records.map(({ result }) => ({
-      word: result.condition.toUpperCase(),
-      name: plain(result.check.name),
-      output: plain(result.output),
+    ...problems.map(({ name, condition, output }) => ({
+      word: condition.toUpperCase(),
+      name: plain(name),
+      output: plain(output),
     })),
-    ...summary.unfinished.map((name) => ({ word: "UNKNOWN", name: plain(name), output: NO_RESULT })),
+    ...unfinished.map((name) => ({ word: "UNKNOWN", name: plain(name), output: NO_RESULT })),
   ];
 }
 
-function statusLine(summary: RunSummary, problems: readonly Problem[], options: FormatOptions): string {
-  const conditions: Condition[] = summary.records.map((record) => record.result.condition);
-  const failing = conditions.filter(options.fails);
-  if (summary.unfinished.length > 0) failing.push("unknown");
-  const head = `MONITOR ${worst(failing).toUpperCase()} - ${countText(summary)}`;
+function statusLine(
+  answer: Answer,
+  problems: readonly Problem[],
+  { fails }: Pick<FormatOptions, "fails">,
+): string {
+  const { items, unfinished } = answer;
+  const failing = items.map((item) => item.condition).filter(fails);
+  if (unfinished.length > 0) failing.push("unknown");
+  if (items.length + unfinished.length === 0) failing.push(PLUGIN_WITHOUT_CHECKS);
+  const head = `MONITOR ${worst(failing).toUpperCase()} - ${countText(answer)}`;
   let line = head;
   for (const [index, problem] of problems.entries()) {
     const output = problem.output === "" ? "" : ` (${cut(problem.output, PROBLEM_BYTES_MAX)})`;
@@ -76,14 +124,14 @@ function statusLine(summary: RunSummary, problems: readonly Problem[], options: 
 }
 
 /** Such as `2 of 5 checks critical, 1 warning`. */
-function countText(summary: RunSummary): string {
-  const total = summary.records.length + summary.unfinished.length;
-  if (total === 0) return "no checks ran";
-  const counts = countConditions(summary.records);
-  const parts = CONDITIONS.toReversed().filter((condition) => condition !== "ok" && counts[condition] > 0)
-    .map((condition) => ({ count: counts[condition], word: condition as string }));
-  if (summary.unfinished.length > 0) {
-    parts.push({ count: summary.unfinished.length, word: "without a result" });
+function countText({ items, unfinished }: Answer): string {
+  const total = items.length + unfinished.length;
+  if (total === 0) return "no check to run";
+  const parts = CONDITIONS.toReversed()
+    .map((condition) => ({ count: countOf(items, condition), word: condition as string }))
+    .filter(({ count, word }) => word !== "ok" && count > 0);
+  if (unfinished.length > 0) {
+    parts.push({ count: unfinished.length, word: "without a result" });
   }
   const checks = total === 1 ? "check" : "checks";
   const [first, ...others] = parts;
@@ -95,28 +143,32 @@ function countText(summary: RunSummary): string {
     .join(", ");
 }
 
+function countOf(items: readonly PluginItem[], wanted: Condition): number {
+  return items.filter(({ condition }) => condition === wanted).length;
+}
+
 /** The counts first: a core that keeps only so much cuts at the end. */
-function performanceData(summary: RunSummary): readonly PerformanceDatum[] {
-  const total = String(summary.records.length + summary.unfinished.length);
-  const counts = countConditions(summary.records);
+function performanceData({ items, unfinished }: Answer): readonly PerformanceDatum[] {
+  const total = String(items.length + unfinished.length);
   return withUniqueLabels([
     ...CONDITIONS.map((condition) => ({
       label: condition,
-      value: String(counts[condition]),
+      value: String(countOf(items, condition)),
       unit: "",
       limits: ["", "", "0", total],
     })),
-    ...summary.records.flatMap(checkPerformanceData),
+    ...items.flatMap(itemPerformanceData),
   ]);
 }
 
 /** A check's duration, its own performance data and its metrics, each label behind the check's name. */
-function checkPerformanceData({ result }: RunRecord): readonly PerformanceDatum[] {
-  const label = (own: string) => labelText(`${result.check.name}::${own}`);
-  const metrics = Object.entries(result.metrics).filter(([, value]) => Number.isFinite(value));
+function itemPerformanceData(item: PluginItem): readonly PerformanceDatum[] {
+  if (item.durationMs === null) return [];
+  const label = (own: string) => labelText(`${item.name}::${own}`);
+  const metrics = Object.entries(item.metrics).filter(([, value]) => Number.isFinite(value));
   return [
-    { label: label("duration"), value: (result.durationMs / 1000).toFixed(3), unit: "s", limits: [] },
-    ...parsePerformanceData(result.performanceData).map((datum) => ({ ...datum, label: label(datum.label) })),
+    { label: label("duration"), value: (item.durationMs / 1000).toFixed(3), unit: "s", limits: [] },
+    ...parsePerformanceData(item.performanceData).map((datum) => ({ ...datum, label: label(datum.label) })),
     ...metrics.map(([name, value]) => ({
       label: label(name),
       value: plainNumber(value),

@@ -61,10 +61,12 @@ interface ShowOptions {
   readonly records?: readonly CheckRecord[];
   readonly withReports?: boolean;
   readonly titles?: Readonly<Record<string, string | undefined>>;
+  readonly args?: readonly string[];
 }
 
 async function show(options: ShowOptions): Promise<Shown> {
-  const { columns, colour = false, records = RECORDS, withReports = true, titles = TITLES } = options;
+  const { columns, colour = false, records = RECORDS, withReports = true, titles = TITLES, args = [] } =
+    options;
   const folder = await Deno.makeTempDir({ prefix: "monitor_status_" });
   try {
     const system = {
@@ -109,7 +111,7 @@ async function show(options: ShowOptions): Promise<Shown> {
       await store.addSilences([silenceOf("a", { fromMs: NOW - MINUTE, untilMs: NOW + 60 * MINUTE })]);
     }
     await store.close();
-    const code = await run(["status", "--config", `${folder}/monitor.json`], system);
+    const code = await run(["status", "--config", `${folder}/monitor.json`, ...args], system);
     assert.equal(system.stderr.text(), "");
     return { text: system.stdout.text(), code };
   } finally {
@@ -263,4 +265,24 @@ Deno.test("monitor status of 1,000 checks has the problems on the last screen", 
     assert.equal(screen.at(-1), "1000 checks: 995 ok, 5 critical");
     assert.equal(screen.filter((line) => line.startsWith("CRITICAL  server ")).length, 5);
   }
+});
+
+Deno.test("monitor status --format plugin prints what the state knows as one plugin", async () => {
+  const [web] = RECORDS;
+  const stale = { ...recordFor("disk", "ok", "5 GB free", MINUTE), nextRunAtMs: NOW - 60 * MINUTE };
+  const { text, code } = await show({
+    columns: null,
+    records: web === undefined ? [] : [{ ...web, last: resultOf({ ...web.last, metrics: {} }) }, stale],
+    titles: { web: undefined, disk: undefined, new: undefined },
+    args: ["--format", "plugin"],
+  });
+  const output = 'status is 500, expected 200; header content-type is "text/plain"';
+  assert.equal(
+    text,
+    `MONITOR CRITICAL - 1 of 3 checks critical, 2 unknown: web (${output}), disk (not run for 10 s, ` +
+      "was ok: 5 GB free), new (never ran) | 'ok'=0;;;0;3 'unknown'=2;;;0;3 'warning'=0;;;0;3 " +
+      `'critical'=1;;;0;3 'web::duration'=0.012s 'web::time'=1s\nCRITICAL web: ${output}\n` +
+      "UNKNOWN disk: not run for 10 s, was ok: 5 GB free\nUNKNOWN new: never ran\n",
+  );
+  assert.equal(code, 2);
 });

@@ -46,7 +46,7 @@ Deno.test("pluginFormat sums up in the status line", async (t) => {
   const unknown = recordOf({ name: "c", condition: "unknown" });
   const cases:
     readonly (readonly [name: string, summary: RunSummary, options: FormatOptions, status: string])[] = [
-      ["nothing ran", summaryOf([]), optionsOf(), "MONITOR OK - no checks ran"],
+      ["no check to run", summaryOf([]), optionsOf(), "MONITOR UNKNOWN - no check to run"],
       ["one check, ok", summaryOf([ok]), optionsOf(), "MONITOR OK - 1 check ok"],
       ["all ok", summaryOf([ok, ok]), optionsOf(), "MONITOR OK - 2 checks ok"],
       [
@@ -165,8 +165,10 @@ function assertGuidelines(summary: RunSummary, options: FormatOptions): void {
     assert.doesNotMatch(line, /\|/);
     assert.ok(byteLength(line) <= 4096);
   }
-  if (summary.unfinished.length === 0) assert.equal(EXIT_CODES[word], exitCodeOf(conditions, options.fails));
-  else assert.equal(word, worst([...conditions.filter(options.fails), "unknown"]).toUpperCase());
+  if (summary.records.length + summary.unfinished.length === 0) assert.equal(word, "UNKNOWN");
+  else if (summary.unfinished.length === 0) {
+    assert.equal(EXIT_CODES[word], exitCodeOf(conditions, options.fails));
+  } else assert.equal(word, worst([...conditions.filter(options.fails), "unknown"]).toUpperCase());
 }
 
 interface ParsedPlugin {
