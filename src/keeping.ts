@@ -1,27 +1,33 @@
 import type { Check } from "./domain/check.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** When the ledger of a loop is written and tidied. */
-export interface Keeping {
+/** Writes what is entered into a ledger (write-behind). */
+export interface Writing {
   /**
    * Sees to it that what was just entered is written: at once where it is urgent, else together with what comes
    * soon after. What is urgent has been written, or the store was found unable to, once this resolves.
    */
   entered(): Promise<void>;
+  /** Takes back the write that is to come: the caller flushes. */
+  end(): void;
 }
 
-/** Where {@linkcode startKeeping} gets its time, and what else it needs. */
-export interface KeepingOptions {
+/** Where {@linkcode startWriting} gets its time, and what else it needs. */
+export interface WritingOptions {
   /** What is written. */
   readonly ledger: Ledger;
-  /** Every check of the document as it is now. */
-  checks(): readonly Check[];
-  /** Wall time, milliseconds since 1970. */
-  nowMs(): number;
   /** Calls back once after a delay; the answer cancels it. */
   after(delayMs: number, callback: () => void): () => void;
   /** Told of what must not happen. */
   onBug(error: unknown): void;
+}
+
+/** The same for {@linkcode startKeeping}. */
+export interface KeepingOptions extends WritingOptions {
+  /** Every check of the document as it is now. */
+  checks(): readonly Check[];
+  /** Wall time, milliseconds since 1970. */
+  nowMs(): number;
 }
 
 /** Results wait so long for others to be written with them. */
@@ -32,8 +38,8 @@ const TIDY_EVERY_MS = 3_600_000;
 /** Where there is more to forget than one step does. */
 const TIDY_STEP_AFTER_MS = 1_000;
 
-/** Starts tidying, now and every hour. */
-export function startKeeping({ ledger, checks, nowMs, after, onBug }: KeepingOptions): Keeping {
+/** Writes results within a second, and what is urgent at once. */
+export function startWriting({ ledger, after, onBug }: WritingOptions): Writing {
   let cancelWrite: (() => void) | null = null;
   let waitMs = WRITE_AFTER_MS;
 
@@ -50,17 +56,23 @@ export function startKeeping({ ledger, checks, nowMs, after, onBug }: KeepingOpt
       write().catch(onBug);
     });
   };
-  const tidy = async (): Promise<void> => {
-    const { finished } = await ledger.tidy(checks(), nowMs());
-    after(finished ? TIDY_EVERY_MS : TIDY_STEP_AFTER_MS, () => void tidy().catch(onBug));
-  };
-
-  tidy().catch(onBug);
   return {
     entered: () => {
       if (ledger.isUrgent) return write();
       writeSoon();
       return Promise.resolve();
     },
+    end: () => cancelWrite?.(),
   };
+}
+
+/** Starts writing, and tidies now and every hour. */
+export function startKeeping(options: KeepingOptions): Writing {
+  const { ledger, checks, nowMs, after, onBug } = options;
+  const tidy = async (): Promise<void> => {
+    const { finished } = await ledger.tidy(checks(), nowMs());
+    after(finished ? TIDY_EVERY_MS : TIDY_STEP_AFTER_MS, () => void tidy().catch(onBug));
+  };
+  tidy().catch(onBug);
+  return startWriting(options);
 }

@@ -83,6 +83,9 @@ const ATTEMPT_MS = 60_000;
 /** What a program needs to be ended after its own time limit. */
 const OWN_LIMIT_EXTRA_MS = 10_000;
 
+/** How long the first notification of a channel waits for others, so that what fails together is sent together. */
+export const BATCHING_DELAY_MS = 2_000;
+
 /** Starts reporting. */
 export function startReporting(first: ReportedDocument, options: ReportingOptions): Reporting {
   const { system, ledger, kept, notifies } = options;

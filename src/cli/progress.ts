@@ -6,7 +6,9 @@ import { printable } from "./printable.ts";
 export interface Progress {
   /** Takes a check off those that are waited for. */
   finished(check: Check): void;
-  /** Takes the line away. */
+  /** Takes the line away before something else is printed; it is shown again soon. */
+  clear(): void;
+  /** Takes the line away for good. */
   end(): void;
 }
 
@@ -17,7 +19,7 @@ const NAMES_MAX = 3;
 /** Shows progress on a terminal once a run has taken longer than a second; elsewhere it does nothing. */
 export function startProgress(checks: readonly Check[], system: Pick<System, "clock" | "stderr">): Progress {
   const waiting = new Set(checks);
-  if (!system.stderr.isTerminal) return { finished: () => {}, end: () => {} };
+  if (!system.stderr.isTerminal) return { finished: () => {}, clear: () => {}, end: () => {} };
   let isShown = false;
   const show = (): void => {
     isShown = true;
@@ -26,11 +28,16 @@ export function startProgress(checks: readonly Check[], system: Pick<System, "cl
     cancel = system.clock.after(SHOWN_EVERY_MS, show);
   };
   let cancel = system.clock.after(FIRST_SHOWN_AFTER_MS, show);
+  const clear = (): void => {
+    if (isShown) system.stderr.write("\r\x1b[K");
+    isShown = false;
+  };
   return {
     finished: (check) => void waiting.delete(check),
+    clear,
     end: () => {
       cancel();
-      if (isShown) system.stderr.write("\r\x1b[K");
+      clear();
     },
   };
 }

@@ -134,6 +134,37 @@ Deno.test("monitor check --once: 500 checks that fail at once are one mail, the 
     }
   }));
 
+/** A script that ends when a file appears. */
+function writeSlowScript(stage: Stage): Readonly<Record<string, unknown>> {
+  stage.writeScript("slow.sh", "while [ ! -e go ]; do sleep 0.05; done");
+  return { kind: "script", parameters: { path: "./slow.sh" } };
+}
+
+Deno.test("monitor check --once: a notification is sent while a slower check runs, and a kill loses no finished check", () =>
+  withStage(async (stage) => {
+    await using hook = startHook();
+    const slow = writeSlowScript(stage);
+    writeDocument(stage, [hook.channel], {
+      bad: fileCheck("web"),
+      good: { kind: "test", parameters: { condition: "ok" } },
+      slow,
+    });
+    const program = stage.start(ONCE);
+    await until("the notification", () => hook.posts.length > 0);
+    program.signal("SIGKILL");
+    await program.end();
+    assert.deepEqual(hook.posts.flatMap(({ reports }) => reports.map(({ check }) => check)), ["bad"]);
+    const { checks } = JSON.parse((await stage.run(["status", "--format", "json"])).stdout);
+    assert.deepEqual(
+      checks.map(({ name, condition }: { name: string; condition: string }) => [name, condition]),
+      [["bad", "critical"], ["good", "ok"], ["slow", "unknown"]],
+    );
+    // What arrived is not sent again.
+    appear(stage, "go");
+    assert.equal((await stage.run(ONCE)).code, 2);
+    assert.equal(hook.attempts, 1);
+  }));
+
 const LOUDNESS: readonly string[] = ["CRITICAL", "WARNING", "UNKNOWN", "OK"];
 
 /** How often the program is killed; in the soak 200: `KILL_ROUNDS=200 deno test -A tests/life/reports_test.ts`. */

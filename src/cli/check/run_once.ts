@@ -7,11 +7,12 @@ import type { StoreError } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import { beat } from "../../heartbeat.ts";
 import { jobBookOf } from "../../job_book.ts";
-import { type Ledger, openLedger } from "../../ledger.ts";
+import { startWriting } from "../../keeping.ts";
+import { type Entry, type Ledger, openLedger } from "../../ledger.ts";
 import { DEFAULT_LIMITS, runPass } from "../../monitor.ts";
 import { enterAsked, isCheckDue, regularRunAfter } from "../../next_run.ts";
 import { createRedactor } from "../../domain/redact.ts";
-import { type Reporting, startReporting } from "../../reporting.ts";
+import { BATCHING_DELAY_MS, type Reporting, startReporting } from "../../reporting.ts";
 import type { Invocation } from "../command.ts";
 import type { OpenDocument } from "../document.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
@@ -22,7 +23,7 @@ import { keptPageOf } from "../page/kept_page.ts";
 import { printable } from "../printable.ts";
 import { writeKeptFile } from "./kept_files.ts";
 import { describeOutboxEvent, describeUnfinished } from "./outbox_words.ts";
-import { startProgress } from "../progress.ts";
+import { type Progress, startProgress } from "../progress.ts";
 import { locateState, ownState } from "../state.ts";
 import { wantsColour } from "../terminal.ts";
 import type { CheckSettings } from "./settings.ts";
@@ -99,21 +100,27 @@ const DRAIN_MS = 60_000;
 
 const AT_NEXT_RUN = "it is tried again at the next run";
 
-/** Runs the checks, then works off the outbox as far as it goes. */
+/** Runs the checks and sends what they lead to; in the end each pending notification is tried once more. */
 async function runReporting(checks: readonly Check[], options: ReportingRunOptions): Promise<number> {
   const { system, document, settings, ledger, isKept } = options;
   const redact = createRedactor(document.secrets);
-  const say = (text: string): void => system.stderr.write(`monitor: ${printable(redact(text))}\n`);
+  const progress = startProgress(checks, system);
+  const say = (text: string): void => {
+    progress.clear();
+    system.stderr.write(`monitor: ${printable(redact(text))}\n`);
+  };
   const toStderr = settings.format !== null && settings.format !== "pretty";
   let bug: unknown = null;
+  const onBug = (error: unknown): void => void (bug ??= error);
   const reporting = startReporting({ checks: document.checks, folder: document.source.folder, redact }, {
     system,
     ledger,
     kept: await ledger.store.outbox(),
     notifies: settings.notifies && isKept,
-    gatherMs: NEVER_MS,
+    gatherMs: BATCHING_DELAY_MS,
     writeLine: (line) => {
       const text = `${printable(line)}\n`;
+      progress.clear();
       if (toStderr) system.stderr.write(text);
       else print(text, system);
     },
@@ -121,10 +128,10 @@ async function runReporting(checks: readonly Check[], options: ReportingRunOptio
       const text = describeOutboxEvent(event, AT_NEXT_RUN);
       if (text !== null && text.level !== "info") say(text.message);
     },
-    onBug: (error) => bug ??= error,
+    onBug,
   });
   await reporting.refresh();
-  const code = await runChosen(checks, { ...options, reporting });
+  const code = await runChosen(checks, { ...options, reporting, progress, onBug });
   if (settings.notifies && isKept) await reporting.drain(system.clock.wallMs() + DRAIN_MS);
   await reporting.stop();
   if (bug !== null) throw bug;
@@ -138,7 +145,9 @@ async function runReporting(checks: readonly Check[], options: ReportingRunOptio
 }
 
 /** Writes the document's file of metrics, if it asks for one. Metrics that cannot be written are no failure of the run. */
-async function writeMetrics({ system, document, ledger, reporting }: ChosenOptions): Promise<void> {
+async function writeMetrics(
+  { system, document, ledger, reporting }: OnceOptions & Pick<ChosenOptions, "ledger" | "reporting">,
+): Promise<void> {
   const { metrics } = document;
   if (metrics === null) return;
   const { gatherMetrics } = await import("../metrics/gather_metrics.ts");
@@ -158,17 +167,16 @@ async function writeMetrics({ system, document, ledger, reporting }: ChosenOptio
   if (failure !== null) system.stderr.write(`monitor: warning: ${printable(failure)}\n`);
 }
 
-/** The outbox of a single run sends nothing by itself: it is drained when the pass is over. */
-const NEVER_MS = 365 * 24 * 3_600_000;
-
 interface ChosenOptions extends OnceOptions {
   readonly ledger: Ledger;
   readonly isKept: boolean;
   readonly reporting: Reporting;
+  readonly progress: Progress;
+  onBug(error: unknown): void;
 }
 
 async function runChosen(checks: readonly Check[], options: ChosenOptions): Promise<number> {
-  const { invocation, system, document, settings, ledger, isKept, reporting } = options;
+  const { invocation, system, document, settings, ledger, isKept, reporting, progress, onBug } = options;
   const { clock } = system;
   const fails = failRule(settings.failOn);
   const format = await FORMATS[settings.format ?? "pretty"]();
@@ -184,11 +192,17 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     stopCode ??= signal === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
     abort.abort(new Error(`Stopped by ${signal}`));
   });
-  const progress = startProgress(checks, system);
   const startedAtMs = clock.wallMs();
   const startedMonotonicMs = clock.monotonicMs();
   const records = new Map<Check, RunRecord>();
-  const rows: OutboxRow[] = [];
+  const writing = startWriting({ ledger, after: clock.after, onBug });
+  /** Ends when all that was decided has been given to the outbox, each once it was written. */
+  let telling: Promise<unknown> = Promise.resolve();
+  const tell = ({ rows }: Entry): void => {
+    const kept = writing.entered();
+    if (rows.length === 0) kept.catch(onBug);
+    else telling = Promise.all([telling, kept]).then(() => reporting.send(rows)).catch(onBug);
+  };
 
   const onResult = (result: Result): void => {
     const { check } = result;
@@ -200,12 +214,13 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     });
     const record = { result, occurrences: entry.occurrences, settled: entry.record.condition.settled };
     records.set(check, record);
-    for (const row of entry.rows) rows.push(row);
-    // What changes a settled condition is kept at once, whatever becomes of the rest of the pass.
-    if (ledger.isUrgent) void ledger.flush();
+    tell(entry);
     progress.finished(check);
-    if (!isQuiet) print(format.record(record, formatOptions), system);
+    if (isQuiet) return;
+    progress.clear();
+    print(format.record(record, formatOptions), system);
   };
+  if (settings.due) reviewOthers(new Set(checks), options).forEach(tell);
   const unfinished = await runPass(checks, {
     system,
     jobs: isKept ? jobBookOf(ledger) : null,
@@ -218,9 +233,10 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     progress.end();
     stopListening();
   });
-  if (settings.due) { for (const row of reviewOthers(records, options)) rows.push(row); }
+  if (settings.due) reviewOthers(new Set(records.keys()), options).forEach(tell);
+  writing.end();
   await ledger.flush();
-  reporting.send(rows);
+  await telling;
 
   const ordered = checks.map((check) => records.get(check)).filter((record) => record !== undefined);
   const conditions = ordered.map((record) => record.result.condition);
@@ -242,16 +258,16 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
   return exitCodeOf(ordered.length === 0 ? [format.withoutChecks ?? "ok"] : conditions, fails);
 }
 
-/** A hold may have ended of a check that is not due for an hour; its rows. */
+/** A suppression may have ended of a check that is not due for an hour. */
 function reviewOthers(
-  ran: ReadonlyMap<Check, RunRecord>,
+  ran: ReadonlySet<Check>,
   { system, document, ledger, reporting }: ChosenOptions,
-): readonly OutboxRow[] {
+): readonly Entry[] {
   const nowMs = system.clock.wallMs();
   return document.checks.filter((check) => check.active && !ran.has(check)).flatMap((check) => {
     const held = reporting.heldBy(check, nowMs);
     const rowsOf = (report: Report): readonly OutboxRow[] => reporting.rowsOf(report, check);
-    return ledger.review(check, { nowMs, held, rowsOf })?.rows ?? [];
+    return ledger.review(check, { nowMs, held, rowsOf }) ?? [];
   });
 }
 

@@ -2,7 +2,7 @@ import type { System } from "../../domain/system.ts";
 import { jobBookOf } from "../../job_book.ts";
 import { openLedger } from "../../ledger.ts";
 import { DEFAULT_LIMITS } from "../../monitor.ts";
-import { startReporting } from "../../reporting.ts";
+import { BATCHING_DELAY_MS, startReporting } from "../../reporting.ts";
 import { startWatch, type Watched } from "../../watch.ts";
 import type { Invocation } from "../command.ts";
 import { type OpenDocument, readSelection } from "../document.ts";
@@ -121,7 +121,7 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     ledger,
     kept: await ledger.store.outbox(),
     notifies: settings.notifies,
-    gatherMs: GATHER_MS,
+    gatherMs: BATCHING_DELAY_MS,
     writeLine: output.writeLine,
     onEvent: (event) => {
       const words = describeOutboxEvent(event, "it is tried again");
@@ -194,6 +194,3 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     stopSignals();
   }
 }
-
-/** What fails together is told together. */
-const GATHER_MS = 2_000;
