@@ -52,8 +52,19 @@ export function sessionFailure(error: unknown, { phase, wasHandedOver }: Progres
     retryable: facts.responseCode < 500,
     // Only 4xx and 5xx say that it was not taken; 421 may also come from who ends the connection for the server.
     mayHaveArrived: wasHandedOver && (facts.responseCode < 400 || facts.responseCode === CLOSING),
-    reason: `server answered ${oneLine(facts.response)}`,
+    reason: `server answered ${oneLine(facts.response)}${
+      facts.expected === "" ? "" : `, expected ${facts.expected}`
+    }`,
   };
+}
+
+/** An error for a reply that nodemailer would accept and the protocol does not allow. */
+export function unexpectedReply(
+  response: string,
+  { command, expected }: { readonly command: string; readonly expected: string },
+): Error {
+  const responseCode = Number(response.slice(0, 3));
+  return Object.assign(new Error("Unexpected reply"), { response, responseCode, command, expected });
 }
 
 /** "Service not available, closing transmission channel": an answer to whatever was asked (RFC 5321, section 4.2.2). */
@@ -124,6 +135,8 @@ interface ErrorFacts {
   readonly timeoutType: string;
   readonly command: string;
   readonly response: string;
+  /** The reply code that was expected instead; empty where any would have been an error. */
+  readonly expected: string;
   readonly responseCode: number | null;
   readonly message: string;
 }
@@ -139,6 +152,7 @@ function factsOf(error: unknown): ErrorFacts {
     timeoutType: text("timeoutType"),
     command: text("command"),
     response: text("response"),
+    expected: text("expected"),
     responseCode: typeof facts.responseCode === "number" ? facts.responseCode : null,
     message: error instanceof Error ? error.message : String(error),
   };

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { Duplex, Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { Clock, MailEnd, OutgoingMail } from "../domain/system.ts";
-import { limitReplies } from "./mail_replies.ts";
+import { limitReplies, requireStartMailInput } from "./mail_replies.ts";
 import type { MailSocket } from "./mail_socket.ts";
 import type { Protection } from "./mail_protection.ts";
 import type { TlsProblem } from "./tls_problem.ts";
@@ -88,12 +88,16 @@ export async function converse(
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => {});
   connection.on("error", broken.reject);
-  let isTooMuch = false;
+  let phase = "greeting";
+  let wasHandedOver = false;
+  let isBreach = false;
+  requireStartMailInput(connection);
   limitReplies(connection, {
     receiverCount: mail.receivers.length,
-    onTooMuch: () => {
-      isTooMuch = true;
-      broken.reject(new Error("server says more than a mail server has to"));
+    isMailSent: () => wasHandedOver,
+    onBreach: (reason) => {
+      isBreach = true;
+      broken.reject(new Error(reason));
       connection.close();
       socket.destroy();
     },
@@ -115,8 +119,6 @@ export async function converse(
     cancelGone = clock.after(GONE_MS, () => broken.reject(new Error("Connection closed unexpectedly")));
   };
   socket.once("close", onGone);
-  let phase = "greeting";
-  let wasHandedOver = false;
   try {
     await step((done) => connection.connect(done));
     if (connection.secure) onStep("TLS");
@@ -148,7 +150,7 @@ export async function converse(
     // Nothing that still arrives is of any use.
     socket.destroy();
     signal.throwIfAborted();
-    const isTls = phase === "greeting" && !isTooMuch && (connection.secure || connection.upgrading === true);
+    const isTls = phase === "greeting" && !isBreach && (connection.secure || connection.upgrading === true);
     const failure = sessionFailure(error, { phase: isTls ? "TLS" : phase, wasHandedOver });
     if (isTls && failure.code === null) {
       const problem = await explain();

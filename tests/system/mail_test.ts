@@ -352,6 +352,52 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
       end: { sent: false, phase: "sender", ...BROKEN, reason: "answer is not SMTP: what" },
     },
     {
+      name: "250 for DATA",
+      meet: answer(/^DATA$/, "250 queued"),
+      end: {
+        sent: false,
+        phase: "data",
+        code: 250,
+        ...PASSES,
+        reason: "server answered 250 queued, expected 354",
+      },
+    },
+    {
+      name: "250 for DATA, pipelined",
+      meet: async (visitor) => {
+        await talkUpTo(/^DATA$/, visitor, ["PIPELINING"]);
+        await visitor.send("250 queued\r\n");
+        await visitor.untilGone();
+      },
+      end: {
+        sent: false,
+        phase: "data",
+        code: 250,
+        ...PASSES,
+        reason: "server answered 250 queued, expected 354",
+      },
+    },
+    {
+      name: "replies to the mail together with the reply to DATA",
+      meet: answer(/^DATA$/, "354 go ahead\r\n250 queued"),
+      end: { sent: false, phase: "sender", ...BROKEN, reason: "server replied before it was asked" },
+    },
+    {
+      name: "replies to all commands before they are sent",
+      meet: answer(/^RCPT/, "250 ok\r\n354 go ahead\r\n250 queued"),
+      end: { sent: false, phase: "sender", ...BROKEN, reason: "server replied before it was asked" },
+    },
+    {
+      name: "replies to the mail while it is sent",
+      meet: afterData(async (visitor) => {
+        await visitor.readLine();
+        await visitor.send("250 queued\r\n");
+        await visitor.untilGone();
+      }),
+      mail: { text: "x\n".repeat(4_000_000) },
+      end: { sent: false, phase: "data", ...BROKEN, reason: "server replied before it was asked" },
+    },
+    {
       name: "takes no mail of this size",
       meet: async (visitor) => {
         await talkUpTo(/^never$/, visitor, ["SIZE 100"]);
