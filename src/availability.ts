@@ -19,9 +19,20 @@ export interface SpanSummary {
   readonly durationMaxMs: number | null;
 }
 
-/** The sums of the roll-ups that end after a time. The oldest may begin before it: a roll-up is not divided. */
-export function summarise(rollups: readonly Rollup[], sinceMs: number): SpanSummary {
-  const chosen = rollups.filter((rollup) => rollup.startMs + rollup.spanMs > sinceMs);
+/** A span of time. */
+export interface Span {
+  /** Wall time, milliseconds since 1970. */
+  readonly sinceMs: number;
+  /** Not before that. */
+  readonly untilMs: number;
+}
+
+/**
+ * The sums of the roll-ups that end after a time and do not begin after another. The oldest may begin before the
+ * first: a roll-up is not divided.
+ */
+export function summarise(rollups: readonly Rollup[], { sinceMs, untilMs }: Span): SpanSummary {
+  const chosen = rollups.filter(({ startMs, spanMs }) => startMs + spanMs > sinceMs && startMs <= untilMs);
   const sum = (pick: (rollup: Rollup) => number): number =>
     chosen.reduce((subtotal, rollup) => subtotal + pick(rollup), 0);
   const perCondition = (pick: (rollup: Rollup) => ConditionCounts): ConditionCounts => ({

@@ -206,13 +206,33 @@ export function overdueAtMs(
   check: Scheduled & Pick<Check, "timeoutMs">,
   { condition, nextRunAtMs }: CheckRecord,
 ): number {
-  if (nextRunAtMs === null) return Infinity;
-  const intervalMs = intervalOf(check, condition);
+  return nextRunAtMs === null ? Infinity : secondRunAfter(check, condition, nextRunAtMs);
+}
+
+/**
+ * Whether a record's last run lies further ahead than a clock that was set back a little explains. Its condition says
+ * nothing then: it would look fresh until that time has come, also if the monitor died.
+ */
+export function isInFuture(
+  check: Scheduled & Pick<Check, "timeoutMs">,
+  { condition, last }: CheckRecord,
+  nowMs: number,
+): boolean {
+  const lastMs = Math.max(last?.startedAtMs ?? -Infinity, condition.observedAtMs ?? -Infinity);
+  return lastMs > nowMs && lastMs > secondRunAfter(check, condition, nowMs);
+}
+
+/** The second run after a time, but no sooner than one that takes all its time and the run after it. */
+function secondRunAfter(
+  check: Scheduled & Pick<Check, "timeoutMs">,
+  state: ConditionState,
+  timeMs: number,
+): number {
+  const intervalMs = intervalOf(check, state);
   if (intervalMs !== null) {
-    return nextRunAtMs + Math.max(OVERDUE_INTERVALS * intervalMs, check.timeoutMs + intervalMs);
+    return timeMs + Math.max(OVERDUE_INTERVALS * intervalMs, check.timeoutMs + intervalMs);
   }
-  const first = regularRunAfter(check, nextRunAtMs);
-  return regularRunAfter(check, first);
+  return regularRunAfter(check, regularRunAfter(check, timeMs));
 }
 
 const OVERDUE_INTERVALS = 2;

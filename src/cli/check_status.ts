@@ -6,7 +6,7 @@ import { describeDuration } from "../domain/duration.ts";
 import { isCron } from "../domain/schedule.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import { type OpenWindow, openWindow } from "../maintenance.ts";
-import { overdueAtMs } from "../next_run.ts";
+import { isInFuture, overdueAtMs } from "../next_run.ts";
 
 /** What is known of one check by now. */
 export interface CheckStatus {
@@ -16,8 +16,8 @@ export interface CheckStatus {
   readonly record: CheckRecord | null;
   /** The settled condition; `unknown` when nobody has looked, or not lately. */
   readonly condition: Condition;
-  /** Whether the condition still means something. */
-  readonly state: "current" | "never_ran" | "overdue";
+  /** Whether the condition still means something. `in_future`: the clock was set back behind the last run. */
+  readonly state: "current" | "never_ran" | "overdue" | "in_future";
   /** The maintenance window that is open. */
   readonly maintenance: OpenWindow | null;
   /** Names of the checks that hold back what is to be told of it. */
@@ -32,7 +32,7 @@ export interface StatusOptions {
   readonly nowMs: number;
 }
 
-/** What a record means now: a check whose next run is overdue by two intervals is `unknown`. */
+/** What a record means now: a check whose next run is overdue by two intervals, or whose last one lies as far ahead, is `unknown`. */
 export function statusOf(check: Check, { recordOf, nowMs }: StatusOptions): CheckStatus {
   const record = recordOf(check.name);
   const maintenance = openWindow(check.windows, nowMs);
@@ -46,9 +46,13 @@ export function statusOf(check: Check, { recordOf, nowMs }: StatusOptions): Chec
     return dependency === null || dependencyHolds(dependency.condition, problemBeganAtMs ?? nowMs);
   };
   const waitsFor = settled === reported ? [] : check.dependsOn.filter(holds);
-  return nowMs > overdueAtMs(check, record)
-    ? { ...common, condition: "unknown", state: "overdue", waitsFor }
-    : { ...common, condition: settled, state: "current", waitsFor };
+  const state = timeState(check, record, nowMs);
+  return { ...common, condition: state === "current" ? settled : "unknown", state, waitsFor };
+}
+
+function timeState(check: Check, record: CheckRecord, nowMs: number): "current" | "overdue" | "in_future" {
+  if (isInFuture(check, record, nowMs)) return "in_future";
+  return nowMs > overdueAtMs(check, record) ? "overdue" : "current";
 }
 
 /** What is to be said of a check besides its condition: the last output, and where that alone would mislead, why. */
@@ -60,9 +64,7 @@ export function describeStatus({ check, record, state, waitsFor }: CheckStatus, 
   }
   const { last, condition } = record;
   const said = [
-    state === "overdue"
-      ? `not run for ${describeDuration(nowMs - last.startedAtMs)}, was ${condition.settled}`
-      : "",
+    describeStale(state, nowMs - last.startedAtMs, condition.settled),
     last.condition === condition.settled ? "" : `last ${describeCount(check, record)}`,
     // A program may have printed nothing.
     last.output,
@@ -70,6 +72,14 @@ export function describeStatus({ check, record, state, waitsFor }: CheckStatus, 
   const isTold = condition.reported === condition.settled;
   const why = waitsFor.length === 0 ? "" : `: waits for ${waitsFor.map((name) => `"${name}"`).join(", ")}`;
   return [said, isTold ? "" : `[not reported${why}]`].filter((part) => part !== "").join(" ");
+}
+
+/** Why a condition does not count any more; empty where it does. */
+function describeStale(state: CheckStatus["state"], agoMs: number, settled: Condition): string {
+  if (state === "overdue") return `not run for ${describeDuration(agoMs)}, was ${settled}`;
+  if (state !== "in_future") return "";
+  const ahead = agoMs < 0 ? `${describeDuration(-agoMs)} in the future` : "recorded in the future";
+  return `last run is ${ahead}, was ${settled}`;
 }
 
 /** The condition last observed, with how often it was, where more of it would settle: `critical (2 of 3)`. */

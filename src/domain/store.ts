@@ -170,12 +170,12 @@ export interface Store {
   /** The roll-ups of one check whose span ends after a time, the oldest first. */
   rollups(name: string, sinceMs: number): Promise<readonly Rollup[]>;
   /**
-   * The roll-ups of many checks whose span ends after a time, added up here, since they may be very many: to days in
-   * UTC, or to one sum a check. In no order of checks, the oldest first of each.
+   * The roll-ups of many checks whose span ends after a time and does not begin after another, added up here, since they may
+   * be very many: to days in UTC, or to one sum a check. In no order of checks, the oldest first of each.
    */
   rollupSums(
     names: readonly string[],
-    options: { readonly sinceMs: number; readonly each: "day" | "check" },
+    options: { readonly sinceMs: number; readonly untilMs: number; readonly each: "day" | "check" },
   ): Promise<readonly RollupSum[]>;
   /** The rows and the marks of one moment. */
   outbox(): Promise<KeptOutbox>;

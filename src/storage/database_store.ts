@@ -69,10 +69,11 @@ export function createDatabaseStore(connection: Connection, path: string): Store
         const rows = connection.all(SELECT_ROLLUPS, encodeText(name), sinceMs);
         return rows.map((row) => rollupOfRow(name, row));
       }),
-    rollupSums: (names, { sinceMs, each }) =>
+    rollupSums: (names, { sinceMs, untilMs, each }) =>
       answer("read", () => {
         const statement = each === "day" ? SELECT_DAY_SUMS : SELECT_CHECK_SUMS;
-        const rows = connection.all(statement, JSON.stringify([...new Set(names)].map(encodeText)), sinceMs);
+        const list = JSON.stringify([...new Set(names)].map(encodeText));
+        const rows = connection.all(statement, list, sinceMs, untilMs);
         return rows.flatMap(sumsOfRow);
       }),
     outbox: () => answer("read", () => readOutbox(connection)),

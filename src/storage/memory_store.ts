@@ -49,11 +49,11 @@ export function createMemoryStore(): Store {
         const rollups = [...kept.get(name)?.rollups.values() ?? []];
         return rollups.filter((rollup) => endOf(rollup) > sinceMs).sort(inTime).map(copyRollup);
       }),
-    rollupSums: (names, { sinceMs, each }) =>
+    rollupSums: (names, { sinceMs, untilMs, each }) =>
       answer(() =>
         [...new Set(names)].flatMap((name) => {
           const rollups = [...kept.get(name)?.rollups.values() ?? []].filter((rollup) =>
-            endOf(rollup) > sinceMs
+            endOf(rollup) > sinceMs && rollup.startMs <= untilMs
           );
           const firstMs = Math.min(...rollups.map((rollup) => rollup.startMs));
           return sumUp(rollups, each === "day" ? ({ startMs }) => startOf(startMs, DAY_MS) : () => firstMs);

@@ -43,7 +43,7 @@ const START_OF_DAY = `start_ms - (start_ms % ${DAY_MS} + ${DAY_MS}) % ${DAY_MS}`
 // a day, and the key begins with the start: so only what may end late enough is read.
 const ROLLUPS_OF_NAMES = `FROM json_each(?1) AS names CROSS JOIN checks ON checks.name = names.value
   CROSS JOIN rollups ON rollups.check_id = checks.id
-  WHERE rollups.start_ms > ?2 - ${DAY_MS} AND rollups.start_ms + rollups.span_ms > ?2`;
+  WHERE rollups.start_ms > ?2 - ${DAY_MS} AND rollups.start_ms + rollups.span_ms > ?2 AND rollups.start_ms <= ?3`;
 
 const RUNS = "observed_ok + observed_unknown + observed_warning + observed_critical";
 
@@ -57,7 +57,7 @@ const PACKED =
     lasted_critical_ms, duration_total_ms)) AS sums`;
 
 /**
- * The roll-ups of a JSON list of names that end after a time, as one row a check: its name, and a JSON list of lists of
+ * The roll-ups of a JSON list of names that end after a time and do not begin after another, as one row a check: its name, and a JSON list of lists of
  * start, runs, four times and duration. Roll-ups of days as they are, those of hours added up to days, in no order; that
  * takes half the time of a row for each, and of adding up what needs none.
  */

@@ -6,6 +6,7 @@ import { testCheck } from "../support/checks.ts";
 
 const NOW = Date.UTC(2026, 0, 31, 10);
 const MINUTE = 60_000;
+const DAY = 1440 * MINUTE;
 
 interface Seen {
   readonly last: Condition;
@@ -13,14 +14,16 @@ interface Seen {
   readonly reported: Condition;
   readonly output: string;
   readonly nextRunAtMs?: number;
+  readonly startedAtMs?: number;
 }
 
-function described({ last, settled, reported, output, nextRunAtMs = NOW + MINUTE }: Seen): string {
+function described(seen: Seen): string {
+  const { last, settled, reported, output, nextRunAtMs = NOW + MINUTE, startedAtMs = NOW - MINUTE } = seen;
   const base = recordOf("web");
   const record = {
     ...base,
-    condition: { ...base.condition, settled, reported, observed: last, observedAtMs: NOW - MINUTE },
-    last: resultOf({ condition: last, output, startedAtMs: NOW - MINUTE }),
+    condition: { ...base.condition, settled, reported, observed: last, observedAtMs: startedAtMs },
+    last: resultOf({ condition: last, output, startedAtMs }),
     nextRunAtMs,
   };
   return describeStatus(
@@ -44,11 +47,40 @@ Deno.test("describeStatus() says the output, and why that alone would mislead", 
       { ...fine, output: "", nextRunAtMs: NOW - 60 * MINUTE },
       "not run for 1 min, was ok",
     ],
+    [
+      "a last run in the future",
+      { ...fine, output: "well", startedAtMs: NOW + 450 * DAY, nextRunAtMs: NOW + 450 * DAY + MINUTE },
+      "last run is 450 d in the future, was ok: well",
+    ],
   ];
   for (const [name, seen, expected] of rows) {
     await t.step(name, () => {
       if (typeof expected === "string") assert.strictEqual(described(seen), expected);
       else assert.match(described(seen), expected);
+    });
+  }
+});
+
+Deno.test("statusOf() returns unknown for a last run further in the future than two intervals", async (t) => {
+  const minutely = testCheck("ok", { name: "web", regularIntervalMs: MINUTE, attentiveIntervalMs: MINUTE });
+  const rows: Readonly<Record<string, readonly [aheadMs: number, endMs: number, state: string]>> = {
+    "a clock that was set back a little": [2 * MINUTE, 2 * MINUTE, "current"],
+    "a clock that was set back by more": [2 * MINUTE + 1, 2 * MINUTE + 1, "in_future"],
+    "a clock that was years ahead": [500 * DAY, 500 * DAY, "in_future"],
+    "a clock that went ahead during the run": [-MINUTE, 500 * DAY, "in_future"],
+  };
+  for (const [name, [aheadMs, endMs, state]] of Object.entries(rows)) {
+    await t.step(name, () => {
+      const base = recordOf("web");
+      const record = {
+        ...base,
+        condition: { ...base.condition, settled: "ok", observedAtMs: NOW + endMs } as const,
+        last: resultOf({ startedAtMs: NOW + aheadMs }),
+        nextRunAtMs: NOW + endMs + MINUTE,
+      };
+      const status = statusOf(minutely, { recordOf: () => record, nowMs: NOW });
+      assert.equal(status.state, state);
+      assert.equal(status.condition, state === "current" ? "ok" : "unknown");
     });
   }
 });

@@ -354,7 +354,10 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
       ...members,
     });
     const read = async (sinceMs: number): Promise<ReadonlyMap<string, readonly RollupSum[]>> =>
-      Map.groupBy(await store.rollupSums(names, { sinceMs, each: "day" }), ({ name }) => name);
+      Map.groupBy(
+        await store.rollupSums(names, { sinceMs, untilMs: Infinity, each: "day" }),
+        ({ name }) => name,
+      );
     for (const moment of ["hourly", "merged"]) {
       const sums = await read(0);
       assert.equal(sums.size, names.length, moment);
@@ -375,7 +378,10 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
     assert.deepEqual((await read(day)).get("web"), [
       dayOf("web", { runs: 3, lastedMs: { ...dayOf("web", {}).lastedMs, ok: 120_000 }, durationTotalMs: 30 }),
     ]);
-    assert.deepEqual(await store.rollupSums(["web"], { sinceMs: day + DAY_MS, each: "day" }), []);
+    assert.deepEqual(
+      await store.rollupSums(["web"], { sinceMs: day + DAY_MS, untilMs: Infinity, each: "day" }),
+      [],
+    );
   });
 
   test("adds up the roll-ups of each check to one sum", async (store) => {
@@ -393,15 +399,37 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
       durationTotalMs: 40,
     };
     const each = "check";
-    assert.deepEqual(await store.rollupSums(["web"], { sinceMs: NOW_MS - HOUR_MS, each }), [sum]);
+    assert.deepEqual(
+      await store.rollupSums(["web"], { sinceMs: NOW_MS - HOUR_MS, untilMs: Infinity, each }),
+      [sum],
+    );
     const many = await store.rollupSums(["web", "nobody", "other", "web"], {
       sinceMs: NOW_MS - HOUR_MS,
+      untilMs: Infinity,
       each,
     });
     assert.deepEqual(many.map(({ name }) => name).sort(), ["other", "web"]);
     assert.deepEqual(many.find(({ name }) => name === "web"), sum);
-    assert.deepEqual(await store.rollupSums([], { sinceMs: 0, each }), []);
-    assert.deepEqual(await store.rollupSums(["web"], { sinceMs: NOW_MS + HOUR_MS, each }), []);
+    assert.deepEqual(await store.rollupSums([], { sinceMs: 0, untilMs: Infinity, each }), []);
+    assert.deepEqual(
+      await store.rollupSums(["web"], { sinceMs: NOW_MS + HOUR_MS, untilMs: Infinity, each }),
+      [],
+    );
+  });
+
+  test("adds up nothing from the future", async (store) => {
+    await store.save([
+      updateOf("web", { rollup: entryOf(NOW_MS) }),
+      updateOf("web", { rollup: entryOf(NOW_MS + HOUR_MS, { condition: "critical", lasted: "critical" }) }),
+      updateOf("web", { rollup: entryOf(NOW_MS + 400 * DAY_MS) }),
+    ]);
+    for (const each of ["day", "check"] as const) {
+      const options = { sinceMs: NOW_MS - DAY_MS, untilMs: NOW_MS + HOUR_MS - 1, each };
+      const sums = await store.rollupSums(["web"], options);
+      assert.deepEqual(sums.map(({ runs, lastedMs }) => ({ runs, lastedMs })), [
+        { runs: 1, lastedMs: countsOf("ok", 60_000) },
+      ]);
+    }
   });
 
   test("forgets roll-ups 100 days after they have ended", async (store) => {
@@ -447,7 +475,7 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
       () => store.save([]),
       () => store.changes("web", ALL),
       () => store.rollups("web", 0),
-      () => store.rollupSums(["web"], { sinceMs: 0, each: "day" }),
+      () => store.rollupSums(["web"], { sinceMs: 0, untilMs: Infinity, each: "day" }),
       () => store.outbox(),
       () => store.changeOutbox(outboxChangeOf({ removed: ["a"] })),
       () => store.changeOutbox(outboxChangeOf({})),

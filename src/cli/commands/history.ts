@@ -67,7 +67,7 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
   const rollups = await store?.rollups(name, nowMs - 30 * DAY_MS) ?? [];
   await store?.close();
   const spans = SPANS.map((span) => {
-    const summary = summarise(rollups, nowMs - span.ms);
+    const summary = summarise(rollups, { sinceMs: nowMs - span.ms, untilMs: nowMs });
     const lastedMs = addPresent(summary.lastedMs, record, nowMs);
     return { ...span, ...summary, lastedMs, availability: availabilityOf(lastedMs) };
   });

@@ -50,7 +50,7 @@ export const statusCommand: Command = {
   description:
     "Shows what the kept state knows of every active check, or of those that are named, beside a running " +
     "monitor or without one. The exit code is the worst settled condition; a check that never ran, or whose next run " +
-    "is overdue by two intervals, counts as unknown. Checks that are named are shown with all that is known of them.",
+    "is overdue by two intervals or lies in the future, counts as unknown. Checks that are named are shown with all that is known of them.",
   options: [CONFIG_OPTION, STATE_OPTION, TAG_OPTION, FORMAT_OPTION],
   examples: [
     ["monitor status", "every check"],
@@ -208,7 +208,7 @@ function toRow(status: CheckStatus, { nowMs, colours, detailed }: PrettyOptions)
   const since = describeDuration(Math.max(0, nowMs - (record.condition.settledSinceMs ?? nowMs)));
   return {
     ...row,
-    duration: state === "overdue" ? "" : since,
+    duration: state === "current" ? since : "",
     output: printable(describeStatus(status, nowMs)),
     detail: detailed ? describeRuns(record, last, nowMs) : [],
   };

@@ -1,5 +1,6 @@
 import type { OutboxRow } from "../../domain/outbox.ts";
 import type { Ledger } from "../../ledger.ts";
+import { isInFuture } from "../../next_run.ts";
 import type { Reporting } from "../../reporting.ts";
 import type { OpenDocument } from "../document.ts";
 import { VERSION } from "../version.ts";
@@ -31,7 +32,10 @@ export function gatherMetrics({ document, ledger, reporting, nowMs, loop }: Metr
     ...(name !== undefined && { name }),
     ...loop,
     isStateWritable: !ledger.isInTrouble,
-    checks: active.map((check) => ({ check, record: ledger.recordOf(check.name, nowMs) })),
+    checks: active.map((check) => {
+      const record = ledger.recordOf(check.name, nowMs);
+      return { check, record, isInFuture: isInFuture(check, record, nowMs) };
+    }),
     inactiveChecks: document.checks.length - active.length,
     channels: channelsOf(reporting),
   };

@@ -22,6 +22,16 @@ export interface ChannelMetrics {
   readonly refused: number;
 }
 
+/** What is told of a check. */
+export interface CheckMetrics {
+  /** The check, as the document has it. */
+  readonly check: Check;
+  /** What is known of it. */
+  readonly record: CheckRecord;
+  /** Whether its last run lies in the future, so that its condition says nothing. */
+  readonly isInFuture: boolean;
+}
+
 /** Everything that metrics are made of. Times are wall time, milliseconds since 1970. */
 export interface MetricValues {
   /** Of the monitor. */
@@ -39,7 +49,7 @@ export interface MetricValues {
   /** Whether the state could be written, the last time. */
   readonly isStateWritable: boolean;
   /** The active checks, with what is known of each. */
-  readonly checks: readonly { readonly check: Check; readonly record: CheckRecord }[];
+  readonly checks: readonly CheckMetrics[];
   /** How many checks of the document are inactive. */
   readonly inactiveChecks: number;
   /** Channels of one name are added up. */
@@ -77,10 +87,8 @@ function addMonitor(exposition: Exposition, values: MetricValues): void {
   exposition.add(FAMILIES.inactiveChecks, one(values.inactiveChecks));
 }
 
-interface LabelledCheck {
+interface LabelledCheck extends CheckMetrics {
   readonly label: string;
-  readonly check: Check;
-  readonly record: CheckRecord;
   /** `null`: it never ran. */
   readonly last: KeptResult | null;
 }
@@ -94,10 +102,12 @@ function addChecks(exposition: Exposition, all: readonly LabelledCheck[]): void 
       1,
     ]),
   );
-  exposition.add(FAMILIES.condition, seen.map(({ label, last }) => [label, CONDITION_CODES[last.condition]]));
+  const codeOf = (condition: Condition, { isInFuture }: CheckMetrics): number =>
+    CONDITION_CODES[isInFuture ? "unknown" : condition];
+  exposition.add(FAMILIES.condition, seen.map((one) => [one.label, codeOf(one.last.condition, one)]));
   exposition.add(
     FAMILIES.settled,
-    seen.map(({ label, record }) => [label, CONDITION_CODES[record.condition.settled]]),
+    seen.map((one) => [one.label, codeOf(one.record.condition.settled, one)]),
   );
   exposition.add(
     FAMILIES.settledSince,
@@ -188,11 +198,12 @@ function addUp(before: ChannelMetrics | undefined, { name, ...channel }: Channel
 /** Names that differ only in what no label can hold get numbers, as `x_2`, so that none hides another. */
 function withLabels(checks: MetricValues["checks"]): readonly LabelledCheck[] {
   const used = new Set<string>();
-  return checks.map(({ check, record }) => {
+  return checks.map((one) => {
+    const { check, record } = one;
     let label = labelText("check", check.name);
     for (let number = 2; used.has(label); number++) label = labelText("check", `${check.name}_${number}`);
     used.add(label);
-    return { label, check, record, last: record.last };
+    return { ...one, label, last: record.last };
   });
 }
 

@@ -75,7 +75,11 @@ async function gatherChecks(
   const names = checks.map((check) => check.name);
   const sums = async (days: number, each: "day" | "check"): Promise<Sums> =>
     Map.groupBy(
-      await store?.rollupSums(names, { sinceMs: nowMs - days * DAY_MS, each }) ?? [],
+      await store?.rollupSums(names, {
+        sinceMs: nowMs - days * DAY_MS,
+        untilMs: nowMs,
+        each,
+      }) ?? [],
       ({ name }) => name,
     );
   const [day, week, quarter] = [

@@ -54,7 +54,7 @@ const CONDITION_WORDS: Readonly<Record<Condition, string>> = {
 
 function renderSince({ record, state, condition }: PageCheck, { time, nowMs }: CheckOptions): string {
   if (record === null || record.last === null) return "";
-  if (state === "overdue") return `, last run ${time(record.last.startedAtMs)}`;
+  if (state !== "current") return `, last run ${time(record.last.startedAtMs)}`;
   const { settledSinceMs } = record.condition;
   if (settledSinceMs === null) return "";
   const lasted = condition === "ok" ? "" : `, for ${describeDuration(Math.max(0, nowMs - settledSinceMs))}`;

@@ -5,7 +5,6 @@ import { renderMetrics } from "../../../src/cli/metrics/render_metrics.ts";
 import { recordOf } from "../../storage/records.ts";
 import { HOSTILE_NAMES } from "../../config/hostile_documents.ts";
 import { HOSTILE_TEXTS as STORAGE_TEXTS } from "../../storage/hostile.ts";
-import { testCheck } from "../../support/checks.ts";
 import { promtool } from "../../support/promtool.ts";
 import { HOSTILE_TEXTS as FORMAT_TEXTS, unsafeCodes } from "../formats/hostile_records.ts";
 import { checkOf, noPause, valuesOf } from "./values.ts";
@@ -76,11 +75,18 @@ Deno.test("renderMetrics() tells conditions by their exit codes", async (t) => {
   }
 });
 
+Deno.test("renderMetrics() prints unknown for a check whose last run lies in the future", async () => {
+  const checks = [{ ...checkOf("web", { condition: "ok" }), isInFuture: true }];
+  const samples = samplesOf(await renderMetrics(valuesOf({ checks }), noPause));
+  assert.ok(samples.includes('monitor_check_condition{check="web"} 3'));
+  assert.ok(samples.includes('monitor_check_settled_condition{check="web"} 3'));
+});
+
 Deno.test("renderMetrics() says nothing of what nobody has seen", async () => {
   const record = recordOf("new", { last: null, nextRunAtMs: null });
   const text = await renderMetrics(
     valuesOf({
-      checks: [{ check: testCheck("ok", { name: "new" }), record }],
+      checks: [{ ...checkOf("new"), record }],
       channels: [],
       schedulerLagMs: null,
       isReloadSuccessful: null,

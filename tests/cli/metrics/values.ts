@@ -1,6 +1,5 @@
-import type { Check } from "../../../src/domain/check.ts";
-import type { CheckRecord, KeptResult } from "../../../src/domain/store.ts";
-import type { MetricValues } from "../../../src/cli/metrics/render_metrics.ts";
+import type { KeptResult } from "../../../src/domain/store.ts";
+import type { CheckMetrics, MetricValues } from "../../../src/cli/metrics/render_metrics.ts";
 import { recordOf, resultOf } from "../../storage/records.ts";
 import { testCheck } from "../../support/checks.ts";
 
@@ -25,10 +24,11 @@ export function checkOf(
   name: string,
   last: Partial<KeptResult> = {},
   title?: string,
-): { readonly check: Check; readonly record: CheckRecord } {
+): CheckMetrics {
   return {
     check: { ...testCheck("ok", { name }), ...(title !== undefined && { title }) },
     record: recordOf(name, { last: resultOf(last) }),
+    isInFuture: false,
   };
 }
 

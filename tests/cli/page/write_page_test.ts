@@ -101,6 +101,26 @@ Deno.test("writePage() tells reports that wait, silences, inactive and overdue c
   assert.match(text, /Inactive \(1\) off/);
 });
 
+Deno.test("writePage() shows a check whose last run lies in the future as unknown, and counts no time to come", async () => {
+  const store = createMemoryStore();
+  const aheadMs = NOW_MS + 450 * DAY_MS;
+  const base = recordOf("web");
+  await store.save([
+    updateOf("web", { rollup: entryOf(NOW_MS - HOUR_MS, { lasted: "warning" }) }),
+    updateOf("web", {
+      record: recordOf("web", {
+        condition: { ...base.condition, settled: "ok", reported: "ok", observedAtMs: aheadMs },
+        last: resultOf({ condition: "ok", startedAtMs: aheadMs }),
+        nextRunAtMs: aheadMs + 60_000,
+      }),
+      rollup: entryOf(aheadMs, { lastedMs: HOUR_MS }),
+    }),
+  ]);
+  const text = readText(await write([testCheck("ok", { name: "web" })], store));
+  assert.match(text, /web Unknown , last run 2027-04-26 12:00 last run is 450 d in the future, was ok: /);
+  assert.match(text, /Availability 24 h 0\.00% 7 d 0\.00% 90 d 0\.00%/);
+});
+
 Deno.test("writePage() makes a page before anything was kept, and of a document without checks", async () => {
   assert.match(
     readText(await write([testCheck("ok")], null)),
