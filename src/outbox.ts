@@ -132,6 +132,7 @@ export function startOutbox(
         timerAtMs: Infinity,
         sending: null,
         failures: 0,
+        askedUntilMs: -Infinity,
         trouble: null,
       };
       lanes.set(key, lane);
@@ -145,6 +146,7 @@ export function startOutbox(
     if (stepMs === 0) return;
     for (const lane of lanes.values()) {
       lane.timerAtMs += stepMs;
+      lane.askedUntilMs += stepMs;
       lane.rows = lane.rows.map((row) => ({ ...row, nextAttemptAtMs: row.nextAttemptAtMs + stepMs }));
     }
   };
@@ -176,7 +178,10 @@ export function startOutbox(
         lane.trouble = row.state === "refused" ? "refused" : "down";
       }
       if (row.state === "waiting") lane.failures = Math.max(lane.failures, row.attempts);
-      const soonMs = lane.failures === 0 ? nowMs + options.gatherMs : nowMs + HELD_MS_MAX;
+      const soonMs = Math.max(
+        nowMs + (lane.failures === 0 ? options.gatherMs : HELD_MS_MAX),
+        lane.askedUntilMs,
+      );
       const isNew = row.state === "waiting" && row.attempts === 0;
       const nextAttemptAtMs = isNew ? soonMs : keptTime(row.nextAttemptAtMs, nowMs);
       if ((lane.rows.at(-1)?.sequence ?? -Infinity) > row.sequence) unordered.add(lane);
@@ -256,6 +261,7 @@ export function startOutbox(
         isBack: isWell && lane.trouble !== null,
       });
       lane.failures = 0;
+      lane.askedUntilMs = -Infinity;
       if (isWell) lane.trouble = null;
       else if (lane.trouble !== null) lane.trouble = "stuck";
       return "taken";
@@ -329,8 +335,9 @@ export function startOutbox(
     const kept = rows.filter((row) => !old.includes(row));
     // A refusal is an answer: whoever gives it is there.
     lane.failures = retryable ? lane.failures + 1 : 0;
-    const waitMs = failure.retryAfterMs ??
-      (retryable ? backOff(lane.failures, options.random()) : refusedWaitMs(rows, nowMs));
+    const ownWaitMs = retryable ? backOff(lane.failures, options.random()) : refusedWaitMs(rows, nowMs);
+    const waitMs = Math.max(ownWaitMs, failure.retryAfterMs ?? 0);
+    lane.askedUntilMs = nowMs + (failure.retryAfterMs ?? 0);
     const failed = (row: OutboxRow): OutboxRow => ({
       ...row,
       state: retryable ? "waiting" : "refused",
@@ -347,7 +354,8 @@ export function startOutbox(
     const changed = [...kept, ...later].map(failed);
     replace(lane, changed);
     // Behind a channel that is down everything waits as long; what came meanwhile a minute at most.
-    if (retryable) holdBack(lane, { behind, untilMs: nowMs + waitMs, soonMs: nowMs + HELD_MS_MAX });
+    const soonMs = Math.max(nowMs + HELD_MS_MAX, lane.askedUntilMs);
+    if (retryable) holdBack(lane, { behind, untilMs: nowMs + waitMs, soonMs });
     else if (standsForAll) holdRefused(lane, nowMs + waitMs);
     const counted = countOf(tried, { failedAttempts: 1, countedAtMs: nowMs });
     await options.keep({ changed, removed: [], told: [], untold: [], counted });
@@ -424,6 +432,7 @@ export function startOutbox(
   };
   const trySoon = (lane: Lane): void => {
     lane.failures = 0;
+    lane.askedUntilMs = -Infinity;
     if (lane.rows.length === 0) return;
     const nowMs = clock.wallMs();
     lane.rows = lane.rows.map((row) => ({ ...row, nextAttemptAtMs: nowMs }));

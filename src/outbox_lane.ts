@@ -30,6 +30,8 @@ export interface Lane {
   sending: Promise<void> | null;
   /** Attempts that failed since it last answered. */
   failures: number;
+  /** The receiver asked not to be tried before (`Retry-After`); wall time, milliseconds since 1970. */
+  askedUntilMs: number;
   /** The trouble that was told since it last worked; `stuck`: it takes some, and what it did not take still waits. */
   trouble: "down" | "refused" | "stuck" | null;
 }

@@ -636,6 +636,35 @@ Deno.test("add() honours what a receiver asks to wait", async () => {
   await outbox.stop();
 });
 
+Deno.test("add() waits for the longer of backoff and what the receiver asks for, also with newer rows", async (t) => {
+  for (const retryAfterMs of [0, 1000]) {
+    await t.step(`asked for ${retryAfterMs} ms: backoff`, async () => {
+      const { clock, outbox, sent } = stage({ deliver: () => ({ ...DOWN, retryAfterMs }) });
+      outbox.add([row()]);
+      await clock.advance(12 * HOUR);
+      const waits = sent.slice(1).map(({ atMs }, index) => atMs - (sent[index]?.atMs ?? 0));
+      assert.deepStrictEqual(waits.slice(0, 3).map((wait) => Math.round(wait / SECOND)), [9, 18, 35]);
+      assert.ok(sent.length < 70, `${sent.length} attempts in 12 hours`);
+      await outbox.stop();
+    });
+  }
+  await t.step("asked for an hour: no attempt before, whatever comes later", async () => {
+    const { clock, outbox, sent } = stage({
+      deliver: (_message, _channel, attempt) => attempt === 1 ? { ...DOWN, retryAfterMs: HOUR } : OK,
+    });
+    outbox.add([row({ check: "first" })]);
+    for (let minute = 0; minute < 59; minute++) {
+      await clock.advance(MINUTE);
+      outbox.add([row({ check: `later ${minute}` })]);
+    }
+    assert.strictEqual(sent.length, 1);
+    await clock.advance(2 * MINUTE);
+    assert.strictEqual(sent.length, 2);
+    assert.strictEqual(sent[1]?.message.items.length, 60);
+    await outbox.stop();
+  });
+});
+
 Deno.test("add() waits no longer when the wall clock is set back meanwhile", async (t) => {
   const scenes: Readonly<Record<string, (clock: FakeClock, set: () => void) => Promise<void>>> = {
     "while it gathers": async (clock, set) => {

@@ -207,7 +207,9 @@ Deno.test("webhookKind bounds what it sends", async (t) => {
   });
 });
 
-const ANSWERS: readonly (readonly [name: string, answer: string, delivery: Delivery])[] = [
+type Answer = readonly [name: string, answer: string, delivery: Delivery];
+
+const ANSWERS: readonly Answer[] = [
   ["200", response(200, {}, "fine"), { delivered: true, note: null }],
   ["202 without an end", "HTTP/1.1 202 OK\r\ncontent-length: 100\r\n\r\nx", { delivered: true, note: null }],
   [
@@ -250,11 +252,18 @@ const ANSWERS: readonly (readonly [name: string, answer: string, delivery: Deliv
     response(503, { "retry-after": "9".repeat(400) }),
     failure("status is 503", { retryable: true, retryAfterMs: 3_600_000 }),
   ],
-  [
-    "503 with a wait that is none",
-    response(503, { "retry-after": "soon" }),
-    failure("status is 503", { retryable: true }),
-  ],
+  ...["Saturday, 31-Jan-26 10:01:30 GMT", "Sat Jan 31 10:01:30 2026"].map((value): Answer => [
+    `503 with the obsolete date "${value}"`,
+    response(503, { "retry-after": value }),
+    failure("status is 503", { retryable: true, retryAfterMs: 90_000 }),
+  ]),
+  ...["soon", "", "1.5", "-5", "+5", "5, 10", "5 s", "2026-01-31T10:01:30Z", "31 Jan 2026 10:01:30"].map(
+    (value): Answer => [
+      `503 with the invalid Retry-After "${value}"`,
+      response(503, { "retry-after": value }),
+      failure("status is 503", { retryable: true }),
+    ],
+  ),
   ["500", response(500, {}, "oops"), failure("status is 500: oops", { retryable: true })],
   [
     "500 whose words end early",
