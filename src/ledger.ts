@@ -111,8 +111,6 @@ const CHANGES_MAX = 100_000;
 const HOUR_MS = 3_600_000;
 /** Where nothing else changes a record, the time at which its check was last seen is written so often. */
 const SEEN_EVERY_MS = 24 * HOUR_MS;
-/** A check that left the document so long ago is forgotten here as well as in the store. */
-const FORGET_AFTER_MS = 30 * 24 * HOUR_MS;
 
 /**
  * Reads the store and makes its ledger.
@@ -181,7 +179,12 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   };
   const prune = async (nowMs: number): Promise<PruneProgress> => {
     try {
-      return await store.prune(nowMs);
+      const progress = await store.prune(nowMs);
+      for (const name of progress.forgotten) {
+        // What was entered meanwhile is on its way to the store.
+        if (isLongUnseen(recordOf(name, nowMs), nowMs)) records.delete(name);
+      }
+      return progress;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       // What is too old can wait; a store that cannot write is told of when something new is to be kept.
@@ -190,20 +193,16 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
         if (!isInTrouble) onTrouble(error);
         isInTrouble = true;
       }
-      return { finished: true };
+      return { finished: true, forgotten: [] };
     }
   };
   const noteSeen = (checks: readonly Check[], nowMs: number): void => {
     const names = new Set(checks.map((check) => check.name));
     for (const [name, record] of records) {
-      const unseenMs = nowMs - record.seenAtMs;
-      if (!names.has(name)) {
-        if (unseenMs > FORGET_AFTER_MS) records.delete(name);
-      } else if (unseenMs > SEEN_EVERY_MS) {
-        const seen = { ...record, seenAtMs: nowMs };
-        records.set(name, seen);
-        waiting.push(bareUpdate(seen));
-      }
+      if (!names.has(name) || !isLongUnseen(record, nowMs)) continue;
+      const seen = { ...record, seenAtMs: nowMs };
+      records.set(name, seen);
+      waiting.push(bareUpdate(seen));
     }
   };
   /** Who asks while a write has not begun yet is served by that one. */
@@ -273,6 +272,11 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       while (!progress.finished) progress = await prune(nowMs);
     },
   };
+}
+
+/** Whether a check is to be noted as seen; one that was seen in the future was so by a wrong clock. */
+function isLongUnseen({ seenAtMs }: CheckRecord, nowMs: number): boolean {
+  return Math.abs(nowMs - seenAtMs) > SEEN_EVERY_MS;
 }
 
 /** Reads what is kept; a store that turns out damaged is replaced by a fresh one. */

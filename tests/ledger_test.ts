@@ -480,10 +480,31 @@ Deno.test("tidy() forgets a check that left the document 30 days ago, not one th
   enter(MAIL, "ok");
   for (let day = 1; day <= 29; day++) await ledger.tidy([MAIL], NOW + day * DAY);
   assert.strictEqual(ledger.recordOf("web", NOW).condition.settled, "critical");
-  await ledger.tidy([MAIL], NOW + 31 * DAY);
+  for (let day = 30; day <= 33; day++) await ledger.tidy([MAIL], NOW + day * DAY);
   assert.strictEqual(ledger.recordOf("web", NOW).condition.observed, null);
   assert.deepStrictEqual((await store.records()).map(({ name }) => name), ["mail"]);
   assert.strictEqual(ledger.recordOf("mail", NOW).condition.observed, "ok");
+});
+
+Deno.test("finish() with a clock 15 months ahead deletes nothing, and the next call notes the right time again", async () => {
+  const before = await openDesk();
+  before.enter(WEB, "critical");
+  before.enter(MAIL, "critical");
+  await before.ledger.tidy([WEB, MAIL], NOW);
+  const { store } = before;
+  const { ledger, enter } = await openDesk({ store });
+  const aheadMs = NOW + 456 * DAY;
+  enter(WEB, "critical", { nowMs: aheadMs });
+  await ledger.finish([WEB], aheadMs);
+  assert.strictEqual(ledger.recordOf("mail", NOW).condition.observed, "critical");
+  assert.deepStrictEqual((await store.records()).map(({ name, seenAtMs }) => [name, seenAtMs]), [
+    ["web", aheadMs],
+    ["mail", NOW],
+  ]);
+  assert.strictEqual((await store.changes("web", { sinceMs: 0, limit: 9 })).length, 1);
+  for (const name of ["web", "mail"]) assert.strictEqual((await store.rollups(name, 0))[0]?.startMs, NOW);
+  await ledger.tidy([WEB], NOW + HOUR);
+  assert.strictEqual(ledger.recordOf("web", NOW).seenAtMs, NOW + HOUR);
 });
 
 Deno.test("tidy() prunes one step a call and says whether that was all", async () => {
@@ -499,9 +520,9 @@ Deno.test("tidy() goes on where the store cannot forget, and replaces it where i
   enter(WEB, "critical");
   await ledger.flush();
   store.failure = "full";
-  assert.deepStrictEqual(await ledger.tidy([WEB], NOW), { finished: true });
+  assert.deepStrictEqual(await ledger.tidy([WEB], NOW), { finished: true, forgotten: [] });
   store.failure = "damaged";
-  assert.deepStrictEqual(await ledger.tidy([WEB], NOW), { finished: true });
+  assert.deepStrictEqual(await ledger.tidy([WEB], NOW), { finished: true, forgotten: [] });
   enter(MAIL, "ok");
   await ledger.flush();
   assert.deepStrictEqual((await fresh[0]?.records())?.map(({ name }) => name), ["web", "mail"]);

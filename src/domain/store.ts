@@ -151,6 +151,8 @@ export interface KeptOutbox {
 export interface PruneProgress {
   /** Whether nothing is left to forget for now. */
   readonly finished: boolean;
+  /** The names of the checks that this call forgot, with all that was kept of them. */
+  readonly forgotten: readonly string[];
 }
 
 /**
@@ -212,6 +214,9 @@ export interface Store {
    * goes what the channels were told of it; its rows stay until they are sent. Rows that were given up go 7 days
    * after they last failed or were to be tried, silences a day after their end, jobs without a check when nothing was
    * heard of them for 30 days, the counts of a channel after 400 days without any.
+   *
+   * No single reading of the clock deletes anything: ages are counted to a time that a call at least a day later has
+   * confirmed, so what is too old goes one or two days late. Only the first call of all is believed at once.
    *
    * One call does as much as may be done without holding up anything else, and says whether that was all; if it
    * was not, call again when there is time.

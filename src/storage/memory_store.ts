@@ -13,13 +13,23 @@ import {
 import { copyChange, copyRecord, copyRollup } from "./copies.ts";
 import { createMemoryJobs } from "./memory_jobs.ts";
 import { createMemoryOutbox } from "./memory_outbox.ts";
-import { CHANGES_MAX, DAY_MS, HOUR_MS, type Limits, limitsAt, startOf } from "./retention.ts";
+import {
+  addReading,
+  CHANGES_MAX,
+  type ClockReadings,
+  DAY_MS,
+  HOUR_MS,
+  type Limits,
+  limitsAt,
+  startOf,
+} from "./retention.ts";
 
 /** A store that forgets everything with the process. It does what the other one does, nothing less. */
 export function createMemoryStore(): Store {
   const kept = new Map<string, KeptCheck>();
   const outbox = createMemoryOutbox();
   const jobs = createMemoryJobs();
+  let clock: ClockReadings | null = null;
   let isClosed = false;
 
   const answer = <T>(work: () => T): Promise<T> =>
@@ -68,10 +78,12 @@ export function createMemoryStore(): Store {
     keepJobRun: (name, run, nowMs) => answer(() => jobs.keep(name, run, nowMs)),
     prune: (nowMs) =>
       answer(() => {
-        prune(kept, limitsAt(nowMs));
-        outbox.prune(limitsAt(nowMs), (check) => kept.has(check));
-        jobs.prune(limitsAt(nowMs), (check) => kept.has(check));
-        return { finished: true };
+        clock = addReading(clock, nowMs);
+        const limits = limitsAt(clock.earlierMs);
+        const forgotten = prune(kept, limits);
+        outbox.prune(limits, (check) => kept.has(check));
+        jobs.prune(limits, (check) => kept.has(check));
+        return { finished: true, forgotten };
       }),
     close: () => {
       isClosed = true;
@@ -103,10 +115,13 @@ function keep(kept: Map<string, KeptCheck>, { record, rollup, change }: CheckUpd
   });
 }
 
-function prune(kept: Map<string, KeptCheck>, limits: Limits): void {
+/** Answers the names of the checks that were forgotten. */
+function prune(kept: Map<string, KeptCheck>, limits: Limits): readonly string[] {
+  const forgotten: string[] = [];
   for (const [name, { record, changes, rollups }] of kept) {
     if (record.seenAtMs < limits.seenMs) {
       kept.delete(name);
+      forgotten.push(name);
       continue;
     }
     const surplus = new Set(newestFirst(changes).slice(CHANGES_MAX));
@@ -116,6 +131,7 @@ function prune(kept: Map<string, KeptCheck>, limits: Limits): void {
       rollups: pruneRollups(rollups, limits),
     });
   }
+  return forgotten;
 }
 
 /** Sums of the roll-ups that begin together, the oldest first. */

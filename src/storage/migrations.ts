@@ -128,6 +128,11 @@ export const MIGRATIONS: readonly Migration[] = [
     )`,
   ],
   ["CREATE TABLE channel_lists (id INTEGER PRIMARY KEY, text TEXT NOT NULL)"],
+  [
+    "CREATE TABLE clock (id INTEGER PRIMARY KEY, earlier_ms INTEGER NOT NULL, later_ms INTEGER NOT NULL)",
+    // Else the first reading of all would count, though there is something to delete already.
+    `INSERT INTO clock SELECT 1, max(seen_at_ms), max(seen_at_ms) FROM checks HAVING count(*) > 0`,
+  ],
 ];
 
 /** The statements of one step. */

@@ -1,6 +1,7 @@
 import type { PruneProgress } from "../domain/store.ts";
 import type { Connection } from "./connection.ts";
-import { CHANGES_MAX, type Limits, limitsAt } from "./retention.ts";
+import { encodedTextIn, numberIn } from "./members.ts";
+import { addReading, CHANGES_MAX, type ClockReadings, type Limits, limitsAt } from "./retention.ts";
 import { DELETE_OLD_JOB_RUNS, DELETE_OLD_JOBS } from "./job_statements.ts";
 import {
   DELETE_GIVEN_UP,
@@ -15,7 +16,9 @@ import {
   DELETE_OLD_CHANGES,
   DELETE_OLD_ROLLUPS,
   DELETE_SURPLUS_CHANGES,
+  REPLACE_CLOCK,
   SELECT_CHECKS_BEHIND,
+  SELECT_CLOCK,
 } from "./statements.ts";
 
 /**
@@ -25,14 +28,25 @@ import {
 export function createPruner(connection: Connection): (nowMs: number) => PruneProgress {
   let lastId = 0;
   return (nowMs) => {
-    const limits = limitsAt(nowMs);
+    const forgotten: string[] = [];
     const end = connection.transaction(() => {
+      const limits = limitsAt(readClock(connection, nowMs).earlierMs);
       const rows = pruneOutbox(connection, limits);
-      return rows >= ROWS_MAX ? lastId : pruneBehind(connection, lastId, { limits, rows });
+      return rows >= ROWS_MAX ? lastId : pruneBehind(connection, lastId, { limits, rows, forgotten });
     });
     lastId = end ?? 0;
-    return { finished: end === null };
+    return { finished: end === null, forgotten };
   };
+}
+
+function readClock(connection: Connection, nowMs: number): ClockReadings {
+  const row = connection.first(SELECT_CLOCK);
+  const before = row === undefined
+    ? null
+    : { earlierMs: numberIn(row, "earlier_ms"), laterMs: numberIn(row, "later_ms") };
+  const readings = addReading(before, nowMs);
+  if (readings !== before) connection.run(REPLACE_CLOCK, readings.earlierMs, readings.laterMs);
+  return readings;
 }
 
 /** How many checks one call looks at. */
@@ -52,15 +66,20 @@ function pruneOutbox(connection: Connection, limits: Limits): number {
 function pruneBehind(
   connection: Connection,
   id: number,
-  { limits, rows: rowsBefore }: { readonly limits: Limits; readonly rows: number },
+  { limits, rows: rowsBefore, forgotten }: {
+    readonly limits: Limits;
+    readonly rows: number;
+    /** Gets the names of checks that are forgotten. */
+    readonly forgotten: string[];
+  },
 ): number | null {
   let rows = rowsBefore;
   const checks = connection.all(SELECT_CHECKS_BEHIND, id, CHECKS_MAX);
   for (const check of checks) {
     const checkId = Number(check["id"]);
-    rows += Number(check["seen_at_ms"]) < limits.seenMs
-      ? forget(connection, checkId)
-      : pruneCheck(connection, checkId, limits);
+    const isForgotten = Number(check["seen_at_ms"]) < limits.seenMs;
+    rows += isForgotten ? forget(connection, checkId) : pruneCheck(connection, checkId, limits);
+    if (isForgotten) forgotten.push(encodedTextIn(check, "name"));
     if (rows >= ROWS_MAX) return checkId;
   }
   if (checks.length === CHECKS_MAX) return Number(checks.at(-1)?.["id"]);

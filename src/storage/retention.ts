@@ -41,6 +41,25 @@ export function limitsAt(nowMs: number): Limits {
   };
 }
 
+/** Two readings of the wall clock that deletions go by; milliseconds since 1970. */
+export interface ClockReadings {
+  /** What counts: a later reading, at least a day after it, has confirmed it, unless it is the first of all. */
+  readonly earlierMs: number;
+  /** The last reading that was a day after the one before, or that went back behind it. */
+  readonly laterMs: number;
+}
+
+/**
+ * Adds a reading of the clock. One reading that is far ahead confirms nothing, so nothing is deleted by it: a wrong
+ * clock has to stay wrong for a day, without a right reading in between.
+ */
+export function addReading(before: ClockReadings | null, nowMs: number): ClockReadings {
+  if (before === null) return { earlierMs: nowMs, laterMs: nowMs };
+  const { earlierMs, laterMs } = before;
+  if (nowMs < laterMs) return { earlierMs: Math.min(earlierMs, nowMs), laterMs: nowMs };
+  return nowMs - laterMs < DAY_MS ? before : { earlierMs: laterMs, laterMs: nowMs };
+}
+
 /** The start of the hour or day, in UTC, that a time is in. */
 export function startOf(timeMs: number, spanMs: number): number {
   return Math.floor(timeMs / spanMs) * spanMs;

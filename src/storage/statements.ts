@@ -127,5 +127,12 @@ export const DELETE_CHECK: readonly string[] = [
   "DELETE FROM checks WHERE id = ?",
 ];
 
-/** The checks behind an id, so many at most: their ids and when they were seen. */
-export const SELECT_CHECKS_BEHIND = "SELECT id, seen_at_ms FROM checks WHERE id > ? ORDER BY id LIMIT ?";
+/** The checks behind an id, so many at most: their ids, their names and when they were seen. */
+export const SELECT_CHECKS_BEHIND =
+  "SELECT id, name, seen_at_ms FROM checks WHERE id > ? ORDER BY id LIMIT ?";
+
+/** The two readings of the clock that deletions go by. */
+export const SELECT_CLOCK = "SELECT earlier_ms, later_ms FROM clock WHERE id = 1";
+
+/** Keeps other readings: the earlier one, the later one. */
+export const REPLACE_CLOCK = "INSERT OR REPLACE INTO clock (id, earlier_ms, later_ms) VALUES (1, ?, ?)";

@@ -15,6 +15,7 @@ import {
   outboxChangeOf,
   recordOf,
   resultOf,
+  silenceOf,
   updateOf,
 } from "./records.ts";
 
@@ -38,7 +39,7 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
     assert.deepEqual(await store.records(), []);
     assert.deepEqual(await store.changes("web", { sinceMs: 0, limit: 10 }), []);
     assert.deepEqual(await store.rollups("web", 0), []);
-    assert.deepEqual(await store.prune(NOW_MS), { finished: true });
+    assert.deepEqual(await store.prune(NOW_MS), { finished: true, forgotten: [] });
   });
 
   test("keeps every member of a record", async (store) => {
@@ -439,10 +440,38 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
     const isKeptAt = async (nowMs: number): Promise<boolean> => {
       await store.save([updateOf("web", { record: recordOf("web", { seenAtMs: nowMs }) })]);
       await pruneAll(store, nowMs);
+      await pruneAll(store, nowMs + DAY_MS);
       return (await store.rollups("web", 0)).length > 0;
     };
     assert.equal(await isKeptAt(day + 101 * DAY_MS), true);
     assert.equal(await isKeptAt(day + 101 * DAY_MS + 1), false);
+  });
+
+  test("deletes nothing because of one reading of the clock", async (store) => {
+    const aheadMs = NOW_MS + 450 * DAY_MS;
+    const left = recordOf("left", { seenAtMs: NOW_MS - 29 * DAY_MS });
+    const old = { change: changeOf("web", NOW_MS - DAY_MS), rollup: entryOf(NOW_MS - DAY_MS) };
+    await store.save([updateOf("web", old), updateOf("left", { record: left })]);
+    await store.addSilences([silenceOf("a", { untilMs: NOW_MS })]);
+    const read = async (): Promise<unknown> => [
+      await store.records(),
+      await store.changes("web", ALL),
+      await store.rollups("web", 0),
+      await store.silences(0),
+    ];
+    const before = await read();
+    await pruneAll(store, NOW_MS);
+    // Twice the clock is ahead, each time for some hours, and right in between.
+    for (const nowMs of [aheadMs, aheadMs + DAY_MS - 1, NOW_MS + HOUR_MS, aheadMs, aheadMs + HOUR_MS]) {
+      assert.deepEqual(await pruneAll(store, nowMs), []);
+      assert.deepEqual(await read(), before, new Date(nowMs).toISOString());
+    }
+    // It stays there for a day: it was right after all.
+    await store.save([updateOf("web", { record: recordOf("web", { seenAtMs: aheadMs }) })]);
+    assert.deepEqual(await pruneAll(store, aheadMs + DAY_MS), ["left"]);
+    assert.deepEqual(await store.changes("web", ALL), []);
+    assert.deepEqual(await store.rollups("web", 0), []);
+    assert.deepEqual(await store.silences(0), []);
   });
 
   test("finishes pruning however much there is", async (store) => {
@@ -493,12 +522,15 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
   });
 }
 
-/** Prunes until there is nothing left to do. */
-export async function pruneAll(store: Store, nowMs: number): Promise<void> {
+/** Prunes until there is nothing left to do; the names of the checks that were forgotten. */
+export async function pruneAll(store: Store, nowMs: number): Promise<readonly string[]> {
+  const all: string[] = [];
   for (let calls = 0; calls < 1000; calls++) {
-    if ((await store.prune(nowMs)).finished) return;
+    const { finished, forgotten } = await store.prune(nowMs);
+    all.push(...forgotten);
+    if (finished) return all;
   }
-  assert.fail("pruning does not end");
+  return assert.fail("pruning does not end");
 }
 
 const ALL = { sinceMs: -Infinity, limit: Infinity };

@@ -31,6 +31,7 @@ Deno.test("migrate() takes an empty database to the present version", () => {
     "channel_lists",
     "channels",
     "checks",
+    "clock",
     "job_runs",
     "jobs",
     "outbox",

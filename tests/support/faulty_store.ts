@@ -50,8 +50,8 @@ export function createFaultyStore(inner: Store = createMemoryStore()): FaultySto
     prune: async (nowMs) => {
       pruned++;
       failOrGoOn();
-      await inner.prune(nowMs);
-      return { finished: pruned % store.pruneCalls === 0 };
+      const { forgotten } = await inner.prune(nowMs);
+      return { finished: pruned % store.pruneCalls === 0, forgotten };
     },
   };
   return store;
