@@ -67,12 +67,20 @@ function describe(end: StartedEnd, check: ScriptCheck): Observation {
   ];
   return {
     condition: verdict.condition,
-    output: [verdict.reason, printed.output].filter((part) => part !== "").join(": "),
+    output: describeOutput(verdict.reason, printed.output, end),
     detail: notes.filter((note) => note !== "").join("\n"),
     metrics: end.ended === "exited" ? { exit_code: end.code } : {},
     // Of a program that was cut off the last number may be a part of the real one.
     performanceData: end.ended === "exited" ? printed.performanceData : "",
   };
+}
+
+/** A failure without a word would leave a notification without a reason. */
+function describeOutput(reason: string, printed: string, end: StartedEnd): string {
+  if (printed === "" && end.ended === "exited" && end.code !== 0) {
+    return `${reason === "" ? `exit code ${end.code}` : reason}, no output`;
+  }
+  return [reason, printed].filter((part) => part !== "").join(": ");
 }
 
 /** The reason is empty where the program speaks for itself. */

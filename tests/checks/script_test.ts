@@ -76,6 +76,23 @@ Deno.test("observeScript() takes the output as a plugin's", async (t) => {
       expected: { condition: "ok", output: "", detail: "", performanceData: "" },
     },
     {
+      name: "nothing printed by a failing script",
+      program: "/bin/false",
+      expected: { condition: "warning", output: "exit code 1, no output", detail: "", performanceData: "" },
+    },
+    {
+      name: "nothing printed with another exit code",
+      program: "/bin/sh",
+      arguments: ["-c", "exit 7"],
+      expected: { condition: "unknown", output: "exit code 7 (0 to 3 are conditions), no output" },
+    },
+    {
+      name: "only performance data",
+      program: "/bin/sh",
+      arguments: ["-c", "echo '| load=7'; exit 2"],
+      expected: { condition: "critical", output: "exit code 2, no output", performanceData: "load=7" },
+    },
+    {
       name: "invalid UTF-8",
       program: "invalid_utf8.sh",
       expected: { condition: "ok", output: "temperature 21 \uFFFDC" },
