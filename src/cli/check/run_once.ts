@@ -248,6 +248,7 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     records: ordered,
     unfinished: unfinished.map((check) => check.name),
     inactiveCount: document.checks.filter((check) => !check.active).length,
+    hostName: system.hostName(),
   };
   if (!isQuiet) print(format.summary(summary, formatOptions), system);
   if (unfinished.length > 0 && stopCode !== null) {

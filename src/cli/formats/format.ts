@@ -25,6 +25,8 @@ export interface RunSummary {
   readonly unfinished: readonly string[];
   /** How many checks of the document are inactive. */
   readonly inactiveCount: number;
+  /** The machine that ran the checks. */
+  readonly hostName: string;
 }
 
 /** What a format may know of where it is written. */

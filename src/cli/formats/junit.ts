@@ -61,8 +61,7 @@ function testSuite(summary: RunSummary, cases: readonly TestCase[]): string {
     time: seconds(summary.durationMs),
     // JUnit.xsd forbids a time zone; the time is UTC.
     timestamp: new Date(summary.startedAtMs).toISOString().slice(0, 19),
-    // JUnit.xsd asks for this value where the name is not known.
-    hostname: "localhost",
+    hostname: summary.hostName,
   });
   const properties = { condition: summary.condition, inactive: String(summary.inactiveCount) };
   return [

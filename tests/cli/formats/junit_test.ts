@@ -30,7 +30,7 @@ Deno.test("junitFormat prints failures, errors and the output of what passes", (
     printed(junitFormat, MIXED, optionsOf({ fails: failsOnCritical })),
     `<?xml version="1.0" encoding="UTF-8"?>
 <testsuites>
-  <testsuite name="monitor" package="monitor" id="0" tests="6" failures="1" errors="2" time="1.235" timestamp="2026-01-31T10:00:00" hostname="localhost">
+  <testsuite name="monitor" package="monitor" id="0" tests="6" failures="1" errors="2" time="1.235" timestamp="2026-01-31T10:00:00" hostname="web-1.example.org">
     <properties>
       <property name="condition" value="critical"/>
       <property name="inactive" value="2"/>
@@ -91,7 +91,7 @@ Deno.test("the schema of the tests refuses reports that break a rule", async (t)
   const report = printed(junitFormat, MIXED);
   const cases: readonly (readonly [name: string, find: string | RegExp, replacement: string])[] = [
     ["broken markup", "</testsuites>", ""],
-    ["attribute missing", ' hostname="localhost"', ""],
+    ["attribute missing", ' hostname="web-1.example.org"', ""],
     ["attribute unknown", "<testsuites>", '<testsuites total="3">'],
     ["count that is no number", 'tests="6"', 'tests="many"'],
     ["time that is no number", 'time="1.500"', 'time="1,5"'],

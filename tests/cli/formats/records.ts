@@ -90,6 +90,7 @@ export function summaryOf(
     records,
     unfinished: more.unfinished ?? [],
     inactiveCount: more.inactiveCount ?? 0,
+    hostName: "web-1.example.org",
   };
 }
 
