@@ -1,6 +1,6 @@
 import type { TimeLeft } from "../domain/time_left.ts";
 import type { Condition } from "../domain/condition.ts";
-import { describeDuration } from "../domain/duration.ts";
+import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { Caveat } from "../domain/observe.ts";
 import type { CertificateFacts, CertificateProblem, CertificateReading } from "../domain/system.ts";
 import { excerpt } from "./excerpt.ts";
@@ -85,7 +85,7 @@ export function timeLeftCaveats(
   path: readonly string[],
 ): readonly Caveat[] {
   if (criticalLeftMs <= warningLeftMs) return [];
-  const both = `${describeDuration(criticalLeftMs)}, not ${describeDuration(warningLeftMs)}`;
+  const both = `${exactDuration(criticalLeftMs)}, not ${exactDuration(warningLeftMs)}`;
   return [{
     path: [...path, "critical_left"],
     message: `is longer than warning_left (${both}), so it is never "warning"`,

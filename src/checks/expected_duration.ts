@@ -1,3 +1,4 @@
+import { exactDuration } from "../domain/duration.ts";
 import type { HttpExpectation } from "../domain/http_check.ts";
 
 /** What is wrong with how long an exchange took, and whether that is no more than a warning. */
@@ -23,13 +24,14 @@ export function durationViolation(
 }
 
 function describe(durationMs: number, name: string, limitMs: number): string {
-  const limit = durationText(limitMs);
-  const duration = durationText(durationMs);
+  const limit = exactDuration(limitMs);
+  const shownMs = shownPart(durationMs);
   // So that nobody reads "took 1 s, warning above 1 s" and wonders.
-  return `took ${duration === limit ? "just over " : ""}${duration}, ${name} above ${limit}`;
+  return `took ${shownMs > limitMs ? exactDuration(shownMs) : `just over ${limit}`}, ${name} above ${limit}`;
 }
 
-/** Whole milliseconds below a second, tenths of seconds from there on. */
-export function durationText(durationMs: number): string {
-  return durationMs < 1000 ? `${Math.floor(durationMs)} ms` : `${Math.floor(durationMs / 100) / 10} s`;
+/** Tenths of milliseconds below 10 ms, whole milliseconds below a second, tenths of seconds from there on. */
+function shownPart(durationMs: number): number {
+  if (durationMs < 10) return Math.floor(durationMs * 10) / 10;
+  return durationMs < 1000 ? Math.floor(durationMs) : Math.floor(durationMs / 100) * 100;
 }

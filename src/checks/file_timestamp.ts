@@ -1,6 +1,6 @@
 import type { FileTimestampCheck, FileTimestampParameters } from "../domain/check.ts";
 import type { Condition } from "../domain/condition.ts";
-import { describeDuration } from "../domain/duration.ts";
+import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
 import type { Observation } from "../domain/result.ts";
 import type { Clock, FileFacts } from "../domain/system.ts";
@@ -121,11 +121,12 @@ function judgeFacts({ modifiedAtMs }: FileFacts, { parameters, nowMs }: JudgeOpt
 
 /** The age beside the limits that matter: `changed 2 h 5 min ago, critical after 1 d`. */
 function describeAge(ageMs: number, limits: Readonly<Record<string, number>>): string {
-  const age = describeDuration(ageMs);
   // So that nobody reads "changed 1 h 30 min ago, warning after 1 h 30 min" and wonders.
-  const isJustOver = Object.values(limits).some((limit) => ageMs > limit && age === describeDuration(limit));
-  const after = Object.entries(limits).map(([name, limit]) => `, ${name} after ${describeDuration(limit)}`);
-  return `changed ${isJustOver ? "just over " : ""}${age} ago${after.join("")}`;
+  const reached = Object.values(limits).filter((limit) => ageMs > limit);
+  const isJustOver = reached.some((limit) => describeDuration(ageMs) === describeDuration(limit));
+  const age = isJustOver ? `just over ${exactDuration(Math.max(...reached))}` : describeDuration(ageMs);
+  const after = Object.entries(limits).map(([name, limit]) => `, ${name} after ${exactDuration(limit)}`);
+  return `changed ${age} ago${after.join("")}`;
 }
 
 function unknown(path: string, reason: string): Observation {
@@ -142,7 +143,7 @@ function observation(
 
 function findCaveats({ parameters: { warningAgeMs, criticalAgeMs } }: FileTimestampCheck): readonly Caveat[] {
   if (criticalAgeMs >= warningAgeMs) return [];
-  const [critical, warning] = [describeDuration(criticalAgeMs), describeDuration(warningAgeMs)];
+  const [critical, warning] = [exactDuration(criticalAgeMs), exactDuration(warningAgeMs)];
   return [{
     path: ["critical_age"],
     message: `critical_age is ${critical} and warning_age is ${warning}: the warning is never reached`,

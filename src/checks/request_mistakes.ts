@@ -2,7 +2,7 @@ import type { HttpRequestCheck } from "../domain/check.ts";
 import type { HttpExpectation, HttpRequest } from "../domain/http_check.ts";
 import type { Caveat } from "../domain/observe.ts";
 import { BODY_PARTS } from "./expected_body.ts";
-import { durationText } from "./expected_duration.ts";
+import { exactDuration } from "../domain/duration.ts";
 import { certificateCaveats } from "./response_certificate.ts";
 import { expectsRedirection } from "./expected_status.ts";
 
@@ -127,7 +127,7 @@ function* durationCaveats(
   timeoutMs: number,
 ): Generator<Caveat> {
   if (warning !== undefined && critical !== undefined && warning >= critical) {
-    const both = `${durationText(warning)}, not below ${durationText(critical)}`;
+    const both = `${exactDuration(warning)}, not below ${exactDuration(critical)}`;
     yield {
       path: ["response", "warning_duration"],
       message: `is not shorter than critical_duration (${both}): the warning is never reached`,
@@ -135,7 +135,7 @@ function* durationCaveats(
   }
   for (const [name, limitMs] of [["warning_duration", warning], ["critical_duration", critical]] as const) {
     if (limitMs === undefined || limitMs < timeoutMs) continue;
-    const both = `${durationText(limitMs)}, not below ${durationText(timeoutMs)}`;
+    const both = `${exactDuration(limitMs)}, not below ${exactDuration(timeoutMs)}`;
     yield {
       path: ["response", name],
       message: `is not shorter than the timeout (${both}), which comes first`,

@@ -1,35 +1,29 @@
+import { addUpTerms } from "./time_terms.ts";
+
 /** The longest duration, in milliseconds: an hour. */
 export const DURATION_MS_MAX = 3_600_000;
 
-/** What is accepted, in words for messages. */
+/** What is accepted, for messages. */
 export const DURATION_FORMS: string =
-  'seconds above 0 (fractions too), or a string such as "500 ms" or "1.5 seconds" (units: ms, second, minute)';
+  'seconds above 0 up to an hour, or text such as "500 ms" or "1.5 seconds"';
 
-const UNITS_MS: Readonly<Record<string, number>> = {
-  ms: 1,
-  millisecond: 1,
-  s: 1000,
-  second: 1000,
-  minute: 60_000,
-};
+/** What is finer is lost to the arithmetic of fractions. */
+const NANOSECONDS_PER_MS = 1e6;
 
 /**
- * Reads a short time of the document: seconds, or a count and a unit; both may have a fraction. The answer is in
- * milliseconds, or says what is wrong and what is accepted.
+ * Reads a duration of the config: seconds, or terms of an optional count and a unit, which add up. Counts may have
+ * fractions. Returns milliseconds, or what is wrong and what is accepted.
  */
 export function parseDuration(
   value: number | string,
 ): { readonly ms: number } | { readonly problem: string } {
-  if (typeof value === "number") return bounded(value * 1000);
-  const found = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|milliseconds?|seconds?|minutes?)\s*$/i.exec(value);
-  if (found === null) return { problem: `is not a duration, expected ${DURATION_FORMS}` };
-  const [, count = "", unit = ""] = found;
-  const name = unit.toLowerCase();
-  return bounded(Number(count) * (UNITS_MS[name] ?? UNITS_MS[name.replace(/s$/, "")] ?? 0));
+  const parsed = typeof value === "number" ? { ms: value * 1000 } : addUpTerms(value, { isShort: true });
+  if ("problem" in parsed) return refuse(parsed.problem);
+  const ms = Math.round(parsed.ms * NANOSECONDS_PER_MS) / NANOSECONDS_PER_MS;
+  if (!(ms > 0)) return refuse("is not above 0");
+  return ms > DURATION_MS_MAX ? refuse("is longer than an hour") : { ms };
 }
 
-function bounded(ms: number): { readonly ms: number } | { readonly problem: string } {
-  if (!(ms > 0)) return { problem: `is not above 0, expected ${DURATION_FORMS}` };
-  if (ms > DURATION_MS_MAX) return { problem: "is longer than an hour, expected at most that" };
-  return { ms };
+function refuse(problem: string): { readonly problem: string } {
+  return { problem: `${problem}, expected ${DURATION_FORMS}` };
 }

@@ -1,4 +1,4 @@
-import { describeDuration } from "../domain/duration.ts";
+import { exactDuration } from "../domain/duration.ts";
 import { parseInterval } from "./interval.ts";
 import { isCredentialHeader } from "./credential_headers.ts";
 import { holdsSecret } from "./placeholders.ts";
@@ -143,7 +143,7 @@ function showValue(value: JsonValue, { view, path, reader }: Shown): string {
   const text = JSON.stringify(value);
   if (format !== "interval" || typeof value === "boolean") return text;
   const interval = parseInterval(typeof value === "number" ? value : String(value));
-  return "ms" in interval ? `${text} (${describeDuration(interval.ms)})` : text;
+  return "ms" in interval ? `${text} (${exactDuration(interval.ms)})` : text;
 }
 
 interface Shown {

@@ -1,5 +1,5 @@
 import { TEMPLATE_FIELDS, unknownFields } from "../domain/template.ts";
-import { parseDuration } from "./duration.ts";
+import { DURATION_FORMS, parseDuration } from "./duration.ts";
 import { INTERVAL_FORMS, parseInterval } from "./interval.ts";
 import { nearest } from "./nearest.ts";
 import { holdsSecret } from "./placeholders.ts";
@@ -119,7 +119,9 @@ function checkInterval({ value, written }: FormattedValue): Pick<Problem, "messa
 
 function checkDuration({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
   const duration = parseDuration(value);
-  return "ms" in duration ? null : { message: `${quote(written)} ${duration.problem}` };
+  if ("ms" in duration) return null;
+  const problem = value === written ? duration.problem : `holds no duration, expected ${DURATION_FORMS}`;
+  return { message: `${quote(written)} ${problem}` };
 }
 
 function checkStatus({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {

@@ -1,6 +1,6 @@
 import type { Check } from "../domain/check.ts";
 import { isCron } from "../domain/schedule.ts";
-import { describeDuration } from "../domain/duration.ts";
+import { exactDuration } from "../domain/duration.ts";
 import { isCredentialHeader } from "./credential_headers.ts";
 import type { MetricsFile } from "../domain/metrics_file.ts";
 import type { FormattedValue } from "./formats.ts";
@@ -79,7 +79,7 @@ function warnOfSchedules(
 }
 
 function compare(oneMs: number, otherMs: number): string {
-  return `${describeDuration(oneMs)}, not ${describeDuration(otherMs)}`;
+  return `${exactDuration(oneMs)}, not ${exactDuration(otherMs)}`;
 }
 
 /** What deserves a warning in where metrics are written. */

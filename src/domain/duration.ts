@@ -23,3 +23,19 @@ const UNITS = [
   { seconds: 60, name: "min" },
   { seconds: 1, name: "s" },
 ] as const;
+
+/**
+ * A length of time in full, as the config accepts it: `1 d 2 h 3 min 4 s`, `1.25 s`, `0.1 ms`. For limits and
+ * intervals that somebody has chosen; what was measured is for {@linkcode describeDuration}.
+ */
+export function exactDuration(durationMs: number): string {
+  if (durationMs < 1000) return `${durationMs} ms`;
+  let rest = durationMs;
+  const terms: string[] = [];
+  for (const { seconds, name } of UNITS) {
+    const count = seconds === 1 ? Number((rest / 1000).toFixed(9)) : Math.floor(rest / (seconds * 1000));
+    rest -= count * seconds * 1000;
+    if (count > 0) terms.push(`${count} ${name}`);
+  }
+  return terms.join(" ");
+}

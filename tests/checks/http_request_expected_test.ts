@@ -247,6 +247,20 @@ Deno.test("observeHttpRequest() holds the duration to its limits", async (t) => 
       condition: "warning",
       output: "took 700 ms, warning above 250 ms",
     },
+    {
+      name: "below a millisecond",
+      totalMs: 0.42,
+      expectations: { warningDurationMs: 0.1 },
+      condition: "warning",
+      output: "took 0.4 ms, warning above 0.1 ms",
+    },
+    {
+      name: "just above a fraction",
+      totalMs: 1260,
+      expectations: { warningDurationMs: 1250 },
+      condition: "warning",
+      output: "took just over 1.25 s, warning above 1.25 s",
+    },
   ];
   for (const { name, totalMs, expectations, condition, output } of rows) {
     await t.step(name, async () => {

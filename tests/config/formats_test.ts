@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { findFormatProblem, type FormattedValue, visitFormattedValues } from "../../src/config/formats.ts";
+import { DURATION_FORMS } from "../../src/config/duration.ts";
 import { INTERVAL_FORMS } from "../../src/config/interval.ts";
 import { createSchemaReader, type Schema } from "../../src/config/schema_view.ts";
 import { parseText } from "../../src/config/syntax.ts";
@@ -137,6 +138,8 @@ Deno.test("findFormatProblem() says of a secret no more than stands in the docum
     ["interval", "5 swordfish", `"\${env:X}" holds no interval, expected ${FORMS}`],
     ["interval", "swordfish", `"\${env:X}" holds no interval, expected ${FORMS}`],
     ["interval", "6000 weeks", `"\${env:X}" holds no interval, expected ${FORMS}`],
+    ["duration", "5 swordfish", `"\${env:X}" holds no duration, expected ${DURATION_FORMS}`],
+    ["duration", "2 hours", `"\${env:X}" holds no duration, expected ${DURATION_FORMS}`],
     ["url", "swordfish://h", '"${env:X}" is not an address, expected one such as https://example.org/health'],
     ["url", "sword fish", '"${env:X}" is not an address, expected one such as https://example.org/health'],
     [

@@ -104,7 +104,7 @@ Deno.test("loadDocument() says what is wrong with a request and what is expected
     ],
     "no duration": [
       page({}, { warning_duration: "soon" }),
-      `${at}.response.warning_duration: "soon" is not a duration, expected ${DURATION_FORMS}`,
+      `${at}.response.warning_duration: "soon" has the unknown unit "soon", expected ${DURATION_FORMS}`,
     ],
     "a duration of nothing": [
       page({}, { critical_duration: 0 }),

@@ -290,8 +290,8 @@ Deno.test("loadDocument() tells the mistakes of all files at once, each where it
       "monitor.jsonc:3:30 defaults.threshold: is 0, expected 1 or more",
       'a.jsonc:2:32 checks.web.kind: is "tset", expected one of "test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate", "job" ' +
       '(did you mean "test"?)',
-      "a.jsonc:3:26 defaults.annoy: is 0, expected true, false, or whole seconds from 1 on, or a string such as " +
-      '"5 minutes" or "1 hour 30 minutes" (units: second, minute, hour, day, week, or their first letters)',
+      "a.jsonc:3:26 defaults.annoy: is 0, expected true, false, or whole seconds from 1 on, or text such as " +
+      '"5 minutes" or "1 h 30 min"',
       'b.jsonc:3:11 : "{" stands where a colon was expected',
       "c.jsonc:2:2 state: holds for the document as a whole, expected one of $schema, include, defaults, checks " +
       "in an included file (put it into monitor.jsonc)",

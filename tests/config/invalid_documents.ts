@@ -1,6 +1,5 @@
 // What the schema lists and many messages repeat stands here once.
-const INTERVAL = 'whole seconds from 1 on, or a string such as "5 minutes" or "1 hour 30 minutes" ' +
-  "(units: second, minute, hour, day, week, or their first letters)";
+const INTERVAL = 'whole seconds from 1 on, or text such as "5 minutes" or "1 h 30 min"';
 const VALUE = "a string in double quotes, a number, true, false, null, { or [";
 const CHECK_KINDS =
   '"test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate", "job"';
@@ -91,7 +90,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   attentive_interval: {
     problems: [[
       "6:67 checks.web.schedule.attentive_interval",
-      `"5 min" has the unknown unit "min" (did you mean "minutes"?), expected ${INTERVAL}`,
+      `"5 mins" has the unknown unit "mins" (did you mean "minutes"?), expected ${INTERVAL}`,
     ]],
   },
   channel_without_kind: {

@@ -1,5 +1,8 @@
-import { strictEqual } from "node:assert/strict";
-import { describeDuration } from "../../src/domain/duration.ts";
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import fc from "fast-check";
+import { DURATION_MS_MAX, parseDuration } from "../../src/config/duration.ts";
+import { INTERVAL_MS_MAX, parseInterval } from "../../src/config/interval.ts";
+import { describeDuration, exactDuration } from "../../src/domain/duration.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -33,4 +36,31 @@ Deno.test("describeDuration() names the two most significant units", async (t) =
   for (const [name, [durationMs, words]] of Object.entries(rows)) {
     await t.step(name, () => strictEqual(describeDuration(durationMs), words));
   }
+});
+
+Deno.test("exactDuration() names the whole length", async (t) => {
+  const rows: Readonly<Record<string, readonly [durationMs: number, text: string]>> = {
+    "a tenth of a millisecond": [0.1, "0.1 ms"],
+    "milliseconds": [500, "500 ms"],
+    "a second": [SECOND, "1 s"],
+    "a fraction of a second": [1250, "1.25 s"],
+    "a minute and a fraction": [MINUTE + 2500, "1 min 2.5 s"],
+    "all units": [DAY + 2 * HOUR + 3 * MINUTE + 4 * SECOND, "1 d 2 h 3 min 4 s"],
+    "weeks": [14 * DAY, "14 d"],
+  };
+  for (const [name, [durationMs, text]] of Object.entries(rows)) {
+    await t.step(name, () => strictEqual(exactDuration(durationMs), text));
+  }
+});
+
+Deno.test("exactDuration() and describeDuration() print what the config accepts", () => {
+  fc.assert(fc.property(fc.integer({ min: 1, max: INTERVAL_MS_MAX / SECOND }), (seconds) => {
+    const ms = seconds * SECOND;
+    deepStrictEqual(parseInterval(exactDuration(ms)), { ms });
+    ok("ms" in parseInterval(describeDuration(ms)));
+  }));
+  fc.assert(fc.property(fc.integer({ min: 1, max: DURATION_MS_MAX * 1000 }), (microseconds) => {
+    const ms = microseconds / 1000;
+    deepStrictEqual(parseDuration(exactDuration(ms)), { ms });
+  }));
 });

@@ -1,4 +1,4 @@
-import { parseInterval } from "../../config/interval.ts";
+import { parseIntervalText } from "../../config/interval.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
 import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
@@ -102,13 +102,14 @@ function readEnd(invocation: Invocation, nowMs: number): number {
   }
   if (until !== undefined) return readTime(until, nowMs);
   if (length === undefined) return nowMs + FOR_MS_DEFAULT;
-  const interval = parseInterval(/^\d+$/.test(length) ? Number(length) : length);
-  if ("problem" in interval) {
-    throw new UsageError(
-      `--for ${JSON.stringify(length)} ${interval.problem}`,
-    );
-  }
-  return nowMs + interval.ms;
+  const interval = parseIntervalText(length);
+  if ("ms" in interval) return nowMs + interval.ms;
+  throw new UsageError(`--for ${JSON.stringify(length)} ${interval.problem}`, hintForUnit(length));
+}
+
+function hintForUnit(length: string): string | undefined {
+  const count = /^\s*0*([1-9]\d*)\s*$/.exec(length)?.[1];
+  return count && `did you mean "${count} ${count === "1" ? "hour" : "hours"}"?`;
 }
 
 /** A time of day, today or tomorrow, or a date and time; local unless it says otherwise. */

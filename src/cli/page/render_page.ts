@@ -5,7 +5,7 @@
  * Everything that anybody but this file has written goes through `html_text.ts`.
  */
 import { badness, type Condition, CONDITIONS } from "../../domain/condition.ts";
-import { describeDuration } from "../../domain/duration.ts";
+import { exactDuration } from "../../domain/duration.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import { describeRow, describeSilence } from "../status_outbox.ts";
 import { htmlLine } from "./html_text.ts";
@@ -147,7 +147,7 @@ function headline(problemCount: number, fineCount: number): string {
 
 function renderRenewal({ intervalMs, nowMs }: PageSnapshot, time: TimeText): string {
   if (intervalMs === null) return "; it does not renew itself.";
-  return `, and again every ${describeDuration(intervalMs)} while monitor runs: if it is long past ${
+  return `, and again every ${exactDuration(intervalMs)} while monitor runs: if it is long past ${
     time(nowMs + intervalMs)
   }, nobody is looking.`;
 }
