@@ -1,6 +1,6 @@
 import type { JobCheck, JobParameters } from "../domain/check.ts";
 import { type Condition, worst } from "../domain/condition.ts";
-import { describeDuration } from "../domain/duration.ts";
+import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { EndedJobRun, JobEnd, JobFacts, JobRun } from "../domain/job.ts";
 import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
 import type { Observation } from "../domain/result.ts";
@@ -62,7 +62,7 @@ function judge(facts: JobFacts, options: JudgeOptions): Observation {
   return {
     condition: worst(faults.map(({ condition }) => condition)),
     output: faults.length > 0 ? faults.map(({ text }) => text).join("; ") : describeWell(facts, options),
-    detail: lastLines(last?.end.output ?? ""),
+    detail: lastLines(unshownOutput(last)),
     metrics: last === null ? {} : metricsOf(last.end, options.nowMs),
     performanceData: "",
   };
@@ -106,14 +106,14 @@ function lateness({ sinceMs, last, underWay }: JobFacts, { parameters, nowMs }: 
   const state = begun === undefined
     ? ""
     : `, one started ${ago(nowMs - begun.startedAtMs)} and is still running or died`;
-  const text = `overdue: ${heard}, expected every ${describeDuration(expectedEveryMs)}${state}`;
+  const text = `overdue: ${heard}, expected every ${exactDuration(expectedEveryMs)}${state}`;
   return [{ condition: conditionOnOverdue, text }];
 }
 
 function longRuns({ last, underWay }: JobFacts, { parameters, nowMs }: JudgeOptions): Fault[] {
   const { durationMaxMs: maxMs, conditionOnLongRun: condition } = parameters;
   if (maxMs === undefined) return [];
-  const expected = `at most ${describeDuration(maxMs)} expected`;
+  const expected = `at most ${exactDuration(maxMs)} expected`;
   const faults: Fault[] = [];
   const [begun] = underWay;
   if (begun !== undefined && nowMs - begun.startedAtMs > maxMs) {
@@ -131,7 +131,7 @@ function longRuns({ last, underWay }: JobFacts, { parameters, nowMs }: JudgeOpti
 /** So that nobody reads "running for 2 h, at most 2 h expected" and wonders. */
 function justOver(durationMs: number, maxMs: number): string {
   const duration = describeDuration(durationMs);
-  return duration === describeDuration(maxMs) ? `just over ${duration}` : duration;
+  return duration === describeDuration(maxMs) ? `just over ${exactDuration(maxMs)}` : duration;
 }
 
 function describeWell({ sinceMs, last, underWay }: JobFacts, { parameters, nowMs }: JudgeOptions): string {
@@ -189,8 +189,21 @@ function lastLines(output: string): string {
 }
 
 function lastLine(output: string): string {
-  const line = output.split("\n").findLast((line) => line.trim() !== "")?.trim() ?? "";
+  const line = wholeLastLine(output).trim();
   return line.length > LINE_LENGTH_MAX ? `${line.slice(0, LINE_LENGTH_MAX).toWellFormed()}…` : line;
+}
+
+function wholeLastLine(output: string): string {
+  return output.split("\n").findLast((line) => line.trim() !== "") ?? "";
+}
+
+/** What a job printed, without the line that stands in the check's output already. */
+function unshownOutput(last: EndedJobRun | null): string {
+  if (last === null) return "";
+  const { exitCode, output } = last.end;
+  const line = wholeLastLine(output);
+  const isShown = exitCode !== 0 && line !== "" && line.trim().length <= LINE_LENGTH_MAX;
+  return isShown ? output.slice(0, output.lastIndexOf(line)) : output;
 }
 
 function unknown(output: string): Observation {
@@ -199,16 +212,16 @@ function unknown(output: string): Observation {
 
 function findCaveats({ parameters, schedule }: JobCheck): readonly Caveat[] {
   const { expectedEveryMs, graceMs, durationMaxMs } = parameters;
-  const [every, grace] = [describeDuration(expectedEveryMs), describeDuration(graceMs)];
+  const [every, grace] = [exactDuration(expectedEveryMs), exactDuration(graceMs)];
   const caveats: Caveat[] = [];
   if (!isCron(schedule) && schedule.regularIntervalMs > expectedEveryMs) {
     const message = `expected_every is ${every} and the check looks every ${
-      describeDuration(schedule.regularIntervalMs)
+      exactDuration(schedule.regularIntervalMs)
     }: a run that fails is not seen when a good one follows before the next look`;
     caveats.push({ path: ["expected_every"], message });
   }
   if (durationMaxMs !== undefined && durationMaxMs > expectedEveryMs + graceMs) {
-    const message = `duration_max is ${describeDuration(durationMaxMs)}, expected_every ${every} and grace ` +
+    const message = `duration_max is ${exactDuration(durationMaxMs)}, expected_every ${every} and grace ` +
       `${grace}: a run that takes so long is overdue before it is too long`;
     caveats.push({ path: ["duration_max"], message });
   }

@@ -257,6 +257,32 @@ Deno.test("observeJob() has the last lines as detail, and measures", async () =>
   assert.equal(performanceData, "");
 });
 
+Deno.test("observeJob() shows the last line of a failed run once", async (t) => {
+  const long = "x".repeat(301);
+  const rows: Readonly<Record<string, readonly [output: string, shown: string, detail: string]>> = {
+    "several lines": ["first line\nlast line\n", "last line", "first line\n"],
+    "one line": ["last line\n", "last line", ""],
+    "blank lines at the end": ["first line\nlast line\n\n \n", "last line", "first line\n"],
+    "no newline at the end": ["first line\nlast line", "last line", "first line\n"],
+    "a line that is too long for the output": [
+      `first line\n${long}\n`,
+      `${long.slice(0, 300)}…`,
+      `first line\n${long}\n`,
+    ],
+  };
+  for (const [name, [output, shown, detail]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const store = createMemoryStore();
+      const startMs = createFakeClock().wallMs();
+      await store.job("backup", startMs);
+      for (const event of ran(HOUR, "a", { exitCode: 1, output })) await happen(store, event, startMs);
+      const seen = await look(store, HOUR);
+      assert.equal(seen.output, `failed 0 s ago with exit code 1 after 35 s: ${shown}`);
+      assert.equal(seen.detail, detail);
+    });
+  }
+});
+
 Deno.test("observeJob() has the end of a long output as detail, since a terminal shows a detail's beginning", async () => {
   const store = createMemoryStore();
   const startMs = createFakeClock().wallMs();
