@@ -26,11 +26,12 @@ export async function observeFileTimestamp(
 ): Promise<Observation> {
   signal.throwIfAborted();
   const { parameters } = check;
-  const answer = await waitFor(files.stat(parameters.path), { clock, signal, timeoutMs: check.timeoutMs });
+  const { timeoutMs } = check;
+  const answer = await waitFor(files.stat(parameters.path, { timeoutMs }), { clock, signal, timeoutMs });
   if (answer.ended === "timed_out") {
     return unknown(
       parameters.path,
-      `the file system did not answer within ${describeDuration(check.timeoutMs)}`,
+      `the file system did not respond within ${describeDuration(timeoutMs)}`,
     );
   }
   if (answer.ended === "failed") return judgeFailure(answer.error, parameters);
@@ -65,7 +66,10 @@ function waitFor(facts: Promise<FileFacts>, { clock, signal, timeoutMs }: WaitOp
     signal.addEventListener("abort", abort, { once: true });
     facts.then(
       (facts) => settle({ ended: "answered", facts }),
-      (error) => settle({ ended: "failed", error }),
+      (error) =>
+        settle(
+          error instanceof Deno.errors.TimedOut ? { ended: "timed_out" } : { ended: "failed", error },
+        ),
     );
   });
 }

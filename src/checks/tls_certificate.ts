@@ -3,9 +3,11 @@ import { hostAndPort } from "../domain/needs.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
 import { onAbort } from "../domain/on_abort.ts";
 import type { Observation } from "../domain/result.ts";
+import { readRegularFile } from "../domain/regular_file.ts";
 import type { ConnectionPhase, Files } from "../domain/system.ts";
 import { judgeCertificate, timeLeftCaveats } from "./certificate_verdict.ts";
 import { failureVerdict, timeoutText } from "./connection_words.ts";
+import { TLS_FILE_BYTES_MAX } from "./tls_files.ts";
 
 /** The `tls_certificate` kind. */
 export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
@@ -61,7 +63,8 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE----
 async function readAuthorities(files: Files, path: string): Promise<readonly string[] | string> {
   let text;
   try {
-    text = new TextDecoder().decode(await files.read(path));
+    const { bytes } = await readRegularFile(path, { files, bytesMax: TLS_FILE_BYTES_MAX });
+    text = new TextDecoder().decode(bytes);
   } catch (error) {
     return `authority "${path}" cannot be read: ${readFailure(error, path)}`;
   }

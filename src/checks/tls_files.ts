@@ -1,11 +1,12 @@
 import type { HttpTls } from "../domain/http_check.ts";
+import { readRegularFile } from "../domain/regular_file.ts";
 import type { Files, TlsMaterial } from "../domain/system.ts";
 
 /** What the files hold that a document names for TLS, or why they cannot be read. */
 export type TlsFiles = { readonly tls: TlsMaterial } | { readonly problem: string };
 
 /** Far more than any list of authorities has. */
-const FILE_BYTES_MAX = 4 * 1024 * 1024;
+export const TLS_FILE_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Reads the files that a document names for TLS. */
 export async function readTlsFiles(tls: HttpTls, files: Files): Promise<TlsFiles> {
@@ -14,11 +15,8 @@ export async function readTlsFiles(tls: HttpTls, files: Files): Promise<TlsFiles
     const path = tls[member];
     if (path === undefined) continue;
     try {
-      // What is no file, such as a pipe, might never come to its end.
-      const { kind, sizeBytes } = await files.stat(path);
-      if (kind !== "file") return unreadable(member, path, "it is not a file");
-      if (sizeBytes > FILE_BYTES_MAX) return unreadable(member, path, `it has ${sizeBytes} bytes`);
-      read[member] = new TextDecoder().decode(await files.read(path));
+      const { bytes } = await readRegularFile(path, { files, bytesMax: TLS_FILE_BYTES_MAX });
+      read[member] = new TextDecoder().decode(bytes);
     } catch (error) {
       return unreadable(member, path, reasonOf(error, path));
     }

@@ -1,3 +1,4 @@
+import { UnreadableFileError } from "../domain/regular_file.ts";
 import type { Files, System } from "../domain/system.ts";
 import { findMatches, isGlob } from "./glob.ts";
 import { openPart, type Part } from "./part.ts";
@@ -233,11 +234,11 @@ class IncludeReader implements Included {
     const words = `${message.charAt(0).toLowerCase()}${message.slice(1)}`;
     // How to make a document is no help here, and trusting one is naming the document that includes it.
     if (cause instanceof Deno.errors.NotFound) return [{ ...at, message: words }];
-    if (cause instanceof Deno.errors.IsADirectory) {
+    if (cause instanceof UnreadableFileError && cause.isDirectory) {
       return [{
         ...at,
         message: words,
-        hint: "for the files in a folder write a pattern, such as conf.d/*.jsonc",
+        hint: "for the files in a directory write a pattern, such as conf.d/*.jsonc",
       }];
     }
     const trust = hint?.startsWith("name it")

@@ -1,3 +1,4 @@
+import { readRegularFile } from "../domain/regular_file.ts";
 import type { Files, System } from "../domain/system.ts";
 import { type DocumentPath, type Problem, PROBLEMS_MAX, quote } from "./problem.ts";
 import { absolutePath } from "./source.ts";
@@ -208,12 +209,7 @@ async function readSecretFile(name: string, options: PlaceholderOptions): Promis
   if (name === "") return { mistake: { message: '"${file:}" names no file, expected a path' } };
   try {
     const path = absolutePath(name, options.folder);
-    const { kind, sizeBytes } = await options.files.stat(path);
-    if (kind === "folder") return unreadable(name, "it is a folder, not a file");
-    if (sizeBytes > SECRET_BYTES_MAX) {
-      return unreadable(name, `it has ${sizeBytes} bytes, and at most ${SECRET_BYTES_MAX} are accepted`);
-    }
-    const bytes = await options.files.read(path);
+    const { bytes } = await readRegularFile(path, { files: options.files, bytesMax: SECRET_BYTES_MAX });
     return { value: new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/\r?\n$/, "") };
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;

@@ -1,3 +1,4 @@
+import { readRegularFile, type RegularFile, UnreadableFileError } from "../domain/regular_file.ts";
 import type { Files, System } from "../domain/system.ts";
 import { positionOf } from "./positions.ts";
 import { ConfigError, quote } from "./problem.ts";
@@ -38,15 +39,36 @@ export const DOCUMENT_BYTES_MAX = 64 * 1024 * 1024;
 export async function readSource(location: DocumentLocation, system: System): Promise<Source> {
   if (location.path === "-") {
     const label = "<stdin>";
-    const place = { label, path: null, folder: system.workingFolder, mode: null };
+    const place = { label, path: null, folder: workingFolderOf(system), mode: null };
     return { ...place, text: decode(await system.readStdin(), place) };
   }
   const { label = location.path } = location;
-  const path = absolutePath(location.path, system.workingFolder);
+  const path = pathFromHere(location.path, system);
   const { bytes, mode, ownerId } = await readFile(path, label, system.files);
   if (!location.named) refuseStranger(label, ownerId, system.userId);
   const place = { label, path, folder: parentFolder(path), mode };
   return { ...place, text: decode(bytes, place) };
+}
+
+/**
+ * A path of the command line made absolute.
+ *
+ * @throws {ConfigError} If it is relative and the working directory has no path.
+ */
+export function pathFromHere(path: string, system: Pick<System, "workingFolder">): string {
+  return path.startsWith("/") ? path : absolutePath(path, workingFolderOf(system));
+}
+
+function workingFolderOf(system: Pick<System, "workingFolder">): string {
+  try {
+    return system.workingFolder;
+  } catch (cause) {
+    if (cause instanceof Deno.errors.NotCapable) throw cause;
+    throw new ConfigError("Cannot find the working directory: it was deleted, or its name is not UTF-8", {
+      hint: "write absolute paths",
+      cause,
+    });
+  }
 }
 
 /**
@@ -86,31 +108,23 @@ function refuseStranger(label: string, ownerId: number | null, userId: number | 
   );
 }
 
-interface DocumentFile {
-  readonly bytes: Uint8Array;
-  readonly mode: number | null;
-  readonly ownerId: number | null;
-}
-
-async function readFile(path: string, label: string, files: Files): Promise<DocumentFile> {
+async function readFile(path: string, label: string, files: Files): Promise<RegularFile> {
   try {
-    const facts = await files.stat(path);
-    if (facts.kind === "folder") {
-      throw new ConfigError(`Cannot read config "${label}": it is a folder, not a file`, {
-        cause: new Deno.errors.IsADirectory(path),
-      });
-    }
-    refuseTooLarge(facts.sizeBytes, label);
-    return { bytes: await files.read(path), mode: facts.mode, ownerId: facts.ownerId };
+    return await readRegularFile(path, { files, bytesMax: DOCUMENT_BYTES_MAX });
   } catch (error) {
-    if (error instanceof ConfigError || error instanceof Deno.errors.NotCapable) throw error;
+    if (error instanceof Deno.errors.NotCapable) throw error;
     throw new ConfigError(`Cannot read config "${label}": ${reasonOf(error)}`, {
       cause: error,
       ...(error instanceof Deno.errors.NotFound &&
         { hint: "look at the path, or make one there with: monitor init PATH" }),
+      ...(error instanceof UnreadableFileError && PIPE_PATH.test(path) &&
+        { hint: "to read the config from a pipe: --config -" }),
     });
   }
 }
+
+/** What a shell makes of `<(command)`, and the standard streams. */
+const PIPE_PATH = /^\/(dev|proc)\//;
 
 function refuseTooLarge(sizeBytes: number, label: string): void {
   if (sizeBytes <= DOCUMENT_BYTES_MAX) return;

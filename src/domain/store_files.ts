@@ -18,7 +18,7 @@ export interface PathFacts {
  * runtime's own (`Deno.errors.PermissionDenied`, `NotCapable` …).
  */
 export interface StoreFiles {
-  /** What stands at a path; `null` when nothing does. */
+  /** What stands at a path; `null` when nothing does. Rejects with `TimedOut` if the file system does not respond. */
   look(path: string): Promise<PathFacts | null>;
   /** The first bytes of a file: `bytes` of them, or fewer where it is shorter. */
   readStart(path: string, bytes: number): Promise<Uint8Array>;

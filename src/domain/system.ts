@@ -30,11 +30,17 @@ export interface FileFacts {
   readonly ownerId: number | null;
 }
 
-/** Files. Errors are the runtime's own (`Deno.errors.NotFound`, `PermissionDenied`, `NotCapable` …). */
+/**
+ * Files. Errors are the runtime's own (`Deno.errors.NotFound`, `PermissionDenied`, `NotCapable` …). `stat`, `list` and
+ * `realPath` reject with `Deno.errors.TimedOut` if the file system does not respond within two seconds.
+ */
 export interface Files {
-  /** What stands at a path; symlinks are followed. */
-  stat(path: string): Promise<FileFacts>;
-  /** The whole content of a file. */
+  /** What stands at a path; symlinks are followed. `timeoutMs` replaces the two seconds. */
+  stat(path: string, options?: { readonly timeoutMs?: number }): Promise<FileFacts>;
+  /**
+   * The whole content of a file. Opening anything but a regular file may block the process for good: see
+   * `readRegularFile`.
+   */
   read(path: string): Promise<Uint8Array>;
   /** The names of what stands in a folder, in no order. */
   list(folder: string): Promise<readonly string[]>;
@@ -158,7 +164,7 @@ export type ForegroundEnd =
 export interface Foreground {
   /**
    * Runs a program with its arguments in our environment, working folder and process group. Its standard streams are
-   * ours; SIGINT, SIGTERM and SIGQUIT are handed on. Comes back when the program has gone, whoever else holds its streams
+   * ours, except where descriptors are short; SIGINT, SIGTERM, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on. Comes back when the program has gone, whoever else holds its streams
    * still. Of what it printed the end is told.
    */
   run(command: readonly string[], options: { readonly tailBytesMax: number }): Promise<ForegroundEnd>;

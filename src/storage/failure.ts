@@ -84,6 +84,7 @@ function explain(error: unknown): Explanation | null {
     return { failure: "denied", reason: `a permission is missing: ${error.message}` };
   }
   if (error instanceof Deno.errors.PermissionDenied) return NO_PERMISSION;
+  if (error instanceof Deno.errors.TimedOut) return { failure: "other", reason: error.message };
   if (error instanceof NewerVersionError) return { failure: "other", reason: error.message };
   if (error instanceof DamagedFileError || error instanceof UnreadableRowError) {
     return { failure: "damaged", reason: error.message };

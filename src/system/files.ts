@@ -1,12 +1,13 @@
 import type { Files } from "../domain/system.ts";
+import { inTime } from "./in_time.ts";
 import { replaceFile } from "./replace_file.ts";
 import { touchFile } from "./touch.ts";
 
 /** The machine's files. */
 export function createFiles(): Files {
   return {
-    stat: async (path) => {
-      const info = await Deno.stat(path);
+    stat: async (path, { timeoutMs } = {}) => {
+      const info = await inTime(Deno.stat(path), timeoutMs);
       return {
         kind: info.isFile ? "file" : info.isDirectory ? "folder" : "other",
         sizeBytes: info.size,
@@ -16,14 +17,16 @@ export function createFiles(): Files {
       };
     },
     read: (path) => Deno.readFile(path),
-    list: async (folder) => {
-      const names: string[] = [];
-      for await (const { name } of Deno.readDir(folder)) names.push(name);
-      return names;
-    },
-    realPath: (path) => Deno.realPath(path),
+    list: (folder) => inTime(namesIn(folder)),
+    realPath: (path) => inTime(Deno.realPath(path)),
     touch: touchFile,
     write: (path, text, { overwrite }) => Deno.writeTextFile(path, text, { createNew: !overwrite }),
     replace: replaceFile,
   };
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  const names: string[] = [];
+  for await (const { name } of Deno.readDir(folder)) names.push(name);
+  return names;
 }

@@ -285,7 +285,7 @@ Deno.test("fileTimestampKind gives up on a file system that hangs", async () => 
   fakes.fire();
   const { condition, output } = await observing;
   strictEqual(condition, "unknown");
-  strictEqual(output, 'cannot look at "/mnt/file": the file system did not answer within 1 min 30 s');
+  strictEqual(output, 'cannot look at "/mnt/file": the file system did not respond within 1 min 30 s');
   // An answer that comes after all, even a failure, disturbs nobody.
   stuck.reject(new Deno.errors.NotFound());
 });

@@ -295,7 +295,10 @@ Deno.test("observeHttpRequest() cannot judge a target with files that are of no 
       tls: { authority: at("missing.pem") },
       output: `cannot read tls.authority "${at("missing.pem")}": it does not exist`,
     },
-    { tls: { authority: at("") }, output: `cannot read tls.authority "${at("")}": it is not a file` },
+    {
+      tls: { authority: at("") },
+      output: `cannot read tls.authority "${at("")}": it is a directory, not a file`,
+    },
     {
       tls: { authority: at("words.pem") },
       output: 'tls.authority holds no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")',

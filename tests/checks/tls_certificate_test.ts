@@ -5,6 +5,7 @@ import { type CertificateFacts, createAuthority, createCertificate } from "../su
 import { certificateCheck, observeConnection, observeInOwnProcess } from "../support/connection_check.ts";
 import { beSilent, drip, leave, speakGarbage, speakPlainly } from "../support/hostile_servers.ts";
 import { freePort, startServer, type Visitor } from "../support/http_servers.ts";
+import { fixture } from "../support/processes.ts";
 import { startMailServer, startScriptedServer } from "../support/mail_server.ts";
 
 const DAY_MS = 86_400_000;
@@ -244,10 +245,10 @@ Deno.test("observeTlsCertificate() is unknown where this side is to blame", asyn
     ]);
   });
   await t.step("an authority without a certificate", async () => {
-    const found = await observeConnection(certificateCheck({ port, authority: "/dev/null" }));
+    const found = await observeConnection(certificateCheck({ port, authority: fixture("forever.sh") }));
     assert.deepStrictEqual([found.condition, found.output], [
       "unknown",
-      'authority "/dev/null" holds no certificate, expected PEM',
+      `authority "${fixture("forever.sh")}" holds no certificate, expected PEM`,
     ]);
   });
 });

@@ -163,8 +163,8 @@ Deno.test("loadDocument() includes only files: a folder is refused, and a patter
     "conf.d/masked.jsonc": holding("masked"),
   }, async ({ folder, load, problems }) => {
     assert.deepEqual(await problems(), [
-      'monitor.jsonc:1:12 include: cannot read config "conf.d": it is a folder, not a file ' +
-      "(for the files in a folder write a pattern, such as conf.d/*.jsonc)",
+      'monitor.jsonc:1:12 include: cannot read config "conf.d": it is a directory, not a file ' +
+      "(for the files in a directory write a pattern, such as conf.d/*.jsonc)",
     ]);
     // A link to the null device takes a file out, as it does elsewhere on such systems.
     await Deno.remove(`${folder}/conf.d/masked.jsonc`);

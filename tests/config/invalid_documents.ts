@@ -465,7 +465,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   secret_file_is_folder: {
     problems: [[
       "6:72 checks.web.parameters.environment.TOKEN",
-      'the file "." cannot be read: it is a folder, not a file',
+      'the file "." cannot be read: it is a directory, not a file',
       WITHOUT_SECRETS,
     ]],
   },

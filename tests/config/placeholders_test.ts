@@ -102,7 +102,7 @@ Deno.test("substitute() says which placeholders have no value", async (t) => {
     "${file:}": ['"${file:}" names no file, expected a path'],
     "${file:/missing}": ['the file "/missing" cannot be read: it does not exist', HINT],
     "${file:~/secret}": ['the file "~/secret" cannot be read: it does not exist', HINT],
-    "${file:folder}": ['the file "folder" cannot be read: it is a folder, not a file', HINT],
+    "${file:folder}": ['the file "folder" cannot be read: it is a directory, not a file', HINT],
     "${file:/large}": [
       'the file "/large" cannot be read: it has 1048577 bytes, and at most 1048576 are accepted',
       HINT,

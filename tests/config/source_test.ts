@@ -101,7 +101,8 @@ Deno.test("readSource() says why a file cannot be read", async (t) => {
       "file does not exist",
       "look at the path, or make one there with: monitor init PATH",
     ],
-    "it is a folder": [{ kind: "folder" }, "it is a folder, not a file"],
+    "it is a directory": [{ kind: "folder" }, "it is a directory, not a file"],
+    "it is a pipe": [{ kind: "other" }, "it is not a regular file"],
     "nobody may read it": [
       new Deno.errors.PermissionDenied("Permission denied (os error 13)"),
       "permission denied",
@@ -136,8 +137,8 @@ Deno.test("readSource() says the same of real files", async (t) => {
     const rows: Readonly<Record<string, string>> = {
       "missing": "file does not exist",
       "missing/file": "file does not exist",
-      ".": "it is a folder, not a file",
-      "": "it is a folder, not a file",
+      ".": "it is a directory, not a file",
+      "": "it is a directory, not a file",
       "file/deeper": "a folder on the way to it is a file",
       "loop": "its symbolic links lead in a circle",
     };

@@ -1,0 +1,152 @@
+/** Files that block whoever opens them: named pipes without a writer, and a file system that never responds. */
+import assert from "node:assert/strict";
+import { fixture } from "../support/processes.ts";
+import { type Stage, withStage } from "./program.ts";
+
+const OK = { kind: "test", parameters: { condition: "ok" } };
+
+function makePipe(path: string): void {
+  const { success } = new Deno.Command("mkfifo", { args: [path] }).outputSync();
+  assert.ok(success, path);
+}
+
+/** A command of the shell that runs the program with a file system that never responds on the folder `hung`. */
+function withHungMount({ folder }: Stage): string {
+  Deno.mkdirSync(`${folder}/hung`);
+  const mount = `/usr/bin/python3 '${fixture("hung_mount.py")}' '${folder}/hung'`;
+  return `exec unshare --user --map-root-user --mount ${mount} "$@"`;
+}
+
+Deno.test("monitor check: a config, include, secret or certificate file that is a pipe is an error, and nothing waits", async (t) => {
+  const certificate = {
+    kind: "tls_certificate",
+    parameters: { host: "127.0.0.1", port: 1, authority: "pipe" },
+  };
+  const request = {
+    kind: "http_request",
+    parameters: { request: { target: "https://127.0.0.1:1", tls: { authority: "pipe" } } },
+  };
+  const secret = { kind: "test", parameters: { output: "${file:pipe}" } };
+  const table: readonly {
+    name: string;
+    checks: Readonly<Record<string, unknown>>;
+    others?: Readonly<Record<string, unknown>>;
+    args?: readonly string[];
+    code: number;
+    shows: string;
+  }[] = [
+    {
+      name: "the config",
+      checks: {},
+      args: ["-c", "pipe"],
+      code: 78,
+      shows: 'Cannot read config "pipe": it is not a regular file\n',
+    },
+    {
+      name: "an included file",
+      checks: {},
+      others: { include: "pipe" },
+      code: 78,
+      shows: 'cannot read config "./pipe": it is not a regular file\n',
+    },
+    {
+      name: "a secret",
+      checks: { web: secret },
+      code: 78,
+      shows: 'the file "pipe" cannot be read: it is not a regular file\n',
+    },
+    { name: "an authority", checks: { web: certificate }, code: 3, shows: "it is not a regular file\n" },
+    {
+      name: "an authority of a request",
+      checks: { web: request },
+      code: 3,
+      shows: "it is not a regular file\n",
+    },
+  ];
+  for (const { name, checks, others, args = [], code, shows } of table) {
+    await t.step(name, () =>
+      withStage(async (stage) => {
+        makePipe(`${stage.folder}/pipe`);
+        stage.writeDocument(checks, others);
+        const end = await stage.run(["check", "--once", "--no-notify", ...args]);
+        assert.equal(end.code, code, end.stderr);
+        const shown = end.stdout + end.stderr;
+        assert.ok(shown.includes(shows), shown);
+      }));
+  }
+});
+
+const RAN = ["/bin/sh", "-c", "echo ran; exit 5"];
+
+async function runsItsJob(
+  stage: Stage,
+  args: readonly string[],
+  { stderr, shell }: { readonly stderr: RegExp; readonly shell?: string },
+): Promise<void> {
+  stage.writeDocument({
+    backup: { kind: "job", parameters: { expected_every: "1 day" } },
+    web: { kind: "test", parameters: { output: "${file:pipe}" } },
+  }, { state: "kept.sqlite" });
+  makePipe(`${stage.folder}/pipe`);
+  const end = await stage.run(["beat", ...args, "backup", "--", ...RAN], {
+    ...shell !== undefined && { shell },
+  });
+  assert.deepEqual([end.code, end.stdout], [5, "ran\n"], end.stderr);
+  assert.match(end.stderr, stderr);
+}
+
+Deno.test("monitor beat: a config or a secret that is a pipe keeps no command from running", async (t) => {
+  await t.step(
+    "the config",
+    () =>
+      withStage((stage) =>
+        runsItsJob(stage, ["-c", "pipe"], { stderr: /it is not a regular file\n.*not noted/ })
+      ),
+  );
+  await t.step("a secret", () => withStage((stage) => runsItsJob(stage, [], { stderr: /^$/ })));
+});
+
+Deno.test("monitor check: a reload from a pipe changes nothing and stops no check", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ web: OK });
+    const program = stage.start(["check", "--format", "ndjson"]);
+    await program.stdout.event("result");
+    Deno.removeSync(`${stage.folder}/monitor.json`);
+    makePipe(`${stage.folder}/monitor.json`);
+    program.signal("SIGHUP");
+    await program.stderr.next("it is not a regular file");
+    await program.stdout.event("result");
+    program.signal("SIGTERM");
+    assert.equal((await program.end()).code, 0);
+  }));
+
+Deno.test("monitor: a file system that hangs stops neither checks nor the command of a job", () =>
+  // At once, because each waits for some timeouts of two seconds.
+  Promise.all([
+    withStage(async (stage) => {
+      stage.writeDocument({ web: OK });
+      const program = stage.start(["check", "--format", "ndjson"], { shell: withHungMount(stage) });
+      await program.stdout.event("result");
+      Deno.removeSync(`${stage.folder}/monitor.json`);
+      Deno.symlinkSync("hung/monitor.json", `${stage.folder}/monitor.json`);
+      program.signal("SIGHUP");
+      // While the reload waits.
+      await program.stdout.event("result");
+      await program.stderr.next("the file system did not respond within 2 s");
+      program.signal("SIGTERM");
+      assert.equal((await program.end()).code, 0);
+    }),
+    withStage((stage) =>
+      runsItsJob(stage, ["-c", "hung/m.json"], {
+        shell: withHungMount(stage),
+        stderr: /did not respond within 2 s\n.*this run is not noted/,
+      })
+    ),
+    withStage((stage) =>
+      runsItsJob(stage, ["--state", "hung/kept.sqlite"], {
+        shell: withHungMount(stage),
+        stderr:
+          /did not respond within 2 s\n.*start of this run is.*\n.*did not respond within 2 s\n.*end of this run/,
+      })
+    ),
+  ]).then(() => {}));
