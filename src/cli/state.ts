@@ -1,5 +1,5 @@
 import { isAbsolute } from "node:path";
-import { absolutePath } from "../config/source.ts";
+import { pathFromHere } from "../config/source.ts";
 import type { LoadedDocument } from "../config/load.ts";
 import { type Store, StoreError } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
@@ -42,7 +42,7 @@ export async function locateState(
   const named = optionValue(invocation, "state");
   if (named === "") throw new UsageError("--state is empty, expected a path or none");
   if (named === "none") return { path: null, named: true };
-  if (named !== undefined) return { path: absolutePath(named, system.workingFolder), named: true };
+  if (named !== undefined) return { path: pathFromHere(named, system), named: true };
   if (document.statePath !== null) return { path: document.statePath, named: true };
   const { path } = document.source;
   if (path === null) return { path: null, named: false };

@@ -7,7 +7,7 @@
  * without us, and what is sent to us alone is handed on.
  */
 import type { Clock, Foreground, ForegroundEnd } from "../domain/system.ts";
-import { explainSpawnFailure } from "./spawn_failure.ts";
+import { explainSpawnFailure, isOutOfDescriptors } from "./spawn_failure.ts";
 import { createOutputTail, type OutputTail } from "./output_tail.ts";
 
 /** How long the pipes may stay silent after the command has gone while something it left behind holds them. */
@@ -27,7 +27,7 @@ const IS_WINDOWS = Deno.build.os === "windows";
 /** Signals that are handed on. */
 const SIGNALS: readonly Deno.Signal[] = IS_WINDOWS
   ? ["SIGINT", "SIGBREAK"]
-  : ["SIGINT", "SIGTERM", "SIGQUIT"];
+  : ["SIGINT", "SIGTERM", "SIGQUIT", "SIGUSR1", "SIGUSR2"];
 
 /**
  * A terminal that goes tells the command too; we stay to see how it ends. This is not handed on: `nohup` may have had
@@ -42,21 +42,38 @@ const TERMINAL_SIGNALS: readonly Deno.Signal[] = ["SIGINT", "SIGQUIT", "SIGBREAK
 export function createForeground(clock: Clock): Foreground {
   return {
     run: async (command, { tailBytesMax }) => {
-      let child: Deno.ChildProcess;
+      let spawned: Spawned;
       try {
-        child = spawn(command);
+        spawned = spawn(command);
       } catch (error) {
         return await notStarted(error, command);
       }
-      return await follow(child, { clock, tail: createOutputTail(tailBytesMax) });
+      return await follow(spawned, { clock, tail: createOutputTail(tailBytesMax) });
     },
   };
 }
 
+/** A command that runs; without descriptors left for pipes it has our own output, which is not remembered then. */
+interface Spawned {
+  readonly child: Deno.ChildProcess;
+  readonly isPiped: boolean;
+}
+
+function spawn(command: readonly string[]): Spawned {
+  try {
+    return { child: spawnWith("piped", command), isPiped: true };
+  } catch (error) {
+    if (!isOutOfDescriptors(error)) throw error;
+    return { child: spawnWith("inherit", command), isPiped: false };
+  }
+}
+
 /** A script without "#!" is run by the shell, as `execvp` and every shell do. */
-function spawn(command: readonly string[]): Deno.ChildProcess {
-  const [program = "", ...rest] = command;
-  const options = { stdin: "inherit", stdout: "piped", stderr: "piped" } as const;
+function spawnWith(
+  output: "piped" | "inherit",
+  [program = "", ...rest]: readonly string[],
+): Deno.ChildProcess {
+  const options = { stdin: "inherit", stdout: output, stderr: output } as const;
   try {
     return new Deno.Command(program, { ...options, args: rest }).spawn();
   } catch (error) {
@@ -76,8 +93,16 @@ async function notStarted(error: unknown, [program = ""]: readonly string[]): Pr
     code: isMissing ? CODES.missing : CODES.unusable,
     reason: isMissing && !program.includes("/")
       ? "it is not in PATH"
-      : await explainSpawnFailure(error, { path, folder: Deno.cwd() }),
+      : await explainSpawnFailure(error, { path, folder: workingFolder() }),
   };
+}
+
+function workingFolder(): string {
+  try {
+    return Deno.cwd();
+  } catch {
+    return "."; // it was deleted, or its name is not UTF-8
+  }
 }
 
 /** Where the runtime found what it could not start. */
@@ -90,10 +115,10 @@ interface Following {
   readonly tail: OutputTail;
 }
 
-async function follow(child: Deno.ChildProcess, { clock, tail }: Following): Promise<ForegroundEnd> {
-  const stopForwarding = forwardSignals(child);
+async function follow({ child, isPiped }: Spawned, { clock, tail }: Following): Promise<ForegroundEnd> {
+  const stopForwarding = hasDescriptors() ? forwardSignals(child) : () => {};
   try {
-    const pipes = [
+    const pipes = !isPiped ? [] : [
       passOn(child.stdout, { to: Deno.stdout, source: "stdout", tail, clock }),
       passOn(child.stderr, { to: Deno.stderr, source: "stderr", tail, clock }),
     ];
@@ -104,6 +129,21 @@ async function follow(child: Deno.ChildProcess, { clock, tail }: Following): Pro
       : { ended: "signalled", code: departure.code, signal: departure.signal, tail: tail.text() };
   } finally {
     stopForwarding();
+  }
+}
+
+/** The runtime aborts if it has no descriptors for its first signal listener. */
+const LISTENER_DESCRIPTORS = 4;
+
+function hasDescriptors(): boolean {
+  const files: Deno.FsFile[] = [];
+  try {
+    while (files.length < LISTENER_DESCRIPTORS) files.push(Deno.openSync("/dev/null"));
+    return true;
+  } catch {
+    return false;
+  } finally {
+    for (const file of files) file.close();
   }
 }
 

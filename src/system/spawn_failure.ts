@@ -1,3 +1,5 @@
+import { inTime } from "./in_time.ts";
+
 /** What was to be started. */
 export interface SpawnAttempt {
   /** Absolute path. */
@@ -69,6 +71,8 @@ async function explainPermissionDenied(path: string): Promise<string> {
   if (found === "denied") return "no permission to enter a directory on its path";
   if (found === "hidden" || found === "missing") return "file is not executable, or is a directory";
   if (found.isDirectory) return "path is a directory, not a program";
+  // Opening a pipe to look for an interpreter would block.
+  if (!found.isFile) return "path is not a regular file";
   if (!isExecutable(found)) return "file is not executable";
   const interpreter = await interpreterOf(path);
   if (interpreter !== "hidden" && interpreter !== "none") {
@@ -87,7 +91,7 @@ function isExecutable({ mode }: Deno.FileInfo): boolean {
 /** What can be seen of a file; `hidden` when this process was not granted to look. */
 async function look(path: string): Promise<Deno.FileInfo | "missing" | "denied" | "hidden"> {
   try {
-    return await Deno.stat(path);
+    return await inTime(Deno.stat(path));
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return "missing";
     if (error instanceof Deno.errors.PermissionDenied) return "denied";
@@ -115,6 +119,11 @@ async function interpreterOf(path: string): Promise<string> {
   } catch {
     return "hidden";
   }
+}
+
+/** Whether a program was not started because this process, or the system, has too many open files. */
+export function isOutOfDescriptors(error: unknown): boolean {
+  return error instanceof Error && /Too many open files|\(os error 2[34]\)/.test(error.message);
 }
 
 function errorCode(error: unknown): string {

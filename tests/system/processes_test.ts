@@ -272,6 +272,17 @@ Deno.test("run() says why a program could not be started", async (t) => {
       assert.deepEqual(end, { ended: "not_started", reason });
     });
   }
+  await t.step("a named pipe", async () => {
+    const folder = await Deno.makeTempDir({ prefix: "monitor_pipe_" });
+    try {
+      const path = `${folder}/pipe`;
+      assert.ok(new Deno.Command("mkfifo", { args: ["-m", "755", path] }).outputSync().success);
+      const end = await processes.run(fixtureCommand("", { path }), never);
+      assert.deepEqual(end, { ended: "not_started", reason: "path is not a regular file" });
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
   await t.step("no interpreter named", async () => {
     const end = await processes.run(fixtureCommand("no_shebang.sh"), never);
     // Whether a shell is tried then depends on the runtime's version.

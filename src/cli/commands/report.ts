@@ -1,4 +1,4 @@
-import { absolutePath } from "../../config/source.ts";
+import { pathFromHere } from "../../config/source.ts";
 import type { System } from "../../domain/system.ts";
 import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
 import { isEverything, openDocument, readSelection, selectChecks, TAG_OPTION } from "../document.ts";
@@ -44,7 +44,7 @@ async function runReport(invocation: Invocation, system: System): Promise<number
   const document = await openDocument(invocation, system, { withoutSecrets: true });
   const selection = readSelection(invocation);
   const checks = selectChecks(document.checks, selection);
-  const path = output === "-" ? null : absolutePath(output, system.workingFolder);
+  const path = output === "-" ? null : pathFromHere(output, system);
   const { writePage } = await import("../page/write_page.ts");
   const store = await readState(await locateState(invocation, document, system), system);
   try {
