@@ -56,8 +56,16 @@ export interface ConditionChange {
   readonly from: Condition;
   /** The condition settled from then on; never the same as `from`. */
   readonly to: Condition;
-  /** The output of the observation that decided it. */
+  /** The output of the result that decided it; a store keeps its first 1,024 bytes. */
   readonly output: string;
+}
+
+/** Where a reader of changes goes on. */
+export interface ChangePlace {
+  /** From this time back. */
+  readonly atMs: number;
+  /** How many changes of that very time the reader has already. */
+  readonly skip: number;
 }
 
 /** What one run adds to the roll-up of its hour. */
@@ -164,10 +172,10 @@ export interface Store {
   records(): Promise<readonly CheckRecord[]>;
   /** Keeps some runs in one transaction, in order. Durable once this resolves. */
   save(updates: readonly CheckUpdate[]): Promise<void>;
-  /** The changes of one check from a time on, the newest first. */
+  /** The changes of one check from a time on, the newest first; `src/all_changes.ts` reads all of them page by page. */
   changes(
     name: string,
-    options: { readonly sinceMs: number; readonly limit: number },
+    options: { readonly sinceMs: number; readonly limit: number; readonly from?: ChangePlace },
   ): Promise<readonly ConditionChange[]>;
   /** The roll-ups of one check whose span ends after a time, the oldest first. */
   rollups(name: string, sinceMs: number): Promise<readonly Rollup[]>;

@@ -6,7 +6,9 @@ import type { ConditionCounts, ConditionState } from "../domain/condition_state.
 import type { JobEnd, JobRun } from "../domain/job.ts";
 import type { OutboxRow, Silence, Told } from "../domain/outbox.ts";
 import type { Report } from "../domain/report.ts";
+import { cutToBytes } from "../domain/cut_text.ts";
 import type { CheckRecord, ConditionChange, KeptResult, Rollup } from "../domain/store.ts";
+import { CHANGE_OUTPUT_BYTES_MAX } from "./retention.ts";
 
 /** A copy of a record. */
 export function copyRecord(record: CheckRecord): CheckRecord {
@@ -53,9 +55,10 @@ export function copyKeptResult(result: KeptResult): KeptResult {
   };
 }
 
-/** A copy of a change. */
+/** A copy of a change, of its output as much as is kept. */
 export function copyChange(change: ConditionChange): ConditionChange {
-  return { name: change.name, atMs: change.atMs, from: change.from, to: change.to, output: change.output };
+  const { name, atMs, from, to, output } = change;
+  return { name, atMs, from, to, output: cutToBytes(output, CHANGE_OUTPUT_BYTES_MAX) };
 }
 
 /** A copy of a roll-up. */

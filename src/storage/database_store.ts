@@ -7,6 +7,7 @@ import {
   StoreError,
 } from "../domain/store.ts";
 import type { Connection } from "./connection.ts";
+import { copyChange } from "./copies.ts";
 import {
   addSilences,
   changeOutbox,
@@ -59,9 +60,10 @@ export function createDatabaseStore(connection: Connection, path: string): Store
         if (updates.length === 0) return;
         connection.transaction(() => updates.forEach((update) => keep(connection, update)));
       }),
-    changes: (name, { sinceMs, limit }) =>
+    changes: (name, { sinceMs, limit, from = { atMs: Infinity, skip: 0 } }) =>
       answer("read", () => {
-        const rows = connection.all(SELECT_CHANGES, encodeText(name), sinceMs, toRowLimit(limit));
+        const values = [encodeText(name), sinceMs, from.atMs, toRowLimit(limit), from.skip];
+        const rows = connection.all(SELECT_CHANGES, ...values);
         return rows.map((row) => changeOfRow(name, row));
       }),
     rollups: (name, sinceMs) =>
@@ -113,7 +115,8 @@ function keepRollup(connection: Connection, id: number, entry: RollupEntry): voi
 }
 
 function keepChange(connection: Connection, id: number, change: ConditionChange): void {
-  connection.run(INSERT_CHANGE, id, change.atMs, change.from, change.to, encodeText(change.output));
+  const { atMs, from, to, output } = copyChange(change);
+  connection.run(INSERT_CHANGE, id, atMs, from, to, encodeText(output));
 }
 
 /** The database takes a negative limit for none, and no infinite one. */

@@ -47,12 +47,11 @@ export function createMemoryStore(): Store {
           update.rows.forEach(outbox.keepRow);
         })
       ),
-    changes: (name, { sinceMs, limit }) =>
+    changes: (name, { sinceMs, limit, from = { atMs: Infinity, skip: 0 } }) =>
       answer(() => {
-        const changes = kept.get(name)?.changes ?? [];
-        return newestFirst(changes).filter(({ atMs }) => atMs >= sinceMs).slice(0, Math.max(0, limit)).map(
-          copyChange,
-        );
+        const changes = newestFirst(kept.get(name)?.changes ?? []);
+        const chosen = changes.filter(({ atMs }) => atMs >= sinceMs && atMs <= from.atMs);
+        return chosen.slice(from.skip, from.skip + Math.max(0, limit)).map(copyChange);
       }),
     rollups: (name, sinceMs) =>
       answer(() => {

@@ -133,6 +133,8 @@ export const MIGRATIONS: readonly Migration[] = [
     // Else the first reading of all would count, though there is something to delete already.
     `INSERT INTO clock SELECT 1, max(seen_at_ms), max(seen_at_ms) FROM checks HAVING count(*) > 0`,
   ],
+  // What `encodeText` made JSON of would be none any more; it goes with its age.
+  ["UPDATE changes SET output = substr(output, 1, 1024) WHERE length(output) > 1024 AND output NOT LIKE '\"%'"],
 ];
 
 /** The statements of one step. */

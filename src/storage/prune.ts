@@ -35,7 +35,7 @@ export function createPruner(connection: Connection): (nowMs: number) => PrunePr
       return rows >= ROWS_MAX ? lastId : pruneBehind(connection, lastId, { limits, rows, forgotten });
     });
     lastId = end ?? 0;
-    return { finished: end === null, forgotten };
+    return { finished: end === null && shrink(connection), forgotten };
   };
 }
 
@@ -54,6 +54,22 @@ const CHECKS_MAX = 200;
 
 /** After how many changed rows a call ends. */
 const ROWS_MAX = 1000;
+
+/** So many free pages stay for what comes next: a megabyte. */
+const FREE_PAGES_MAX = 256;
+
+/** How many pages one call gives back. */
+const PAGES_MAX = 250;
+
+/** Gives back free pages, at most so many; answers whether that was all. The file shrinks at the next checkpoint. */
+function shrink(connection: Connection): boolean {
+  const free = numberIn(connection.first("PRAGMA freelist_count") ?? {}, "freelist_count");
+  const surplus = free - FREE_PAGES_MAX;
+  if (surplus <= 0) return true;
+  // A page for each row that is read, so that `run` would give back one alone.
+  const count = connection.all(`PRAGMA incremental_vacuum(${PAGES_MAX})`).length;
+  return count === 0 || surplus <= PAGES_MAX;
+}
 
 /** How many rows went; each statement finds its own by an index, and there are few. */
 function pruneOutbox(connection: Connection, limits: Limits): number {

@@ -26,9 +26,10 @@ export const UPSERT_RECORD = `INSERT INTO checks
 export const INSERT_CHANGE = `INSERT INTO changes (check_id, at_ms, from_condition, to_condition, output)
   VALUES (?, ?, ?, ?, ?)`;
 
-/** The changes of a name from a time on, the newest first, so many at most. */
+/** The changes of a name from a time on to another, the newest first: so many at most, behind so many. */
 export const SELECT_CHANGES = `SELECT at_ms, from_condition, to_condition, output FROM changes
-  WHERE check_id = (SELECT id FROM checks WHERE name = ?) AND at_ms >= ? ORDER BY at_ms DESC, id DESC LIMIT ?`;
+  WHERE check_id = (SELECT id FROM checks WHERE name = ?) AND at_ms >= ? AND at_ms <= ?
+  ORDER BY at_ms DESC, id DESC LIMIT ? OFFSET ?`;
 
 /** The roll-ups of a name that end after a time, the oldest first. */
 export const SELECT_ROLLUPS = `SELECT start_ms, span_ms,

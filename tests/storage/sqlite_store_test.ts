@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { StoreError, type StoreFailure } from "../../src/domain/store.ts";
-import { openConnection } from "../../src/storage/connection.ts";
+import { Connection, openConnection } from "../../src/storage/connection.ts";
 import { createDatabaseStore } from "../../src/storage/database_store.ts";
-import { migrate } from "../../src/storage/migrations.ts";
+import { migrate, MIGRATIONS } from "../../src/storage/migrations.ts";
 import { pruneAll, testStore } from "./conformance.ts";
 import { changeOf, entryOf, HOUR_MS, NOW_MS, recordOf, updateOf } from "./records.ts";
 import { openState, withState, withStatePath } from "./state_folder.ts";
@@ -556,6 +556,63 @@ Deno.test("prune() changes no more than some rows in one call", () =>
     await store.close();
   }));
 
+Deno.test("prune() gives the room of what it deletes back to the disk, some pages in one call", () =>
+  withStatePath(async (path) => {
+    const { store } = await openState(path);
+    const change = changeOf("web", NOW_MS - 401 * 24 * HOUR_MS, { output: "x".repeat(1024) });
+    for (let count = 0; count < 8; count++) {
+      await store.save(Array.from({ length: 1000 }, () => updateOf("web", { change })));
+    }
+    const sizes: number[] = [];
+    const free = (): number =>
+      withDatabase(
+        path,
+        (database) => Number(database.prepare("PRAGMA freelist_count").get()?.["freelist_count"]),
+      );
+    await store.save([updateOf("web", { change: changeOf("web", NOW_MS) })]);
+    for (let finished = false; !finished;) {
+      ({ finished } = await store.prune(NOW_MS));
+      sizes.push(free());
+    }
+    const most = Math.max(...sizes);
+    assert.ok(most > 2000, `${most} pages were free`);
+    sizes.slice(sizes.indexOf(most) + 1).reduce((before, now) => {
+      assert.ok(before - now <= 250, "one call holds up nothing else");
+      return now;
+    }, most);
+    assert.equal((await store.changes("web", ALL)).length, 1);
+    await store.close();
+    const { size } = await Deno.stat(path);
+    assert.ok(size < 1.5 * 1024 * 1024, `${size} bytes`);
+    assert.equal(integrityOf(path), "ok");
+  }));
+
+Deno.test("openSqliteStore() makes the file of an early version one that can shrink", () =>
+  withStatePath(async (path) => {
+    await Deno.writeTextFile(path, "", { mode: 0o600 });
+    withDatabase(path, (database) => {
+      migrate(new Connection(database), MIGRATIONS.slice(0, 5));
+      database.prepare(`INSERT INTO checks VALUES (1, 'web', '{}', NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0)`)
+        .run();
+      const insert = database.prepare(
+        `INSERT INTO changes (check_id, at_ms, from_condition, to_condition, output) VALUES (1, ?, 'ok', 'critical', ?)`,
+      );
+      for (const [index, output] of ["short", "é".repeat(60_000), `"${"x".repeat(2000)}"`].entries()) {
+        insert.run(index, output);
+      }
+    });
+    await withState(path, async (store) => {
+      const outputs = (await store.changes("web", ALL)).map(({ output }) => output.length);
+      assert.deepEqual(outputs, [2000, 1024, 5]);
+    });
+    const mode = withDatabase(
+      path,
+      (database) => database.prepare("PRAGMA auto_vacuum").get()?.["auto_vacuum"],
+    );
+    assert.equal(mode, 2);
+    assert.equal(integrityOf(path), "ok");
+  }));
+
 const ALL = { sinceMs: -Infinity, limit: Infinity };
 
 function failing(failure: StoreFailure, reason: RegExp): (error: unknown) => boolean {
@@ -578,10 +635,10 @@ function someUpdates(): ReturnType<typeof updateOf>[] {
 /** Enough to fill some megabytes, the last of them with changes. */
 function manyUpdates(): ReturnType<typeof updateOf>[] {
   const names = [...Array(100).keys()].map((index) => `check ${index}`);
-  const change = changeOf("", NOW_MS, { output: "x".repeat(3000) });
+  const change = changeOf("", NOW_MS, { output: "x".repeat(1024) });
   return [
     ...names.map((name) => updateOf(name)),
-    ...names.flatMap((name) => Array(12).fill(updateOf(name, { change }))),
+    ...names.flatMap((name) => Array(36).fill(updateOf(name, { change }))),
   ];
 }
 

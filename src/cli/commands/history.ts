@@ -1,4 +1,5 @@
 import { addPresent, availabilityOf, percent, type SpanSummary, summarise } from "../../availability.ts";
+import { allChanges } from "../../all_changes.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import { describeDuration } from "../../domain/duration.ts";
@@ -55,7 +56,7 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
   const store = await readState(await locateState(invocation, document, system), system);
   const nowMs = system.clock.wallMs();
   const record = (await store?.records() ?? []).find((candidate) => candidate.name === name);
-  if (record === undefined) {
+  if (store === null || record === undefined) {
     await store?.close();
     const isInDocument = document.checks.some((check) => check.name === name);
     throw new UsageError(
@@ -63,31 +64,31 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
       "list the checks with: monitor status",
     );
   }
-  const changes = await store?.changes(name, { sinceMs: 0, limit: Infinity }) ?? [];
-  const rollups = await store?.rollups(name, nowMs - 30 * DAY_MS) ?? [];
-  await store?.close();
+  const rollups = await store.rollups(name, nowMs - 30 * DAY_MS);
   const spans = SPANS.map((span) => {
     const summary = summarise(rollups, { sinceMs: nowMs - span.ms, untilMs: nowMs });
     const lastedMs = addPresent(summary.lastedMs, record, nowMs);
     return { ...span, ...summary, lastedMs, availability: availabilityOf(lastedMs) };
   });
-  system.stdout.write(
-    format === "json" ? renderJson(name, changes, spans) : renderPretty(name, changes, spans),
-  );
+  const changes = allChanges(store, name);
+  const pieces = format === "json" ? renderJson(name, changes, spans) : renderPretty(name, changes, spans);
+  for await (const piece of pieces) {
+    if (system.stdout.closed) break;
+    system.stdout.write(piece);
+  }
+  await store.close();
   return EXIT.ok;
 }
 
 type Span = typeof SPANS[number] & SpanSummary;
 
-function renderJson(name: string, changes: readonly ConditionChange[], spans: readonly Span[]): string {
-  const value = {
+async function* renderJson(
+  name: string,
+  changes: AsyncIterable<ConditionChange>,
+  spans: readonly Span[],
+): AsyncGenerator<string> {
+  const members = {
     name,
-    changes: changes.map(({ atMs, from, to, output }) => ({
-      at: isoTime(atMs),
-      from,
-      to,
-      output,
-    })),
     spans: Object.fromEntries(spans.map((span) => [span.member, {
       runs: span.runs,
       availability: span.availability,
@@ -97,7 +98,14 @@ function renderJson(name: string, changes: readonly ConditionChange[], spans: re
       lasted_ms: mapCounts(span.lastedMs, Math.round),
     }])),
   };
-  return `${jsonText(value, { indent: 2 })}\n`;
+  yield `${jsonText(members, { indent: 2 }).slice(0, -2)},\n  "changes": [`;
+  let isFirst = true;
+  for await (const { atMs, from, to, output } of changes) {
+    const text = jsonText({ at: isoTime(atMs), from, to, output }, { indent: 2 }).replaceAll("\n", "\n    ");
+    yield `${isFirst ? "" : ","}\n    ${text}`;
+    isFirst = false;
+  }
+  yield `${isFirst ? "" : "\n  "}]\n}\n`;
 }
 
 function mapCounts(counts: ConditionCounts, map: (value: number) => number): ConditionCounts {
@@ -105,8 +113,12 @@ function mapCounts(counts: ConditionCounts, map: (value: number) => number): Con
   return { ok: map(ok), unknown: map(unknown), warning: map(warning), critical: map(critical) };
 }
 
-function renderPretty(name: string, changes: readonly ConditionChange[], spans: readonly Span[]): string {
-  const lines = [printable(name), ""];
+async function* renderPretty(
+  name: string,
+  changes: AsyncIterable<ConditionChange>,
+  spans: readonly Span[],
+): AsyncGenerator<string> {
+  yield `${printable(name)}\n\n`;
   for (const span of spans) {
     const availability = span.availability === null
       ? "not watched"
@@ -116,19 +128,16 @@ function renderPretty(name: string, changes: readonly ConditionChange[], spans: 
       : `, ${span.runs} ${span.runs === 1 ? "run" : "runs"}, ${ms(span.durationMeanMs)} on average, ${
         ms(span.durationMaxMs)
       } at most`;
-    lines.push(`last ${span.name.padEnd(8)}  ${availability}${durations}`);
+    yield `last ${span.name.padEnd(8)}  ${availability}${durations}\n`;
   }
-  lines.push("", changes.length === 0 ? "no changes" : "changes, the newest first:");
-  for (const { atMs, from, to, output } of changes.slice(0, CHANGES_SHOWN)) {
-    lines.push(
-      `  ${new Date(atMs).toISOString().replace(/\.\d+Z$/, "Z")}  ${from} to ${to}${
-        output === "" ? "" : `: ${printable(output)}`
-      }`,
-    );
+  let count = 0;
+  for await (const { atMs, from, to, output } of changes) {
+    if (count === 0) yield "\nchanges, the newest first:\n";
+    if (count++ === CHANGES_SHOWN) return yield "  and older ones, which --format json lists\n";
+    const time = new Date(atMs).toISOString().replace(/\.\d+Z$/, "Z");
+    yield `  ${time}  ${from} to ${to}${output === "" ? "" : `: ${printable(output)}`}\n`;
   }
-  const older = changes.length - CHANGES_SHOWN;
-  if (older > 0) lines.push(`  and ${older} before them, which --format json lists`);
-  return `${lines.join("\n")}\n`;
+  if (count === 0) yield "\nno changes\n";
 }
 
 function ms(value: number | null): string {

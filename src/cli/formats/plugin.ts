@@ -1,4 +1,5 @@
 import { badness, type Condition, CONDITIONS, worst } from "../../domain/condition.ts";
+import { cutToBytes } from "../../domain/cut_text.ts";
 import { printable } from "../printable.ts";
 import type { Format, FormatOptions, RunSummary } from "./format.ts";
 import {
@@ -63,7 +64,7 @@ export function renderPlugin(
   const status = statusLine(answer, problems, options);
   const performance = performanceData(answer).map(formatPerformanceDatum).join(" ");
   const lines = problems.map((problem) =>
-    cut(
+    cutToBytes(
       `${problem.word} ${problem.name}${problem.output === "" ? "" : `: ${problem.output}`}`,
       LINE_BYTES_MAX,
     )
@@ -113,8 +114,8 @@ function statusLine(
   const head = `MONITOR ${worst(failing).toUpperCase()} - ${countText(answer)}`;
   let line = head;
   for (const [index, problem] of problems.entries()) {
-    const output = problem.output === "" ? "" : ` (${cut(problem.output, PROBLEM_BYTES_MAX)})`;
-    const next = `${line}${index === 0 ? ":" : ","} ${cut(problem.name, PROBLEM_BYTES_MAX)}${output}`;
+    const output = problem.output === "" ? "" : ` (${cutToBytes(problem.output, PROBLEM_BYTES_MAX)})`;
+    const next = `${line}${index === 0 ? ":" : ","} ${cutToBytes(problem.name, PROBLEM_BYTES_MAX)}${output}`;
     const rest = problems.length - index;
     // The words that would take its place must fit behind the line as it is.
     if (bytes(next) > STATUS_BYTES_MAX - `, and ${rest} more`.length) return `${line}, and ${rest} more`;
@@ -208,12 +209,4 @@ const encoder = new TextEncoder();
 
 function bytes(text: string): number {
   return encoder.encode(text).length;
-}
-
-/** Cuts a text to so many bytes of UTF-8, an ellipsis at the end included. */
-function cut(text: string, bytesMax: number): string {
-  const whole = encoder.encodeInto(text, new Uint8Array(bytesMax));
-  if (whole.read === text.length) return text;
-  const { read } = encoder.encodeInto(text, new Uint8Array(bytesMax - bytes("…")));
-  return `${text.slice(0, read)}…`;
 }
