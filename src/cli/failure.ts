@@ -1,4 +1,5 @@
 import { ConfigError } from "../config/problem.ts";
+import { PERMISSION_CLASSES } from "../domain/needs.ts";
 import { UsageError } from "./command.ts";
 import { renderProblems } from "./diagnostics.ts";
 import { MissingPermissionsError } from "./document_needs.ts";
@@ -6,7 +7,7 @@ import { EXIT } from "./exit_code.ts";
 import { permissionFlag } from "./permission_flags.ts";
 import { hideKnownSecrets } from "./known_secrets.ts";
 import { printable, printableBlock } from "./printable.ts";
-import { stateExitCode } from "./state.ts";
+import { missingPermissionIn, stateExitCode } from "./state.ts";
 
 /** What is said of an error, and how the program ends because of it. */
 export interface Failure {
@@ -26,7 +27,8 @@ export function describeFailure(error: unknown, options: { readonly colour: bool
     return { text: problems + message(error.message, error.hint), exitCode: EXIT.document };
   }
   if (error instanceof MissingPermissionsError) return describeMissingNeeds(error);
-  if (error instanceof Deno.errors.NotCapable) return describeMissingPermission(error);
+  const denied = error instanceof Deno.errors.NotCapable ? error : missingPermissionIn(error);
+  if (denied !== null) return describeMissingPermission(denied);
   const stateCode = stateExitCode(error);
   if (stateCode !== null && error instanceof Error) {
     const hint = stateCode === EXIT.held
@@ -70,12 +72,16 @@ function describeMissingPermission(error: Error): Failure {
   const [need = error.message, flag] = error.message.split(
     /, (?:run again with the|specify the required permissions) /,
   );
-  const hint = flag === undefined
-    ? null
-    : `grant it with ${
-      flag.replace(/^during compilation using `?deno compile /, "").replace(/`? flag$|`$/, "")
-    }`;
+  const hint = flag === undefined ? null : `grant it with ${exactFlag(need, flag)}`;
   return { text: message(`a permission is missing: ${need}`, hint), exitCode: EXIT.permission };
+}
+
+/** The flag that the runtime names grants the whole class. */
+function exactFlag(need: string, words: string): string {
+  const flag = words.replace(/^during compilation using `?deno compile /, "").replace(/`? flag$|`$/, "");
+  const value = /^Requires \w+ access to "([^"]+)"/.exec(need)?.[1];
+  const permission = PERMISSION_CLASSES.find((permission) => flag === `--allow-${permission}`);
+  return value === undefined || permission === undefined ? flag : permissionFlag(permission, [value]);
 }
 
 function describeBug(error: unknown): Failure {

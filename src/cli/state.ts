@@ -102,7 +102,7 @@ const COUNTS_ARE_LOST = "counts are lost when this ends (name another place with
  * Takes the lock of a state and opens it.
  *
  * @throws {StateHeldError} If another monitor holds it.
- * @throws {StoreError} If it cannot be used and somebody named it, or it is required.
+ * @throws {StoreError} If it cannot be used and somebody named it, it is required, or a permission is missing.
  */
 export async function ownState(place: StatePlace, options: OwnOptions): Promise<OwnedState> {
   const { warn } = options;
@@ -117,7 +117,8 @@ export async function ownState(place: StatePlace, options: OwnOptions): Promise<
   try {
     return await openOwned(place.path, options);
   } catch (error) {
-    if (!(error instanceof StoreError) || place.named || options.required) throw error;
+    const canGoOn = error instanceof StoreError && missingPermissionIn(error) === null;
+    if (!canGoOn || place.named || options.required) throw error;
     warn(`${error.message}; ${COUNTS_ARE_LOST}`);
     return memoryState();
   }
@@ -231,6 +232,11 @@ export async function besideState(place: StatePlace, system: System): Promise<St
     access: "beside",
   });
   return store;
+}
+
+/** The runtime's error where the state cannot be used for lack of a permission; `null` for other errors. */
+export function missingPermissionIn(error: unknown): Error | null {
+  return error instanceof StoreError && error.cause instanceof Deno.errors.NotCapable ? error.cause : null;
 }
 
 /** The exit code of an error of the state; `null` for other errors. */

@@ -1,3 +1,4 @@
+import { missingPermission } from "../domain/needs.ts";
 import { readRegularFile } from "../domain/regular_file.ts";
 import type { Files, System } from "../domain/system.ts";
 import { type DocumentPath, type Problem, PROBLEMS_MAX, quote } from "./problem.ts";
@@ -195,9 +196,7 @@ function readVariable(name: string, options: PlaceholderOptions): Answer {
     return { mistake: { message } };
   }
   if (!options.mayReadEnvironment(name)) {
-    throw new Deno.errors.NotCapable(
-      `Requires env access to "${name}", run again with the --allow-env=${name} flag`,
-    );
+    throw missingPermission("env", name);
   }
   const value = options.environment(name);
   if (value !== undefined) return { value };

@@ -1,3 +1,4 @@
+import { missingPermission } from "../domain/needs.ts";
 import type { Files, System } from "../domain/system.ts";
 import type { FormattedValue } from "./formats.ts";
 import { type Problem, quote } from "./problem.ts";
@@ -59,9 +60,7 @@ function isLookedUp(name: string, platform: System["platform"]): boolean {
 
 async function lookUp(name: string, system: ProgramSystem): Promise<string | undefined> {
   if (!system.mayReadEnvironment("PATH")) {
-    throw new Deno.errors.NotCapable(
-      'Requires env access to "PATH", run again with the --allow-env=PATH flag',
-    );
+    throw missingPermission("env", "PATH");
   }
   const isWindows = system.platform === "windows";
   let denied: Error | undefined;

@@ -1,3 +1,4 @@
+import { missingPermission } from "../domain/needs.ts";
 import { readRegularFile, type RegularFile, UnreadableFileError } from "../domain/regular_file.ts";
 import type { Files, System } from "../domain/system.ts";
 import { positionOf } from "./positions.ts";
@@ -96,11 +97,7 @@ function parentFolder(path: string): string {
 function refuseStranger(label: string, ownerId: number | null, userId: number | null): void {
   if (ownerId === null || ownerId === 0 || ownerId === userId) return;
   if (userId === null) {
-    throw new Deno.errors.NotCapable(
-      `Requires sys access to "uid" to tell whose config ${
-        quote(label)
-      } is, run again with the --allow-sys=uid flag`,
-    );
+    throw missingPermission("sys", "uid", `to tell whose config ${quote(label)} is`);
   }
   throw new ConfigError(
     `Cannot use config "${label}": it was found, not named, and belongs to another user (id ${ownerId})`,

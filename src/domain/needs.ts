@@ -33,3 +33,12 @@ export function hostAndPortOf(target: string): string {
   const { hostname, port, protocol } = new URL(target);
   return hostAndPort(hostname, port === "" ? (protocol === "https:" ? 443 : 80) : Number(port));
 }
+
+/**
+ * The runtime's error for a permission that was not granted, for what is found out without asking the runtime. The
+ * purpose, such as `to tell whose file it is`, is for people.
+ */
+export function missingPermission(permission: PermissionClass, value: string, purpose?: string): Error {
+  const what = `Requires ${permission} access to "${value}"${purpose === undefined ? "" : ` ${purpose}`}`;
+  return new Deno.errors.NotCapable(`${what}, run again with the --allow-${permission}=${value} flag`);
+}

@@ -1,4 +1,5 @@
 /** The file of a state before the database has a look at it. */
+import { missingPermission } from "../domain/needs.ts";
 import { COMPANIONS, type PathFacts, type StoreFiles } from "../domain/store_files.ts";
 import { StoreError } from "../domain/store.ts";
 import { APPLICATION_ID, MIGRATIONS, newerVersion, NewerVersionError } from "./migrations.ts";
@@ -13,7 +14,7 @@ export class DamagedFileError extends Error {
 export interface FileAccess {
   /** The machine's files. */
   readonly files: StoreFiles;
-  /** The user that runs this; 0 is root. `null` on systems without ids. */
+  /** The user that runs this; 0 is root. `null` on systems without ids, and if the id may not be read. */
   readonly userId: number | null;
 }
 
@@ -25,6 +26,7 @@ export interface FileAccess {
  * -wal). Root may use the state of any user.
  *
  * @throws {StoreError} If it refuses.
+ * @throws {Deno.errors.NotCapable} If it can't tell whose file it is.
  */
 export async function inspectPlace(path: string, { files, userId }: FileAccess): Promise<PathFacts | null> {
   const [file = null, ...companions] = await Promise.all(
@@ -32,13 +34,13 @@ export async function inspectPlace(path: string, { files, userId }: FileAccess):
   );
   if (file !== null) {
     refuseKind(path, path, file);
-    if (userId !== 0) refuseOwner(path, path, { file, owners: [userId] });
+    if (userId !== 0) refuseOwner(path, path, { file, owners: [userId], userId });
   }
   companions.forEach((found, index) => {
     if (found === null) return;
     const companionPath = `${path}${COMPANIONS[index]}`;
     refuseKind(path, companionPath, found);
-    refuseOwner(path, companionPath, { file: found, owners: [userId, file?.ownerId ?? null] });
+    refuseOwner(path, companionPath, { file: found, owners: [userId, file?.ownerId ?? null], userId });
   });
   return file;
 }
@@ -94,9 +96,14 @@ function refuseKind(path: string, found: string, { kind }: PathFacts): void {
 function refuseOwner(
   path: string,
   found: string,
-  { file, owners }: { readonly file: PathFacts; readonly owners: readonly (number | null)[] },
+  { file, owners, userId }: {
+    readonly file: PathFacts;
+    readonly owners: readonly (number | null)[];
+    readonly userId: number | null;
+  },
 ): void {
   if (file.ownerId === null || owners.includes(file.ownerId)) return;
+  if (userId === null) throw missingPermission("sys", "uid", "to tell whose file it is");
   throw refusal(
     path,
     `"${found}" belongs to another user (id ${file.ownerId}); run as that user, or name another file`,

@@ -4,6 +4,7 @@ import { describeFailure, OutputError } from "../../src/cli/failure.ts";
 import { rememberSecrets } from "../../src/cli/known_secrets.ts";
 import { StateHeldError } from "../../src/cli/state.ts";
 import { ConfigError } from "../../src/config/problem.ts";
+import { missingPermission } from "../../src/domain/needs.ts";
 import { StoreError } from "../../src/domain/store.ts";
 
 Deno.test("describeFailure() puts an error into words and an exit code", async (t) => {
@@ -56,7 +57,17 @@ Deno.test("describeFailure() puts an error into words and an exit code", async (
       error: new Deno.errors.NotCapable('Requires read access to "/x", run again with the --allow-read flag'),
       code: 77,
       text: 'monitor: error: a permission is missing: Requires read access to "/x"\n' +
-        "monitor: hint: grant it with --allow-read\n",
+        "monitor: hint: grant it with --allow-read=/x\n",
+    },
+    {
+      name: "a permission that the state needs",
+      error: new StoreError('Cannot open state "/x/s": a permission is missing', "denied", {
+        cause: missingPermission("sys", "uid", "to tell whose file it is"),
+      }),
+      code: 77,
+      text:
+        'monitor: error: a permission is missing: Requires sys access to "uid" to tell whose file it is\n' +
+        "monitor: hint: grant it with --allow-sys=uid\n",
     },
     {
       name: "a permission of an executable",
@@ -65,7 +76,7 @@ Deno.test("describeFailure() puts an error into words and an exit code", async (
       ),
       code: 77,
       text: 'monitor: error: a permission is missing: Requires read access to "/x"\n' +
-        "monitor: hint: grant it with --allow-read\n",
+        "monitor: hint: grant it with --allow-read=/x\n",
     },
   ];
   for (const { name, error, code, text } of rows) {

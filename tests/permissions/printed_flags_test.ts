@@ -107,6 +107,34 @@ Deno.test("monitor permissions: the printed flags are enough to keep a page fres
     assert.match(Deno.readTextFileSync(`${stage.folder}/page.html`), /The check is ok/);
   }));
 
+Deno.test("monitor: without the permission to read the user's id a state is not used, and the flag is named", async (t) => {
+  await withNeeds(async (stage) => {
+    stage.writeDocument({ web: { kind: "test", parameters: { condition: "ok" } } }, { state: "kept.sqlite" });
+    assert.strictEqual((await stage.run(["check", "--once"])).code, 0);
+    const permissions = flagsFor(await stage.needs(), { permission: "sys", value: "uid" });
+    for (const command of [["check", "--once"], ["check"], ["status"], ["silence", "web", "--for", "1h"]]) {
+      await t.step(command.join(" "), async () => {
+        const { code, stderr } = await stage.run(command, { permissions });
+        assert.strictEqual(code, 77, stderr);
+        assert.match(
+          stderr,
+          /Requires sys access to "uid".*\nmonitor: hint: grant it with --allow-sys=uid\n$/,
+        );
+      });
+    }
+  });
+});
+
+Deno.test("monitor check: without the permission to make the state's directory it ends with 77, and the flag is named", () =>
+  withNeeds(async (stage) => {
+    stage.writeDocument({ web: { kind: "test", parameters: {} } }, { state: "made/kept.sqlite" });
+    const value = `${stage.folder}/made`;
+    const permissions = flagsFor(await stage.needs(), { permission: "write", value });
+    const { code, stderr } = await stage.run(["check", "--once"], { permissions });
+    assert.strictEqual(code, 77, stderr);
+    assert.ok(stderr.endsWith(`monitor: hint: grant it with --allow-write=${value}\n`), stderr);
+  }));
+
 Deno.test("monitor permissions: a named check needs its own alone", () =>
   withNeeds(async (stage) => {
     stage.writeDocument({
