@@ -95,7 +95,7 @@ interface Incident {
 }
 
 const TROUBLES: readonly (readonly [condition: Condition, output: string])[] = [
-  ["critical", "connecting failed: connection refused"],
+  ["critical", "connecting to db.example.org:5432 failed: connection refused"],
   ["critical", "status is 503, expected 200"],
   ["warning", "answered after 2.4 s, which is longer than 2 s"],
   ["warning", "91% of / used"],
@@ -141,7 +141,7 @@ function waitingRow(report: Report, nowMs: number): OutboxRow {
     state: "waiting",
     attempts: 3,
     nextAttemptAtMs: nowMs + 15 * 60_000,
-    lastFailure: "connecting failed: connection refused",
+    lastFailure: "connecting to hooks.example.org:443 failed: connection refused",
     firstFailedAtMs: nowMs,
     messageId: null,
   };

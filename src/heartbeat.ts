@@ -39,7 +39,7 @@ async function ask(
     return response.status < 400 ? null : `${host} answered the heartbeat with status ${response.status}`;
   } catch (error) {
     if (abort.signal.aborted) return `${host} did not answer the heartbeat within ${TIMEOUT_MS / 1000} s`;
-    return `the heartbeat did not reach ${host}: ${describeRequestFailure(requests.explain(error, target))}`;
+    return `heartbeat failed: ${describeRequestFailure(requests.explain(error, target), target)}`;
   } finally {
     cancel();
   }

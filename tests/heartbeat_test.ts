@@ -67,7 +67,7 @@ Deno.test("beat() says that nobody listens, and names the host alone", async () 
   const target = `http://me:secret@127.0.0.1:${port}/secret?key=secret`;
   assert.equal(
     await beat({ ...INTERVAL, target }, createMemorySystem()),
-    `the heartbeat did not reach 127.0.0.1:${port}: connecting failed: connection refused`,
+    `heartbeat failed: connecting to 127.0.0.1:${port} failed: connection refused`,
   );
 });
 

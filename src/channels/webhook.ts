@@ -73,7 +73,7 @@ async function post(body: string, { id, channel, context }: Posting): Promise<De
       });
     }
     const failure = requests.explain(error, target);
-    return notDelivered(describeRequestFailure(failure), {
+    return notDelivered(describeRequestFailure(failure, target), {
       retryable: failure.phase !== "permission",
       mayHaveArrived: failure.phase === "head" || failure.phase === "body",
     });

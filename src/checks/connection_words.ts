@@ -1,4 +1,5 @@
-import type { ConnectionFailure, ConnectionPhase } from "../domain/system.ts";
+import { hostAndPort } from "../domain/needs.ts";
+import type { ConnectionFailure, ConnectionPhase, ConnectionTarget } from "../domain/system.ts";
 
 /** Why nothing, or something bad, can be said of a target. */
 export interface ConnectionVerdict {
@@ -8,21 +9,35 @@ export interface ConnectionVerdict {
   readonly text: string;
 }
 
-/** Puts a failed connection into words, with its phase. */
-export function failureVerdict({ phase, reason }: ConnectionFailure): ConnectionVerdict {
+/** Describes a failed connection: the phase, host and port, and the reason. */
+export function failureVerdict(
+  { phase, reason }: ConnectionFailure,
+  target: ConnectionTarget,
+): ConnectionVerdict {
   if (phase === "permission") return { isObstacle: true, text: reason };
-  if (phase === "machine") return { isObstacle: true, text: `connecting failed: ${reason}` };
-  return { isObstacle: false, text: `${phase} failed: ${reason}` };
+  if (phase === "machine") {
+    return { isObstacle: true, text: `${activity("connecting", target)} failed: ${reason}` };
+  }
+  const doing = phase === "resolving" ? `resolving ${target.host}` : activity(phase, target);
+  return { isObstacle: false, text: `${doing} failed: ${reason}` };
 }
 
-/** Words for a time limit that was reached; a name and a connection take time in one step of the runtime. */
-export function timeoutText(timeoutMs: number, phase: ConnectionPhase, host: string): string {
-  return `timeout after ${timeoutMs / 1000} s while ${activity(phase, host)}`;
+/** Describes a timeout; a name and a connection take time in one step of the runtime. */
+export function timeoutText(timeoutMs: number, phase: ConnectionPhase, target: ConnectionTarget): string {
+  const isName = phase === "connecting" && !isAddress(target.host);
+  const when = phase === "TLS" ? "during the" : isName ? "while resolving the name or" : "while";
+  return `timeout after ${timeoutMs / 1000} s ${when} ${activity(phase, target)}`;
 }
 
-function activity(phase: ConnectionPhase, host: string): string {
-  if (phase === "connecting") return isAddress(host) ? "connecting" : "resolving the name or connecting";
-  return phase === "TLS" ? "shaking hands for TLS" : phase;
+function activity(phase: ConnectionPhase, { host, port }: ConnectionTarget): string {
+  const place = hostAndPort(host, port);
+  return {
+    connecting: `connecting to ${place}`,
+    "asking for TLS": `asking ${place} for TLS`,
+    TLS: `TLS handshake with ${place}`,
+    sending: `sending to ${place}`,
+    reading: `reading from ${place}`,
+  }[phase];
 }
 
 /** An IPv4 or IPv6 address, which needs no resolving. */

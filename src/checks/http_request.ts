@@ -148,10 +148,16 @@ function headersOf({ headers = {} }: HttpRequest): Readonly<Record<string, strin
 
 function findingsWithoutHead(error: unknown, exchange: Exchange, asked: Asked): Findings {
   if (exchange.signal.aborted) {
-    return { ...NOTHING, asked, violations: [`${timeoutText(exchange.check)}, before a response head`] };
+    return {
+      ...NOTHING,
+      asked,
+      violations: [
+        `${timeoutText(exchange.check)}, before a response head from ${hostAndPortOf(asked.target)}`,
+      ],
+    };
   }
   const failure = exchange.system.requests.explain(error, asked.target);
-  const text = describeRequestFailure(failure);
+  const text = describeRequestFailure(failure, asked.target);
   return { ...NOTHING, asked, ...isOurs(failure) ? { obstacle: text } : { violations: [text] } };
 }
 

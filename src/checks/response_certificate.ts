@@ -58,8 +58,8 @@ export async function findCertificate(
     };
   } catch (error) {
     const text = signal.aborted
-      ? timeoutText(timeoutMs, phase, host)
-      : failureVerdict(connections.explain(error, { host, port }, phase)).text;
+      ? timeoutText(timeoutMs, phase, { host, port })
+      : failureVerdict(connections.explain(error, { host, port }, phase), { host, port }).text;
     return violation(`reading the certificate: ${text}`);
   }
 }

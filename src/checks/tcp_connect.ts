@@ -51,7 +51,7 @@ export async function observeTcpConnect(
   } catch (error) {
     signal.throwIfAborted();
     if (end.signal.aborted) return violated(check, course, limitText(check, course, search));
-    const verdict = failureVerdict(connections.explain(error, { host, port }, course.phase));
+    const verdict = failureVerdict(connections.explain(error, { host, port }, course.phase), { host, port });
     const text = `${verdict.text}${soFar(search)}`;
     return verdict.isObstacle ? observation("unknown", text, course) : violated(check, course, text);
   } finally {
@@ -112,8 +112,8 @@ async function readUntilFound(
 }
 
 function limitText(check: TcpConnectCheck, course: Course, search: AnswerSearch | null): string {
-  const { host, expect = "" } = check.parameters;
-  const text = timeoutText(check.timeoutMs, course.phase, host);
+  const { expect = "" } = check.parameters;
+  const text = timeoutText(check.timeoutMs, course.phase, check.parameters);
   return course.phase === "reading" ? `${text}, expected ${excerpt(expect)}${soFar(search)}` : text;
 }
 

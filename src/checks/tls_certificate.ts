@@ -47,8 +47,13 @@ export async function observeTlsCertificate(
     return observation(condition, text, leftSeconds);
   } catch (error) {
     signal.throwIfAborted();
-    if (end.signal.aborted) return observation("critical", timeoutText(check.timeoutMs, phase, host));
-    const { isObstacle, text } = failureVerdict(connections.explain(error, { host, port }, phase));
+    if (end.signal.aborted) {
+      return observation("critical", timeoutText(check.timeoutMs, phase, { host, port }));
+    }
+    const { isObstacle, text } = failureVerdict(connections.explain(error, { host, port }, phase), {
+      host,
+      port,
+    });
     return observation(isObstacle ? "unknown" : "critical", text);
   } finally {
     cancelLimit();

@@ -301,19 +301,19 @@ const TROUBLES: readonly (readonly [
   [
     "closes at once",
     () => {},
-    /^reading the response head failed: connection (closed before a response head|reset by the server)$/,
+    /^reading the response head from \S+ failed: connection (closed before a response head|reset by the server)$/,
     true,
   ],
   [
     "closes after the request",
     async (visitor) => void await visitor.readHead(),
-    /^reading the response head failed: connection (closed before a response head|reset by the server)$/,
+    /^reading the response head from \S+ failed: connection (closed before a response head|reset by the server)$/,
     true,
   ],
   [
     "speaks something else",
     (visitor) => visitor.readHead().then(() => visitor.send("220 mail.example.org ESMTP\r\n")),
-    /^reading the response head failed: answer is not HTTP$/,
+    /^reading the response head from \S+ failed: answer is not HTTP$/,
     true,
   ],
 ];
@@ -331,14 +331,19 @@ Deno.test("webhookKind tries again when the receiver", async (t) => {
 });
 
 Deno.test("webhookKind tries again when nobody listens", async () => {
-  const { delivery } = await post(`http://127.0.0.1:${freePort()}/hooks/hidden`);
-  assert.deepEqual(delivery, failure("connecting failed: connection refused", { retryable: true }));
+  const port = freePort();
+  const { delivery } = await post(`http://127.0.0.1:${port}/hooks/hidden`);
+  const reason = `connecting to 127.0.0.1:${port} failed: connection refused`;
+  assert.deepEqual(delivery, failure(reason, { retryable: true }));
 });
 
 Deno.test("webhookKind tries again when the name does not resolve", async () => {
   const { delivery } = await post("http://does-not-exist.invalid/hooks/hidden");
   assert.ok(!delivery.delivered);
-  assert.match(delivery.reason, /^resolving failed: (name does not resolve|no answer from a name server)$/);
+  assert.match(
+    delivery.reason,
+    /^resolving \S+ failed: (name does not resolve|no answer from a name server)$/,
+  );
   assert.deepEqual(delivery, failure(delivery.reason, { retryable: true }));
 });
 
@@ -346,7 +351,7 @@ Deno.test("webhookKind tries again when the certificate is not trusted", async (
   await using server = startServer((visitor) => visitor.untilGone(), { certificate: createCertificate() });
   const { delivery } = await post(`${server.origin}/hooks/hidden`);
   assert.ok(!delivery.delivered);
-  assert.match(delivery.reason, /^TLS failed: certificate is not trusted/);
+  assert.match(delivery.reason, /^TLS handshake with \S+ failed: certificate is not trusted/);
   assert.deepEqual(delivery, failure(delivery.reason, { retryable: true }));
 });
 

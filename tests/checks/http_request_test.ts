@@ -300,6 +300,11 @@ Deno.test("observeHttpRequest() looks for a text in the body", async (t) => {
 
 type Meeting = (visitor: Visitor) => Promise<void>;
 
+/** An expected output in which `HOST` stands for the server's address and port. */
+function withHost(output: string, { port }: { readonly port: number }): string {
+  return output.replace("HOST", `127.0.0.1:${port}`);
+}
+
 /** Reads the request, sends the answer and ends the connection. */
 function answering(answer: string | Uint8Array): Meeting {
   return async (visitor) => {
@@ -321,37 +326,37 @@ Deno.test("observeHttpRequest() says what a broken server did", async (t) => {
     {
       name: "closes at once",
       meet: () => Promise.resolve(),
-      output: "reading the response head failed: connection closed before a response head",
+      output: "reading the response head from HOST failed: connection closed before a response head",
     },
     {
       name: "closes after the request",
       meet: async (visitor) => void await visitor.readHead(),
-      output: "reading the response head failed: connection closed before a response head",
+      output: "reading the response head from HOST failed: connection closed before a response head",
     },
     {
       name: "closes amid the head",
       meet: answering("HTTP/1.1 200 OK\r\nx-a: 1\r\n"),
-      output: "reading the response head failed: connection closed before a response head",
+      output: "reading the response head from HOST failed: connection closed before a response head",
     },
     {
       name: "speaks no HTTP",
       meet: answering("SSH-2.0-OpenSSH_9.2\r\n"),
-      output: "reading the response head failed: answer is not HTTP",
+      output: "reading the response head from HOST failed: answer is not HTTP",
     },
     {
       name: "sends a status of one digit",
       meet: answering("HTTP/1.1 2 OK\r\n\r\n"),
-      output: "reading the response head failed: answer has no valid status",
+      output: "reading the response head from HOST failed: answer has no valid status",
     },
     {
       name: "sends a malformed header",
       meet: answering("HTTP/1.1 200 OK\r\nno colon\r\n\r\n"),
-      output: "reading the response head failed: answer has a malformed header",
+      output: "reading the response head from HOST failed: answer has a malformed header",
     },
     {
       name: "sends a malformed content-length",
       meet: answering("HTTP/1.1 200 OK\r\ncontent-length: some\r\n\r\n"),
-      output: "reading the response head failed: answer has a malformed content-length",
+      output: "reading the response head from HOST failed: answer has a malformed content-length",
     },
     {
       name: "sends a head without end",
@@ -360,7 +365,7 @@ Deno.test("observeHttpRequest() says what a broken server did", async (t) => {
         await visitor.send("HTTP/1.1 200 OK\r\n");
         while (true) await visitor.send(`x-pad: ${"a".repeat(8000)}\r\n`);
       },
-      output: "reading the response head failed: head is too large",
+      output: "reading the response head from HOST failed: head is too large",
     },
     {
       name: "says a longer length",
@@ -413,38 +418,38 @@ Deno.test("observeHttpRequest() says what a broken server did", async (t) => {
       name: "has a self-signed certificate",
       meet: answering(response(200)),
       options: { certificate: createCertificate() },
-      output: "TLS failed: certificate is not trusted (unknown issuer)",
+      output: "TLS handshake with HOST failed: certificate is not trusted (unknown issuer)",
     },
     {
       name: "has an expired certificate",
       meet: answering(response(200)),
       options: { certificate: createCertificate({ fromDay: -3, toDay: -2 }) },
-      output: /^TLS failed: certificate expired 2 d(?: \d+ s)? ago$/,
+      output: /^TLS handshake with \S+ failed: certificate expired 2 d(?: \d+ s)? ago$/,
     },
     {
       name: "has a certificate of tomorrow",
       meet: answering(response(200)),
       options: { certificate: createCertificate({ fromDay: 1, toDay: 2 }) },
-      output: "TLS failed: certificate is not valid yet",
+      output: "TLS handshake with HOST failed: certificate is not valid yet",
     },
     {
       name: "speaks no TLS",
       meet: answeringAnything(response(400)),
       https: true,
-      output: "TLS failed: answer is not TLS",
+      output: "TLS handshake with HOST failed: answer is not TLS",
     },
     {
       name: "closes amid the handshake",
       meet: answeringAnything(""),
       https: true,
-      output: "TLS failed: connection closed during the handshake",
+      output: "TLS handshake with HOST failed: connection closed during the handshake",
     },
     {
       name: "speaks TLS to a plain request",
       meet: answering(response(200)),
       options: { certificate: createCertificate() },
       https: false,
-      output: "reading the response head failed: answer is not HTTP",
+      output: "reading the response head from HOST failed: answer is not HTTP",
     },
   ];
   for (const { name, meet, options, https, output, status, ...expectations } of rows) {
@@ -452,7 +457,7 @@ Deno.test("observeHttpRequest() says what a broken server did", async (t) => {
       await using server = startServer(meet, options);
       const scheme = https ?? options?.certificate !== undefined ? "https" : "http";
       const observation = await observeTarget(`${scheme}://127.0.0.1:${server.port}/`, expectations);
-      if (typeof output === "string") assert.equal(observation.output, output);
+      if (typeof output === "string") assert.equal(observation.output, withHost(output, server));
       else assert.match(observation.output, output);
       assert.equal(observation.condition, output === "status is 200" ? "ok" : "critical");
       assert.deepEqual(withoutTimes(observation).metrics, status === undefined ? {} : { status });
@@ -475,17 +480,17 @@ Deno.test("observeHttpRequest() says that nobody answers", async (t) => {
     {
       name: "refused",
       target: `http://127.0.0.1:${refused}/`,
-      output: "connecting failed: connection refused",
+      output: `connecting to 127.0.0.1:${refused} failed: connection refused`,
     },
     {
       name: "refused to TLS",
       target: `https://127.0.0.1:${refused}/`,
-      output: "connecting failed: connection refused",
+      output: `connecting to 127.0.0.1:${refused} failed: connection refused`,
     },
     {
       name: "no such name",
       target: "http://nonexistent.invalid/",
-      output: "resolving failed: name does not resolve",
+      output: "resolving nonexistent.invalid failed: name does not resolve",
     },
   ];
   for (const { name, target, output } of rows) {
@@ -514,7 +519,7 @@ Deno.test("observeHttpRequest() says that the server reset the connection", asyn
       name: "amid the handshake",
       scheme: "https",
       sent: "",
-      output: "TLS failed: connection reset by the server",
+      output: "TLS handshake with HOST failed: connection reset by the server",
     },
   ];
   for (const { name, scheme, sent, output } of rows) {
@@ -523,7 +528,7 @@ Deno.test("observeHttpRequest() says that the server reset the connection", asyn
       const observing = observeTarget(`${scheme}://127.0.0.1:${server.port}/`, { bodyPart: "long" });
       await server.untilHalfRead();
       server.kill();
-      assert.equal((await observing).output, output);
+      assert.equal((await observing).output, withHost(output, server));
     });
   }
 });
@@ -571,18 +576,18 @@ Deno.test("observeHttpRequest() ends at the time limit", async (t) => {
     {
       name: "a server that says nothing",
       meet: async (visitor) => void await visitor.readHead(),
-      output: "timeout after 10 s, before a response head",
+      output: "timeout after 10 s, before a response head from HOST",
     },
     {
       name: "a server that stops amid the head",
       meet: answering("HTTP/1.1 200 OK\r\ncontent-le"),
-      output: "timeout after 10 s, before a response head",
+      output: "timeout after 10 s, before a response head from HOST",
     },
     {
       name: "a server that hangs in the handshake",
       meet: (visitor) => visitor.readSome(),
       https: true,
-      output: "timeout after 10 s, before a response head",
+      output: "timeout after 10 s, before a response head from HOST",
     },
     {
       name: "a server that stops after the head",
@@ -618,7 +623,7 @@ Deno.test("observeHttpRequest() ends at the time limit", async (t) => {
       const target = `${https ? "https" : "http"}://127.0.0.1:${server.port}/`;
       const run = { ...expectations, clock, timeoutMs: 10_000, onHead: clock.ring };
       const observation = await observeTarget(target, run);
-      assert.equal(observation.output, output);
+      assert.equal(observation.output, withHost(output, server));
       assert.equal(observation.condition, expectations.asWarning ? "warning" : "critical");
       assert.deepEqual(withoutTimes(observation).metrics, status === undefined ? {} : { status });
       await server.untilLeft();
@@ -636,7 +641,8 @@ Deno.test("observeHttpRequest() ends at the time limit", async (t) => {
     const observation = await observeTarget(`${server.origin}/here`, { clock, timeoutMs: 1500 });
     assert.equal(
       observation.output,
-      `timeout after 1.5 s, before a response head (redirected to ${silent.origin}/there)`,
+      `timeout after 1.5 s, before a response head from 127.0.0.1:${silent.port} ` +
+        `(redirected to ${silent.origin}/there)`,
     );
     await silent.untilLeft();
     await server.untilLeft();
@@ -660,7 +666,7 @@ Deno.test("observeHttpRequest() keeps its time limit while bytes keep coming", a
         await visitor.send("HTTP/1.1 200 OK\r\n");
         await drip(visitor, "x-a: b\r\n");
       },
-      output: "timeout after 0.5 s, before a response head",
+      output: "timeout after 0.5 s, before a response head from HOST",
     },
     {
       name: "interim responses without end",
@@ -668,7 +674,7 @@ Deno.test("observeHttpRequest() keeps its time limit while bytes keep coming", a
         await visitor.readHead();
         await drip(visitor, "HTTP/1.1 100 Continue\r\n\r\n");
       },
-      output: "timeout after 0.5 s, before a response head",
+      output: "timeout after 0.5 s, before a response head from HOST",
     },
     {
       name: "a redirect to the next redirect",
@@ -677,7 +683,7 @@ Deno.test("observeHttpRequest() keeps its time limit while bytes keep coming", a
         await new Promise((resolve) => setTimeout(resolve, 100));
         await visitor.send(response(302, { location: `/${visitor.number}` }));
       },
-      output: "timeout after 0.5 s, before a response head (redirected to ",
+      output: "timeout after 0.5 s, before a response head from HOST (redirected to ",
     },
   ];
   for (const { name, meet, output } of rows) {
@@ -686,7 +692,7 @@ Deno.test("observeHttpRequest() keeps its time limit while bytes keep coming", a
       const start = performance.now();
       const observation = await observeTarget(`${server.origin}/`, { timeoutMs: 500 });
       const durationMs = performance.now() - start;
-      assert(observation.output.startsWith(output), observation.output);
+      assert(observation.output.startsWith(withHost(output, server)), observation.output);
       assert(durationMs > 490 && durationMs < SOON_MS, `it took ${durationMs} ms`);
       await server.untilLeft();
     });
@@ -824,7 +830,8 @@ Deno.test("observeHttpRequest() blames no target for what this machine lacks", a
     withoutDescriptors: true,
   });
   assert.equal(observation.condition, "unknown");
-  assert.equal(observation.output, "connecting failed: too many open files on this machine");
+  const place = `127.0.0.1:${server.port}`;
+  assert.equal(observation.output, `connecting to ${place} failed: too many open files on this machine`);
   assert.equal(server.visits, 0);
 });
 
@@ -858,7 +865,10 @@ Deno.test("observeHttpRequest() trusts the authorities of the environment", asyn
     const certificate = createCertificate({ authority, hosts: ["other.example"], addresses: [] });
     await using server = startServer(answering(response(200)), { certificate });
     const { observation } = await observeInProcess(`${server.origin}/`, run);
-    assert.equal(observation.output, 'TLS failed: certificate is not valid for name "127.0.0.1"');
+    assert.equal(
+      observation.output,
+      `TLS handshake with 127.0.0.1:${server.port} failed: certificate is not valid for name "127.0.0.1"`,
+    );
     assert.equal(observation.condition, "critical");
   });
   await Deno.remove(folder, { recursive: true });

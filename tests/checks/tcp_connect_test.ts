@@ -85,7 +85,7 @@ const ROWS: readonly Row[] = [
     parameters: { expect: "220" },
     timeoutMs: 100,
     condition: "critical",
-    output: /^timeout after 0\.1 s while reading, expected "220"$/,
+    output: /^timeout after 0\.1 s while reading from \S+, expected "220"$/,
   },
   {
     name: "a server that drips",
@@ -93,7 +93,7 @@ const ROWS: readonly Row[] = [
     parameters: { expect: "220" },
     timeoutMs: 200,
     condition: "critical",
-    output: /^timeout after 0\.2 s while reading, expected "220"; it had sent "a+"$/,
+    output: /^timeout after 0\.2 s while reading from \S+, expected "220"; it had sent "a+"$/,
   },
   {
     name: "a flood of bytes that are no text",
@@ -107,7 +107,7 @@ const ROWS: readonly Row[] = [
     meet: reset,
     parameters: { send: "x".repeat(5_000_000), expect: "+PONG" },
     condition: "critical",
-    output: /^(sending|reading) failed: connection (reset|closed) by the server$/,
+    output: /^(sending to|reading from) \S+ failed: connection (reset|closed) by the server$/,
   },
   {
     name: "a server that takes nothing of much",
@@ -118,7 +118,7 @@ const ROWS: readonly Row[] = [
     parameters: { send: "x".repeat(50_000_000), expect: "+PONG" },
     timeoutMs: 200,
     condition: "critical",
-    output: /^timeout after 0\.2 s while sending$/,
+    output: /^timeout after 0\.2 s while sending to \S+$/,
   },
   {
     name: "TLS with a server that never speaks",
@@ -126,7 +126,7 @@ const ROWS: readonly Row[] = [
     parameters: { tls: true },
     timeoutMs: 200,
     condition: "critical",
-    output: /^timeout after 0\.2 s while shaking hands for TLS$/,
+    output: /^timeout after 0\.2 s during the TLS handshake with \S+$/,
   },
   {
     name: "TLS with a server that drips",
@@ -134,28 +134,29 @@ const ROWS: readonly Row[] = [
     parameters: { tls: true },
     timeoutMs: 400,
     condition: "critical",
-    output: /^(TLS failed: answer is not TLS|timeout after 0\.4 s while shaking hands for TLS)$/,
+    output:
+      /^(TLS handshake with \S+ failed: answer is not TLS|timeout after 0\.4 s during the TLS handshake with \S+)$/,
   },
   {
     name: "TLS with a server that leaves",
     meet: leave,
     parameters: { tls: true },
     condition: "critical",
-    output: /^TLS failed: connection (closed during the handshake|reset by the server)$/,
+    output: /^TLS handshake with \S+ failed: connection (closed during the handshake|reset by the server)$/,
   },
   {
     name: "TLS with a server that speaks garbage",
     meet: speakGarbage,
     parameters: { tls: true },
     condition: "critical",
-    output: /^TLS failed: \S/,
+    output: /^TLS handshake with \S+ failed: \S/,
   },
   {
     name: "TLS with a server that speaks in clear text",
     meet: speakPlainly,
     parameters: { tls: true },
     condition: "critical",
-    output: /^TLS failed: answer is not TLS$/,
+    output: /^TLS handshake with \S+ failed: answer is not TLS$/,
   },
 ];
 
@@ -179,14 +180,19 @@ Deno.test("observeTcpConnect() tells refused, unresolved and forbidden apart", {
   sanitizeResources: false,
 }, async (t) => {
   await t.step("refused", async () => {
-    const { condition, output, metrics } = await observeConnection(tcpCheck({ port: freePort() }));
-    assert.deepStrictEqual([condition, output], ["critical", "connecting failed: connection refused"]);
+    const port = freePort();
+    const { condition, output, metrics } = await observeConnection(tcpCheck({ port }));
+    assert.strictEqual(output, `connecting to 127.0.0.1:${port} failed: connection refused`);
+    assert.strictEqual(condition, "critical");
     assert.deepStrictEqual(Object.keys(metrics), ["total_ms"]);
   });
   await t.step("unresolved", async () => {
     const { condition, output } = await observeConnection(tcpCheck({ host: "nowhere.invalid", port: 1 }));
     assert.strictEqual(condition, "critical");
-    assert.match(output, /^resolving failed: (name does not resolve|no answer from a name server)$/);
+    assert.match(
+      output,
+      /^resolving nowhere\.invalid failed: (name does not resolve|no answer from a name server)$/,
+    );
   });
   await t.step("forbidden", async () => {
     const { observations: [found] } = await observeInOwnProcess(tcpCheck({ port: 7 }), {
@@ -228,19 +234,19 @@ Deno.test("observeTcpConnect() verifies the certificate when it speaks TLS", asy
       name: "expired",
       facts: { authority, fromDay: -9, toDay: -2 },
       condition: "critical",
-      output: /^TLS failed: certificate expired 2 d( \d+ s)? ago$/,
+      output: /^TLS handshake with \S+ failed: certificate expired 2 d( \d+ s)? ago$/,
     },
     {
       name: "another name",
       facts: { authority, hosts: ["other.example"] },
       condition: "critical",
-      output: /^TLS failed: certificate is not valid for name "localhost"$/,
+      output: /^TLS handshake with \S+ failed: certificate is not valid for name "localhost"$/,
     },
     {
       name: "self-signed",
       facts: {},
       condition: "critical",
-      output: /^TLS failed: certificate is not trusted/,
+      output: /^TLS handshake with \S+ failed: certificate is not trusted/,
     },
   ];
   for (const { name, facts, condition, output } of rows) {

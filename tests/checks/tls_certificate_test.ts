@@ -178,7 +178,10 @@ Deno.test("observeTlsCertificate() asks for TLS as SMTP, IMAP and POP3 do", asyn
         });
         const check = certificateCheck({ port: server.port, starttls });
         const { condition, output } = await observeConnection(check);
-        assert.strictEqual(output, `asking for TLS failed: server answered "${reply.trim()}"`);
+        assert.strictEqual(
+          output,
+          `asking ${check.parameters.host}:${server.port} for TLS failed: server answered "${reply.trim()}"`,
+        );
         assert.strictEqual(condition, "critical");
       });
     }
@@ -203,25 +206,30 @@ Deno.test("observeTlsCertificate() says how far it came with a server that shows
       name: "silent",
       meet: beSilent,
       timeoutMs: 200,
-      output: /^timeout after 0\.2 s while shaking hands for TLS$/,
+      output: /^timeout after 0\.2 s during the TLS handshake with \S+$/,
     },
     {
       name: "silent where TLS is asked for",
       meet: beSilent,
       parameters: { starttls: "smtp" },
       timeoutMs: 200,
-      output: /^timeout after 0\.2 s while asking for TLS$/,
+      output: /^timeout after 0\.2 s while asking \S+ for TLS$/,
     },
     {
       name: "dripping",
       meet: drip,
       timeoutMs: 400,
-      output: /^(TLS failed: answer is not TLS|timeout after)/,
+      output: /^(TLS handshake with \S+ failed: answer is not TLS|timeout after)/,
     },
-    { name: "leaving", meet: leave, output: /^TLS failed: connection (closed|reset)/ },
-    { name: "garbage", meet: speakGarbage, output: /^TLS failed: \S/ },
-    { name: "clear text", meet: speakPlainly, output: /^TLS failed: answer is not TLS$/ },
-    { name: "a polite goodbye", meet: sendAlert, timeoutMs: 1000, output: /^(TLS failed: \S|timeout after)/ },
+    { name: "leaving", meet: leave, output: /^TLS handshake with \S+ failed: connection (closed|reset)/ },
+    { name: "garbage", meet: speakGarbage, output: /^TLS handshake with \S+ failed: \S/ },
+    { name: "clear text", meet: speakPlainly, output: /^TLS handshake with \S+ failed: answer is not TLS$/ },
+    {
+      name: "a polite goodbye",
+      meet: sendAlert,
+      timeoutMs: 1000,
+      output: /^(TLS handshake with \S+ failed: \S|timeout after)/,
+    },
   ];
   for (const { name, meet, parameters, timeoutMs, output } of rows) {
     await t.step(name, async () => {

@@ -85,5 +85,5 @@ expect 0 'server' /bin/monitor status --state /var/state.sqlite --config /exampl
 printf '{ "defaults": { "threshold": 1 }, "checks": { "tls": { "kind": "http_request", "parameters": {
   "request": { "target": "https://127.0.0.1:%s/" }, "response": { "status_code": 200 } } } } }' "$port" \
   > "$root/example/tls.json"
-expect 2 'TLS failed' /bin/monitor check --once --state none --config /example/tls.json
+expect 2 'TLS handshake with' /bin/monitor check --once --state none --config /example/tls.json
 echo "bare root: all passed"

@@ -177,14 +177,14 @@ function trusting(connections: Connections, authority: string | undefined): Conn
 }
 
 const ENDS = [
-  `timeout after 0\\.3 s while .*`,
-  `TLS failed: (?:${TLS_FAILURES.join("|")})`,
+  `timeout after 0\\.3 s (?:while|during) .*`,
+  `TLS handshake with \\S+ failed: (?:${TLS_FAILURES.join("|")})`,
   "connection closed by the server without an answer, expected .*",
   `answer does not contain ".*": ".*"`,
-  `(?:reading|sending) failed: connection (?:reset|closed) by the server(?:; it had sent ".*")?`,
-  `reading failed: (?:server|what|connection|answer) .*`,
-  "connecting failed: connection reset by the server",
-  `asking for TLS failed: (?:server answered ".*"|connection (?:reset|closed) by the server(?: after ".*")?)`,
+  `(?:reading from|sending to) \\S+ failed: connection (?:reset|closed) by the server(?:; it had sent ".*")?`,
+  `reading from \\S+ failed: (?:server|what|connection|answer) .*`,
+  "connecting to \\S+ failed: connection reset by the server",
+  `asking \\S+ for TLS failed: (?:server answered ".*"|connection (?:reset|closed) by the server(?: after ".*")?)`,
   "certificate is accepted, but its dates could not be read over a second connection",
 ];
 
