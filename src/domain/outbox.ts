@@ -61,7 +61,7 @@ export interface OutboxChange {
 
 /** Reports of a check are held back for a while. */
 export interface Silence {
-  /** Unique. */
+  /** Unique; one that is kept under the same id is replaced. */
   readonly id: string;
   /** `null`: all checks. */
   readonly check: string | null;

@@ -4,6 +4,7 @@ import type { System } from "../../domain/system.ts";
 import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
 import { isEverything, openDocument, readSelection, selectChecks, TAG_OPTION } from "../document.ts";
 import { EXIT } from "../exit_code.ts";
+import { parseTime, type TimeContext, timeText } from "../local_time.ts";
 import { printable } from "../printable.ts";
 import { besideState, locateState, STATE_OPTION, warnOfMissing } from "../state.ts";
 
@@ -17,14 +18,18 @@ export const silenceCommand: Command = {
   description:
     "Holds back the reports of the named checks, or of all with --all, for an hour unless told otherwise. The " +
     "checks still run. A running monitor honours it at once. What is still true when the silence is over is reported " +
-    "within half a minute.",
+    "within half a minute. A further silence of a check replaces its earlier one.",
   options: [
     CONFIG_OPTION,
     STATE_OPTION,
     TAG_OPTION,
     { name: "all", description: "all checks" },
     { name: "for", value: "INTERVAL", description: 'how long, such as "2 hours" or 90m (default: 1 hour)' },
-    { name: "until", value: "TIME", description: "until when, such as 18:30 or 2026-12-24T08:00" },
+    {
+      name: "until",
+      value: "TIME",
+      description: "local end time, such as 18:30, 2026-12-24 or 2026-12-24T08:00",
+    },
     { name: "reason", value: "TEXT", description: "why, for those who see it in the list" },
     { name: "end", description: "end the silences of the named checks, or of all with --all" },
     { name: "list", description: "list what is silenced" },
@@ -64,29 +69,31 @@ async function runSilence(invocation: Invocation, system: System): Promise<numbe
     : selectChecks(document.checks, selection).map((check) => check.name);
   const nowMs = system.clock.wallMs();
   // Before the state is touched: a wrong time is wrong usage.
-  const untilMs = readEnd(invocation, nowMs);
+  const timeZone = system.timeZone();
+  const untilMs = readEnd(invocation, { timeZone, nowMs });
   const place = await locateState(invocation, document, system);
   await warnOfMissing(place, system);
   const store = await besideState(place, system);
   try {
     if (isList) {
-      system.stdout.write(renderList(await store.silences(nowMs)));
+      system.stdout.write(renderList(await store.silences(nowMs), timeZone));
     } else if (options.has("end")) {
       const ended = await store.endSilences(isAll ? "all" : names, nowMs);
       system.stdout.write(`ended ${ended} ${ended === 1 ? "silence" : "silences"}\n`);
       const others = (await store.silences(nowMs)).filter(({ check }) => check === null);
-      if (others.length > 0) system.stdout.write(`still in force:\n${others.map(describeSilence).join("")}`);
+      if (others.length > 0) system.stdout.write(`still in force:\n${renderList(others, timeZone)}`);
     } else {
       const reason = optionValue(invocation, "reason") ?? "";
       const silences = names.map((check): Silence => ({
-        id: system.randomId(),
+        // The same for each silence of a check, so that a second one replaces the first.
+        id: check === null ? "all checks" : `check ${check}`,
         check,
         fromMs: nowMs,
         untilMs,
         reason,
       }));
       await store.addSilences(silences);
-      system.stdout.write(silences.map(describeSilence).join(""));
+      system.stdout.write(renderList(silences, timeZone));
     }
   } finally {
     await store.close();
@@ -94,16 +101,16 @@ async function runSilence(invocation: Invocation, system: System): Promise<numbe
   return EXIT.ok;
 }
 
-function readEnd(invocation: Invocation, nowMs: number): number {
+function readEnd(invocation: Invocation, context: TimeContext): number {
   const length = optionValue(invocation, "for");
   const until = optionValue(invocation, "until");
   if (length !== undefined && until !== undefined) {
     throw new UsageError("--for and --until exclude each other");
   }
-  if (until !== undefined) return readTime(until, nowMs);
-  if (length === undefined) return nowMs + FOR_MS_DEFAULT;
+  if (until !== undefined) return readUntil(until, context);
+  if (length === undefined) return context.nowMs + FOR_MS_DEFAULT;
   const interval = parseIntervalText(length);
-  if ("ms" in interval) return nowMs + interval.ms;
+  if ("ms" in interval) return context.nowMs + interval.ms;
   throw new UsageError(`--for ${JSON.stringify(length)} ${interval.problem}`, hintForUnit(length));
 }
 
@@ -112,34 +119,23 @@ function hintForUnit(length: string): string | undefined {
   return count && `did you mean "${count} ${count === "1" ? "hour" : "hours"}"?`;
 }
 
-/** A time of day, today or tomorrow, or a date and time; local unless it says otherwise. */
-function readTime(text: string, nowMs: number): number {
-  const ofDay = /^(\d{1,2}):(\d{2})$/.exec(text);
-  if (ofDay !== null) {
-    const [, hours = "", minutes = ""] = ofDay;
-    const date = new Date(nowMs);
-    date.setHours(Number(hours), Number(minutes), 0, 0);
-    if (Number(hours) < 24 && Number(minutes) < 60) {
-      if (date.getTime() <= nowMs) date.setDate(date.getDate() + 1);
-      return date.getTime();
-    }
-  }
-  const ms = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2})?)?$/.test(text)
-    ? Date.parse(text.replace(" ", "T"))
-    : NaN;
-  if (Number.isNaN(ms)) {
+function readUntil(text: string, context: TimeContext): number {
+  const ms = parseTime(text, context);
+  if (ms === null) {
     throw new UsageError(`--until is "${text}", expected a time such as 18:30 or 2026-12-24T08:00`);
   }
-  if (ms <= nowMs) throw new UsageError(`--until is "${text}", which is past`);
+  if (ms === "no such time") throw new UsageError(`--until is "${text}", a time that does not exist`);
+  if (ms <= context.nowMs) throw new UsageError(`--until is "${text}", which is past`);
   return ms;
 }
 
-function renderList(silences: readonly Silence[]): string {
-  return silences.length === 0 ? "nothing is silenced\n" : silences.map(describeSilence).join("");
+function renderList(silences: readonly Silence[], timeZone: string): string {
+  if (silences.length === 0) return "nothing is silenced\n";
+  return silences.map((silence) => describeSilence(silence, timeZone)).join("");
 }
 
-function describeSilence({ check, untilMs, reason }: Silence): string {
-  const until = new Date(untilMs).toISOString().replace(/\.\d+Z$/, "Z");
+function describeSilence({ check, untilMs, reason }: Silence, timeZone: string): string {
+  const until = timeText(untilMs, timeZone);
   const why = reason === "" ? "" : ` (${reason})`;
   return printable(`${check === null ? "all checks" : check}: silent until ${until}${why}`) + "\n";
 }

@@ -1,0 +1,50 @@
+/** Times on the command line: read and printed in the machine's time zone. */
+
+/** Where and when a time is read. */
+export interface TimeContext {
+  /** The machine's time zone, such as `Europe/Zurich`. */
+  readonly timeZone: string;
+  /** Wall time, milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+const TIME_OF_DAY = /^\d{1,2}:\d{2}$/;
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+const DATE_AND_TIME = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2})?$/;
+
+/**
+ * Reads a time of day (the next one), a date (its first moment), or a date and time. It is local unless it names its
+ * distance from UTC. Returns wall time in milliseconds, `"no such time"` such as for February 30, or `null` for other
+ * text.
+ */
+export function parseTime(text: string, context: TimeContext): number | "no such time" | null {
+  if (!TIME_OF_DAY.test(text) && !DATE.test(text) && !DATE_AND_TIME.test(text)) return null;
+  try {
+    return readTime(text, context);
+  } catch (error) {
+    if (error instanceof RangeError) return "no such time";
+    throw error;
+  }
+}
+
+/** @throws {RangeError} If the text has the form of a time that does not exist. */
+function readTime(text: string, { timeZone, nowMs }: TimeContext): number {
+  if (TIME_OF_DAY.test(text)) {
+    const time = Temporal.PlainTime.from(text.padStart(5, "0"));
+    const now = Temporal.Instant.fromEpochMilliseconds(nowMs).toZonedDateTimeISO(timeZone);
+    const today = now.withPlainTime(time);
+    const isPast = today.epochMilliseconds <= nowMs;
+    return (isPast ? today.add({ days: 1 }).withPlainTime(time) : today).epochMilliseconds;
+  }
+  const written = text.replace(" ", "T");
+  if (/(Z|[+-]\d{2}:\d{2})$/.test(written) && !DATE.test(written)) {
+    return Temporal.Instant.from(written).epochMilliseconds;
+  }
+  return Temporal.PlainDateTime.from(written).toZonedDateTime(timeZone).epochMilliseconds;
+}
+
+/** Writes a time in a form that {@linkcode parseTime} reads, such as `2026-12-01T18:30:00+01:00`. */
+export function timeText(timeMs: number, timeZone: string): string {
+  return Temporal.Instant.fromEpochMilliseconds(Math.floor(timeMs)).toZonedDateTimeISO(timeZone)
+    .toString({ smallestUnit: "second", timeZoneName: "never" }).replace("+00:00", "Z");
+}
