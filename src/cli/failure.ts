@@ -7,7 +7,7 @@ import { EXIT } from "./exit_code.ts";
 import { permissionFlag } from "./permission_flags.ts";
 import { hideKnownSecrets } from "./known_secrets.ts";
 import { printable, printableBlock } from "./printable.ts";
-import { missingPermissionIn, stateExitCode } from "./state.ts";
+import { missingPermissionIn, stateExitCode, StateHeldError } from "./state.ts";
 
 /** What is said of an error, and how the program ends because of it. */
 export interface Failure {
@@ -31,9 +31,7 @@ export function describeFailure(error: unknown, options: { readonly colour: bool
   if (denied !== null) return describeMissingPermission(denied);
   const stateCode = stateExitCode(error);
   if (stateCode !== null && error instanceof Error) {
-    const hint = stateCode === EXIT.held
-      ? "see what it knows with: monitor status; or check beside it with: --state none"
-      : null;
+    const hint = error instanceof StateHeldError ? error.hint : null;
     return { text: message(error.message, hint), exitCode: stateCode };
   }
   if (error instanceof OutputError) {

@@ -2,7 +2,7 @@ import { isAbsolute } from "node:path";
 import { pathFromHere } from "../config/source.ts";
 import type { LoadedDocument } from "../config/load.ts";
 import { type Store, StoreError } from "../domain/store.ts";
-import type { System } from "../domain/system.ts";
+import type { Clock, Lock, System } from "../domain/system.ts";
 import { createMemoryStore } from "../storage/memory_store.ts";
 import { type Invocation, type OptionSpec, optionValue, UsageError } from "./command.ts";
 import { EXIT } from "./exit_code.ts";
@@ -27,10 +27,21 @@ export interface StatePlace {
   readonly obstacle?: string;
 }
 
-/** Thrown when another monitor holds the state. */
+/** Thrown when another monitor holds the state, or may do so because the lock was lost. */
 export class StateHeldError extends Error {
   /** The name of the class. */
   override readonly name = "StateHeldError";
+  /** What to do about it. */
+  readonly hint: string;
+
+  /** The message names the state and says why it can't be used. */
+  constructor(
+    message: string,
+    hint = "see what it knows with: monitor status; or check beside it with: --state none",
+  ) {
+    super(message);
+    this.hint = hint;
+  }
 }
 
 /** Finds where the state of a document is kept. */
@@ -82,6 +93,13 @@ export interface OwnedState {
   readonly path: string | null;
   /** Opens a fresh file in the place of one that turned out damaged. */
   reopen(error: StoreError): Promise<Store>;
+  /**
+   * Does some work while the lock stands. Its file is compared each second with what is at its path, because whoever
+   * removes or replaces that file lets a second monitor run on the same state.
+   *
+   * @throws {StateHeldError} Once the lock is lost. The work goes on until the caller ends the process.
+   */
+  whileLocked<T>(work: Promise<T>): Promise<T>;
   /** Closes the store in use and gives the lock back. */
   close(): Promise<void>;
 }
@@ -159,6 +177,7 @@ async function openOwned(path: string, { system, warn }: OwnOptions): Promise<Ow
         const sizeBytes = (await system.state.files.look(path).catch(() => null))?.sizeBytes ?? 0;
         return store = await open(sizeBytes > 0 ? error.message : undefined);
       },
+      whileLocked: (work) => whileLocked(work, { lock, path, clock: system.clock }),
       close: async () => {
         await store.close();
         lock.release();
@@ -170,12 +189,39 @@ async function openOwned(path: string, { system, warn }: OwnOptions): Promise<Ow
   }
 }
 
+const LOCK_CHECK_MS = 1_000;
+
+async function whileLocked<T>(
+  work: Promise<T>,
+  { lock, path, clock }: { readonly lock: Lock; readonly path: string; readonly clock: Clock },
+): Promise<T> {
+  const lost = Promise.withResolvers<never>();
+  let cancel = (): void => {};
+  let hasEnded = false;
+  const check = async (): Promise<void> => {
+    const isInPlace = await lock.isInPlace();
+    if (hasEnded) return;
+    if (isInPlace) return plan();
+    const message = `Cannot use the state "${path}" any longer: its lock file was removed or replaced`;
+    lost.reject(new StateHeldError(message, "another monitor may use the state now: see that only one runs"));
+  };
+  const plan = (): void => void (cancel = clock.after(LOCK_CHECK_MS, () => void check()));
+  plan();
+  try {
+    return await Promise.race([work, lost.promise]);
+  } finally {
+    hasEnded = true;
+    cancel();
+  }
+}
+
 function memoryState(): OwnedState {
   const store = createMemoryStore();
   return {
     store,
     path: null,
     reopen: () => Promise.resolve(createMemoryStore()),
+    whileLocked: (work) => work,
     close: () => store.close(),
   };
 }

@@ -20,7 +20,10 @@ export interface PathFacts {
 export interface StoreFiles {
   /** What stands at a path; `null` when nothing does. Rejects with `TimedOut` if the file system does not respond. */
   look(path: string): Promise<PathFacts | null>;
-  /** The first bytes of a file: `bytes` of them, or fewer where it is shorter. */
+  /**
+   * The first bytes of a file: `bytes` of them, or fewer where it is shorter. Never of a database that this process
+   * has open: to close any descriptor of it would drop the locks of the database (POSIX, fcntl).
+   */
   readStart(path: string, bytes: number): Promise<Uint8Array>;
   /**
    * Makes an empty file that only its owner may read and write. Fails with `AlreadyExists` where anything is in

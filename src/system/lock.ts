@@ -1,11 +1,6 @@
 import { dirname } from "node:path";
 import { StoreError, type StoreFailure } from "../domain/store.ts";
-
-/** A lock that this process holds. It ends with the process, however that ends. */
-export interface Lock {
-  /** Ends it; fine when that was done before. */
-  release(): void;
-}
+import type { Lock } from "../domain/system.ts";
 
 /**
  * Takes the lock that stands for "this process runs the checks", or answers `null` while another process holds
@@ -52,14 +47,22 @@ function tryToAcquire(path: string): Lock | null {
     } finally {
       if (!isKept) file.close();
     }
-    return createLock(file);
+    return createLock(file, path);
   }
   throw new StoreError(`Cannot lock "${path}": the file is replaced again and again`, "other");
 }
 
-function createLock(file: Deno.FsFile): Lock {
+function createLock(file: Deno.FsFile, path: string): Lock {
+  const locked = file.statSync();
   let isHeld = true;
   return {
+    isInPlace: async () => {
+      try {
+        return isSameFile(locked, await Deno.lstat(path));
+      } catch (error) {
+        return !(error instanceof Deno.errors.NotFound);
+      }
+    },
     release: () => {
       if (!isHeld) return;
       isHeld = false;

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { until } from "./in_time.ts";
+import { livingProcesses } from "../support/processes.ts";
 import { withStage } from "./program.ts";
 import { withTarget } from "./target.ts";
 
@@ -42,3 +45,49 @@ for (const [holder, holderArgs] of Object.entries(CALLS)) {
     );
   });
 }
+
+const LOST =
+  /^monitor: error: Cannot use the state ".*kept\.sqlite" any longer: its lock file was removed or replaced$/m;
+
+for (const args of [["check"], ["check", "--once"]]) {
+  Deno.test(`monitor ${args.join(" ")}: ends with 75 once its lock file is removed, with the checks that run`, () =>
+    withStage(async (stage) => {
+      const started = `${stage.folder}/started`;
+      stage.writeScript("slow.sh", `touch '${started}'; exec sleep 300`);
+      stage.writeDocument({
+        [stage.mark]: { kind: "script", timeout: 600, parameters: { path: "./slow.sh" } },
+      }, { state: "kept.sqlite" });
+      const first = stage.start(args);
+      await until("the script", () => existsSync(started));
+      Deno.removeSync(started);
+      Deno.removeSync(`${stage.folder}/kept.sqlite.lock`);
+      const second = stage.start(["check"]);
+      const { code, stderr } = await first.end();
+      assert.equal(code, 75, stderr);
+      assert.match(stderr, LOST);
+      await until("the script of the second", () => existsSync(started));
+      assert.equal(livingProcesses(stage.mark).length, 1);
+      second.signal("SIGKILL");
+    }));
+}
+
+Deno.test("monitor check: ends with 75 once its lock file is replaced, in the middle of a delivery", () =>
+  withTarget((target) =>
+    withStage(async (stage) => {
+      const { target: address } = target.parameters["request"] as { target: string };
+      const webhook = { kind: "webhook", parameters: { target: address } };
+      stage.writeDocument({ bad: { kind: "test", parameters: { condition: "critical" } } }, {
+        state: "kept.sqlite",
+        defaults: { threshold: 1, schedule: { regular_interval: 1 }, notifications: [webhook] },
+      });
+      target.status = null;
+      const program = stage.start(["check"]);
+      await target.held();
+      Deno.writeTextFileSync(`${stage.folder}/other`, "");
+      Deno.renameSync(`${stage.folder}/other`, `${stage.folder}/kept.sqlite.lock`);
+      const { code, stderr } = await program.end();
+      assert.equal(code, 75, stderr);
+      assert.match(stderr, LOST);
+      assert.equal(target.requests, 1);
+    })
+  ));

@@ -81,6 +81,50 @@ Deno.test("acquireLock() locks the file that is there, not one that was removed"
     next.release();
   }));
 
+Deno.test("isInPlace() notices that the locked file was removed or replaced, and nothing else", async (t) => {
+  const table: readonly { name: string; change: (path: string) => void; isInPlace: boolean }[] = [
+    { name: "nothing happened", change: () => {}, isInPlace: true },
+    { name: "other permissions", change: (path) => Deno.chmodSync(path, 0o644), isInPlace: true },
+    { name: "other content", change: (path) => Deno.writeTextFileSync(path, "1\n"), isInPlace: true },
+    { name: "removed", change: (path) => Deno.removeSync(path), isInPlace: false },
+    {
+      name: "another file in its place",
+      change: (path) => {
+        Deno.writeTextFileSync(`${path}.new`, "");
+        Deno.renameSync(`${path}.new`, path);
+      },
+      isInPlace: false,
+    },
+    {
+      name: "a link to it in its place",
+      change: (path) => {
+        Deno.renameSync(path, `${path}.old`);
+        Deno.symlinkSync(`${path}.old`, path);
+      },
+      isInPlace: false,
+    },
+    {
+      name: "its directory renamed",
+      change: (path) => {
+        const folder = path.slice(0, path.lastIndexOf("/"));
+        Deno.renameSync(folder, `${folder}.old`);
+        Deno.mkdirSync(folder);
+      },
+      isInPlace: false,
+    },
+  ];
+  for (const { name, change, isInPlace } of table) {
+    await t.step(name, () =>
+      withLockPath(async (path) => {
+        const deep = `${path}.d/state.lock`;
+        const lock = acquireLock(deep);
+        change(deep);
+        assert.equal(await lock?.isInPlace(), isInPlace);
+        lock?.release();
+      }));
+  }
+});
+
 Deno.test("acquireLock() refuses what is no file, and writes nothing to where it leads", async (t) => {
   const table: readonly {
     name: string;

@@ -69,8 +69,10 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
       }
     }
     // What was seen is kept, also where it cannot be printed.
-    const code = await runReporting(due, { ...options, ledger, isKept: state.path !== null })
-      .finally(() => ledger.finish(document.checks, system.clock.wallMs()));
+    const code = await state.whileLocked(
+      runReporting(due, { ...options, ledger, isKept: state.path !== null })
+        .finally(() => ledger.finish(document.checks, system.clock.wallMs())),
+    );
     if (settings.due && document.heartbeat !== null) {
       const failure = await beat(document.heartbeat, system);
       if (failure !== null) system.stderr.write(`monitor: warning: ${printable(failure)}\n`);

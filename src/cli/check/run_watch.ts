@@ -46,7 +46,9 @@ export async function runWatch(options: WatchCommandOptions): Promise<number> {
     warn: (message) => log.warning(message),
   });
   try {
-    return await watchUntilStopped({ ...options, system, first, log, output, state, reloads });
+    return await state.whileLocked(
+      watchUntilStopped({ ...options, system, first, log, output, state, reloads }),
+    );
   } finally {
     reloads.end();
     await state.close();
