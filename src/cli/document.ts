@@ -7,6 +7,7 @@ import type { Check } from "../domain/check.ts";
 import type { Caveat, CheckKindEntry } from "../domain/observe.ts";
 import type { System } from "../domain/system.ts";
 import { rememberSecrets } from "./known_secrets.ts";
+import { locateState } from "./state.ts";
 import { inTextOrder } from "../config/places.ts";
 import { type Invocation, type OptionSpec, optionValue, optionValues, UsageError } from "./command.ts";
 
@@ -27,7 +28,10 @@ export async function openDocument(
   options: LoadOptions = {},
 ): Promise<OpenDocument> {
   const location = await locateDocument(optionValue(invocation, "config"), system);
-  const document = await loadDocument(location, system, options);
+  const document = await loadDocument(location, system, {
+    ...options,
+    locateState: async (facts) => (await locateState(invocation, facts, system)).path,
+  });
   rememberSecrets(document.secrets);
   const entryOf = await entriesOf(document.checks);
   refuseMistakes(document, entryOf);

@@ -1,32 +1,147 @@
-import { describePath, type DocumentPath, type Problem } from "./problem.ts";
+import { basename, dirname, join, normalize } from "node:path";
+import { COMPANIONS } from "../domain/store_files.ts";
+import type { Files } from "../domain/system.ts";
+import { temporaryPathOf } from "../domain/temporary_path.ts";
+import { type FormattedDocument, visitFormattedValues } from "./formats.ts";
+import { filesInPlaceholders } from "./placeholders.ts";
+import { describePath, type DocumentPath, type PlacedProblem, type Problem, quote } from "./problem.ts";
+import { absolutePath, type Source } from "./source.ts";
 
-/** A file that a document names, or that it is. */
-export interface NamedFile {
-  /** Where it is named; empty for the document itself. */
-  readonly path: DocumentPath;
-  /** Absolute; `null` or absent where there is none. */
-  readonly file: string | null | undefined;
+/** A file that a config uses. */
+export interface UsedFile {
+  /** Absolute. */
+  readonly file: string;
+  /** What it is, such as `the lock file`. @default "the file" */
+  readonly role?: string;
+  /** Whose file it is: where the config names it, or words. */
+  readonly of?: DocumentPath | string;
+  /** The included file that names it. @default the config itself */
+  readonly source?: Source;
+}
+
+/** What finding clashes needs. */
+export interface ClashOptions {
+  /** Follows links; what can't be followed for lack of a permission is compared as it is written. */
+  readonly files: Pick<Files, "realPath">;
+  /** How messages name the config itself. */
+  readonly label: string;
+  /** Finds where something stands in the config. */
+  place(problem: Problem): PlacedProblem;
 }
 
 /**
- * What is said where a file that is to be replaced again and again is needed for something else. The files are not
- * quoted: a secret may be in them.
+ * Reports each file that is replaced again and again although it, or the temporary file alongside it, is needed for
+ * something else. Paths are compared with their links followed. The files are not quoted: a secret may be in them.
  */
-export function findFileClashes(
-  replaced: readonly NamedFile[],
-  others: readonly NamedFile[],
-): readonly Problem[] {
-  const owners = new Map<string, DocumentPath>();
-  for (const { path, file } of others) if (typeof file === "string") owners.set(file, path);
+export async function findFileClashes(
+  replaced: readonly { readonly path: DocumentPath; readonly file: string | undefined }[],
+  used: readonly UsedFile[],
+  options: ClashOptions,
+): Promise<readonly Problem[]> {
+  const uses = new FileUses(options);
+  for (const file of used) await uses.add(file);
   const problems: Problem[] = [];
   for (const { path, file } of replaced) {
-    if (typeof file !== "string") continue;
-    const owner = owners.get(file);
-    if (owner === undefined) owners.set(file, path);
-    else {
-      const name = owner.length === 0 ? "this document itself" : `the file of "${describePath(owner)}"`;
-      problems.push({ path, message: `is ${name}, expected a file of its own, since it is overwritten` });
-    }
+    if (file === undefined) continue;
+    const message = await uses.clashOf(file);
+    if (message !== null) problems.push({ path, message });
+    await uses.add({ file, of: path });
+    await uses.add({ file: temporaryPathOf(file), role: "the temporary file", of: path });
   }
   return problems;
+}
+
+/** The files that a config uses, by their real paths. */
+export class FileUses {
+  readonly #options: ClashOptions;
+  readonly #uses = new Map<string, UsedFile>();
+  /** Many files are in few directories. */
+  readonly #realPaths = new Map<string, Promise<string | null>>();
+
+  /** Begins without any. */
+  constructor(options: ClashOptions) {
+    this.#options = options;
+  }
+
+  /** Notes a file, with what it leads to if it is a link. */
+  async add(used: UsedFile): Promise<void> {
+    const place = await this.#placeOf(used.file);
+    for (const path of [place, await this.#realPath(used.file)]) {
+      if (path !== null && !this.#uses.has(path)) this.#uses.set(path, used);
+    }
+  }
+
+  /** What is wrong if a file is replaced by way of the temporary file alongside it; `null`: nothing is. */
+  async clashOf(file: string): Promise<string | null> {
+    const expected = "expected a file of its own because it is overwritten";
+    const use = this.#uses.get(await this.#placeOf(file));
+    if (use !== undefined) return `is ${this.#describe(use)}, ${expected}`;
+    const temporary = this.#uses.get(await this.#placeOf(temporaryPathOf(file)));
+    return temporary === undefined ? null : `is with .tmp added ${this.#describe(temporary)}, ${expected}`;
+  }
+
+  /** The name itself is what is replaced, whatever it leads to; the directories on the way are followed. */
+  async #placeOf(path: string): Promise<string> {
+    const folder = dirname(path);
+    if (folder === path) return path;
+    return join(await this.#realPath(folder) ?? await this.#placeOf(folder), basename(path));
+  }
+
+  /** `null` where there is nothing, or it can't be told. */
+  #realPath(path: string): Promise<string | null> {
+    let real = this.#realPaths.get(path);
+    if (real === undefined) this.#realPaths.set(path, real = this.#follow(path));
+    return real;
+  }
+
+  async #follow(path: string): Promise<string | null> {
+    try {
+      return await this.#options.files.realPath(path);
+    } catch (error) {
+      return error instanceof Deno.errors.NotCapable ? normalize(path) : null;
+    }
+  }
+
+  #describe({ role = "the file", of, source }: UsedFile): string {
+    if (of === undefined) return role;
+    if (typeof of === "string") return `${role} of ${of}`;
+    const { label } = source ?? this.#options;
+    const { line, column } = this.#options.place({
+      path: of,
+      message: "",
+      ...source !== undefined && { source },
+    });
+    return `${role} of ${quote(describePath(of))} (${label}:${line}:${column})`;
+  }
+}
+
+/** The files of a state. */
+export function stateFiles(file: string, of: DocumentPath | string): readonly UsedFile[] {
+  return [
+    { file, of },
+    ...COMPANIONS.map((ending) => ({ file: file + ending, role: `the ${ending} file`, of })),
+    { file: `${file}.lock`, role: "the lock file", of },
+  ];
+}
+
+/** The files that one file of a config names to read or to run: secrets, commands, and those for TLS. */
+export function readFiles(
+  document: FormattedDocument,
+  { source, programs }: { readonly source: Source; readonly programs: ReadonlyMap<string, string> },
+): readonly UsedFile[] {
+  const used: UsedFile[] = filesInPlaceholders(document.written).map(({ path, file }) => ({
+    file: absolutePath(file, source.folder),
+    role: "the secret file",
+    of: path,
+    source,
+  }));
+  visitFormattedValues(document, ({ path, format, value }) => {
+    const text = String(value);
+    // What is looked at or touched by its "path" may well be overwritten: a check of the page's age is a good one.
+    const isRead = format === "path" && path.length > 1 && path.at(-1) !== "path";
+    const command = format !== "program" ? undefined : text.includes("/") ? text : programs.get(text);
+    const file = isRead ? text : command;
+    if (file !== undefined) used.push({ file: absolutePath(file, source.folder), of: path, source });
+  });
+  return used;
 }

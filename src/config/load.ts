@@ -5,7 +5,7 @@ import type { MetricsFile } from "../domain/metrics_file.ts";
 import type { System } from "../domain/system.ts";
 import monitorSchema from "./generated/monitor.schema.json" with { type: "json" };
 import validateMonitor from "./generated/validate_monitor.js";
-import { findFileClashes } from "./file_clashes.ts";
+import { FileUses, findFileClashes, readFiles, stateFiles, type UsedFile } from "./file_clashes.ts";
 import { findDependencyProblems } from "./dependencies.ts";
 import { readIncluded } from "./include.ts";
 import { type JudgedPart, judgePart, type JudgingSchema } from "./judge.ts";
@@ -17,6 +17,7 @@ import {
   type DocumentPath,
   type PlacedProblem,
   type Problem,
+  quote,
 } from "./problem.ts";
 import { defaultsOf, resolveChecks, resolveMember, type ResolveOptions } from "./resolve.ts";
 import { createSchemaReader, isObject, type Schema, type SchemaReader, valueAt } from "./schema_view.ts";
@@ -39,6 +40,12 @@ export interface LoadOptions {
    * that is not its own. Its checks cannot be run then. @default false
    */
   readonly withoutSecrets?: boolean;
+  /**
+   * Finds where the state of this document really is: nothing may be written over it.
+   *
+   * @default where the document says
+   */
+  locateState?(document: Pick<LoadedDocument, "source" | "statePath">): Promise<string | null>;
 }
 
 /** A valid document. */
@@ -71,6 +78,8 @@ export interface LoadedDocument {
   readonly programs: ReadonlyMap<string, string>;
   /** Values that must never be shown. */
   readonly secrets: readonly string[];
+  /** What is wrong if a file is written as the page is; `null`: nothing is. */
+  clashOf(file: string): Promise<string | null>;
   /** Finds the place of a problem in the text. */
   place(problem: Problem): PlacedProblem;
   /** The file in which a check stands, with its value as it is written. */
@@ -141,15 +150,30 @@ export async function loadDocument(
   const heartbeat = (resolveMember(main.value, "heartbeat", resolveOptions) ?? null) as Heartbeat | null;
   const page = (resolveMember(main.value, "report", resolveOptions) ?? null) as PageFile | null;
   const metrics = (resolveMember(main.value, "metrics", resolveOptions) ?? null) as MetricsFile | null;
-  const clashes = findFileClashes([
-    { path: ["report", "path"], file: page?.path },
-    { path: ["metrics", "path"], file: metrics?.path },
-  ], [
-    ...parts.map((part) => ({ path: [], file: part.source.path })),
-    { path: ["state"], file: statePath },
-    { path: ["heartbeat", "path"], file: heartbeat?.path },
-  ]);
-  if (clashes.length > 0) return fail(clashes);
+  const clashOptions = { files: system.files, label: source.label, place };
+  const usedFiles = async (): Promise<readonly UsedFile[]> => {
+    const usedState = await options.locateState?.({ source, statePath }) ?? statePath;
+    return [
+      ...parts.flatMap((part) => configFiles(part, document)),
+      ...(statePath === null ? [] : stateFiles(statePath, ["state"])),
+      ...(usedState === null || usedState === statePath ? [] : stateFiles(usedState, "the state")),
+      ...(heartbeat?.path === undefined ? [] : [{ file: heartbeat.path, of: ["heartbeat", "path"] }]),
+      ...judged.flatMap(({ part, programs, ...texts }) =>
+        readFiles({ ...texts, reader }, { source: part.source, programs })
+      ),
+    ];
+  };
+  if (page !== null || metrics !== null) {
+    const clashes = await findFileClashes(
+      [
+        { path: ["report", "path"], file: page?.path },
+        { path: ["metrics", "path"], file: metrics?.path },
+      ],
+      await usedFiles(),
+      clashOptions,
+    );
+    if (clashes.length > 0) return fail(clashes);
+  }
   const secrets = [
     ...new Set(judged.flatMap(({ value, part }) => secretValues(value, part.substitutions, reader))),
   ];
@@ -176,9 +200,21 @@ export async function loadDocument(
     reader,
     programs: new Map(judged.flatMap((part) => [...part.programs])),
     secrets,
+    clashOf: async (file) => {
+      const uses = new FileUses(clashOptions);
+      for (const used of await usedFiles()) await uses.add(used);
+      if (metrics !== null) await uses.add({ file: metrics.path, of: ["metrics", "path"] });
+      return await uses.clashOf(file);
+    },
     place,
     fileOf: (name) => ({ source: files(name).part.source, written: files(name).written }),
   };
+}
+
+function configFiles({ source: { path, label } }: Part, document: Part): readonly UsedFile[] {
+  if (path === null) return [];
+  const isMain = path === document.source.path;
+  return [{ file: path, role: isMain ? "this config itself" : `the included config ${quote(label)}` }];
 }
 
 function toResolveOptions(

@@ -101,6 +101,15 @@ export function namedInPlaceholders(document: JsonValue): NamedInPlaceholders {
   return { variables: ofKind("env"), files: ofKind("file") };
 }
 
+/** The files that the placeholders of a document name, as they are written, with where each stands. */
+export function filesInPlaceholders(
+  document: JsonValue,
+): readonly { readonly path: DocumentPath; readonly file: string }[] {
+  return findPlaceholders(document).found.flatMap(({ path, text }) =>
+    [...placeholdersIn(text)].flatMap(({ kind, name }) => kind === "file" ? [{ path, file: name }] : [])
+  );
+}
+
 /** Whether a string as it is written takes something from the environment or from a file. */
 export function holdsSecret(written: JsonValue | undefined): boolean {
   if (typeof written !== "string" || !written.includes("${")) return false;

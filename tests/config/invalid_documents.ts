@@ -518,13 +518,13 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   report_is_document: {
     problems: [[
       "3:23 report.path",
-      "is this document itself, expected a file of its own, since it is overwritten",
+      "is this config itself, expected a file of its own because it is overwritten",
     ]],
   },
   report_is_state: {
     problems: [[
       "4:23 report.path",
-      'is the file of "state", expected a file of its own, since it is overwritten',
+      'is the file of "state" (./invalid_report_is_state.jsonc:3:12), expected a file of its own because it is overwritten',
     ]],
   },
   report_path_missing: { problems: [["3:13 report", 'the member "path" is missing']] },

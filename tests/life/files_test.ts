@@ -154,3 +154,35 @@ async function removeIfThere(path: string): Promise<void> {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }
+
+Deno.test("monitor: neither the kept page nor monitor report -o overwrites the config or the state", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ bad: BAD });
+    const environment = { XDG_STATE_HOME: `${stage.folder}/states` };
+    assert.equal((await stage.run(["check", "--once"], { environment })).code, 2);
+    const [state = ""] = namesIn(stage, "states/monitor").filter((name) => name.endsWith(".sqlite"));
+    Deno.symlinkSync("states/monitor", `${stage.folder}/link`);
+    const before = Deno.readFileSync(`${stage.folder}/states/monitor/${state}`);
+    for (
+      const [path, what] of [
+        ["monitor.json", "this config itself"],
+        [`link/${state}`, "the file of the state"],
+        [`states/monitor/${state}.lock`, "the lock file of the state"],
+      ] as const
+    ) {
+      const { code, stderr } = await stage.run(["report", "-o", path], { environment });
+      assert.equal(code, 64, stderr);
+      assert.ok(stderr.includes(`--output is ${what}, expected a file of its own`), stderr);
+    }
+    stage.writeDocument({ bad: BAD }, { report: { path: `link/${state}` } });
+    for (const command of [["validate"], ["check", "--once", "--due"], ["report"]]) {
+      const { code, stderr } = await stage.run(command, { environment });
+      assert.equal(code, 78, stderr);
+      assert.ok(stderr.includes("report.path: is the file of the state, expected a file of its own"), stderr);
+    }
+    assert.deepEqual(Deno.readFileSync(`${stage.folder}/states/monitor/${state}`), before);
+    stage.writeDocument({ bad: BAD }, { state: "kept.sqlite", report: { path: "other.sqlite-wal" } });
+    const { code, stderr } = await stage.run(["check", "--once", "--state", "other.sqlite"]);
+    assert.equal(code, 78, stderr);
+    assert.ok(stderr.includes("report.path: is the -wal file of the state,"), stderr);
+  }));

@@ -45,6 +45,8 @@ async function runReport(invocation: Invocation, system: System): Promise<number
   const selection = readSelection(invocation);
   const checks = selectChecks(document.checks, selection);
   const path = output === "-" ? null : pathFromHere(output, system);
+  const clash = path === null ? null : await document.clashOf(path);
+  if (clash !== null) throw new UsageError(`--output ${clash}`);
   const { writePage } = await import("../page/write_page.ts");
   const store = await readState(await locateState(invocation, document, system), system);
   try {
