@@ -114,7 +114,7 @@ export function updateOf(
       durationTotalMs: 10,
       seenAtMs: atMs,
     },
-    rollup: { atMs, condition, durationMs: 12.5, lastedMs: intervalMs, lasted: condition },
+    rollup: { atMs, condition, durationMs: 12.5, lastedMs: intervalMs, lasted: condition, failedStreak: 0 },
     change: null,
     rows: [],
   };

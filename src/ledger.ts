@@ -339,6 +339,7 @@ function enterResult(
     durationMs,
     lastedMs: lastedMs(before, nowMs),
     lasted: before.condition.settled,
+    failedStreak: state.atLeast.unknown,
   };
   const report = verdict.kind === "report"
     ? reportOf(verdict, { record, check, occurrences, options })

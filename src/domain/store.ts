@@ -80,6 +80,26 @@ export interface RollupEntry {
   readonly lastedMs: number;
   /** The condition that was settled during `lastedMs`, so before this run. */
   readonly lasted: Condition;
+  /** How many runs in a row failed (were not ok), up to this one; 0 where it is ok. */
+  readonly failedStreak: number;
+}
+
+/** One of the last runs of a check. */
+export interface RecentRun {
+  /** Wall time, whole milliseconds since 1970. */
+  readonly endedAtMs: number;
+  /** Its result, before any threshold. */
+  readonly condition: Condition;
+  /** How long it took, in milliseconds, to seven digits. */
+  readonly durationMs: number;
+}
+
+/** The last runs of one check. */
+export interface RecentRuns {
+  /** The check's name in the document. */
+  readonly name: string;
+  /** The last one first; at most 50. */
+  readonly runs: readonly RecentRun[];
 }
 
 /** The sums of an hour, or later of a day. */
@@ -98,6 +118,8 @@ export interface Rollup {
   readonly durationTotalMs: number;
   /** How long its longest run took. */
   readonly durationMaxMs: number;
+  /** The most runs in a row that failed, up to a run in the span; such a streak may have begun before it. */
+  readonly failedStreakMax: number;
 }
 
 /** What the roll-ups of a check come to in a longer span. */
@@ -108,6 +130,10 @@ export interface RollupSum {
   readonly startMs: number;
   /** How many runs there were. */
   readonly runs: number;
+  /** How many of them failed: were not ok. */
+  readonly failedRuns: number;
+  /** The most runs in a row that failed. */
+  readonly failedStreakMax: number;
   /** How long each condition was the settled one, in milliseconds. */
   readonly lastedMs: ConditionCounts;
   /** How long the runs took together. */
@@ -187,6 +213,8 @@ export interface Store {
     names: readonly string[],
     options: { readonly sinceMs: number; readonly untilMs: number; readonly each: "day" | "check" },
   ): Promise<readonly RollupSum[]>;
+  /** The last 50 runs of some checks, in no order of checks; a check that never ran is left out. */
+  recentRuns(names: readonly string[]): Promise<readonly RecentRuns[]>;
   /** The rows and the marks of one moment. */
   outbox(): Promise<KeptOutbox>;
   /**

@@ -20,14 +20,17 @@ import { keepJobRun, readJob } from "./database_jobs.ts";
 import { explainStoreFailure } from "./failure.ts";
 import { createPruner } from "./prune.ts";
 import { HOUR_MS, startOf } from "./retention.ts";
-import { encodeText } from "./members.ts";
+import { encodedTextIn, encodeText } from "./members.ts";
+import { FRESH_BYTES_MAX, packRun, unpackRuns } from "./recent_runs.ts";
 import { changeOfRow, recordOfRow, rollupOfRow, rowOfRecord, sumsOfRow } from "./rows.ts";
 import {
   ADD_TO_ROLLUP,
   INSERT_CHANGE,
+  MOVE_FRESH_RUNS,
   SELECT_CHANGES,
   SELECT_CHECK_SUMS,
   SELECT_DAY_SUMS,
+  SELECT_RECENT,
   SELECT_RECORDS,
   SELECT_ROLLUPS,
   UPSERT_RECORD,
@@ -78,6 +81,11 @@ export function createDatabaseStore(connection: Connection, path: string): Store
         const rows = connection.all(statement, list, sinceMs, untilMs);
         return rows.flatMap(sumsOfRow);
       }),
+    recentRuns: (names) =>
+      answer("read", () => {
+        const rows = connection.all(SELECT_RECENT, JSON.stringify([...new Set(names)].map(encodeText)));
+        return rows.map((row) => ({ name: encodedTextIn(row, "name"), runs: unpackRuns(row["recent"]) }));
+      }),
     outbox: () => answer("read", () => readOutbox(connection)),
     changeOutbox: (change) => answer("write", () => changeOutbox(connection, change)),
     silences: (nowMs) => answer("read", () => readSilences(connection, nowMs)),
@@ -94,7 +102,11 @@ export function createDatabaseStore(connection: Connection, path: string): Store
 }
 
 function keep(connection: Connection, { record, rollup, change, rows }: CheckUpdate): void {
-  const id = Number(connection.first(UPSERT_RECORD, ...rowOfRecord(record))?.["id"]);
+  const kept = connection.first(UPSERT_RECORD, ...rowOfRecord(record), packRun(rollup));
+  const id = Number(kept?.["id"]);
+  if (Number(kept?.["fresh_bytes"]) >= FRESH_BYTES_MAX) {
+    for (const statement of MOVE_FRESH_RUNS) connection.run(statement, id);
+  }
   if (rollup !== null) keepRollup(connection, id, rollup);
   if (change !== null) keepChange(connection, id, change);
   for (const row of rows) keepOutboxRow(connection, row);
@@ -111,6 +123,7 @@ function keepRollup(connection: Connection, id: number, entry: RollupEntry): voi
     ...perCondition(entry.lasted, entry.lastedMs),
     entry.durationMs,
     entry.durationMs,
+    entry.failedStreak,
   );
 }
 

@@ -13,6 +13,7 @@ import {
 import { copyChange, copyRecord, copyRollup } from "./copies.ts";
 import { createMemoryJobs } from "./memory_jobs.ts";
 import { createMemoryOutbox } from "./memory_outbox.ts";
+import { addRun, packRun, unpackRuns } from "./recent_runs.ts";
 import {
   addReading,
   CHANGES_MAX,
@@ -68,6 +69,13 @@ export function createMemoryStore(): Store {
           return sumUp(rollups, each === "day" ? ({ startMs }) => startOf(startMs, DAY_MS) : () => firstMs);
         })
       ),
+    recentRuns: (names) =>
+      answer(() =>
+        [...new Set(names)].flatMap((name) => {
+          const runs = unpackRuns(kept.get(name)?.recent ?? new Uint8Array(0));
+          return runs.length === 0 ? [] : [{ name, runs }];
+        })
+      ),
     outbox: () => answer(outbox.read),
     changeOutbox: (change) => answer(() => outbox.change(change)),
     silences: (nowMs) => answer(() => outbox.silences(nowMs)),
@@ -96,6 +104,8 @@ interface KeptCheck {
   /** In the order in which they came. */
   readonly changes: readonly ConditionChange[];
   readonly rollups: Rollups;
+  /** Packed. */
+  readonly recent: Uint8Array;
 }
 
 /** By start and span. */
@@ -111,13 +121,14 @@ function keep(kept: Map<string, KeptCheck>, { record, rollup, change }: CheckUpd
     record: copyRecord(record),
     changes: change === null ? changes : [...changes, { ...copyChange(change), name }],
     rollups,
+    recent: addRun(before?.recent ?? new Uint8Array(0), packRun(rollup)),
   });
 }
 
 /** Answers the names of the checks that were forgotten. */
 function prune(kept: Map<string, KeptCheck>, limits: Limits): readonly string[] {
   const forgotten: string[] = [];
-  for (const [name, { record, changes, rollups }] of kept) {
+  for (const [name, { record, changes, rollups, recent }] of kept) {
     if (record.seenAtMs < limits.seenMs) {
       kept.delete(name);
       forgotten.push(name);
@@ -126,6 +137,7 @@ function prune(kept: Map<string, KeptCheck>, limits: Limits): readonly string[] 
     const surplus = new Set(newestFirst(changes).slice(CHANGES_MAX));
     kept.set(name, {
       record,
+      recent,
       changes: changes.filter((change) => change.atMs >= limits.changeMs && !surplus.has(change)),
       rollups: pruneRollups(rollups, limits),
     });
@@ -140,10 +152,14 @@ function sumUp(
 ): readonly RollupSum[] {
   const sums: Rollups = new Map();
   for (const rollup of rollups) addUp(sums, { ...rollup, startMs: startOfSum(rollup), spanMs: 0 });
-  return [...sums.values()].sort(inTime).map(({ name, startMs, observed, lastedMs, durationTotalMs }) => ({
+  return [...sums.values()].sort(inTime).map((
+    { name, startMs, observed, lastedMs, durationTotalMs, failedStreakMax },
+  ) => ({
     name,
     startMs,
     runs: observed.ok + observed.unknown + observed.warning + observed.critical,
+    failedRuns: observed.unknown + observed.warning + observed.critical,
+    failedStreakMax,
     lastedMs: { ...lastedMs },
     durationTotalMs,
   }));
@@ -170,6 +186,7 @@ function addUp(rollups: Rollups, added: Rollup): void {
       lastedMs: addCounts(before.lastedMs, added.lastedMs),
       durationTotalMs: before.durationTotalMs + added.durationTotalMs,
       durationMaxMs: Math.max(before.durationMaxMs, added.durationMaxMs),
+      failedStreakMax: Math.max(before.failedStreakMax, added.failedStreakMax),
     });
   }
 }
@@ -183,6 +200,7 @@ function rollupOf(name: string, entry: RollupEntry): Rollup {
     lastedMs: countsOf(entry.lasted, entry.lastedMs),
     durationTotalMs: entry.durationMs,
     durationMaxMs: entry.durationMs,
+    failedStreakMax: entry.failedStreak,
   };
 }
 

@@ -7,7 +7,7 @@ export const APPLICATION_ID = 0x6d6e7472;
  * The steps from nothing to the present tables; the version of a database is how many of them it has seen. What
  * was released never changes: a new step goes to the end.
  *
- * Conditions are kept as their names, times as wall time in milliseconds since 1970. `condition` and `last` of a
+ * `fresh_runs` and `runs` are what recent_runs.ts packs. Conditions are kept as their names, times as wall time in milliseconds since 1970. `condition` and `last` of a
  * check, the `report` of the outbox and the `ending` of a job's run are JSON; other text is as `encodeText` in members.ts makes it. A `key` is what
  * everything but the tables calls an id; the ids of the tables keep the order in which things came.
  *
@@ -135,6 +135,13 @@ export const MIGRATIONS: readonly Migration[] = [
   ],
   // What `encodeText` made JSON of would be none any more; it goes with its age.
   ["UPDATE changes SET output = substr(output, 1, 1024) WHERE length(output) > 1024 AND output NOT LIKE '\"%'"],
+  [
+    "ALTER TABLE checks ADD COLUMN fresh_runs BLOB NOT NULL DEFAULT x''",
+    "CREATE TABLE recent_runs (check_id INTEGER PRIMARY KEY REFERENCES checks (id), runs BLOB NOT NULL)",
+    "ALTER TABLE rollups ADD COLUMN failed_streak_max INTEGER NOT NULL DEFAULT 0",
+    // Nobody knows how many there were in a row; where there were any, at least one.
+    "UPDATE rollups SET failed_streak_max = 1 WHERE observed_unknown + observed_warning + observed_critical > 0",
+  ],
 ];
 
 /** The statements of one step. */

@@ -10,6 +10,9 @@ export const CHANGES_MAX = 1000;
 /** How many bytes of a change's output are kept at most: with {@linkcode CHANGES_MAX} a megabyte a check. */
 export const CHANGE_OUTPUT_BYTES_MAX = 1024;
 
+/** How many runs of one check are kept with their time, condition and duration. */
+export const RECENT_RUNS_MAX = 50;
+
 /** How many runs of one job are kept at most, beside the one that ended last. */
 export const JOB_RUNS_MAX = 20;
 

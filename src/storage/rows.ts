@@ -84,10 +84,11 @@ export function rollupOfRow(name: string, row: Members): Rollup {
     lastedMs: countsOf((condition) => numberIn(row, `lasted_${condition}_ms`)),
     durationTotalMs: numberIn(row, "duration_total_ms"),
     durationMaxMs: numberIn(row, "duration_max_ms"),
+    failedStreakMax: numberIn(row, "failed_streak_max"),
   };
 }
 
-type SumNumbers = readonly [number, number, number, number, number, number, number];
+type SumNumbers = readonly [number, number, number, number, number, number, number, number, number];
 
 /**
  * The sums in a row of a name and its packed sums, the oldest first; those that begin together are added.
@@ -97,13 +98,16 @@ type SumNumbers = readonly [number, number, number, number, number, number, numb
 export function sumsOfRow(row: Members): readonly RollupSum[] {
   const name = encodedTextIn(row, "name");
   const sums = new Map<number, RollupSum>();
-  for (const list of numberListsIn(row, "sums", 7) as readonly (readonly number[] & SumNumbers)[]) {
-    const [startMs, runs, ok, unknown, warning, critical, durationTotalMs] = list;
+  for (const list of numberListsIn(row, "sums", 9) as readonly (readonly number[] & SumNumbers)[]) {
+    const [startMs, runs, failedRuns, failedStreakMax, ok, unknown, warning, critical, durationTotalMs] =
+      list;
     const before = sums.get(startMs);
     sums.set(startMs, {
       name,
       startMs,
       runs: runs + (before?.runs ?? 0),
+      failedRuns: failedRuns + (before?.failedRuns ?? 0),
+      failedStreakMax: Math.max(failedStreakMax, before?.failedStreakMax ?? 0),
       lastedMs: {
         ok: ok + (before?.lastedMs.ok ?? 0),
         unknown: unknown + (before?.lastedMs.unknown ?? 0),

@@ -60,7 +60,7 @@ Deno.test("docs/formats.md names every member that is printed, in its order, and
     const history = JSON.parse((await stage.run(["history", "--format", "json", "bad"])).stdout);
     objects.push(["`history --format json`", history], ["A change", history.changes[0]]);
     assert.deepEqual(Object.keys(history.spans), ["day", "week", "month"]);
-    objects.push(["A span", history.spans.day]);
+    objects.push(["A span", history.spans.day], ["A recent run", history.recent_runs[0]]);
 
     const tables = tablesOf(PAGE);
     for (const [heading, value] of objects) {

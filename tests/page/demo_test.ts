@@ -11,9 +11,9 @@ const COUNT = 12;
 interface History {
   readonly changes: readonly { readonly at: string; readonly from: string; readonly to: string }[];
   readonly spans: {
-    readonly day: { readonly availability: number };
-    readonly week: { readonly availability: number };
-    readonly month: { readonly availability: number; readonly runs: number };
+    readonly day: { readonly shares: { readonly ok: number } };
+    readonly week: { readonly shares: { readonly ok: number } };
+    readonly month: { readonly runs: number };
   };
 }
 
@@ -59,7 +59,7 @@ Deno.test("makeHistory() makes 90 days that the page, history and status tell al
       assert.match(item, new RegExp(`<b>${condition}</b>`, "i"));
       assert.ok(item.includes(`datetime=${since.slice(0, 16)}Z`), name);
       assert.ok(
-        item.includes(`24 h <b>${percent(day.availability)}</b> 7 d <b>${percent(week.availability)}</b>`),
+        item.includes(`24 h <b>${percent(day.shares.ok)} ok</b> 7 d <b>${percent(week.shares.ok)} ok</b>`),
         item,
       );
       assert.match(item, /aria-label="Days: (\d+ [a-z ]+(, )?)+/);

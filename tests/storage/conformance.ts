@@ -1,5 +1,6 @@
 /** What every store does: the one suite that each of them runs; its part of reports is in conformance_outbox.ts. */
 import assert from "node:assert/strict";
+import { CONDITIONS } from "../../src/domain/condition.ts";
 import { type Rollup, type RollupSum, type Store, StoreError } from "../../src/domain/store.ts";
 import { allChanges } from "../../src/all_changes.ts";
 import { testJobs } from "./conformance_jobs.ts";
@@ -184,7 +185,12 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
     await store.save([
       updateOf("web", { rollup: entryOf(NOW_MS, { durationMs: 10.25, lastedMs: 0 }) }),
       updateOf("web", {
-        rollup: entryOf(NOW_MS + 1, { condition: "critical", durationMs: 30.5, lastedMs: 1000 }),
+        rollup: entryOf(NOW_MS + 1, {
+          condition: "critical",
+          durationMs: 30.5,
+          lastedMs: 1000,
+          failedStreak: 5,
+        }),
       }),
     ]);
     await store.save([
@@ -194,6 +200,7 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
           durationMs: 20,
           lastedMs: 2500.5,
           lasted: "critical",
+          failedStreak: 2,
         }),
       }),
       updateOf("web", { rollup: entryOf(NOW_MS + HOUR_MS, { condition: "unknown", lasted: "unknown" }) }),
@@ -209,6 +216,7 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
         lastedMs: countsOf("ok", 60_000),
         durationTotalMs: 10,
         durationMaxMs: 10,
+        failedStreakMax: 0,
       },
       {
         name: "web",
@@ -218,6 +226,7 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
         lastedMs: { ok: 1000, unknown: 0, warning: 0, critical: 2500.5 },
         durationTotalMs: 60.75,
         durationMaxMs: 30.5,
+        failedStreakMax: 5,
       },
       {
         name: "web",
@@ -227,12 +236,51 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
         lastedMs: countsOf("unknown", 60_000),
         durationTotalMs: 10,
         durationMaxMs: 10,
+        failedStreakMax: 0,
       },
     ];
     assert.deepEqual(await store.rollups("web", -Infinity), expected);
     assert.deepEqual(await store.rollups("web", NOW_MS), expected.slice(1));
     assert.deepEqual(await store.rollups("web", NOW_MS + HOUR_MS - 1), expected.slice(1));
     assert.deepEqual(await store.rollups("web", NOW_MS + HOUR_MS), expected.slice(2));
+  });
+
+  test("keeps the last 50 runs of a check, the last one first", async (store) => {
+    const conditions = CONDITIONS;
+    const entries = [...Array(137).keys()].map((index) =>
+      entryOf(NOW_MS + index * 60_000 + 0.7, {
+        condition: conditions[index % conditions.length] ?? "ok",
+        durationMs: index === 100 ? 86_400_123 : index + 0.125,
+      })
+    );
+    const expected = entries.map(({ condition, durationMs }, index) => ({
+      endedAtMs: NOW_MS + index * 60_000,
+      condition,
+      durationMs: index === 100 ? 86_400_120 : durationMs,
+    })).toReversed();
+    const runs = async (name = "web"): Promise<unknown> => (await store.recentRuns([name]))[0]?.runs;
+    assert.deepEqual(await store.recentRuns(["web"]), []);
+    for (const [index, rollup] of entries.entries()) {
+      await store.save([updateOf("web", { rollup }), updateOf("planned")]);
+      const seen = expected.slice(expected.length - index - 1);
+      assert.deepEqual(await runs(), seen.slice(0, 50), `after ${index + 1} runs`);
+    }
+    await store.save([updateOf("web", { record: recordOf("web", { missedRuns: 9 }) })]);
+    assert.deepEqual(await runs(), expected.slice(0, 50), "without a run they stay");
+    await pruneAll(store, NOW_MS);
+    assert.deepEqual(await runs(), expected.slice(0, 50), "pruning leaves them");
+
+    await store.save(HOSTILE_TEXTS.map((name, index) => updateOf(name, { rollup: entryOf(index - 9) })));
+    const many = await store.recentRuns(["web", "nobody", "planned", ...HOSTILE_TEXTS, "web"]);
+    assert.equal(many.length, 1 + HOSTILE_TEXTS.length);
+    for (const [index, name] of HOSTILE_TEXTS.entries()) {
+      const run = { endedAtMs: index - 9, condition: "ok", durationMs: 10 };
+      assert.deepEqual(many.find((one) => one.name === name)?.runs, [run]);
+    }
+    const left = recordOf("web", { seenAtMs: NOW_MS - 31 * DAY_MS });
+    await store.save([updateOf("web", { record: left })]);
+    await pruneAll(store, NOW_MS);
+    assert.deepEqual(await store.recentRuns(["web"]), [], "they go with their check");
   });
 
   test("keeps nothing that a caller can still change", async (store) => {
@@ -335,7 +383,9 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
     const day = Math.floor((NOW_MS - 8 * DAY_MS) / DAY_MS) * DAY_MS;
     await store.save([
       updateOf("web", { rollup: entryOf(day - DAY_MS, { durationMs: 1 }) }),
-      updateOf("web", { rollup: entryOf(day - 2 * HOUR_MS, { condition: "critical", lasted: "warning" }) }),
+      updateOf("web", {
+        rollup: entryOf(day - 2 * HOUR_MS, { condition: "critical", lasted: "warning", failedStreak: 3 }),
+      }),
       updateOf("web", { rollup: entryOf(day - 1, { durationMs: 20, lastedMs: 5 }) }),
       updateOf("web", { rollup: entryOf(day) }),
     ]);
@@ -348,6 +398,7 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
       lastedMs: { ok: 60_005, unknown: 0, warning: 60_000, critical: 0 },
       durationTotalMs: 31,
       durationMaxMs: 20,
+      failedStreakMax: 3,
     };
     const summary = async (): Promise<unknown> =>
       (await store.rollups("web", 0)).map(({ startMs, spanMs }) => [startMs, spanMs]);
@@ -373,12 +424,16 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
     await store.save(names.flatMap((name, index) => [
       updateOf(name, { rollup: entryOf(day - 1, { durationMs: index }) }),
       updateOf(name, { rollup: entryOf(day + 1) }),
-      updateOf(name, { rollup: entryOf(day + HOUR_MS, { condition: "critical", lasted: "warning" }) }),
+      updateOf(name, {
+        rollup: entryOf(day + HOUR_MS, { condition: "critical", lasted: "warning", failedStreak: 4 }),
+      }),
     ]));
     const dayOf = (name: string, members: Partial<RollupSum>): RollupSum => ({
       name,
       startMs: day,
       runs: 2,
+      failedRuns: 1,
+      failedStreakMax: 4,
       lastedMs: { ok: 60_000, unknown: 0, warning: 60_000, critical: 0 },
       durationTotalMs: 20,
       ...members,
@@ -395,6 +450,8 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
         const dayBefore = {
           startMs: day - DAY_MS,
           runs: 1,
+          failedRuns: 0,
+          failedStreakMax: 0,
           lastedMs: countsOf("ok", 60_000),
           durationTotalMs: index,
         };
@@ -418,13 +475,17 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
     await store.save([
       updateOf("web", { rollup: entryOf(NOW_MS - 3 * HOUR_MS) }),
       updateOf("web", { rollup: entryOf(NOW_MS - HOUR_MS, { durationMs: 30 }) }),
-      updateOf("web", { rollup: entryOf(NOW_MS + 1, { condition: "unknown", lasted: "critical" }) }),
+      updateOf("web", {
+        rollup: entryOf(NOW_MS + 1, { condition: "unknown", lasted: "critical", failedStreak: 2 }),
+      }),
       updateOf("other", { rollup: entryOf(NOW_MS) }),
     ]);
     const sum = {
       name: "web",
       startMs: NOW_MS - HOUR_MS,
       runs: 2,
+      failedRuns: 1,
+      failedStreakMax: 2,
       lastedMs: { ok: 60_000, unknown: 0, warning: 0, critical: 60_000 },
       durationTotalMs: 40,
     };
@@ -534,6 +595,7 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
       () => store.changes("web", ALL),
       () => store.rollups("web", 0),
       () => store.rollupSums(["web"], { sinceMs: 0, untilMs: Infinity, each: "day" }),
+      () => store.recentRuns(["web"]),
       () => store.outbox(),
       () => store.changeOutbox(outboxChangeOf({ removed: ["a"] })),
       () => store.changeOutbox(outboxChangeOf({})),

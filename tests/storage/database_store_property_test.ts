@@ -93,6 +93,7 @@ async function everythingIn(store: Store): Promise<unknown> {
     await store.rollups(name, -Infinity),
     await store.rollups(name, NOW_MS - 9 * DAY_MS),
     await store.job(name, NOW_MS),
+    await store.recentRuns([name]),
   ]);
   const silences = [await store.silences(-Infinity), await store.silences(NOW_MS - DAY_MS)];
   return [await store.records(), await store.outbox(), ...silences, ...await Promise.all(perName)];
@@ -105,6 +106,7 @@ async function sumsIn(store: Store): Promise<unknown> {
     CONDITIONS.map((condition) => sum(rollups.map(({ lastedMs }) => lastedMs[condition]))),
     sum(rollups.map(({ durationTotalMs }) => durationTotalMs)),
     Math.max(...rollups.map(({ durationMaxMs }) => durationMaxMs)),
+    Math.max(...rollups.map(({ failedStreakMax }) => failedStreakMax)),
   ];
   return await Promise.all(NAMES.map(async (name) => sums(await store.rollups(name, -Infinity))));
 }
@@ -189,7 +191,15 @@ function updates(): fc.Arbitrary<CheckUpdate> {
   const condition = fc.constantFrom(...CONDITIONS);
   // Quarters of a millisecond add up without rounding, in whatever order.
   const durationMs = fc.integer({ min: 0, max: 40_000 }).map((quarters) => quarters / 4);
-  const rollup = fc.record({ atMs: times(), condition, durationMs, lastedMs: durationMs, lasted: condition });
+  const failedStreak = fc.nat({ max: 9 });
+  const rollup = fc.record({
+    atMs: times(),
+    condition,
+    durationMs,
+    lastedMs: durationMs,
+    lasted: condition,
+    failedStreak,
+  });
   const change = fc.record({
     atMs: times(),
     from: condition,

@@ -35,6 +35,7 @@ Deno.test("migrate() takes an empty database to the present version", () => {
     "job_runs",
     "jobs",
     "outbox",
+    "recent_runs",
     "rollups",
     "silences",
     "told",

@@ -60,7 +60,15 @@ export function resultOf(members: Partial<KeptResult> = {}): KeptResult {
 
 /** A roll-up entry of an `ok` run of 10 ms, a minute after the run before. */
 export function entryOf(atMs: number, members: Partial<RollupEntry> = {}): RollupEntry {
-  return { atMs, condition: "ok", durationMs: 10, lastedMs: 60_000, lasted: "ok", ...members };
+  return {
+    atMs,
+    condition: "ok",
+    durationMs: 10,
+    lastedMs: 60_000,
+    lasted: "ok",
+    failedStreak: 0,
+    ...members,
+  };
 }
 
 /** A change from `ok` to `critical`. */

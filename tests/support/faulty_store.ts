@@ -70,6 +70,7 @@ function failing(inner: Store, failOrGoOn: () => void): Omit<Store, "save" | "pr
     changes: guard(inner.changes),
     rollups: guard(inner.rollups),
     rollupSums: guard(inner.rollupSums),
+    recentRuns: guard(inner.recentRuns),
     outbox: guard(inner.outbox),
     changeOutbox: guard(inner.changeOutbox),
     silences: guard(inner.silences),

@@ -1,6 +1,16 @@
-import { addPresent, availabilityOf, percent, type SpanSummary, summarise } from "../../availability.ts";
+import {
+  addPresent,
+  type Availability,
+  availabilityOf,
+  describeFaults,
+  describeObserved,
+  describeRunCounts,
+  percent,
+  type SpanSummary,
+  summarise,
+} from "../../availability.ts";
 import { allChanges } from "../../all_changes.ts";
-import type { ConditionChange } from "../../domain/store.ts";
+import type { ConditionChange, RecentRun } from "../../domain/store.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { System } from "../../domain/system.ts";
@@ -36,8 +46,8 @@ export const historyCommand: Command = {
   operandsMax: 1,
   operandKind: "check",
   description:
-    "Shows the changes of a check's settled condition, and over the last 24 hours, 7 and 30 days its " +
-    "availability (the share of the watched time in which ok was settled) and how long its runs took.",
+    "Shows the changes of a check's confirmed condition. For the last 24 hours, 7 and 30 days it shows the share of " +
+    "each condition in the observed time, how many runs failed, and how long runs took.",
   options: [CONFIG_OPTION, STATE_OPTION, REPORT_FORMAT_OPTION],
   examples: [
     ["monitor history web", "one check"],
@@ -68,10 +78,13 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
   const spans = SPANS.map((span) => {
     const summary = summarise(rollups, { sinceMs: nowMs - span.ms, untilMs: nowMs });
     const lastedMs = addPresent(summary.lastedMs, record, nowMs);
-    return { ...span, ...summary, lastedMs, availability: availabilityOf(lastedMs) };
+    return { ...span, ...summary, lastedMs, ...availabilityOf(lastedMs) };
   });
+  const [recent] = await store.recentRuns([name]);
   const changes = allChanges(store, name);
-  const pieces = format === "json" ? renderJson(name, changes, spans) : renderPretty(name, changes, spans);
+  const pieces = format === "json"
+    ? renderJson(name, changes, { spans, runs: recent?.runs ?? [] })
+    : renderPretty(name, changes, spans);
   for await (const piece of pieces) {
     if (system.stdout.closed) break;
     system.stdout.write(piece);
@@ -80,23 +93,32 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
   return EXIT.ok;
 }
 
-type Span = typeof SPANS[number] & SpanSummary;
+type Span = typeof SPANS[number] & SpanSummary & Availability;
 
 async function* renderJson(
   name: string,
   changes: AsyncIterable<ConditionChange>,
-  spans: readonly Span[],
+  { spans, runs }: { readonly spans: readonly Span[]; readonly runs: readonly RecentRun[] },
 ): AsyncGenerator<string> {
   const members = {
     name,
     spans: Object.fromEntries(spans.map((span) => [span.member, {
-      runs: span.runs,
+      observed_ms: Math.round(span.observedMs),
       availability: span.availability,
+      shares: span.shares,
+      runs: span.runs,
+      failed_runs: span.failedRuns,
+      longest_failed_streak: span.failedStreakMax,
       duration_mean_ms: span.durationMeanMs === null ? null : roundedMs(span.durationMeanMs),
       duration_max_ms: span.durationMaxMs === null ? null : roundedMs(span.durationMaxMs),
       observed: span.observed,
       lasted_ms: mapCounts(span.lastedMs, Math.round),
     }])),
+    recent_runs: runs.map(({ endedAtMs, condition, durationMs }) => ({
+      ended_at: isoTime(endedAtMs),
+      condition,
+      duration_ms: durationMs,
+    })),
   };
   yield `${jsonText(members, { indent: 2 }).slice(0, -2)},\n  "changes": [`;
   let isFirst = true;
@@ -120,15 +142,7 @@ async function* renderPretty(
 ): AsyncGenerator<string> {
   yield `${printable(name)}\n\n`;
   for (const span of spans) {
-    const availability = span.availability === null
-      ? "not watched"
-      : `${percent(span.availability, { places: 3 })} ok`;
-    const durations = span.runs === 0
-      ? ""
-      : `, ${span.runs} ${span.runs === 1 ? "run" : "runs"}, ${ms(span.durationMeanMs)} on average, ${
-        ms(span.durationMaxMs)
-      } at most`;
-    yield `last ${span.name.padEnd(8)}  ${availability}${durations}\n`;
+    yield `last ${span.name.padEnd(8)}  ${describeSpan(span)}\n`;
   }
   let count = 0;
   for await (const { atMs, from, to, output } of changes) {
@@ -139,6 +153,25 @@ async function* renderPretty(
   }
   if (count === 0) yield "\nno changes\n";
 }
+
+function describeSpan(span: Span): string {
+  const { shares, observedMs, runs } = span;
+  const parts = [
+    ...(shares === null ? ["no data"] : [
+      `${percent(shares.ok, PLACES)} ok`,
+      ...describeFaults(shares, PLACES),
+      describeObserved(observedMs, span.ms),
+    ]),
+    ...(runs === 0 ? [] : [
+      describeRunCounts(span),
+      `${ms(span.durationMeanMs)} on average`,
+      `${ms(span.durationMaxMs)} at most`,
+    ]),
+  ];
+  return parts.filter((part) => part !== null).join(", ");
+}
+
+const PLACES = { places: 3 };
 
 function ms(value: number | null): string {
   if (value === null) return "-";

@@ -1,4 +1,4 @@
-import { addPresent, availabilityOf } from "../../availability.ts";
+import { addPresent, type Availability, availabilityOf, type RunCounts } from "../../availability.ts";
 import type { Check } from "../../domain/check.ts";
 import { type Condition, CONDITIONS, worst } from "../../domain/condition.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
@@ -73,46 +73,58 @@ async function gatherChecks(
   { store, nowMs, recordOf }: ChecksOptions,
 ): Promise<readonly PageCheck[]> {
   const names = checks.map((check) => check.name);
-  const sums = async (days: number, each: "day" | "check"): Promise<Sums> =>
+  const sums = async ({ days, each }: typeof SPANS[number]): Promise<Sums> =>
     Map.groupBy(
-      await store?.rollupSums(names, {
-        sinceMs: nowMs - days * DAY_MS,
-        untilMs: nowMs,
-        each,
-      }) ?? [],
+      await store?.rollupSums(names, { sinceMs: nowMs - days * DAY_MS, untilMs: nowMs, each }) ?? [],
       ({ name }) => name,
     );
-  const [day, week, quarter] = [
-    await sums(1, "check"),
-    await sums(7, "check"),
-    await sums(DAYS_SHOWN, "day"),
-  ];
+  const sumsOfSpans: Sums[] = [];
+  for (const span of SPANS) sumsOfSpans.push(await sums(span));
   const found: PageCheck[] = [];
   for (const check of checks) {
     const record = recordOf(check.name);
-    const share = (sums: Sums): number | null =>
-      availabilityOf(addPresent(addUp(sums.get(check.name) ?? []), record, nowMs));
     const status = statusOf(check, { recordOf, nowMs });
+    const own = sumsOfSpans.map((sums) => sums.get(check.name) ?? []);
     found.push({
       ...status,
-      availability: { day: share(day), week: share(week), quarter: share(quarter) },
-      days: withPresent(toDays(quarter.get(check.name) ?? [], nowMs), status),
+      spans: SPANS.map(({ label, days }, index) => ({
+        label,
+        ms: days * DAY_MS,
+        ...addUp(own[index] ?? [], (lastedMs) => addPresent(lastedMs, record, nowMs)),
+      })),
+      days: withPresent(toDays(own.at(-1) ?? [], nowMs), status),
       changes: await store?.changes(check.name, { sinceMs: 0, limit: CHANGES_EACH }) ?? [],
     });
   }
   return found;
 }
 
+/** The last one is read by days, which the strips show. */
+const SPANS = [
+  { label: "24 h", days: 1, each: "check" },
+  { label: "7 d", days: 7, each: "check" },
+  { label: `${DAYS_SHOWN} d`, days: DAYS_SHOWN, each: "day" },
+] as const;
+
 type Sums = ReadonlyMap<string, readonly RollupSum[]>;
 
-function addUp(sums: readonly RollupSum[]): ConditionCounts {
-  const total = (condition: Condition): number =>
-    sums.reduce((subtotal, { lastedMs }) => subtotal + lastedMs[condition], 0);
+function addUp(
+  sums: readonly RollupSum[],
+  addPresent: (lastedMs: ConditionCounts) => ConditionCounts,
+): Availability & RunCounts {
+  const total = (pick: (sum: RollupSum) => number): number =>
+    sums.reduce((subtotal, sum) => subtotal + pick(sum), 0);
+  const lastedMs = {
+    ok: total(({ lastedMs }) => lastedMs.ok),
+    unknown: total(({ lastedMs }) => lastedMs.unknown),
+    warning: total(({ lastedMs }) => lastedMs.warning),
+    critical: total(({ lastedMs }) => lastedMs.critical),
+  };
   return {
-    ok: total("ok"),
-    unknown: total("unknown"),
-    warning: total("warning"),
-    critical: total("critical"),
+    ...availabilityOf(addPresent(lastedMs)),
+    runs: total(({ runs }) => runs),
+    failedRuns: total(({ failedRuns }) => failedRuns),
+    failedStreakMax: sums.reduce((most, sum) => Math.max(most, sum.failedStreakMax), 0),
   };
 }
 

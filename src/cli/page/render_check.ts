@@ -1,11 +1,11 @@
 import type { Condition } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { ConditionChange } from "../../domain/store.ts";
-import { percent } from "../../availability.ts";
+import { describeFaults, describeObserved, describeRunCounts, percent } from "../../availability.ts";
 import { describeStatus } from "../check_status.ts";
 import { renderChart, STROKE_CLASSES } from "./chart.ts";
 import { htmlBlock, htmlLine } from "./html_text.ts";
-import type { PageCheck } from "./snapshot.ts";
+import type { PageCheck, PageSpan } from "./snapshot.ts";
 import type { TimeText } from "./time_text.ts";
 
 /** How much of each text is shown, in UTF-16 units. */
@@ -27,7 +27,7 @@ export interface CheckOptions {
 
 /** A check as an item of a list, headed by its title, or its name where it has none. */
 export function renderCheck(status: PageCheck, options: CheckOptions): string {
-  const { check, condition, days, availability } = status;
+  const { check, condition, days, spans } = status;
   const name = htmlLine(check.name, TEXT_MAX.name);
   const title = check.title === undefined || check.title.trim() === "" ? null : check.title;
   const output = htmlLine(describeStatus(status, options.nowMs), TEXT_MAX.output);
@@ -38,7 +38,8 @@ export function renderCheck(status: PageCheck, options: CheckOptions): string {
     title === null ? "" : `<p class=n>${name}</p>`,
     `<p class=s><b>${CONDITION_WORDS[condition]}</b>${renderSince(status, options)}</p>`,
     output === "" ? "" : `<p class=o>${output}</p>`,
-    renderAvailability(availability),
+    renderAvailability(spans),
+    renderFaults(spans),
     renderChart(days, options),
     renderMore(status, options),
     "\n",
@@ -61,12 +62,31 @@ function renderSince({ record, state, condition }: PageCheck, { time, nowMs }: C
   return ` since ${time(settledSinceMs)}${lasted}`;
 }
 
-function renderAvailability({ day, week, quarter }: PageCheck["availability"]): string {
-  if (quarter === null) return "";
-  const share = (value: number | null): string =>
-    `<b>${value === null ? "–" : percent(value, { places: 2 })}</b>`;
-  return `<p class=a><i>Availability</i> 24 h ${share(day)} 7 d ${share(week)} 90 d ${share(quarter)}</p>`;
+/** The share of ok in each span, with how much of it was observed where that is not all. */
+function renderAvailability(spans: readonly PageSpan[]): string {
+  if (spans.every(({ shares }) => shares === null)) return "";
+  const shown = spans.map(({ label, ms, shares, observedMs }) => {
+    const share = shares === null ? "–" : `${percent(shares.ok, PLACES)} ok`;
+    const observed = shares === null ? null : describeObserved(observedMs, ms);
+    return `${label} <b>${share}</b>${observed === null ? "" : ` <small>${observed}</small>`}`;
+  });
+  return `<p class=a><i>Availability</i> ${shown.join(" ")}</p>`;
 }
+
+/** What else there was, confirmed or not; a span that adds nothing to the shorter one is left out. */
+function renderFaults(spans: readonly PageSpan[]): string {
+  let failedBefore = 0;
+  const shown = spans.flatMap((span) => {
+    const faults = span.shares === null ? [] : describeFaults(span.shares, PLACES);
+    const isNew = span.failedRuns > failedBefore || (failedBefore === 0 && faults.length > 0);
+    failedBefore = Math.max(failedBefore, span.failedRuns);
+    const runs = span.failedRuns === 0 ? [] : [describeRunCounts(span)];
+    return isNew ? [`<b>${span.label}</b> ${[...faults, ...runs].join(", ")}`] : [];
+  });
+  return shown.length === 0 ? "" : `<p class=f>${shown.join("; ")}</p>`;
+}
+
+const PLACES = { places: 2 };
 
 function renderMore({ record }: PageCheck, { time, changes, hasDetail }: CheckOptions): string {
   const detail = hasDetail ? record?.last?.detail ?? "" : "";

@@ -180,7 +180,7 @@ function heading(id: string, text: string): string {
 function renderLegend(daysPerPoint: number): string {
   const point = daysPerPoint === 1 ? "a day" : `${daysPerPoint} days`;
   return `<details><summary>How to read this page</summary>
-<p>The shares are the availability: how much of the watched time ok was settled, over 24 hours, 7 days and ${DAYS_SHOWN} days.</p>
+<p>The shares say for how much of the observed time ok was confirmed, in the last 24 hours, 7 days and ${DAYS_SHOWN} days. A note such as "4 min observed" stands where there is no data for the rest. Below the output are the shares of the other conditions, and how many runs failed, also those that were too few in a row to be confirmed.</p>
 <p>A picture shows the ${DAYS_SHOWN} days up to today, in UTC, with a mark every 30 days. Its line is how long the runs took, the mean of ${point}, from 0 at the bottom to the number beside it. Its strip is the worst condition that was settled on each day, the worse the taller: ok, unknown, warning, critical. Where there is none, nobody looked.</p>
 <p>All changes of a check: <code>monitor history NAME</code></p>
 </details>

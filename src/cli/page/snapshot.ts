@@ -1,3 +1,4 @@
+import type { Availability, RunCounts } from "../../availability.ts";
 import type { Condition } from "../../domain/condition.ts";
 import type { OutboxRow, Silence } from "../../domain/outbox.ts";
 import type { ConditionChange } from "../../domain/store.ts";
@@ -14,14 +15,18 @@ export interface PageDay {
   readonly durationMeanMs: number | null;
 }
 
+/** What became of a check in a span of time up to now. */
+export interface PageSpan extends Availability, RunCounts {
+  /** Such as `24 h`. */
+  readonly label: string;
+  /** How long it is. */
+  readonly ms: number;
+}
+
 /** What the page shows of a check. */
 export interface PageCheck extends CheckStatus {
-  /** Shares of 0 to 1; `null` when nobody looked. */
-  readonly availability: {
-    readonly day: number | null;
-    readonly week: number | null;
-    readonly quarter: number | null;
-  };
+  /** Its last 24 hours, 7 days and {@linkcode DAYS_SHOWN} days. */
+  readonly spans: readonly PageSpan[];
   /** {@linkcode DAYS_SHOWN} of them, the last one is today. */
   readonly days: readonly PageDay[];
   /** The last ones, the newest first. */

@@ -26,13 +26,13 @@ nav{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;margin:.6rem 0}
 .c>.w{border-color:var(--w)}
 .c>.x{border-color:var(--x)}
 .c b{font-weight:600}
-.s,.n,.m,.a,summary,time{color:var(--soft);font-size:.875rem}
+.s,.n,.m,.a,.f,summary,time{color:var(--soft);font-size:.875rem}
 .n{font-family:ui-monospace,monospace;font-size:.8125rem}
 .s b{color:var(--k)}
 .u>.s b,.w>.s b,.x>.s b{padding:.05rem .45rem;border-radius:.25rem;background:var(--x);color:var(--on)}
 .u>.s b{background:var(--u)}
 .w>.s b{background:var(--w)}
-.a b{color:var(--text)}
+.a b,.f b{color:var(--text)}
 .c svg{grid-column:1;width:100%;margin-top:.15rem;height:3.4rem;display:block;
   background:linear-gradient(90deg,var(--rule) 1px,#0000 1px) 0 0/33.333% 100%}
 .c .m{grid-column:2;font-size:.75rem;line-height:1.1rem;white-space:nowrap;min-width:3.4rem}
@@ -47,13 +47,14 @@ summary{cursor:pointer;padding:.2rem 0}
 .e>li{padding:.25rem 0;border-top:1px solid var(--rule)}
 .e>li:first-child{border-top:0}
 @media (min-width:66rem){
-.c>li{grid-template-columns:minmax(0,5fr) minmax(0,6fr) 7.5rem 19rem 4rem;gap:0 1rem;margin-bottom:.3rem;padding:.45rem .8rem}
+.c>li{grid-template-columns:minmax(0,5fr) minmax(0,6fr) 9rem 19rem 4rem;gap:0 1rem;margin-bottom:.3rem;padding:.45rem .8rem}
 .c>li>*{grid-column:2}
 .c h3,.c .n{grid-column:1}
 .c h3,.c .s{grid-row:1}
 .c .n,.c .o{grid-row:2}
-.c .a{grid-column:3;grid-row:1/span 3;display:grid;grid-template-columns:auto 1fr;gap:0 .6rem;align-self:start}
-.c .a b{text-align:right}
+.c .a{grid-column:3;grid-row:1/span 9;display:grid;grid-template-columns:auto 1fr;gap:0 .6rem;align-self:start}
+.c .a b{text-align:right;white-space:nowrap}
+.c small{grid-column:1/-1;text-align:right}
 .c svg{grid-column:4;grid-row:1/span 3}
 .c .m{grid-column:5;grid-row:1/span 3}
 .c details[open]{grid-column:2/-1}

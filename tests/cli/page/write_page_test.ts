@@ -44,7 +44,14 @@ Deno.test("writePage() tells problems first, with since when, availability and t
     updateOf("calm", {
       record: recordOf("calm", { condition: { ...record.condition, settled: "ok", reported: "ok" } }),
     }),
-    updateOf("web", { rollup: entryOf(NOW_MS - 30 * DAY_MS, { lastedMs: HOUR_MS, lasted: "critical" }) }),
+    updateOf("web", {
+      rollup: entryOf(NOW_MS - 30 * DAY_MS, {
+        condition: "critical",
+        lastedMs: HOUR_MS,
+        lasted: "critical",
+        failedStreak: 3,
+      }),
+    }),
     updateOf("web", { rollup: entryOf(NOW_MS - 3 * DAY_MS, { lastedMs: HOUR_MS }) }),
     updateOf("web", { rollup: entryOf(NOW_MS, { lastedMs: HOUR_MS / 3, lasted: "warning" }) }),
     updateOf("web", { rollup: entryOf(NOW_MS, { lastedMs: 2 * HOUR_MS / 3 }) }),
@@ -65,7 +72,10 @@ Deno.test("writePage() tells problems first, with since when, availability and t
     text,
     /Website web Warning since 2026-01-31 10:59 , for 1 min status is 500, expected 200 \[not reported\]/,
   );
-  assert.match(text, /Availability 24 h 66\.66% 7 d 83\.33% 90 d 55\.55%/);
+  assert.match(
+    text,
+    /Availability 24 h 66\.66% ok 1 h observed 7 d 83\.33% ok 2 h observed 90 d 55\.55% ok 3 h observed 24 h 33\.34% warning; 7 d 16\.67% warning; 90 d 11\.12% warning, 33\.34% critical, 1 of 4 runs failed, 3 in a row at most/,
+  );
   assert.match(
     text,
     /The last change first line second line 2026-01-31 10:00 ok to critical : connection refused/,
@@ -101,6 +111,34 @@ Deno.test("writePage() tells reports that wait, silences, inactive and overdue c
   assert.match(text, /Inactive \(1\) off/);
 });
 
+Deno.test("writePage() shows failures that were too few in a row to be confirmed, once for spans that have the same", async () => {
+  const store = createMemoryStore();
+  const record = recordOf("web");
+  await store.save([
+    updateOf("web", {
+      record: recordOf("web", {
+        condition: { ...record.condition, settled: "ok", reported: "ok" },
+        last: resultOf({ condition: "ok", output: "well" }),
+      }),
+      rollup: entryOf(NOW_MS - 2 * DAY_MS, { lastedMs: 6 * DAY_MS, condition: "critical", failedStreak: 2 }),
+    }),
+    ...[1, 2, 0].map((failedStreak) =>
+      updateOf("web", {
+        rollup: entryOf(NOW_MS - HOUR_MS, {
+          lastedMs: 8 * HOUR_MS,
+          condition: failedStreak === 0 ? "ok" : "critical",
+          failedStreak,
+        }),
+      })
+    ),
+  ].map((update, index) => index === 0 ? update : { ...update, record: updateOf("web").record }));
+  const text = readText(await write([testCheck("ok", { name: "web" })], store));
+  assert.match(
+    text,
+    /Availability 24 h 100% ok 7 d 100% ok 90 d 100% ok 7 d observed 24 h 2 of 3 runs failed, 2 in a row at most; 7 d 3 of 4 runs failed, 2 in a row at most 10 ms/,
+  );
+});
+
 Deno.test("writePage() shows a check whose last run lies in the future as unknown, and counts no time to come", async () => {
   const store = createMemoryStore();
   const aheadMs = NOW_MS + 450 * DAY_MS;
@@ -118,7 +156,10 @@ Deno.test("writePage() shows a check whose last run lies in the future as unknow
   ]);
   const text = readText(await write([testCheck("ok", { name: "web" })], store));
   assert.match(text, /web Unknown , last run 2027-04-26 12:00 last run is 450 d in the future, was ok: /);
-  assert.match(text, /Availability 24 h 0\.00% 7 d 0\.00% 90 d 0\.00%/);
+  assert.match(
+    text,
+    /Availability 24 h 0\.00% ok 1 min observed 7 d 0\.00% ok 1 min observed 90 d 0\.00% ok 1 min observed 24 h 100% warning/,
+  );
 });
 
 Deno.test("writePage() makes a page before anything was kept, and of a document without checks", async () => {
