@@ -34,7 +34,10 @@ export async function generate(): Promise<ReadonlyMap<string, string>> {
     files.set(`schemas/${name}.schema.json`, `${JSON.stringify(schema, null, 2)}\n`);
     files.set(`src/config/generated/validate_${name}.js`, makeValidator(schema));
     if (marker !== null) continue;
-    files.set("src/config/generated/monitor.schema.json", `${JSON.stringify(withoutTexts(schema))}\n`);
+    files.set(
+      "src/config/generated/monitor.schema.json",
+      `${JSON.stringify(withoutTexts(schema, { hints: true }))}\n`,
+    );
     files.set("src/config/generated/raw_document.ts", await makeTypes(schema));
     files.set("docs/document.md", documentPage(schema));
   }
@@ -112,25 +115,31 @@ const FORMATS = [
 /** What a schema says to people, and the program reads nowhere; what it calls free names is read. */
 const TEXTS: readonly string[] = ["$comment", "title", "description", "examples"];
 
-/** The schema as the program reads it at every start: without what is for people alone. */
-function withoutTexts(schema: JsonObject, where = ""): JsonObject {
-  const isOfNames = where === "properties" || where === "$defs" || where === "x-notes";
-  return Object.fromEntries(
-    Object.entries(schema)
-      .filter(([name]) => isOfNames || !TEXTS.includes(name) || where === "propertyNames")
-      .map(([name, value]) => [name, isOfNames ? strip(value, "") : strip(value, name)]),
-  );
-}
-
-function strip(value: Json, where: string): Json {
-  if (where === "default" || where === "enum" || where === "const") return value;
-  if (Array.isArray(value)) return value.map((item) => strip(item, ""));
-  return isObject(value) ? withoutTexts(value, where) : value;
+/**
+ * The schema as the program reads it at every start: without what is for people alone. Our own keywords, which
+ * messages are made from, are nothing to a validator.
+ */
+function withoutTexts(schema: JsonObject, { hints }: { readonly hints: boolean }): JsonObject {
+  const stripObject = (object: JsonObject, where: string): JsonObject => {
+    const isOfNames = where === "properties" || where === "$defs" || where.startsWith("x-");
+    const isKept = (name: string): boolean =>
+      isOfNames || (where === "propertyNames" || !TEXTS.includes(name)) && (hints || !name.startsWith("x-"));
+    return Object.fromEntries(
+      Object.entries(object).filter(([name]) => isKept(name))
+        .map(([name, value]) => [name, isOfNames ? strip(value, "") : strip(value, name)]),
+    );
+  };
+  const strip = (value: Json, where: string): Json => {
+    if (where === "default" || where === "enum" || where === "const") return value;
+    if (Array.isArray(value)) return value.map((item) => strip(item, ""));
+    return isObject(value) ? stripObject(value, where) : value;
+  };
+  return stripObject(schema, "");
 }
 
 /** The validator as a module without imports, and without the texts of ajv, which the program does not show. */
 function makeValidator(described: JsonObject): string {
-  const schema = withoutTexts(described);
+  const schema = withoutTexts(described, { hints: false });
   const ajv = new Ajv2020({
     allErrors: true,
     messages: false,
@@ -147,7 +156,6 @@ function makeValidator(described: JsonObject): string {
     // Text lengths in UTF-16 code units: we only ask for "not empty", and need no further module for it.
     unicode: false,
     formats: Object.fromEntries(FORMATS.map((name) => [name, true])),
-    keywords: ["x-notes"],
   });
   const code = standalone.default(ajv, ajv.compile(schema)).replaceAll(/schemaPath:"[^"]*",/g, "");
   if (code.includes("require(")) throw new Error("The generated validator asks for a module at run time");

@@ -3,6 +3,8 @@ import { nearest } from "../config/nearest.ts";
 import {
   type Command,
   COMMON_OPTIONS,
+  CONFIG_OPTION,
+  hintForFile,
   type Invocation,
   type OptionSpec,
   type OptionValue,
@@ -96,9 +98,11 @@ export function parseInvocation(command: Command, args: readonly string[]): Invo
     options.set(spec.name, value);
   }
   if (operands.length > command.operandsMax) {
+    const unexpected = operands[command.operandsMax] ?? "";
+    const takesConfig = command.options.includes(CONFIG_OPTION);
     throw new UsageError(
-      `unexpected argument "${operands[command.operandsMax]}" after "${command.name}"`,
-      `see: monitor ${command.name} --help`,
+      `unexpected argument "${unexpected}" after "${command.name}"`,
+      (takesConfig ? hintForFile(unexpected) : undefined) ?? `see: monitor ${command.name} --help`,
     );
   }
   return { options, operands };

@@ -98,6 +98,12 @@ export const CONFIG_OPTION: OptionSpec = {
     "then $XDG_CONFIG_HOME/monitor/ and /etc/monitor/)",
 };
 
+/** What to do about a word that names no check but looks like a config file; `undefined` for other words. */
+export function hintForFile(word: string): string | undefined {
+  if (!/\.(jsonc?|json5|ya?ml|toml|conf|cfg)$/i.test(word)) return undefined;
+  return `name the config file with: -c ${word}`;
+}
+
 /** The formats of a command that tells people or programs of the kept state. */
 export const REPORT_FORMATS = ["pretty", "json"] as const;
 

@@ -2,6 +2,7 @@ import { entriesOf } from "../checks/registry.ts";
 import { loadDocument, type LoadedDocument, type LoadOptions } from "../config/load.ts";
 import { locateDocument } from "../config/locate.ts";
 import { nearest } from "../config/nearest.ts";
+import type { DocumentLocation } from "../config/source.ts";
 import { ConfigError, countMistakes, type PlacedProblem, type Problem } from "../config/problem.ts";
 import type { Check } from "../domain/check.ts";
 import type { Caveat, CheckKindEntry } from "../domain/observe.ts";
@@ -9,7 +10,14 @@ import type { System } from "../domain/system.ts";
 import { rememberSecrets } from "./known_secrets.ts";
 import { locateState } from "./state.ts";
 import { inTextOrder } from "../config/places.ts";
-import { type Invocation, type OptionSpec, optionValue, optionValues, UsageError } from "./command.ts";
+import {
+  hintForFile,
+  type Invocation,
+  type OptionSpec,
+  optionValue,
+  optionValues,
+  UsageError,
+} from "./command.ts";
 
 /** A document and everything that deserves a warning in it. */
 export interface OpenDocument extends LoadedDocument {
@@ -27,7 +35,7 @@ export async function openDocument(
   system: System,
   options: LoadOptions = {},
 ): Promise<OpenDocument> {
-  const location = await locateDocument(optionValue(invocation, "config"), system);
+  const location = await locate(invocation, system);
   const document = await loadDocument(location, system, {
     ...options,
     locateState: async (facts) => (await locateState(invocation, facts, system)).path,
@@ -41,6 +49,16 @@ export async function openDocument(
     document.sources,
   );
   return { ...document, placedWarnings };
+}
+
+async function locate(invocation: Invocation, system: System): Promise<DocumentLocation> {
+  try {
+    return await locateDocument(optionValue(invocation, "config"), system);
+  } catch (error) {
+    const [hint] = invocation.operands.flatMap((word) => hintForFile(word) ?? []);
+    if (!(error instanceof ConfigError) || hint === undefined) throw error;
+    throw new ConfigError(error.message, { hint, cause: error });
+  }
 }
 
 /** What a kind finds wrong only when all else is right; all mistakes at once. */
@@ -102,7 +120,8 @@ export function selectChecks(checks: readonly Check[], { names, tags }: Selectio
     const meant = nearest(name, checks.map((check) => check.name));
     throw new UsageError(
       `there is no check "${name}" in the document`,
-      meant === undefined ? "list them with: monitor explain" : `did you mean "${meant}"?`,
+      hintForFile(name) ??
+        (meant === undefined ? "list them with: monitor explain" : `did you mean "${meant}"?`),
     );
   }
   const known = new Set(checks.flatMap((check) => check.tags));

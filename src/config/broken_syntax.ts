@@ -24,6 +24,15 @@ export function hintForName(word: string): string | null {
   return word.length <= 40 && /^[\w$-]+$/.test(word) ? `write "${word}"` : hintForQuotes(word);
 }
 
+/** Comments and blank lines, then the start of a document, a directive, or a key of a mapping in block style. */
+const YAML_START =
+  /^\ufeff?(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:---\s|%YAML\s|[A-Za-z_$][\w$-]*[ \t]*:(?:[ \t]*(?:#[^\n]*)?\r?\n|[ \t]+[^\s{["]))/;
+
+/** Whether a text that is no JSON begins like YAML. An object whose braces are missing does not. */
+export function looksLikeYaml(text: string): boolean {
+  return YAML_START.test(text);
+}
+
 /** What is wrong in a string, and where. */
 export interface StringFault {
   /** From the start of the token. */

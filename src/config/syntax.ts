@@ -1,4 +1,4 @@
-import { describeToken, explainString, hintForName, hintForValue } from "./broken_syntax.ts";
+import { describeToken, explainString, hintForName, hintForValue, looksLikeYaml } from "./broken_syntax.ts";
 import { describePath, type Problem, quote } from "./problem.ts";
 import { createTokenReader, FAULT, TOKEN, type TokenReader } from "./tokens.ts";
 
@@ -41,6 +41,14 @@ export function createObject(): JsonObject {
 
 const Bare = function () {} as unknown as new () => JsonObject;
 Bare.prototype = Object.create(null);
+
+/** Replaces what the parser makes of YAML, which is about its first word. */
+const YAML_PROBLEM: Problem = {
+  path: [],
+  offset: 0,
+  message: "the text looks like YAML, expected JSON or JSONC",
+  hint: "convert it, for example with: yq -o json",
+};
 
 /** Ends the reading of a text whose syntax is broken. */
 class BrokenSyntax extends Error {
@@ -85,6 +93,7 @@ class Parser {
       return { value: this.#missingCommas.length > 0 ? undefined : value, problems };
     } catch (error) {
       if (!(error instanceof BrokenSyntax)) throw error;
+      if (looksLikeYaml(this.#text)) return { value: undefined, problems: [YAML_PROBLEM] };
       return { value: undefined, problems: [...this.#missingCommas, ...this.#duplicates, error.problem] };
     }
   }

@@ -1,3 +1,4 @@
+import { meantKey, plainName } from "./foreign_keys.ts";
 import { INTERVAL_FORMS } from "./interval.ts";
 import { nearest } from "./nearest.ts";
 import { holdsSecret } from "./placeholders.ts";
@@ -151,6 +152,11 @@ function describeMembers(names: readonly string[]): string {
 function hintForMember(name: string, known: readonly string[], place: Place): string | undefined {
   const home = homeOfMember(name, known, place);
   if (home !== undefined) return home;
+  const foreign = meantKey(name, known);
+  if (foreign !== undefined) {
+    const isThere = foreign.key !== null && hasMember(place.value, place.path, foreign.key);
+    return isThere ? `leave it out: "${foreign.key}" is there already` : foreign.hint;
+  }
   const meant = memberMeant(name, known, place);
   return meant === undefined ? undefined : `did you mean "${meant}"?`;
 }
@@ -172,6 +178,8 @@ function memberMeant(name: string, known: readonly string[], place: Place): stri
     return undefined;
   }
   const { value, path } = place;
+  const foreign = meantKey(name, known);
+  if (foreign !== undefined) return foreign.key ?? undefined;
   return nearest(name, known.filter((member) => !hasMember(value, path, member)));
 }
 
@@ -253,9 +261,31 @@ function hintForType(
       return `put it in brackets: [${isObject(shown) ? " … " : quote(shown)}]`;
     }
   }
+  const object = objectMeant(shown, types, place);
+  if (object !== undefined) return `write ${object}`;
   if (!place.wider?.at(place.value, place.path)?.types.includes(typeOf(shown))) return undefined;
   return `${isString ? "a string" : "this"} is not in ${place.shapeName} here; the default schema has it`;
 }
+
+/** An object in short form: `{ "target": … }` for the text alone, `{ "regular_interval": … }` for the interval alone. */
+function objectMeant(
+  shown: JsonValue | undefined,
+  types: readonly string[],
+  place: Place,
+): string | undefined {
+  const view = viewOf(place);
+  if (!types.includes("object") || view === undefined || isObject(shown) || Array.isArray(shown)) {
+    return undefined;
+  }
+  const [only, ...others] = view.required;
+  const member = view.members.has(INTERVAL_KEY) ? INTERVAL_KEY : others.length === 0 ? only : undefined;
+  const schema = member === undefined ? undefined : view.members.get(member);
+  if (member === undefined || schema === undefined) return undefined;
+  const accepts = place.reader.view(schema, shown).types.includes(typeOf(shown));
+  return accepts ? `{ ${quote(member)}: ${quote(shown)} }` : undefined;
+}
+
+const INTERVAL_KEY = "regular_interval";
 
 /** Whether a text would be right without its quotes. */
 function isWordOf(types: readonly string[], text: string): boolean {
@@ -287,7 +317,11 @@ function explainEnumeration(_error: StructureError, place: Place): Problem {
   if (place.wider?.at(place.value, path)?.enum?.includes(shown)) {
     return { path, message, hint: `${quote(shown)} is not in ${place.shapeName}; the default schema has it` };
   }
-  const meant = nearest(shown, accepted.filter((item) => typeof item === "string"));
+  const words = accepted.filter((item) => typeof item === "string");
+  const known = own(view?.hints, plainName(shown));
+  // A single word is the accepted one that is meant; a shape may lack it.
+  if (known?.includes(" ")) return { path, message, hint: known };
+  const meant = words.find((word) => word === known) ?? nearest(shown, words);
   return { path, message, ...(meant !== undefined && { hint: `did you mean "${meant}"?` }) };
 }
 
@@ -307,7 +341,11 @@ function describeRange(view: SchemaView | undefined): string {
 }
 
 function noteOf(view: SchemaView | undefined, name: string): string | undefined {
-  return view?.notes !== undefined && Object.hasOwn(view.notes, name) ? view.notes[name] : undefined;
+  return own(view?.notes, name);
+}
+
+function own(texts: Readonly<Record<string, string>> | undefined, name: string): string | undefined {
+  return texts !== undefined && Object.hasOwn(texts, name) ? texts[name] : undefined;
 }
 
 /** A JSON pointer (RFC 6901) as member names and indexes; the document tells which is which. */

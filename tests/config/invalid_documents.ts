@@ -594,6 +594,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     problems: [[
       "4:42 defaults.notifications[0].parameters.to",
       'unknown member "to", expected one of access, sender, receivers, tags',
+      'leave it out: "receivers" is there already',
     ]],
   },
   unknown_file_timestamp_parameter: {
@@ -630,11 +631,18 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
       'did you mean "http_request"?',
     ]],
   },
-  unknown_kind_far: { problems: [["4:22 checks.web.kind", `is "ping", expected one of ${CHECK_KINDS}`]] },
+  unknown_kind_far: {
+    problems: [[
+      "4:22 checks.web.kind",
+      `is "ping", expected one of ${CHECK_KINDS}`,
+      'write "tcp_connect" for a port, or "script" to run check_ping',
+    ]],
+  },
   unknown_request_member: {
     problems: [[
       "6:67 checks.web.parameters.request.url",
       'unknown member "url", expected one of target, method, headers, body, redirects, tls',
+      'leave it out: "target" is there already',
     ]],
   },
   unknown_response_member: {

@@ -46,6 +46,7 @@ const KEYWORDS: Readonly<Record<keyof Schema, true>> = {
   if: true,
   then: true,
   "x-notes": true,
+  "x-hints": true,
 };
 
 Deno.test("the schemas use no other keywords than a SchemaReader knows", async (t) => {

@@ -81,6 +81,10 @@ Deno.test("parseText() says what is broken, where, and what was expected", async
   const NAME = "is not a member name, expected one in double quotes";
   const QUOTES = 'JSON knows only the straight double quote: "';
   const SPACE = "put an ordinary space in its place, or nothing";
+  const YAML = [
+    "the text looks like YAML, expected JSON or JSONC",
+    "convert it, for example with: yq -o json",
+  ] as const;
   const rows: Readonly<Record<string, readonly [offset: number, message: string, hint?: string]>> = {
     "": [0, "the document is empty, expected an object"],
     " \n\t": [0, "the document is empty, expected an object"],
@@ -140,6 +144,11 @@ Deno.test("parseText() says what is broken, where, and what was expected", async
     "# comment\n{}": [0, `"#" ${VALUE}`, "a comment begins with //"],
     "{# comment\n}": [1, `"#" ${NAME}`, "a comment begins with //"],
     "<xml/>": [0, `"<xml" ${VALUE}`],
+    "defaults:\n  threshold: 3\n": [0, ...YAML],
+    "# all checks\n\nchecks: # of web\r\n  a: 1\r\n": [0, ...YAML],
+    "---\n- 1\n": [0, ...YAML],
+    "defaults: null": [0, ...YAML],
+    "defaults: {}, checks: {}": [0, `"defaults" ${VALUE}`],
     "/": [0, `"/" ${VALUE}`],
     "/* {}": [0, "this comment never ends, expected */"],
     "{} /* *": [3, "this comment never ends, expected */"],

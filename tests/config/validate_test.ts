@@ -47,6 +47,74 @@ Deno.test("findStructureProblems() says where a misplaced member belongs", async
   }
 });
 
+Deno.test("findStructureProblems() proposes what stands for a key of another tool", async (t) => {
+  const kind = "test";
+  const parameters = {};
+  const target = "http://h/";
+  const TARGET = '"request": { "target": "https://example.org/" }';
+  const VERIFIED =
+    'certificates are always verified: name a private authority in "authority" or trust it machine-wide';
+  const hook = (parameters: object) => ({ defaults: { notifications: [{ kind: "webhook", parameters }] } });
+  const rows: Readonly<Record<string, readonly [document: unknown, hint: string]>> = {
+    "type of a check": [withCheck({ type: "script", parameters }), 'did you mean "kind"?'],
+    "type beside kind": [withCheck({ type: "x", kind, parameters }), 'leave it out: "kind" is there already'],
+    "type of a channel": [
+      { defaults: { notifications: [{ type: "console", parameters }] } },
+      'did you mean "kind"?',
+    ],
+    "interval": [
+      withCheck({ interval: 60, kind, parameters }),
+      'write "schedule": { "regular_interval": "5 minutes" }',
+    ],
+    "interval in the defaults": [
+      { defaults: { interval: "1m" } },
+      'write "schedule": { "regular_interval": "5 minutes" }',
+    ],
+    "retries": [withCheck({ retries: 2, kind, parameters }), 'did you mean "threshold"?'],
+    "max_check_attempts": [{ defaults: { max_check_attempts: 2 } }, 'did you mean "threshold"?'],
+    "enabled": [withCheck({ enabled: false, kind, parameters }), 'did you mean "active"?'],
+    "disabled": [withCheck({ disabled: true, kind, parameters }), 'write "active": false'],
+    "alerts": [withCheck({ alerts: [], kind, parameters }), 'did you mean "notifications"?'],
+    "url of a check": [withCheck({ url: target, kind, parameters }), `write "parameters": { ${TARGET} }`],
+    "url in the parameters": [page({ request: { target }, url: target }), `write ${TARGET}`],
+    "url in the request": [page({ request: { url: target } }), 'did you mean "target"?'],
+    "url of a webhook": [hook({ url: target }), 'did you mean "target"?'],
+    "insecure in the request": [page({ request: { target, insecure: true } }), VERIFIED],
+    "insecure in tls": [page({ request: { target, tls: { insecure: true } } }), VERIFIED],
+    "insecureSkipVerify in the parameters": [
+      page({ request: { target }, insecureSkipVerify: true }),
+      VERIFIED,
+    ],
+    "command in the parameters": [
+      script({ command: "/x" }),
+      'write "path" and "arguments"',
+    ],
+  };
+  for (const [name, [document, hint]] of Object.entries(rows)) {
+    await t.step(name, async () => assert.equal(await hintOf(document), hint));
+  }
+});
+
+Deno.test("findStructureProblems() proposes what stands for a kind of another tool", async (t) => {
+  const channel = (kind: string) => ({ defaults: { notifications: [{ kind, parameters: {} }] } });
+  const check = (kind: string) => withCheck({ kind, parameters: {} });
+  const rows: Readonly<Record<string, readonly [document: unknown, hint: string]>> = {
+    "ping": [check("ping"), 'write "tcp_connect" for a port, or "script" to run check_ping'],
+    "dns": [check("dns"), 'write "script" to run check_dns or dig'],
+    "process": [check("process"), 'write "script" to run check_procs, pgrep or systemctl is-active'],
+    "command": [check("command"), 'did you mean "script"?'],
+    "disk": [check("disk"), 'write "script" to run check_disk'],
+    "http": [check("http"), 'did you mean "http_request"?'],
+    "HTTPS": [check("HTTPS"), 'did you mean "http_request"?'],
+    "a channel slack": [channel("slack"), 'did you mean "webhook"?'],
+    "a channel script": [channel("script"), 'did you mean "command"?'],
+    "a channel mail": [channel("mail"), 'did you mean "email"?'],
+  };
+  for (const [name, [document, hint]] of Object.entries(rows)) {
+    await t.step(name, async () => assert.equal(await hintOf(document), hint));
+  }
+});
+
 Deno.test("findStructureProblems() does not propose a member that is there already", async () => {
   assert.equal(await hintOf(script({ pathh: "/y" })), null);
   assert.equal(await hintOf(withCheck({ kind: "test", parameters: {}, parameter: {} })), null);
@@ -110,6 +178,14 @@ Deno.test("findStructureProblems() says how to write a value of another type", a
     "a string for a list of objects": [{ defaults: { notifications: "console" } }, null],
     "a number for a list of strings": [script({ arguments: 1 }), null],
     "null for a list": [script({ arguments: null }), null],
+    "a target for a request": [page({ request: "http://h/" }), 'write { "target": "http://h/" }'],
+    "a number for a request": [page({ request: 1 }), null],
+    "an interval for a schedule": [
+      withCheck({ kind: "test", schedule: "5 minutes", parameters: {} }),
+      'write { "regular_interval": "5 minutes" }',
+    ],
+    "seconds for a schedule": [{ defaults: { schedule: 60 } }, 'write { "regular_interval": 60 }'],
+    "a path for a report": [{ defaults: {}, report: "x.html" }, 'write { "path": "x.html" }'],
     "a placeholder for a number": [
       mail({ access: { ...access, port: "${env:X}" }, sender: "a@b", receivers: ["a@b"] }),
       "to look at the document where its secrets are not: monitor validate --without-secrets",
