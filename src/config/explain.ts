@@ -1,6 +1,6 @@
 import { exactDuration } from "../domain/duration.ts";
 import { parseInterval } from "./interval.ts";
-import { isCredentialHeader } from "./credential_headers.ts";
+import { hideInAddress, isCredential } from "./credentials.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { describePath, type DocumentPath } from "./problem.ts";
 import { defaultsOf, type Origin, pickSetting } from "./resolve.ts";
@@ -140,7 +140,7 @@ function showValue(value: JsonValue, { view, path, reader }: Shown): string {
     return `{${shown.join(",")}}`;
   }
   if (isHidden(value, format, path)) return "(hidden)";
-  const text = JSON.stringify(value);
+  const text = JSON.stringify(format === "url" && typeof value === "string" ? hideInAddress(value) : value);
   if (format !== "interval" || typeof value === "boolean") return text;
   const interval = parseInterval(typeof value === "number" ? value : String(value));
   return "ms" in interval ? `${text} (${exactDuration(interval.ms)})` : text;
@@ -156,5 +156,5 @@ interface Shown {
 function isHidden(value: JsonValue, format: string | undefined, path: DocumentPath): boolean {
   if (typeof value !== "string") return false;
   if (format === "secret") return !/^\$\{(env|file):[^}]*\}$/.test(value);
-  return format === "header_value" && isCredentialHeader(path.at(-1)) && !holdsSecret(value);
+  return isCredential({ format: format ?? "", path }) && !holdsSecret(value);
 }

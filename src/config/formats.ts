@@ -1,6 +1,7 @@
 import { TEMPLATE_FIELDS, unknownFields } from "../domain/template.ts";
 import { DURATION_FORMS, parseDuration } from "./duration.ts";
 import { INTERVAL_FORMS, parseInterval } from "./interval.ts";
+import { hideInAddress } from "./credentials.ts";
 import { nearest } from "./nearest.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { minuteOfDay } from "./time_of_day.ts";
@@ -149,20 +150,21 @@ function checkHeaderValue({ value }: FormattedValue): Pick<Problem, "message"> |
 
 function checkUrl({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
   const text = String(value);
+  const shown = hideInAddress(String(written));
   const url = URL.parse(text);
   const isWeb = url !== null && (url.protocol === "http:" || url.protocol === "https:");
   if (isWeb && /^https?:\/\//i.test(text.trim())) return null;
   const expected = "expected one that begins with http:// or https://";
   if (/^[\w.-]+(:\d+)?(\/|$)/.test(text)) {
     return {
-      message: `the address ${quote(written)} has no scheme, ${expected}`,
-      hint: `did you mean ${quote(`https://${written}`)}?`,
+      message: `the address ${quote(shown)} has no scheme, ${expected}`,
+      hint: `did you mean ${quote(`https://${shown}`)}?`,
     };
   }
   if (url !== null && !isWeb && value === written) {
-    return { message: `the address ${quote(written)} has the scheme "${url.protocol}", ${expected}` };
+    return { message: `the address ${quote(shown)} has the scheme "${url.protocol}", ${expected}` };
   }
-  return { message: `${quote(written)} is not an address, expected one such as https://example.org/health` };
+  return { message: `${quote(shown)} is not an address, expected one such as https://example.org/health` };
 }
 
 /** One mailbox as RFC 5321 writes it, without quoting: what mail servers take everywhere. */

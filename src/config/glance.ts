@@ -5,7 +5,7 @@ import { openPart, type Part } from "./part.ts";
 import { createPlacer } from "./positions.ts";
 import { ConfigError, quote } from "./problem.ts";
 import { createSchemaReader, isObject, type Schema } from "./schema_view.ts";
-import { secretValues } from "./secrets.ts";
+import { findSecrets } from "./secrets.ts";
 import { absolutePath, type DocumentLocation, readSource, type Source } from "./source.ts";
 
 /** The little of a document that {@linkcode glanceAt} looks at. */
@@ -40,7 +40,7 @@ export async function glanceAt(location: DocumentLocation, system: System): Prom
     kinds: new Map(parts.toReversed().flatMap(kindsIn)),
     statePath: typeof state === "string" && state !== "" ? absolutePath(state, source.folder) : null,
     secrets: parts.flatMap(({ value, substitutions }) =>
-      value === undefined ? [] : secretValues(value, substitutions, reader)
+      value === undefined ? [] : findSecrets(value, substitutions, reader).values
     ),
   };
 }

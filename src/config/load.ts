@@ -21,8 +21,8 @@ import {
 } from "./problem.ts";
 import { defaultsOf, resolveChecks, resolveMember, type ResolveOptions } from "./resolve.ts";
 import { createSchemaReader, isObject, type Schema, type SchemaReader, valueAt } from "./schema_view.ts";
-import { createRedactor } from "../domain/redact.ts";
-import { secretValues } from "./secrets.ts";
+import { createRedactor, type Redact } from "../domain/redact.ts";
+import { findSecrets } from "./secrets.ts";
 import { absolutePath, type DocumentLocation, readSource, type Source } from "./source.ts";
 import type { JsonObject } from "./syntax.ts";
 import type { Validator } from "./validate.ts";
@@ -80,6 +80,8 @@ export interface LoadedDocument {
   readonly secrets: readonly string[];
   /** What is wrong if a file is written as the page is; `null`: nothing is. */
   clashOf(file: string): Promise<string | null>;
+  /** Takes these values out of texts. */
+  readonly redact: Redact;
   /** Finds the place of a problem in the text. */
   place(problem: Problem): PlacedProblem;
   /** The file in which a check stands, with its value as it is written. */
@@ -174,10 +176,13 @@ export async function loadDocument(
     );
     if (clashes.length > 0) return fail(clashes);
   }
-  const secrets = [
-    ...new Set(judged.flatMap(({ value, part }) => secretValues(value, part.substitutions, reader))),
-  ];
-  const checks = withoutSecretsInTitles(inDocumentOrder(resolved.filter(isKindKnown), parts, place), secrets);
+  const found = judged.map(({ value, part }) => ({
+    part,
+    ...findSecrets(value, part.substitutions, reader),
+  }));
+  const secrets = [...new Set(found.flatMap(({ values }) => values))];
+  const redact = createRedactor(secrets);
+  const checks = withoutSecretsInTitles(inDocumentOrder(resolved.filter(isKindKnown), parts, place), redact);
   const unknownKinds = resolved.filter((check) => !isKindKnown(check));
   return {
     source,
@@ -192,6 +197,9 @@ export async function loadDocument(
     warnings: [
       ...included.warnings,
       ...judged.flatMap((part) => part.warnings),
+      ...found.flatMap(({ part, warnings }) =>
+        warnings.map((warning) => ({ ...warning, source: part.source }))
+      ),
       ...findWarnings(resolved, (name, member) => locateSetting(name, member, { main, file: files(name) })),
       ...(metrics === null || main.part.isUnresolved(["metrics", "path"]) ? [] : warnOfMetricsFile(metrics)),
       ...unknownKinds.map(({ name }) => ({ path: kindPath(name), message: UNKNOWN_KIND })),
@@ -206,6 +214,7 @@ export async function loadDocument(
       if (metrics !== null) await uses.add({ file: metrics.path, of: ["metrics", "path"] });
       return await uses.clashOf(file);
     },
+    redact,
     place,
     fileOf: (name) => ({ source: files(name).part.source, written: files(name).written }),
   };
@@ -244,8 +253,7 @@ function locateSetting(
 }
 
 /** A title is shown and kept wherever its check is. */
-function withoutSecretsInTitles(checks: readonly Check[], secrets: readonly string[]): readonly Check[] {
-  const redact = createRedactor(secrets);
+function withoutSecretsInTitles(checks: readonly Check[], redact: Redact): readonly Check[] {
   return checks.map((check) => check.title === undefined ? check : { ...check, title: redact(check.title) });
 }
 

@@ -117,6 +117,18 @@ export function holdsSecret(written: JsonValue | undefined): boolean {
   return false;
 }
 
+/** A text with a sign of no meaning in the place of each character of a placeholder, so that all else keeps its place. */
+export function maskPlaceholders(written: string): string {
+  let masked = "";
+  let end = 0;
+  for (const { index, whole, kind } of placeholdersIn(written)) {
+    if (kind === undefined) continue;
+    masked += written.slice(end, index) + "\ue000".repeat(whole.length);
+    end = index + whole.length;
+  }
+  return masked + written.slice(end);
+}
+
 /**
  * Replaces `${env:NAME}` and `${file:/path}` in every string of a document, and `$${` by `${`. Nothing else that
  * looks like a placeholder is touched, and no member's name.

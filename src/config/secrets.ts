@@ -1,31 +1,66 @@
+import { isRedactable, SECRET_LENGTH_MIN } from "../domain/redact.ts";
+import { formsOfCredential, mayHoldCredential } from "./credentials.ts";
+import { visitFormattedValues } from "./formats.ts";
 import type { Substitution } from "./placeholders.ts";
+import type { DocumentPath, Problem } from "./problem.ts";
 import type { SchemaReader } from "./schema_view.ts";
 import type { JsonValue } from "./syntax.ts";
 
 /** Formats whose values are told freely: what is asked, and where and when. */
 const OPEN_FORMATS: readonly string[] = ["path", "program", "host", "interval"];
 
+/** What of a config must not be shown. */
+export interface FoundSecrets {
+  /** To be taken out of all that comes in, each once. */
+  readonly values: readonly string[];
+  /** The same that is too short for that. */
+  readonly warnings: readonly Problem[];
+}
+
 /**
- * The placeholders' values that must never be shown. Hosts, ports, paths and program names are not secrets, nor is
- * what can only be one of a few words.
+ * Finds what must never be shown: the placeholders' values, credentials that are written out, and what they are put
+ * together to on their way. Hosts, ports, paths and commands are no secrets, nor is what can only be one of a few words.
  */
-export function secretValues(
+export function findSecrets(
   document: JsonValue,
   substitutions: readonly Substitution[],
   reader: SchemaReader,
-): readonly string[] {
-  const secrets = new Set<string>();
+): FoundSecrets {
+  const values = new Set<string>();
+  const warnings = new Map<string, Problem>();
+  const hide = (secret: string, path: DocumentPath): void => {
+    if (isRedactable(secret)) values.add(secret);
+    else if (secret !== "") warnings.set(JSON.stringify(path), { path, message: TOO_SHORT });
+  };
+  const unresolved = new Set<string>();
   for (const { path, resolved, parts } of substitutions) {
-    if (resolved === null) continue;
+    if (resolved === null) unresolved.add(JSON.stringify(path));
     const view = reader.at(document, path);
     if (view?.enum !== undefined || OPEN_FORMATS.includes(view?.format ?? "")) continue;
     for (const { value, start } of parts) {
-      const hidden = view?.format === "url" ? hiddenInAddress(value, start, resolved) : [value];
-      for (const text of hidden) if (text !== "") secrets.add(text);
+      const hidden = view?.format === "url" ? hiddenInAddress(value, start, resolved ?? "") : [value];
+      for (const text of hidden) hide(text, path);
     }
   }
-  return [...secrets];
+  /** The names and passwords of logins, by the place of the object in which they stand. */
+  const logins = new Map<string, { username?: string; secret?: string }>();
+  visitFormattedValues({ value: document, written: document, reader }, (item) => {
+    const { path, format } = item;
+    const isLogin = format === "username" || format === "secret";
+    if (!isLogin && !mayHoldCredential(item) || unresolved.has(JSON.stringify(path))) return;
+    for (const form of formsOfCredential(item)) hide(form, path);
+    if (!isLogin) return;
+    const place = JSON.stringify(path.slice(0, -1));
+    logins.set(place, { ...logins.get(place), [format]: String(item.value) });
+  });
+  for (const { username = "", secret = "" } of logins.values()) {
+    // As SMTP sends them (RFC 4616).
+    if (username !== "" && secret !== "") values.add(`\0${username}\0${secret}`);
+  }
+  return { values: [...values], warnings: [...warnings.values()] };
 }
+
+const TOO_SHORT = `a secret of fewer than ${SECRET_LENGTH_MIN} characters is not hidden in outputs and logs`;
 
 /**
  * What is secret of a value that stands in an address: nothing of it where it lies within the host and port. Of one

@@ -1,7 +1,7 @@
 import type { Check } from "../domain/check.ts";
 import { isCron } from "../domain/schedule.ts";
 import { exactDuration } from "../domain/duration.ts";
-import { isCredentialHeader } from "./credential_headers.ts";
+import { holdsCredential } from "./credentials.ts";
 import type { MetricsFile } from "../domain/metrics_file.ts";
 import type { FormattedValue } from "./formats.ts";
 import { holdsSecret } from "./placeholders.ts";
@@ -104,7 +104,7 @@ export function warnOfFile({ mode, label }: Source): readonly Problem[] {
 
 /** What deserves a warning in how a value is kept or handed on, for who else may see it. */
 export function warnOfExposure(item: FormattedValue, { mode, label }: Source): Problem | null {
-  const { path, format, value, written } = item;
+  const { path, format, written } = item;
   if (format === "argument" && holdsSecret(written)) {
     return {
       path,
@@ -114,8 +114,7 @@ export function warnOfExposure(item: FormattedValue, { mode, label }: Source): P
       hint: 'hand it over in "environment"',
     };
   }
-  const isSecret = format === "secret" || format === "header_value" && isCredentialHeader(path.at(-1));
-  if (isSecret && value !== "" && !holdsSecret(written) && ((mode ?? 0) & OTHERS_READ) !== 0) {
+  if (holdsCredential(item) && ((mode ?? 0) & OTHERS_READ) !== 0) {
     return {
       path,
       message: `a password stands in a document that every user of this machine can read (mode ${

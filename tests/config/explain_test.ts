@@ -147,6 +147,28 @@ Deno.test("explainCheck() hides passwords and shows placeholders, unresolved", a
       ]);
     });
   }
+  const targets: Readonly<Record<string, string>> = {
+    "https://me:swordfish@h/?a=b&token=swordfish&c=d": "https://(hidden)@h/?a=b&token=(hidden)&c=d",
+    "https://me:${env:PASSWORD}@h/?key=${env:KEY}": "https://me:${env:PASSWORD}@h/?key=${env:KEY}",
+    "https://h/token?author=me": "https://h/token?author=me",
+  };
+  for (const [target, shown] of Object.entries(targets)) {
+    await t.step(`and credentials in ${target}`, async () => {
+      const lines = await explain({
+        kind: "http_request",
+        parameters: { request: { target }, response: {} },
+      });
+      assert.ok(lines.includes(`parameters.request.target = "${shown}" (check)`), lines.join("\n"));
+    });
+  }
+  await t.step("and variables that are named like credentials", async () => {
+    const environment = { DB_PASSWORD: "swordfish", LANG: "de_CH" };
+    const lines = await explain({ kind: "script", parameters: { path: "/x", environment } });
+    assert.ok(
+      lines.includes('parameters.environment = {"DB_PASSWORD":(hidden),"LANG":"de_CH"} (check)'),
+      lines.join("\n"),
+    );
+  });
   await t.step("and a webhook's headers as far as they are credentials", async () => {
     const headers = { Priority: "high", Authorization: "Bearer x", "X-Token": "${env:TOKEN}" };
     const hook = { kind: "webhook", parameters: { target: "http://h/", headers } };

@@ -21,14 +21,14 @@ const mail = (access: object, others: object = {}) => ({
     },
   },
 });
-const request = (target: string, response: object = {}) => ({
-  check: { kind: "http_request", parameters: { request: { target }, response } },
+const request = (target: string, response: object = {}, headers: object = {}) => ({
+  check: { kind: "http_request", parameters: { request: { target, headers }, response } },
 });
 const script = (parameters: object) => ({
   check: { kind: "script", parameters: { path: "/bin/true", ...parameters } },
 });
 
-Deno.test("secretValues() holds what stands where a secret can be", async (t) => {
+Deno.test("findSecrets() holds what stands where a secret can be", async (t) => {
   const rows: Readonly<Record<string, readonly [parts: object, value: string, secrets: readonly string[]]>> =
     {
       "a password": [mail({ password: "${env:X}" }), "swordfish", ["swordfish"]],
@@ -36,19 +36,53 @@ Deno.test("secretValues() holds what stands where a secret can be", async (t) =>
       "an address": [mail({}, { sender: "${env:X}" }), "ops@b.example", ["ops@b.example"]],
       "a tag": [mail({}, { tags: ["${env:X}"] }), "a tag", ["a tag"]],
       "an argument": [script({ arguments: ["-p", "${env:X}"] }), "swordfish", ["swordfish"]],
-      "a variable": [script({ environment: { TOKEN: "Bearer ${env:X}" } }), "swordfish", ["swordfish"]],
+      "a variable": [script({ environment: { TOKEN: "Bearer ${env:X}" } }), "swordfish", [
+        "swordfish",
+        "Bearer swordfish",
+      ]],
       "a title": [{ check: { kind: "test", title: "${env:X}", parameters: {} } }, "a title", ["a title"]],
       "an output": [{ check: { kind: "test", parameters: { output: "${env:X}" } } }, "an output", [
         "an output",
       ]],
       "a header": [request("http://h/", { headers: { "X-Token": "${env:X}" } }), "swordfish", ["swordfish"]],
       "a text of a body": [request("http://h/", { body_part: "${env:X}" }), "swordfish", ["swordfish"]],
-      "several placeholders": [mail({ password: "${env:X}${env:Y}", username: "${env:X}" }), "one", [
-        "one",
+      "several placeholders": [mail({ password: "${env:X}${env:Y}", username: "${env:X}" }), "first", [
+        "first",
         "other",
+        "firstother",
+        "\0first\0firstother",
       ]],
       "no value": [mail({ password: "${env:X}" }), "", []],
-      "an escape": [mail({ password: "$${env:X}" }), "swordfish", []],
+      "an escape": [mail({ password: "$${env:X}" }), "swordfish", ["${env:X}"]],
+      "a password that is written out": [mail({ username: "me", password: "swordfish" }), "", [
+        "swordfish",
+        "\0me\0swordfish",
+      ]],
+      "a header that is written out": [
+        request("http://h/", { headers: {} }, { "X-Token": "swordfish" }),
+        "",
+        [
+          "swordfish",
+        ],
+      ],
+      "a header with a scheme": [request("http://h/", {}, { Authorization: "Bearer swordfish" }), "", [
+        "Bearer swordfish",
+        "swordfish",
+      ]],
+      "a header with a login": [request("http://h/", {}, { Authorization: "Basic bWU6c3dvcmRmaXNo" }), "", [
+        "Basic bWU6c3dvcmRmaXNo",
+        "bWU6c3dvcmRmaXNo",
+        "me:swordfish",
+        "swordfish",
+      ]],
+      "a header that is none": [request("http://h/", {}, { Accept: "swordfish" }), "", []],
+      "a variable that is written out": [
+        script({ environment: { DB_PASSWORD: "swordfish", LANG: "de_CH" } }),
+        "",
+        [
+          "swordfish",
+        ],
+      ],
     };
   for (const [name, [parts, value, secrets]] of Object.entries(rows)) {
     await t.step(name, async () => {
@@ -57,7 +91,7 @@ Deno.test("secretValues() holds what stands where a secret can be", async (t) =>
   }
 });
 
-Deno.test("secretValues() leaves out hosts, ports, paths, programs, and what can only be a few words", async (t) => {
+Deno.test("findSecrets() leaves out hosts, ports, paths, programs, and what can only be a few words", async (t) => {
   const rows: Readonly<Record<string, readonly [parts: object, value: string]>> = {
     "the host of a mail server": [mail({ host: "${env:X}" }), "mail.example.org"],
     "a path": [{ check: { kind: "file_timestamp", parameters: { path: "${env:X}" } } }, "/var/backups"],
@@ -73,7 +107,7 @@ Deno.test("secretValues() leaves out hosts, ports, paths, programs, and what can
     "a part of the host": [request("http://www.${env:X}:80/"), "example.org"],
     "the port": [request("http://www.example.org:${env:X}/"), "8080"],
     "host and port": [request("http://${env:X}"), "www.example.org:8080"],
-    "the host behind a login": [request("http://user@${env:X}/?query"), "www.example.org"],
+    "the host behind a password": [request("http://:@${env:X}/?query"), "www.example.org"],
   };
   for (const [name, [parts, value]] of Object.entries(rows)) {
     await t.step(name, async () => {
@@ -82,14 +116,18 @@ Deno.test("secretValues() leaves out hosts, ports, paths, programs, and what can
   }
 });
 
-Deno.test("secretValues() holds what stands in an address outside its host", async (t) => {
+Deno.test("findSecrets() holds what stands in an address outside its host", async (t) => {
   const rows: Readonly<Record<string, readonly [target: string, value: string, secrets: readonly string[]]>> =
     {
       "a path": ["https://h.example/${env:X}", "T0/B1/swordfish", ["T0/B1/swordfish"]],
       "a query": ["https://h.example/?token=${env:X}", "swordfish", ["swordfish"]],
       "a fragment": ["https://h.example/#${env:X}", "swordfish", ["swordfish"]],
-      "a login": ["https://user:${env:X}@h.example/", "swordfish", ["swordfish"]],
-      "a login name": ["https://${env:X}:y@h.example/", "operator", ["operator"]],
+      "a login": ["https://user:${env:X}@h.example/", "swordfish", ["swordfish", "user:swordfish"]],
+      "a login name": ["https://${env:X}:a%20pass@h.example/", "operator", [
+        "operator",
+        "a pass",
+        "operator:a pass",
+      ]],
       "a host-like word in a query": ["https://h.example/?to=${env:X}", "h.example", ["h.example"]],
       "a whole address": ["${env:X}", "https://H.example/T0/swordfish", [
         "https://H.example/T0/swordfish",
@@ -102,8 +140,19 @@ Deno.test("secretValues() holds what stands in an address outside its host", asy
       "host and query": ["https://${env:X}", "h.example?token=swordfish", [
         "h.example?token=swordfish",
         "token=swordfish",
+        "swordfish",
       ]],
-      "login and host": ["https://${env:X}/", "user:swordfish@h.example", ["user:swordfish@h.example"]],
+      "login and host": ["https://${env:X}/", "user:swordfish@h.example", [
+        "user:swordfish@h.example",
+        "swordfish",
+        "user:swordfish",
+      ]],
+      "what is written out": ["https://user:swordfish@h.example/?page=2&token=a%2Fbc#x", "", [
+        "swordfish",
+        "user:swordfish",
+        "a/bc",
+      ]],
+      "a token as login": ["https://swordfish@h.example/", "", ["swordfish", "swordfish:"]],
       "an address without a path": ["${env:X}", "https://h.example/", ["https://h.example/"]],
     };
   for (const [name, [target, value, secrets]] of Object.entries(rows)) {

@@ -162,15 +162,15 @@ Deno.test("loadDocument() warns of a password in a document that others can read
   }
   await t.step("in each place, without its secrets too", async () => {
     const both = {
-      ...document("one"),
-      checks: { a: { ...CHECK, notifications: [mail("two"), mail("${env:X}")] } },
+      ...document("first"),
+      checks: { a: { ...CHECK, notifications: [mail("second"), mail("${env:X}")] } },
     };
     const warnings = await warningsOf(both, { mode: 0o604, withoutSecrets: true });
     assert.deepEqual(warnings.map((line) => line.split(":")[0]), [
       "defaults.notifications[0].parameters.access.password",
       "checks.a.notifications[0].parameters.access.password",
     ]);
-    assert.ok(!warnings.join().includes("one,") && !warnings.join().includes("two"));
+    assert.ok(!warnings.join().includes("first") && !warnings.join().includes("second"));
   });
   await t.step("in a webhook's headers, where their names tell of one", async () => {
     const headers = { Priority: "high", Authorization: "Bearer swordfish", "X-Token": "${env:X}" };
@@ -183,6 +183,66 @@ Deno.test("loadDocument() warns of a password in a document that others can read
       "defaults.notifications[0].parameters.headers.Authorization",
     ]);
   });
+});
+
+Deno.test("loadDocument() warns of credentials in a URL that others can read", async (t) => {
+  const rows: Readonly<Record<string, readonly [target: string, isWarned: boolean]>> = {
+    "user information": ["https://me:swordfish@h.example/", true],
+    "a token in place of a name": ["https://swordfish@h.example/", true],
+    "a secret-looking query parameter": ["https://h.example/?page=2&api_key=swordfish", true],
+    "a signature": ["https://h.example/?sig=swordfish", true],
+    "a name that is escaped": ["https://h.example/?%74oken=swordfish", true],
+    "no credential": ["https://h.example/token?page=2&author=me", false],
+    "an @ in the path": ["https://h.example/@me", false],
+    "a query parameter without a value": ["https://h.example/?token=&key", false],
+    "placeholders": ["https://${env:X}@h.example/?token=${env:X}&key=${file:/a/b?c=d@e}", false],
+    "a password from a placeholder": ["https://me:${env:X}@h.example/", false],
+    "a placeholder elsewhere": ["https://h.example/${env:X}?token=swordfish", true],
+  };
+  for (const [name, [target, isWarned]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const check = { kind: "http_request", parameters: { request: { target }, response: {} } };
+      const options = {
+        mode: 0o644,
+        environment: { X: "other" },
+        files: { "/a/b?c=d@e": "third" },
+      };
+      const warnings = await warningsOf(withCheck(check), options);
+      assert.equal(warnings.length, isWarned ? 1 : 0, warnings.join("\n"));
+      if (isWarned) {
+        assert.match(warnings[0] ?? "", /^checks\.web\.parameters\.request\.target: a password stands in/);
+        assert.ok(!warnings.join().includes("swordfish"));
+      }
+    });
+  }
+});
+
+Deno.test("loadDocument() warns of secrets that are too short to be hidden", async (t) => {
+  const warning = "a secret of fewer than 4 characters is not hidden in outputs and logs";
+  const script = (environment: object) => ({ kind: "script", parameters: { path: "/x", environment } });
+  const rows: Readonly<Record<string, readonly [check: unknown, warnings: readonly string[]]>> = {
+    "from a variable": [script({ T: "${env:SHORT}" }), [`checks.web.parameters.environment.T: ${warning}`]],
+    "from a file": [script({ T: "${file:/short}" }), [`checks.web.parameters.environment.T: ${warning}`]],
+    "written out": [script({ PASSWORD: "abc" }), [`checks.web.parameters.environment.PASSWORD: ${warning}`]],
+    "blanks at its ends": [script({ TOKEN: " abc " }), [
+      `checks.web.parameters.environment.TOKEN: ${warning}`,
+    ]],
+    "a part of a longer one": [script({ T: "Bearer ${env:SHORT}" }), [
+      `checks.web.parameters.environment.T: ${warning}`,
+    ]],
+    "four characters": [script({ T: "${env:LONG}", PASSWORD: "a|bc" }), []],
+    "an interval": [{ kind: "test", timeout: "${env:NUMBER} s", parameters: {} }, []],
+  };
+  for (const [name, [check, warnings]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const options = {
+        mode: 0o600,
+        environment: { SHORT: "abc", LONG: "abcd", NUMBER: "5" },
+        files: { "/short": "abc\n" },
+      };
+      assert.deepEqual(await warningsOf(withCheck(check), options), warnings);
+    });
+  }
 });
 
 Deno.test("loadDocument() warns of a document that others can write", async (t) => {
@@ -211,7 +271,7 @@ Deno.test("loadDocument() places each warning at the value that it is about", as
     "disk": { "kind": "script", "parameters": { "path": "/x", "arguments": ["\${env:X}"] } }
   }
 }`;
-  const { warnings, place } = await load(text, { environment: { X: "x" }, mode: 0o606 });
+  const { warnings, place } = await load(text, { environment: { X: "swordfish" }, mode: 0o606 });
   const places = warnings.map(place).map(({ line, column }) => `${line}:${column}`);
   assert.deepEqual(places.toSorted(), ["1:1", "2:34", "4:41", "5:67", "6:77"]);
 });

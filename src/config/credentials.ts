@@ -1,0 +1,107 @@
+/** What of a config is a credential by where it stands and how it is named, also when it is written out there. */
+import type { FormattedValue } from "./formats.ts";
+import { holdsSecret, maskPlaceholders } from "./placeholders.ts";
+
+/** Whether a header, a variable or a query parameter of this name holds a credential, as far as names tell. */
+export function isCredentialName(name: string | number | undefined): boolean {
+  return CREDENTIAL_NAME.test(String(name ?? ""));
+}
+
+const CREDENTIAL_NAME =
+  /auth(?!ors?$|ority)|cookie|token|key|secret|passw|passphrase|signature|credential|session|^(?:pass|pwd|sig)$/i;
+
+/** Whether all of a value is a credential. Of an address only parts are. */
+export function isCredential({ format, path }: Pick<FormattedValue, "format" | "path">): boolean {
+  return format === "secret" || NAMED_FORMATS.includes(format) && isCredentialName(path.at(-1));
+}
+
+const NAMED_FORMATS: readonly string[] = ["header_value", "variable"];
+
+/** Whether all or a part of a value may be a credential. */
+export function mayHoldCredential(item: Pick<FormattedValue, "format" | "path">): boolean {
+  return item.format === "url" || isCredential(item);
+}
+
+/** Whether a value as it is written has a credential in it that comes from no placeholder. */
+export function holdsCredential(item: Pick<FormattedValue, "format" | "path" | "written">): boolean {
+  const written = String(item.written);
+  if (item.format === "url") return hideInAddress(written, () => "") !== written;
+  return isCredential(item) && written !== "" && !holdsSecret(written);
+}
+
+/**
+ * An address as it is written, with others in the place of its user information and of the values of query parameters
+ * that are named like credentials, except where a placeholder is in them.
+ */
+export function hideInAddress(
+  address: string,
+  hide: (credential: string) => string = () => "(hidden)",
+): string {
+  // A placeholder may hold what else ends a part of an address.
+  const masked = maskPlaceholders(address);
+  const spans: { readonly start: number; readonly end: number }[] = [];
+  const user = USER_INFORMATION.exec(masked);
+  if (user !== null) spans.push({ start: user[1]?.length ?? 0, end: user[0].length - 1 });
+  for (const { 0: parameter, 1: name = "", 2: value = "", index } of masked.matchAll(PARAMETER)) {
+    const end = index + parameter.length;
+    if (isCredentialName(decoded(name))) spans.push({ start: end - value.length, end });
+  }
+  let shown = "";
+  let done = 0;
+  for (const { start, end } of spans) {
+    const credential = address.slice(start, end);
+    shown += address.slice(done, start) +
+      (credential === "" || holdsSecret(credential) ? credential : hide(credential));
+    done = end;
+  }
+  return shown + address.slice(done);
+}
+
+/** Its scheme may have been forgotten. */
+const USER_INFORMATION = /^(\s*(?:[a-z][a-z\d+.-]*:)?[/\\]{2}|(?!\s*mailto:))[^/?#\\]*@/i;
+const PARAMETER = /[?&;#]([^?&;#=]*)=([^&;#]*)/g;
+
+/**
+ * What a credential is sent as, besides itself: the token of a header, and the name with the password of a login, which
+ * HTTP (RFC 7617) and SMTP (RFC 4616) put together.
+ */
+export function* formsOfCredential(
+  item: Pick<FormattedValue, "format" | "path" | "value">,
+): Generator<string> {
+  const value = String(item.value);
+  if (item.format === "url") {
+    const url = URL.parse(value);
+    if (url === null) return;
+    const [username, password] = [decoded(url.username), decoded(url.password)];
+    // A name without a password is a token; one with it is a word like any other.
+    yield* password === "" ? [username] : [password];
+    if (username !== "" || password !== "") yield `${username}:${password}`;
+    for (const [name, one] of url.searchParams) if (isCredentialName(name)) yield one;
+  } else if (isCredential(item)) {
+    yield value;
+    if (item.format !== "header_value") return;
+    const [scheme, ...parameters] = value.trim().split(/\s+/);
+    if (parameters.length !== 1) return;
+    const [token = ""] = parameters;
+    yield token;
+    if (scheme?.toLowerCase() === "basic") yield* formsOfLogin(token);
+  }
+}
+
+function* formsOfLogin(token: string): Generator<string> {
+  try {
+    const login = new TextDecoder().decode(Uint8Array.fromBase64(token));
+    yield login;
+    yield login.slice(login.indexOf(":") + 1);
+  } catch {
+    // It is no base64, so it is sent as it is and nobody can decode it.
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
