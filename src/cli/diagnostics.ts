@@ -1,3 +1,4 @@
+import { hideInAddress } from "../config/credentials.ts";
 import type { PlacedProblem } from "../config/problem.ts";
 import type { Source } from "../config/source.ts";
 import { createColours } from "./colour.ts";
@@ -28,9 +29,14 @@ const SECRET_NAME =
 /** Hides literal secrets of a document, sign by sign so that all else stays in its place; placeholders are none. */
 function maskSecrets(text: string): string {
   return text.replace(TEXT_MEMBER, (whole: string, name: string, value: string) => {
-    const isShown = !SECRET_NAME.test(name) || /^\$\{(env|file):[^}]*\}$/.test(value);
-    return isShown ? whole : whole.slice(0, whole.length - value.length) + "*".repeat(value.length);
+    const isSecret = SECRET_NAME.test(name) && !/^\$\{(env|file):[^}]*\}$/.test(value);
+    const shown = isSecret ? mask(value) : value.includes("//") ? hideInAddress(value, mask) : value;
+    return whole.slice(0, whole.length - value.length) + shown;
   });
+}
+
+function mask(text: string): string {
+  return "*".repeat(text.length);
 }
 
 /**

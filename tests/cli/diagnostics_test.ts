@@ -45,6 +45,13 @@ Deno.test("renderProblems() shows the line of a problem with a caret below it", 
       excerpt: '  1 | { "password": "${env:A}", "port": "x" }\n    |                                   ^',
     },
     {
+      name: "credentials in a URL",
+      text: '{ "target": "http://me:fish@h/?a=b&token=fish", "port": "x" }',
+      needle: '"x"',
+      excerpt: '  1 | { "target": "http://*******@h/?a=b&token=****", "port": "x" }\n    |' + " ".repeat(60) +
+        "^",
+    },
+    {
       name: "a header with a token",
       text: '{ "Authorization": "Bearer \\"abc", "port": "x" }',
       needle: '"x"',
