@@ -3,6 +3,7 @@ import { entryOf } from "./checks/registry.ts";
 import type { Check } from "./domain/check.ts";
 import type { JobBook } from "./domain/job.ts";
 import type { LimitClass, ObserveContext } from "./domain/observe.ts";
+import { type Redact, redactProcesses } from "./domain/redact.ts";
 import type { Result } from "./domain/result.ts";
 import { createLimiter, type Limiter } from "./schedule/limiter.ts";
 import { createUndisturbedRuns } from "./undisturbed.ts";
@@ -31,7 +32,7 @@ export interface PassOptions {
   /** Ends the pass early: running checks are ended, waiting ones do not start. */
   readonly signal: AbortSignal;
   /** Takes secrets out of a text. */
-  redact(text: string): string;
+  readonly redact: Redact;
   /** Called as each check finishes. */
   onResult(result: Result): void;
 }
@@ -69,7 +70,8 @@ export async function runCheck(
   check: Check,
   options: Pick<PassOptions, "system" | "jobs" | "folder" | "signal" | "redact">,
 ): Promise<Result> {
-  const { system, jobs, folder, signal, redact } = options;
+  const { jobs, folder, signal, redact } = options;
+  const system = { ...options.system, processes: redactProcesses(options.system.processes, redact) };
   signal.throwIfAborted();
   const entry = await entryOf(check);
   const startedAtMs = system.clock.wallMs();

@@ -11,6 +11,8 @@ import type { Check } from "./domain/check.ts";
 import type { Hold } from "./domain/condition_state.ts";
 import type { ChannelKindEntry, DeliverContext } from "./domain/deliver.ts";
 import type { OutboxChange, OutboxRow, Silence } from "./domain/outbox.ts";
+import type { Delivery } from "./domain/delivery.ts";
+import { type Redact, redactProcesses } from "./domain/redact.ts";
 import type { Report } from "./domain/report.ts";
 import { type KeptOutbox, StoreError } from "./domain/store.ts";
 import type { System } from "./domain/system.ts";
@@ -29,7 +31,7 @@ export interface ReportedDocument {
   /** The document's folder, absolute. */
   readonly folder: string;
   /** Takes secrets out of a text. */
-  redact(text: string): string;
+  readonly redact: Redact;
 }
 
 /** What reporting needs besides. */
@@ -170,15 +172,16 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
     },
     successorsOf: (check, channelKey) => successors.get(toldKey(check, channelKey)) ?? null,
     deliver: async (message, channel, signal) => {
+      const { redact } = document;
       const context: DeliverContext = {
-        system,
+        system: { ...system, processes: redactProcesses(system.processes, redact) },
         folder: document.folder,
         writeLine: options.writeLine,
         onStep: () => {},
         signal,
       };
       const delivery = await entryOf(channel).deliver(message, channel as never, context);
-      return delivery.delivered ? delivery : { ...delivery, reason: document.redact(delivery.reason) };
+      return redactDelivery(delivery, redact);
     },
     keep,
     holds: ({ report }) => {
@@ -282,6 +285,12 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
       await (keeping = keeping.then(keepAll).catch(options.onBug));
     },
   };
+}
+
+/** A receiver may echo what it was sent. */
+function redactDelivery(delivery: Delivery, redact: Redact): Delivery {
+  if (!delivery.delivered) return { ...delivery, reason: redact(delivery.reason) };
+  return { ...delivery, note: delivery.note === null ? null : redact(delivery.note) };
 }
 
 function channelsByKey(checks: readonly Check[]): ReadonlyMap<string, Channel> {

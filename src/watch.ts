@@ -14,6 +14,7 @@ import type { OutboxRow } from "./domain/outbox.ts";
 import type { JobBook } from "./domain/job.ts";
 import type { Report } from "./domain/report.ts";
 import { isCron } from "./domain/schedule.ts";
+import type { Redact } from "./domain/redact.ts";
 import type { Result } from "./domain/result.ts";
 import type { CheckRecord } from "./domain/store.ts";
 import type { System } from "./domain/system.ts";
@@ -39,7 +40,7 @@ export interface Watched {
   /** The document's folder, absolute. */
   readonly folder: string;
   /** Takes secrets out of a text. */
-  redact(text: string): string;
+  readonly redact: Redact;
 }
 
 /**

@@ -5,6 +5,7 @@ import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
 import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import { onAbort } from "../domain/on_abort.ts";
 import { describeRequestFailure } from "../domain/request_words.ts";
+import { createRedactor, type Redact } from "../domain/redact.ts";
 import type { IncomingResponse } from "../domain/system.ts";
 import { fillTemplate, type TemplateField } from "../domain/template.ts";
 import { describeItem } from "./console.ts";
@@ -113,7 +114,7 @@ async function judge(
   const redirect = status >= 300 && status < 400 ? ", and redirects are not followed" : "";
   // A page for browsers says nothing in its first words.
   const isPage = /^text\/html\b/i.test(response.headers.get("Content-Type") ?? "");
-  const said = isPage ? "" : oneLine(withoutSecrets(await readStart(response), channel));
+  const said = isPage ? "" : oneLine(hiddenParts(channel)(await readStart(response)));
   return notDelivered(`status is ${status}${redirect}${afterColon(said)}`, {
     retryable,
     // A gateway that got no answer may have passed it on.
@@ -130,36 +131,33 @@ async function readStart(response: IncomingResponse): Promise<string> {
   if (reader === undefined) return "";
   const decoder = new TextDecoder();
   let text = "";
+  let isWhole = false;
   try {
-    while (text.length < ANSWER_LENGTH_MAX) {
+    while (text.length < ANSWER_LENGTH_MAX && !isWhole) {
       const { value, done } = await reader.read();
-      if (done) break;
-      text += decoder.decode(value, { stream: true });
+      text += decoder.decode(value, { stream: !done });
+      isWhole = done;
     }
   } catch {
     // The status says enough.
   }
   await reader.cancel().catch(() => {});
-  return text.slice(0, ANSWER_LENGTH_MAX);
+  // So that a secret that was cut is found by its beginning.
+  return isWhole && text.length <= ANSWER_LENGTH_MAX ? text : `${text.slice(0, ANSWER_LENGTH_MAX)}…`;
 }
 
 /** Shorter parts of an address or a header are words such as `api` and `Bearer`. */
 const SECRET_LENGTH_MIN = 7;
 
-/** A receiver may say what it was asked: the path, the query and the headers are not for telling. */
-function withoutSecrets(text: string, { parameters: { target, headers } }: WebhookChannel): string {
+/** A receiver may echo its request: the URL's path and query, and the headers, often are secrets of this channel. */
+function hiddenParts({ parameters: { target, headers } }: WebhookChannel): Redact {
   const url = new URL(target);
   const query = [...url.search.slice(1).split(/[&=]/), ...url.searchParams.values()];
   const written = [url.pathname + url.search, url.pathname, ...url.pathname.split("/"), ...query];
   const given = Object.entries(headers).filter(([name]) => !/^content-type$/i.test(name))
     .flatMap(([, value]) => [value, ...value.split(/\s+/)]);
-  const secrets = [...written, ...written.map(decoded), url.username, decoded(url.password), ...given]
-    .filter((secret) => secret.length >= SECRET_LENGTH_MIN);
-  let told = text;
-  for (const secret of secrets.toSorted((one, other) => other.length - one.length)) {
-    told = told.replaceAll(secret, "…");
-  }
-  return told;
+  const parts = [...written.map(decoded), ...given];
+  return createRedactor(parts.filter((part) => part.length >= SECRET_LENGTH_MIN));
 }
 
 function decoded(text: string): string {

@@ -118,7 +118,7 @@ function limitText(check: TcpConnectCheck, course: Course, search: AnswerSearch 
 }
 
 function soFar(search: AnswerSearch | null): string {
-  return search === null || search.length === 0 ? "" : `; it had sent ${excerpt(search.text())}`;
+  return search === null || search.length === 0 ? "" : `; it had sent ${excerpt(`${search.text()}…`)}`;
 }
 
 function passed({ parameters: { expect, tls } }: TcpConnectCheck, course: Course): Observation {

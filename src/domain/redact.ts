@@ -2,6 +2,7 @@
  * Takes secrets out of texts that came from outside: as they are, and in each form in which they may have been sent
  * there and echoed.
  */
+import type { CapturedText, Processes } from "./system.ts";
 
 /** What stands in a text where a secret was. */
 export const REDACTED = "[secret]";
@@ -20,6 +21,23 @@ export interface RedactOptions {
  * may hide a part of a secret from it. A text that went through it may go through it again.
  */
 export type Redact = (text: string, options?: RedactOptions) => string;
+
+/** Processes whose output is without secrets from the start, before anything takes it apart. */
+export function redactProcesses(processes: Processes, redact: Redact): Processes {
+  return {
+    run: async (command, signal) => {
+      const end = await processes.run(command, signal);
+      if (end.ended === "not_started") return end;
+      // What was ended may have been writing.
+      const isEnded = end.ended !== "exited";
+      const without = ({ text, truncated }: CapturedText): CapturedText => ({
+        text: redact(text, { isCut: truncated || isEnded }),
+        truncated,
+      });
+      return { ...end, stdout: without(end.stdout), stderr: without(end.stderr) };
+    },
+  };
+}
 
 /** Whether a value is long enough to be taken out of texts: 4 visible characters, blanks at its ends apart. */
 export function isRedactable(secret: string): boolean {

@@ -37,8 +37,7 @@ export function createMail(
       });
       const explain = () => explainHandshake(handshakeWith(mail, protection), { clock, hanging, signal });
       try {
-        const end = await converse(socket, mail, { prepared, protection, clock, explain, onStep, signal });
-        return withoutPassword(end, mail);
+        return await converse(socket, mail, { prepared, protection, clock, explain, onStep, signal });
       } finally {
         socket.destroy();
       }
@@ -49,20 +48,4 @@ export function createMail(
 function handshakeWith({ host, port }: OutgoingMail, protection: Protection): HandshakeTarget {
   const target = { host, port, tls: { serverName: host, authorities: [] } };
   return protection === "from_start" ? target : { ...target, startTls: "smtp" };
-}
-
-const HIDDEN = "[secret]";
-
-/** A server's words may quote what it was told; the password goes over as it is or in base64 (RFC 4616, RFC 4954). */
-function withoutPassword(end: MailEnd, { username, password }: OutgoingMail): MailEnd {
-  if (password === "") return end;
-  // The longest first, since one may stand in another.
-  const forms = [base64(`\0${username}\0${password}`), base64(password), password];
-  const hide = (text: string): string => forms.reduce((rest, form) => rest.replaceAll(form, HIDDEN), text);
-  if (!end.sent) return { ...end, reason: hide(end.reason) };
-  return { ...end, refused: end.refused.map((one) => ({ ...one, reason: hide(one.reason) })) };
-}
-
-function base64(text: string): string {
-  return new TextEncoder().encode(text).toBase64();
 }

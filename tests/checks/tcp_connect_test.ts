@@ -93,7 +93,7 @@ const ROWS: readonly Row[] = [
     parameters: { expect: "220" },
     timeoutMs: 200,
     condition: "critical",
-    output: /^timeout after 0\.2 s while reading from \S+, expected "220"; it had sent "a+"$/,
+    output: /^timeout after 0\.2 s while reading from \S+, expected "220"; it had sent "a+…"$/,
   },
   {
     name: "a flood of bytes that are no text",

@@ -135,12 +135,13 @@ export function startScriptedServer(meet: (visitor: MailVisitor) => Promise<void
 
 /**
  * The conversation up to a command, all of it as the client wishes; the command's line is read and not answered.
- * `extensions` are what EHLO tells.
+ * `extensions` are what EHLO tells, `answerLogin` replies to a login.
  */
 export async function talkUpTo(
   command: RegExp,
   visitor: MailVisitor,
   extensions: readonly string[] = ["AUTH PLAIN"],
+  answerLogin: (line: string) => string = () => "235 welcome",
 ): Promise<void> {
   await visitor.send("220 mail.example.org ESMTP\r\n");
   while (true) {
@@ -152,7 +153,7 @@ export async function talkUpTo(
         lines.map((text, index) => `250${index === lines.length - 1 ? " " : "-"}${text}\r\n`).join(""),
       );
     } else {
-      await visitor.send(/^AUTH/i.test(line) ? "235 welcome\r\n" : "250 ok\r\n");
+      await visitor.send(`${/^AUTH/i.test(line) ? answerLogin(line) : "250 ok"}\r\n`);
     }
   }
 }

@@ -215,18 +215,6 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
       },
     },
     {
-      name: "a login that it repeats in its answer",
-      meet: answer(/^AUTH/, "535 not correct horse, not AG1vbml0b3IAY29ycmVjdCBob3JzZQ=="),
-      mail: LOGIN,
-      end: {
-        sent: false,
-        phase: "login",
-        code: 535,
-        ...STAYS,
-        reason: "server answered 535 not [secret], not [secret]",
-      },
-    },
-    {
       name: "offers no login",
       meet: async (visitor) => {
         await talkUpTo(/^never$/, visitor, ["SIZE"]);

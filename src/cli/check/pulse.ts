@@ -30,7 +30,7 @@ export interface PulseOptions {
  */
 export function startPulse(options: PulseOptions): Pulse {
   const { system, log, watch } = options;
-  let { heartbeat } = options.document;
+  let { heartbeat, redact } = options.document;
   let cancel = (): void => {};
   let isInTrouble = false;
   let isEnded = false;
@@ -40,7 +40,7 @@ export function startPulse(options: PulseOptions): Pulse {
     const { intervalMs } = heartbeat;
     if (watch.isAdvancing) {
       const failure = await beat(heartbeat, system);
-      if (failure !== null && !isInTrouble) log.warning(failure);
+      if (failure !== null && !isInTrouble) log.warning(redact(failure));
       if (failure === null && isInTrouble) log.info("the heartbeat works again");
       isInTrouble = failure !== null;
     }
@@ -51,7 +51,7 @@ export function startPulse(options: PulseOptions): Pulse {
   return {
     adopt: (document) => {
       cancel();
-      ({ heartbeat } = document);
+      ({ heartbeat, redact } = document);
       void tick();
     },
     end: () => {

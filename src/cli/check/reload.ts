@@ -1,7 +1,6 @@
 import { ConfigError, type PlacedProblem } from "../../config/problem.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
-import { createRedactor } from "../../domain/redact.ts";
 import type { ReportedDocument, Reporting } from "../../reporting.ts";
 import type { Watch, Watched } from "../../watch.ts";
 import { type Invocation, UsageError } from "../command.ts";
@@ -87,7 +86,7 @@ export function toWatched(document: OpenDocument, selection: Selection): Watched
     checks: selectChecks(document.checks, selection).filter((check) => check.active),
     documentChecks: document.checks,
     folder: document.source.folder,
-    redact: createRedactor(document.secrets),
+    redact: document.redact,
   };
 }
 

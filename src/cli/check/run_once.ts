@@ -11,7 +11,6 @@ import { startWriting } from "../../keeping.ts";
 import { type Entry, type Ledger, openLedger } from "../../ledger.ts";
 import { DEFAULT_LIMITS, runPass } from "../../monitor.ts";
 import { enterAsked, isCheckDue, regularRunAfter } from "../../next_run.ts";
-import { createRedactor } from "../../domain/redact.ts";
 import { BATCHING_DELAY_MS, type Reporting, startReporting } from "../../reporting.ts";
 import type { Invocation } from "../command.ts";
 import type { OpenDocument } from "../document.ts";
@@ -75,7 +74,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     );
     if (settings.due && document.heartbeat !== null) {
       const failure = await beat(document.heartbeat, system);
-      if (failure !== null) system.stderr.write(`monitor: warning: ${printable(failure)}\n`);
+      if (failure !== null) system.stderr.write(`monitor: warning: ${printable(document.redact(failure))}\n`);
     }
     if (settings.due) {
       for (const file of keptPageOf(document, { system, ledger, selection: { names: [], tags: [] } })) {
@@ -105,7 +104,7 @@ const AT_NEXT_RUN = "it is tried again at the next run";
 /** Runs the checks and sends what they lead to; in the end each pending notification is tried once more. */
 async function runReporting(checks: readonly Check[], options: ReportingRunOptions): Promise<number> {
   const { system, document, settings, ledger, isKept } = options;
-  const redact = createRedactor(document.secrets);
+  const { redact } = document;
   const progress = startProgress(checks, system);
   const say = (text: string): void => {
     progress.clear();
@@ -229,7 +228,7 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     folder: document.source.folder,
     limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
     signal: abort.signal,
-    redact: createRedactor(document.secrets),
+    redact: document.redact,
     onResult,
   }).finally(() => {
     progress.end();

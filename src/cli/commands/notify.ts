@@ -5,7 +5,7 @@ import type { ChannelKindEntry } from "../../domain/deliver.ts";
 import type { Delivery, Message } from "../../domain/delivery.ts";
 import type { System } from "../../domain/system.ts";
 import { regularRunAfter } from "../../next_run.ts";
-import { createRedactor } from "../../domain/redact.ts";
+import { redactProcesses } from "../../domain/redact.ts";
 import { type Command, CONFIG_OPTION, type Invocation } from "../command.ts";
 import { type OpenDocument, openDocument, readSelection, selectChecks, TAG_OPTION } from "../document.ts";
 import { keepToNeeds, needsOfDocument } from "../document_needs.ts";
@@ -64,7 +64,7 @@ async function tryChannel(
   { system, document }: TrialContext,
 ): Promise<boolean> {
   const entry = CHANNEL_KINDS[channel.kind] as ChannelKindEntry<typeof channel.kind>;
-  const redact = createRedactor(document.secrets);
+  const { redact } = document;
   const say = (text: string): void => system.stdout.write(`${printable(redact(text))}\n`);
   say(entry.describe(channel as never));
   const abort = new AbortController();
@@ -72,7 +72,7 @@ async function tryChannel(
   let delivery: Delivery;
   try {
     delivery = await entry.deliver(testMessage(check, system), channel as never, {
-      system,
+      system: { ...system, processes: redactProcesses(system.processes, redact) },
       folder: document.source.folder,
       writeLine: say,
       onStep: (step) => say(`  ${step}`),
