@@ -143,7 +143,9 @@ async function readStart(response: IncomingResponse): Promise<string> {
   }
   await reader.cancel().catch(() => {});
   // So that a secret that was cut is found by its beginning.
-  return isWhole && text.length <= ANSWER_LENGTH_MAX ? text : `${text.slice(0, ANSWER_LENGTH_MAX)}…`;
+  return text === "" || isWhole && text.length <= ANSWER_LENGTH_MAX
+    ? text
+    : `${text.slice(0, ANSWER_LENGTH_MAX)}…`;
 }
 
 /** Shorter parts of an address or a header are words such as `api` and `Bearer`. */

@@ -268,7 +268,7 @@ const ANSWERS: readonly Answer[] = [
   [
     "500 whose words end early",
     "HTTP/1.1 500 Test\r\ncontent-length: 100\r\n\r\noops",
-    failure("status is 500: oops", { retryable: true }),
+    failure("status is 500: oops…", { retryable: true }),
   ],
   ["403 with a time to wait", response(403, { "retry-after": "5" }), failure("status is 403")],
 ];
@@ -385,7 +385,7 @@ Deno.test("webhookKind waits for an answer no longer than its time limit", async
     });
     const { delivery } = await post(server.origin, { timeoutMs: 1000 });
     assert.ok(!delivery.delivered);
-    assert.match(delivery.reason, /^status is 400: x+$/);
+    assert.match(delivery.reason, /^status is 400: x+…$/);
     assert.equal(delivery.retryable, false);
   });
 });
