@@ -20,6 +20,8 @@ try {
   const { code } = await new Deno.Command(Deno.execPath(), {
     args: [
       "run",
+      "--lock=deno.lock",
+      "--frozen",
       "--quiet",
       "--no-prompt",
       "--allow-read",

@@ -1,0 +1,216 @@
+/**
+ * Runs the tests, ends those that hang, and lists the tools that were missing.
+ *
+ *     deno task test                        # what needs a missing tool is ignored
+ *     deno task test:all                    # a missing tool is a failure
+ *     deno task test tests/cli --filter=x   # paths and options of `deno test`
+ *     deno task test --packages             # prints the Debian packages of all tools
+ *
+ * The runtime has no time limit for a test. So each test module notes the test that runs and what it waits for
+ * (tests/support/test_notes.ts), and this process ends `deno test` with everything that it started when a note
+ * stays for longer than a minute.
+ */
+import { NOTES_FOLDER, type TestNote } from "../tests/support/test_notes.ts";
+import { CI_PACKAGES, missingTools, packagesOf, type ToolName, TOOLS } from "../tests/support/tools.ts";
+
+const PROJECT = new URL("..", import.meta.url);
+const LIMIT_MS = 60_000;
+/** For what happens between two tests: loading modules, or a hook. */
+const PAUSE_LIMIT_MS = 2 * LIMIT_MS;
+const POLL_MS = 500;
+
+const isAll = Deno.args[0] === "--all";
+const args = isAll ? Deno.args.slice(1) : Deno.args;
+if (args[0] === "--packages") {
+  const names = Object.keys(TOOLS) as ToolName[];
+  console.log([...packagesOf(names), ...CI_PACKAGES].sort().join("\n"));
+} else {
+  Deno.exitCode = await runTests();
+}
+
+async function runTests(): Promise<number> {
+  const missing = missingTools();
+  if (isAll && missing.length > 0) {
+    for (const name of missing) console.log(`Missing tool: ${name}`);
+    printInstall(missing);
+    printCounts({ passed: 0, failed: missing.length, skipped: 0 });
+    return 1;
+  }
+  const folder = await Deno.makeTempDir({ prefix: "monitor_test_notes_" });
+  try {
+    return await runInFolder(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function runInFolder(folder: string): Promise<number> {
+  const hasReporter = args.some((arg) => arg.startsWith("--reporter"));
+  const hasPath = args.some((arg) => !arg.startsWith("-"));
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [
+      "test",
+      "--quiet",
+      "--allow-all",
+      "--parallel",
+      "--preload=tests/support/preload.ts",
+      ...hasReporter ? [] : ["--reporter=dot"],
+      ...args,
+      ...hasPath ? [] : ["--ignore=tests/executable", "tests/"],
+    ],
+    cwd: PROJECT,
+    env: { [NOTES_FOLDER]: folder },
+    stdin: "null",
+    stdout: "piped",
+  }).spawn();
+  const printed = printAll(child.stdout);
+  const ended = child.status.then(({ code }) => code);
+  const hanging = await findHanging(folder, ended);
+  if (hanging !== null) killWithDescendants(child.pid);
+  const [code, text] = [await ended, await printed];
+  const ignored = readIgnored(folder);
+  if (hanging !== null) {
+    console.log(`\nFAILED: ${describe(hanging)}`);
+    const notes = readNotes(folder);
+    printCounts({
+      passed: sum(notes.map(({ passed }) => passed)),
+      failed: sum(notes.map(({ failed }) => failed)) + 1,
+      skipped: ignored.length,
+    });
+    return 1;
+  }
+  if (ignored.length > 0) printIgnored(ignored);
+  const count = (what: string): number =>
+    Number(new RegExp(`\\| (?:.*?)(\\d+) ${what}`).exec(lastSummary(text))?.[1] ?? 0);
+  printCounts({ passed: count("passed"), failed: count("failed"), skipped: count("ignored") });
+  return code;
+}
+
+/** Passes the output through, and returns its end. */
+async function printAll(pipe: ReadableStream<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let end = "";
+  for await (const chunk of pipe) {
+    await write(chunk);
+    end = (end + decoder.decode(chunk, { stream: true })).slice(-10_000);
+  }
+  return end;
+}
+
+async function write(chunk: Uint8Array): Promise<void> {
+  for (let rest = chunk; rest.length > 0;) rest = rest.subarray(await Deno.stdout.write(rest));
+}
+
+/** Waits until the tests have ended (`null`), or until one of them hangs. */
+async function findHanging(folder: string, ended: Promise<number>): Promise<TestNote | null> {
+  for (;;) {
+    let timer = 0;
+    const pause = new Promise<"poll">((resolve) => timer = setTimeout(resolve, POLL_MS, "poll"));
+    const first = await Promise.race([ended, pause]);
+    clearTimeout(timer);
+    if (first !== "poll") return null;
+    const now = Date.now();
+    const notes = readNotes(folder);
+    const late = notes.find(({ test, sinceMs }) => test !== null && now - sinceMs > LIMIT_MS);
+    if (late !== undefined) return late;
+    const newest = notes.toSorted((one, other) => other.sinceMs - one.sinceMs)[0];
+    if (
+      newest !== undefined && notes.every(({ test }) => test === null) &&
+      now - newest.sinceMs > PAUSE_LIMIT_MS
+    ) {
+      return newest;
+    }
+  }
+}
+
+function describe({ test, waits }: TestNote): string {
+  if (test === null) return `no test ran for ${PAUSE_LIMIT_MS / 1000} s, and the tests have not ended`;
+  const waited = waits.length === 0
+    ? "it waited for nothing that is noted"
+    : `it waited for ${waits.join(", ")}`;
+  return `"${test}" did not end within ${LIMIT_MS / 1000} s; ${waited}`;
+}
+
+/** Kills a process and everything below it; what left its group and session is found as well. */
+function killWithDescendants(root: number): void {
+  for (const pid of [root, ...descendantsOf(root)]) {
+    try {
+      Deno.kill(pid, "SIGKILL");
+    } catch {
+      // It has ended.
+    }
+  }
+}
+
+function descendantsOf(root: number): readonly number[] {
+  const childrenOf = new Map<number, number[]>();
+  for (const { name } of Deno.build.os === "linux" ? Deno.readDirSync("/proc") : []) {
+    if (!/^\d+$/.test(name)) continue;
+    const parent = parentOf(name);
+    if (parent !== null) childrenOf.set(parent, [...childrenOf.get(parent) ?? [], Number(name)]);
+  }
+  const below = (pid: number): readonly number[] =>
+    (childrenOf.get(pid) ?? []).flatMap((child) => [child, ...below(child)]);
+  return below(root);
+}
+
+function parentOf(pid: string): number | null {
+  try {
+    // The command's name is in parentheses and may hold any character.
+    const parent = /^.*\) \S (\d+)/s.exec(Deno.readTextFileSync(`/proc/${pid}/stat`))?.[1];
+    return parent === undefined ? null : Number(parent);
+  } catch {
+    return null;
+  }
+}
+
+function readNotes(folder: string): readonly TestNote[] {
+  const notes: TestNote[] = [];
+  for (const { name } of Deno.readDirSync(folder)) {
+    if (!name.endsWith(".json")) continue;
+    try {
+      notes.push(JSON.parse(Deno.readTextFileSync(`${folder}/${name}`)) as TestNote);
+    } catch {
+      // It is being written.
+    }
+  }
+  return notes;
+}
+
+/** The missing tools of each ignored test. */
+function readIgnored(folder: string): readonly (readonly string[])[] {
+  try {
+    const lines = Deno.readTextFileSync(`${folder}/ignored`).trimEnd().split("\n");
+    return lines.map((line) => line.split(" "));
+  } catch {
+    return [];
+  }
+}
+
+function printIgnored(ignored: readonly (readonly string[])[]): void {
+  const counts = new Map<string, number>();
+  for (const name of ignored.flat()) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const rows = [...counts].sort(([one], [other]) => one < other ? -1 : 1);
+  const width = Math.max(...rows.map(([name]) => name.length));
+  console.log("\nIgnored tests by missing tool:");
+  for (const [name, count] of rows) console.log(`  ${name.padEnd(width)}  ${count}`);
+  printInstall(rows.map(([name]) => name).filter((name): name is ToolName => Object.hasOwn(TOOLS, name)));
+}
+
+function printInstall(names: readonly ToolName[]): void {
+  if (names.length > 0) console.log(`\nInstall them: sudo apt-get install ${packagesOf(names).join(" ")}`);
+}
+
+function printCounts(
+  counts: { readonly passed: number; readonly failed: number; readonly skipped: number },
+): void {
+  console.log(`\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+}
+
+function lastSummary(text: string): string {
+  return text.split("\n").findLast((line) => /^(ok|FAILED) \| /.test(line)) ?? "";
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

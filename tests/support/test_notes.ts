@@ -1,0 +1,56 @@
+/**
+ * Notes which test runs and what it waits for, in a file that the test runner (`scripts/test.ts`) reads: the runtime
+ * has no time limit for a test, so the runner ends one that hangs and prints the note.
+ *
+ * Every test module runs in a worker of its own and writes a file of its own. Without the runner nothing is written.
+ */
+
+/** What is written: the present test, its steps and waits from the outside in, and what this module did so far. */
+export interface TestNote {
+  /** `null` between two tests. */
+  readonly test: string | null;
+  readonly waits: readonly string[];
+  /** Wall time at which the test, or the pause after one, began. */
+  readonly sinceMs: number;
+  readonly passed: number;
+  readonly failed: number;
+}
+
+/** The environment variable that names the folder of the notes. */
+export const NOTES_FOLDER = "MONITOR_TEST_NOTES";
+
+const folder = Deno.env.get(NOTES_FOLDER);
+const path = folder === undefined ? null : `${folder}/${crypto.randomUUID()}.json`;
+
+const waits: string[] = [];
+let state = { test: null as string | null, sinceMs: Date.now(), passed: 0, failed: 0 };
+
+/** Runs a test and notes it. */
+export async function notingTest<T>(test: string, run: () => T | Promise<T>): Promise<T> {
+  note({ test, sinceMs: Date.now() });
+  try {
+    const value = await run();
+    note({ test: null, sinceMs: Date.now(), passed: state.passed + 1 });
+    return value;
+  } catch (error) {
+    note({ test: null, sinceMs: Date.now(), failed: state.failed + 1 });
+    throw error;
+  }
+}
+
+/** Awaits something, and notes that the present test waits for it. */
+export async function waitingFor<T>(what: string, wait: Promise<T>): Promise<T> {
+  waits.push(what);
+  note({});
+  try {
+    return await wait;
+  } finally {
+    waits.splice(waits.lastIndexOf(what), 1);
+    note({});
+  }
+}
+
+function note(change: Partial<typeof state>): void {
+  state = { ...state, ...change };
+  if (path !== null) Deno.writeTextFileSync(path, JSON.stringify({ ...state, waits } satisfies TestNote));
+}

@@ -1,0 +1,198 @@
+/**
+ * Every external program and library that the tests use, and the one place that starts child processes for them.
+ *
+ * A test that needs a tool declares it: `Deno.test({ ...needs("xmllint"), name, fn })` is ignored where `xmllint` is
+ * missing, and the test runner lists it at the end. `deno task test:all` fails before it starts if a tool is missing.
+ */
+import { waitingFor } from "./test_notes.ts";
+
+/** An external tool. */
+interface Tool {
+  /** The Debian package that has it. */
+  readonly package: string;
+  /** Where it is, with `*` for one folder's name. @default a command of that name in `PATH` */
+  readonly path?: string;
+}
+
+/** What not every Debian has. */
+export const TOOLS = {
+  "bash-completion": { package: "bash-completion", path: "/usr/share/bash-completion/bash_completion" },
+  "check_http": { package: "monitoring-plugins-basic", path: "/usr/lib/nagios/plugins/check_http" },
+  "chromedriver": { package: "chromium-driver" },
+  "chromium": { package: "chromium" },
+  "dbus-run-session": { package: "dbus" },
+  "faketime": { package: "faketime", path: "/usr/lib/*/faketime/libfaketimeMT.so.1" },
+  "fish": { package: "fish" },
+  "lintian": { package: "lintian" },
+  "man": { package: "man-db" },
+  "mandoc": { package: "mandoc" },
+  "nginx": { package: "nginx-light" },
+  "notify-send": { package: "libnotify-bin" },
+  "nss_wrapper": { package: "libnss-wrapper", path: "/usr/lib/*/libnss_wrapper.so" },
+  "prometheus-node-exporter": { package: "prometheus-node-exporter" },
+  "promtool": { package: "prometheus" },
+  "python3": { package: "python3", path: "/usr/bin/python3" },
+  "python3-dbus": { package: "python3-dbus", path: "/usr/lib/python3/dist-packages/dbus/__init__.py" },
+  "python3-gi": { package: "python3-gi", path: "/usr/lib/python3/dist-packages/gi/__init__.py" },
+  "systemd-analyze": { package: "systemd" },
+  "xmllint": { package: "libxml2-utils" },
+  "zsh": { package: "zsh" },
+} as const satisfies Readonly<Record<string, Tool>>;
+
+/** Packages that only the scripts of `.ci/run` need. */
+export const CI_PACKAGES: readonly string[] = ["busybox-static", "postfix", "time"];
+
+/** What every Debian has (essential packages), and what has brought the tests here: Deno and Node. */
+export const ESSENTIAL = [
+  "bash",
+  "df",
+  "dpkg-deb",
+  "mkfifo",
+  "node",
+  "setpriv",
+  "sh",
+  "sha256sum",
+  "sleep",
+  "tar",
+  "true",
+  "unshare",
+] as const;
+
+/** An entry of the table. */
+export type ToolName = keyof typeof TOOLS;
+
+/** A file of this folder gets a line for each test that is ignored, with the tools it misses. */
+const IGNORED_FOLDER = Deno.env.get("MONITOR_TEST_NOTES");
+
+/**
+ * Returns the absolute path of a tool.
+ *
+ * @throws {Error} If it is not in the table, or not installed.
+ */
+export function tool(name: ToolName | (typeof ESSENTIAL)[number]): string {
+  const entry: Tool | undefined = Object.hasOwn(TOOLS, name) ? TOOLS[name as ToolName] : undefined;
+  if (entry === undefined && !(ESSENTIAL as readonly string[]).includes(name)) {
+    throw new Error(`Cannot use "${name}" in a test: add it to tests/support/tools.ts`);
+  }
+  const path = findPath(name, entry?.path);
+  if (path === null) {
+    const hint = entry === undefined ? "every Debian has it" : `apt-get install ${entry.package}`;
+    throw new Error(`Cannot find ${name}: ${hint}`);
+  }
+  return path;
+}
+
+/** Returns whether a test is ignored because one of these tools is missing; spread it into the test's definition. */
+export function needs(...names: readonly (ToolName | "root")[]): { readonly ignore: boolean } {
+  const missing = names.filter((name) => name === "root" ? Deno.uid() !== 0 : !isInstalled(name));
+  if (missing.length > 0 && IGNORED_FOLDER !== undefined) {
+    Deno.writeTextFileSync(`${IGNORED_FOLDER}/ignored`, `${missing.join(" ")}\n`, { append: true });
+  }
+  return { ignore: missing.length > 0 };
+}
+
+/** Returns the tools of the table that this machine lacks. */
+export function missingTools(): readonly ToolName[] {
+  return (Object.keys(TOOLS) as ToolName[]).filter((name) => !isInstalled(name));
+}
+
+/** Returns the packages of these tools, each once and sorted. */
+export function packagesOf(names: readonly ToolName[]): readonly string[] {
+  return [...new Set(names.map((name) => TOOLS[name].package))].sort();
+}
+
+function isInstalled(name: ToolName): boolean {
+  return findPath(name, (TOOLS[name] as Tool).path) !== null;
+}
+
+function findPath(name: string, pattern: string | undefined): string | null {
+  const candidates = pattern === undefined
+    ? (Deno.env.get("PATH") ?? "").split(":").map((folder) => `${folder}/${name}`)
+    : expand(pattern);
+  return candidates.find((path) => isUsable(path, pattern === undefined)) ?? null;
+}
+
+function expand(pattern: string): readonly string[] {
+  const [before = "", after] = pattern.split("*");
+  if (after === undefined) return [pattern];
+  return [...Deno.readDirSync(before)].map(({ name }) => `${before}${name}${after}`);
+}
+
+function isUsable(path: string, isCommand: boolean): boolean {
+  try {
+    const { isFile, mode } = Deno.statSync(path);
+    return isFile && (!isCommand || ((mode ?? 0) & 0o111) !== 0);
+  } catch {
+    return false;
+  }
+}
+
+/** How a child process is started. */
+export interface ChildOptions extends Omit<Deno.CommandOptions, "args" | "signal"> {
+  /** It is killed after that time, so that no test waits longer for it. @default 45 seconds */
+  readonly limitMs?: number;
+}
+
+/** The end of a child process and its output, decoded. */
+export interface ChildEnd {
+  readonly code: number;
+  readonly signal: Deno.Signal | null;
+  readonly success: boolean;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const LIMIT_MS = 45_000;
+
+/** Starts a child process, by the path that `tool()` returned or that of a program of the project. */
+export function startChild(
+  path: string,
+  args: readonly string[],
+  { limitMs = LIMIT_MS, ...options }: ChildOptions = {},
+): Deno.ChildProcess {
+  if (!path.startsWith("/")) {
+    throw new Error(`Cannot start "${path}": it is not an absolute path; use tool()`);
+  }
+  const child = new Deno.Command(path, { ...options, args: [...args] }).spawn();
+  const timer = setTimeout(() => child.kill("SIGKILL"), limitMs);
+  // The runtime's own handling of a rejected status is the caller's.
+  child.status.finally(() => clearTimeout(timer)).catch(() => {});
+  return child;
+}
+
+/**
+ * Runs a child process to its end.
+ *
+ * @throws {Error} If it does not end within its limit.
+ */
+export async function runChild(
+  path: string,
+  args: readonly string[],
+  { stdin = "", limitMs = LIMIT_MS, ...options }:
+    & Omit<ChildOptions, "stdin" | "stdout" | "stderr">
+    & { readonly stdin?: string } = {},
+): Promise<ChildEnd> {
+  const command = [path.replace(/.*\//, ""), ...args].join(" ").slice(0, 200);
+  const startedMs = performance.now();
+  const child = startChild(path, args, {
+    ...options,
+    limitMs,
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  });
+  const writer = child.stdin.getWriter();
+  const [{ code, signal, success, stdout, stderr }] = await waitingFor(
+    `child process "${command}"`,
+    Promise.all([
+      child.output(),
+      // It may end before it has read everything.
+      writer.write(new TextEncoder().encode(stdin)).then(() => writer.close()).catch(() => {}),
+    ]),
+  );
+  if (signal === "SIGKILL" && performance.now() - startedMs >= limitMs) {
+    throw new Error(`"${command}" did not end within ${limitMs / 1000} s`);
+  }
+  const decoder = new TextDecoder();
+  return { code, signal, success, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+}
