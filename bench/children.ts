@@ -1,4 +1,5 @@
 /** The processes that benchmarks start. They are ended by their own id, and no others. */
+import { runArguments } from "../testing/source.ts";
 
 const running = new Set<Deno.ChildProcess>();
 
@@ -17,7 +18,7 @@ export function startChild(
 /** Runs a module of the project with this very Deno, with all permissions, and answers what it prints. */
 export async function askModule(path: string | undefined, args: readonly string[]): Promise<string> {
   const child = startChild(
-    [Deno.execPath(), "run", "--quiet", "--no-check", "--allow-all", path ?? "", ...args],
+    [Deno.execPath(), ...runArguments(), path ?? "", ...args],
     { stdout: "piped", stderr: "inherit" },
   );
   const printed = await new Response(child.stdout).text();

@@ -1,4 +1,5 @@
 /** A small server on loopback, in a process of its own, so that its work is not in the numbers of those who ask it. */
+import { runArguments } from "../testing/source.ts";
 import { endChild, startChild } from "./children.ts";
 
 /** A text in its answers. */
@@ -16,7 +17,7 @@ const COUNT_PATH = "/count";
 
 /** Starts a server; it ends when the answer is disposed of. */
 export async function startServer(): Promise<BenchServer> {
-  const args = ["run", "--quiet", "--no-check", "--allow-net=127.0.0.1", import.meta.filename ?? ""];
+  const args = [...runArguments(["--allow-net=127.0.0.1"]), import.meta.filename ?? ""];
   const child = startChild([Deno.execPath(), ...args], { stdout: "piped" });
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const { value } = await reader.read();

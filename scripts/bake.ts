@@ -1,5 +1,6 @@
 /** What an executable for one document is made of: a first module that knows the document, and its permissions. */
 import { resolve } from "node:path";
+import { runArguments } from "../testing/source.ts";
 import { type NeedsByClass, permissionFlags } from "../src/cli/permission_flags.ts";
 
 const PROJECT = new URL("..", import.meta.url);
@@ -45,7 +46,7 @@ const UNNAMED_STATE =
 
 async function askNeeds(path: string): Promise<NeedsByClass> {
   const { success, stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--allow-all", "main.ts", "permissions", "--format", "json", "--config", path],
+    args: [...runArguments(), "main.ts", "permissions", "--format", "json", "--config", path],
     cwd: PROJECT,
     stdin: "null",
     stderr: "inherit",

@@ -1,3 +1,5 @@
+import { SOURCE_FLAGS } from "../testing/source.ts";
+
 const PROJECT = new URL("..", import.meta.url);
 
 /** A bundle of the program. */
@@ -18,7 +20,14 @@ export async function bundle(folder: string, entry = "main.ts"): Promise<Bundle>
   // The names change with the contents, so what was made before would stay beside it.
   await emptyFolder(folder);
   // The maps are for their lists of sources alone.
-  const args = ["--quiet", "--minify", "--sourcemap=external", "--platform=deno", "--code-splitting"];
+  const args = [
+    ...SOURCE_FLAGS,
+    "--quiet",
+    "--minify",
+    "--sourcemap=external",
+    "--platform=deno",
+    "--code-splitting",
+  ];
   await runDeno(["bundle", ...args, "--outdir", folder, entry]);
   const sources = await takeSources(folder);
   const first = `${entry.slice(entry.lastIndexOf("/") + 1).replace(/\.ts$/, "")}.js`;

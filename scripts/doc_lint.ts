@@ -5,17 +5,22 @@
  *
  *     deno task code
  */
+import { SOURCE_FLAGS } from "../testing/source.ts";
+
 const PROJECT = new URL("..", import.meta.url);
 
 /** Files, and folders with all that is below them. */
-const CHECKED = ["main.ts", "src", "scripts"];
+const CHECKED = ["main.ts", "src", "scripts", "testing"];
 
 /** What `scripts/generate.ts` makes is described in the schema. */
 const GENERATED = "src/config/generated";
 
+// `deno doc` finds the config by itself and has no flag for it.
+const DOC_FLAGS = SOURCE_FLAGS.filter((flag) => !flag.startsWith("--config"));
+
 const modules = (await Promise.all(CHECKED.map(findModules))).flat();
 const { code } = await new Deno.Command(Deno.execPath(), {
-  args: ["doc", "--lint", "--quiet", ...modules.sort()],
+  args: ["doc", "--lint", "--quiet", ...DOC_FLAGS, ...modules.sort()],
   cwd: PROJECT,
   stdin: "null",
 }).spawn().status;

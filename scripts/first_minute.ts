@@ -4,6 +4,8 @@
  *
  *     deno run -A scripts/first_minute.ts
  */
+import { runArguments, sourceEnvironment } from "../testing/source.ts";
+
 const PROJECT = new URL("..", import.meta.url).pathname;
 const README = `${PROJECT}README.md`;
 const BEGIN = "<!-- What follows is made by scripts/first_minute.ts. -->\n\n```console\n";
@@ -40,10 +42,8 @@ export async function playFirstMinute(): Promise<string> {
   try {
     await Deno.mkdir(`${folder}/bin`);
     await Deno.mkdir(`${folder}/here`);
-    await writeProgram(
-      `${folder}/bin/monitor`,
-      `exec '${Deno.execPath()}' run --quiet --no-prompt --no-check --allow-all --config '${PROJECT}deno.json' '${PROJECT}main.ts' "$@"`,
-    );
+    const command = [Deno.execPath(), ...runArguments(), `${PROJECT}main.ts`].map((word) => `'${word}'`);
+    await writeProgram(`${folder}/bin/monitor`, `exec ${command.join(" ")} "$@"`);
     // How full the disk is belongs to the machine: the starter's check asks this one.
     await writeProgram(
       `${folder}/bin/df`,
@@ -57,7 +57,12 @@ export async function playFirstMinute(): Promise<string> {
         args: ["-c", `exec 2>&1; ${script}`],
         cwd: `${folder}/here`,
         clearEnv: true,
-        env: { ...chosenEnvironment(), HOME: folder, PATH: `${folder}/bin:/usr/local/bin:/usr/bin:/bin` },
+        env: {
+          ...sourceEnvironment(),
+          NO_COLOR: "1",
+          HOME: folder,
+          PATH: `${folder}/bin:/usr/local/bin:/usr/bin:/bin`,
+        },
         stdin: "null",
       }).output();
       code = end.code;
@@ -67,14 +72,6 @@ export async function playFirstMinute(): Promise<string> {
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
-}
-
-/** Where the packages are that the program is made of, and how they were fetched. */
-function chosenEnvironment(): Readonly<Record<string, string>> {
-  const home = Deno.env.get("HOME") ?? "/";
-  const cache = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("XDG_CACHE_HOME") ?? `${home}/.cache`}/deno`;
-  const store = Deno.env.get("DENO_TLS_CA_STORE");
-  return { NO_COLOR: "1", DENO_DIR: cache, ...(store !== undefined && { DENO_TLS_CA_STORE: store }) };
 }
 
 async function writeProgram(path: string, line: string): Promise<void> {

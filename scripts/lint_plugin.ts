@@ -1,3 +1,4 @@
+import { childrenInTools } from "./lint/children_in_tools.ts";
 import { exitInMain } from "./lint/exit_in_main.ts";
 import { names } from "./lint/names.ts";
 import { noAmbient } from "./lint/no_ambient.ts";
@@ -11,6 +12,7 @@ import { roomsImportDownwards } from "./lint/rooms_import_downwards.ts";
 const plugin: Deno.lint.Plugin = {
   name: "monitor",
   rules: {
+    "children-in-tools": childrenInTools,
     "exit-in-main": exitInMain,
     "names": names,
     "no-ambient": noAmbient,

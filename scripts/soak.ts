@@ -14,7 +14,8 @@ import { soakMixed } from "./soak/mixed.ts";
 import { soakMemory } from "./soak/memory.ts";
 import { soakRate } from "./soak/rate.ts";
 import { soakStandstill } from "./soak/standstill.ts";
-import { withinMinutes } from "../tests/support/within_minutes.ts";
+import { SOURCE_FLAGS } from "../testing/source.ts";
+import { startChild, tool } from "../tests/support/tools.ts";
 import { soakHandles, soakWheel } from "./soak_wheel.ts";
 
 interface SoakOptions {
@@ -47,11 +48,14 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
       variables: { KILL_ROUNDS: rounds },
       minutesMax: 10 + rounds / 3,
     }),
-  chaos: ({ rounds }) =>
-    runTests(["tests/life/chaos_test.ts"], {
+  chaos: async ({ rounds }) => {
+    // The test would be ignored without them.
+    for (const name of ["faketime", "mount", "umount"] as const) tool(name);
+    await runTests(["tests/life/chaos_test.ts"], {
       variables: { CHAOS_ROUNDS: 5 * rounds, CHAOS_NEEDS_DISK: 1 },
       minutesMax: 20 + 5 * rounds,
-    }),
+    });
+  },
   standstill: ({ seconds }) => soakStandstill({ seconds: seconds ?? 150 }),
   traces: soakTraces,
   documents: async ({ rounds }) => {
@@ -136,18 +140,17 @@ interface TestRun {
 async function runTests(files: readonly string[], { variables, minutesMax }: TestRun): Promise<void> {
   const env = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, String(value)]));
   const tests = `the tests of ${files.join(" and ")}`;
-  const { success } = await withinMinutes(
-    tests,
-    Math.ceil(minutesMax),
-    (signal) =>
-      new Deno.Command(Deno.execPath(), {
-        args: ["test", "--no-check", "--allow-all", ...files],
-        cwd: new URL("..", import.meta.url).pathname,
-        env,
-        stdin: "null",
-        signal,
-      }).spawn().status,
-  );
+  const { success, signal } = await startChild(
+    Deno.execPath(),
+    ["test", "--no-check", "--allow-all", ...SOURCE_FLAGS, ...files],
+    {
+      cwd: new URL("..", import.meta.url).pathname,
+      env,
+      stdin: "null",
+      limitMs: Math.ceil(minutesMax) * 60_000,
+    },
+  ).status;
+  if (signal === "SIGKILL") throw new Error(`${tests} did not end within ${Math.ceil(minutesMax)} minutes`);
   if (!success) throw new Error(`${tests} failed`);
 }
 

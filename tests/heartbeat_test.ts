@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { beat } from "../src/heartbeat.ts";
+import { inTime } from "./life/in_time.ts";
 import { createFakeClock } from "./support/fake_clock.ts";
 import { freePort, response, startAnswering, startServer } from "./support/http_servers.ts";
 import { createMemorySystem } from "./support/memory_system.ts";
@@ -81,7 +82,7 @@ Deno.test("beat() gives up a server that does not answer", async () => {
   });
   const target = `${server.origin}/secret`;
   const beating = beat({ ...INTERVAL, target }, { ...createMemorySystem(), clock });
-  await visited.promise;
+  await inTime("the heartbeat", visited.promise);
   await clock.advance(10_000);
   assert.equal(await beating, `127.0.0.1:${server.port} did not answer the heartbeat within 10 s`);
   assert.equal(clock.timers, 0);

@@ -44,6 +44,11 @@ export function visitModules(found: (use: ModuleUse) => void): Deno.lint.LintVis
   };
 }
 
+/** Returns the name of a module of the runtime: `fs`, `node:fs` and `node:fs/promises` are all `node:fs`. */
+export function runtimeModule(specifier: string): string {
+  return `node:${specifier.replace(/^node:/, "").replace(/\/.*$/, "")}`;
+}
+
 type ImportClause = Deno.lint.ImportDeclaration["specifiers"][number];
 
 function isType(clause: ImportClause): boolean {

@@ -1,4 +1,4 @@
-import { type ModuleUse, visitModules } from "./modules.ts";
+import { type ModuleUse, runtimeModule, visitModules } from "./modules.ts";
 import { isIn, OUTSIDE_THE_ROOMS, placedRule } from "./place.ts";
 import { isGlobalUse } from "./scope.ts";
 import { membersTaken, type Node, parentOf, withWrapping } from "./syntax.ts";
@@ -159,11 +159,6 @@ function judgeModule(use: ModuleUse, path: string, report: Report): void {
     if (value === null) report(use.node, `${name} as a whole`, "import what is needed of it by name");
     else if (ambientExports.has(value)) report(use.node, `${value} of ${name}`, RANDOM);
   }
-}
-
-/** `fs`, `node:fs` and `node:fs/promises` are all `node:fs`. */
-function runtimeModule(specifier: string): string {
-  return `node:${specifier.replace(/^node:/, "").replace(/\/.*$/, "")}`;
 }
 
 function rootOf(name: string): string {

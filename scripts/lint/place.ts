@@ -2,7 +2,14 @@
  * Where the program may touch the machine by itself, or where code is not part of the program at all. A path
  * that ends in a slash is a folder.
  */
-export const OUTSIDE_THE_ROOMS: readonly string[] = ["main.ts", "scripts/", "tests/", "examples/", "bench/"];
+export const OUTSIDE_THE_ROOMS: readonly string[] = [
+  "main.ts",
+  "scripts/",
+  "testing/",
+  "tests/",
+  "examples/",
+  "bench/",
+];
 
 /**
  * A rule that decides by a file's place in the project. `create` gets the file's path from the project's folder

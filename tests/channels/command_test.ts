@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { commandKind } from "../../src/channels/command.ts";
 import type { CommandChannel } from "../../src/domain/channel.ts";
 import type { Delivery } from "../../src/domain/delivery.ts";
+import { until } from "../life/in_time.ts";
 import {
   deliverOver,
   type DeliveryFindings,
@@ -238,7 +239,7 @@ Deno.test("commandKind ends the program and throws its signal's reason when it a
   const abort = new AbortController();
   const message = makeMessage([makeItem({ check: mark })]);
   const running = run(fixture("forever.sh"), {}, { message, signal: abort.signal });
-  while (livingProcesses(mark).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until("the process", () => livingProcesses(mark).length > 0);
   abort.abort(new Error("time is up"));
   await assert.rejects(running, /^Error: time is up$/);
   await untilGone(mark);

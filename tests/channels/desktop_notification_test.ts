@@ -1,7 +1,3 @@
-/**
- * The tests with a session bus need Debian's packages libnotify-bin, dbus-daemon, python3-dbus and python3-gi; they
- * fail without them, unless MONITOR_TEST_WITHOUT_DESKTOP is set.
- */
 import assert from "node:assert/strict";
 import { desktopNotificationKind } from "../../src/channels/desktop_notification.ts";
 import type { ProcessCommand } from "../../src/domain/system.ts";
@@ -13,10 +9,10 @@ import {
   makeItem,
   makeMessage,
 } from "../support/channel_delivery.ts";
-import { startSessionBus } from "../support/notification_service.ts";
+import { needsSessionBus, startSessionBus } from "../support/notification_service.ts";
+import { needs } from "../support/tools.ts";
 
 const PATH = "/usr/bin:/bin";
-const ignore = Deno.env.get("MONITOR_TEST_WITHOUT_DESKTOP") !== undefined;
 
 function show(settings: DeliverySettings = {}, icon?: string): Promise<DeliveryFindings> {
   const parameters = icon === undefined ? {} : { icon };
@@ -28,32 +24,8 @@ function show(settings: DeliverySettings = {}, icon?: string): Promise<DeliveryF
 }
 
 Deno.test({
-  name: "the desktop's programs are installed",
-  ignore,
-  fn: () => {
-    for (const program of ["/usr/bin/notify-send", "/usr/bin/dbus-run-session", "/usr/bin/python3"]) {
-      assert.ok(isThere(program), `${program} is missing: install it, or set MONITOR_TEST_WITHOUT_DESKTOP`);
-    }
-    const { success } = new Deno.Command("/usr/bin/python3", { args: ["-c", "import dbus, gi"] })
-      .outputSync();
-    assert.ok(
-      success,
-      "python3-dbus or python3-gi is missing: install them, or set MONITOR_TEST_WITHOUT_DESKTOP",
-    );
-  },
-});
-
-function isThere(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
-}
-
-Deno.test({
+  ...needsSessionBus(),
   name: "desktopNotificationKind shows a report on a real desktop bus",
-  ignore,
   fn: async (t) => {
     await using bus = await startSessionBus("shows");
     const environment = { PATH, DBUS_SESSION_BUS_ADDRESS: bus.address };
@@ -117,8 +89,8 @@ Deno.test({
 });
 
 Deno.test({
+  ...needsSessionBus(),
   name: "desktopNotificationKind tries again while no service is on the bus",
-  ignore,
   fn: async () => {
     await using bus = await startSessionBus("none");
     const { delivery, steps } = await show({ environment: { PATH, DBUS_SESSION_BUS_ADDRESS: bus.address } });
@@ -132,8 +104,8 @@ Deno.test({
 });
 
 Deno.test({
+  ...needs("notify-send"),
   name: "desktopNotificationKind tries again while there is no session",
-  ignore,
   fn: async () => {
     const { delivery } = await show({ environment: { PATH } });
     assert.ok(!delivery.delivered && delivery.retryable);
@@ -142,8 +114,8 @@ Deno.test({
 });
 
 Deno.test({
+  ...needsSessionBus(),
   name: "desktopNotificationKind waits for a service that does not answer no longer than its signal",
-  ignore,
   fn: async () => {
     await using bus = await startSessionBus("mute");
     const abort = new AbortController();

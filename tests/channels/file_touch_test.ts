@@ -3,6 +3,8 @@ import { fileTouchKind } from "../../src/channels/file_touch.ts";
 import type { Delivery } from "../../src/domain/delivery.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { deliverOver, type DeliveryFindings, type DeliverySettings } from "../support/channel_delivery.ts";
+import { makePipe } from "../support/make_pipe.ts";
+import { needs } from "../support/tools.ts";
 import { runWithoutRights } from "../support/without_rights.ts";
 
 const LONG_AGO = new Date("2001-02-03T04:05:06Z");
@@ -63,8 +65,7 @@ Deno.test("fileTouchKind refuses for good what somebody has to mend, and says wh
     await Deno.mkdir(`${folder}/inner`);
     await Deno.writeTextFile(`${folder}/file`, "");
     await Deno.symlink("loop", `${folder}/loop`);
-    const pipe = await new Deno.Command("mkfifo", { args: [`${folder}/pipe`] }).output();
-    assert.ok(pipe.success);
+    await makePipe(`${folder}/pipe`);
     const rows: readonly (readonly [name: string, path: string, reason: string])[] = [
       ["a missing folder", `${folder}/missing/file`, "its folder does not exist"],
       ["a folder in place", `${folder}/inner`, "it is a folder"],
@@ -84,14 +85,7 @@ Deno.test("fileTouchKind as a user without rights", async (t) => {
     await Deno.chmod(folder, 0o755);
     await Deno.mkdir(`${folder}/mine`);
     await Deno.chmod(`${folder}/mine`, 0o555);
-    for (const name of ["full", "empty", "closed"]) {
-      await Deno.writeTextFile(`${folder}/${name}`, name === "full" ? "content" : "");
-      await Deno.chmod(`${folder}/${name}`, name === "closed" ? 0o444 : 0o666);
-      await Deno.utime(`${folder}/${name}`, LONG_AGO, LONG_AGO);
-    }
-    // Who owns a file may always touch it, so these two are somebody else's; only root can make them so.
-    const ignore = Deno.uid() !== 0;
-    for (const name of ignore ? [] : ["full", "empty"]) await Deno.chown(`${folder}/${name}`, 65534, 65534);
+    await writeOld(`${folder}/closed`, { content: "", mode: 0o444 });
     await t.step("is refused in a folder that is not theirs", async () => {
       const path = `${folder}/mine/new`;
       assert.deepEqual(await touchAsNobody(path), refusal(path, "permission denied"));
@@ -100,27 +94,34 @@ Deno.test("fileTouchKind as a user without rights", async (t) => {
       const path = `${folder}/closed`;
       assert.deepEqual(await touchAsNobody(path), refusal(path, "permission denied"));
     });
-    await t.step({
-      name: "touches an empty file that they may write",
-      ignore,
-      fn: async () => {
+  });
+});
+
+Deno.test({
+  // Who owns a file may always touch it, so these are somebody else's; only root can make them so.
+  ...needs("root"),
+  name: "fileTouchKind as a user without rights, with files of another user",
+  fn: (t) =>
+    inFolder(async (folder) => {
+      await Deno.chmod(folder, 0o755);
+      for (const content of ["", "content"]) {
+        const path = `${folder}/${content === "" ? "empty" : "full"}`;
+        await writeOld(path, { content, mode: 0o666 });
+        await Deno.chown(path, 65534, 65534);
+      }
+      await t.step("touches an empty file that they may write", async () => {
         const path = `${folder}/empty`;
         assert.deepEqual(await touchAsNobody(path), { delivered: true, note: null });
         const { mtime } = await Deno.stat(path);
         assert.ok(mtime !== null && mtime.getTime() > LONG_AGO.getTime());
-      },
-    });
-    await t.step({
-      name: "does not empty a file of somebody else",
-      ignore,
-      fn: async () => {
+      });
+      await t.step("does not empty a file of somebody else", async () => {
         const path = `${folder}/full`;
         const reason = "it belongs to another user and is not empty, or nobody may change it";
         assert.deepEqual(await touchAsNobody(path), refusal(path, reason));
         assert.equal(await Deno.readTextFile(path), "content");
-      },
-    });
-  });
+      });
+    }),
 });
 
 Deno.test({
@@ -153,6 +154,17 @@ Deno.test("fileTouchKind waits no longer than its signal for a file system that 
     /^Error: time is up$/,
   );
 });
+
+interface OldFile {
+  readonly content: string;
+  readonly mode: number;
+}
+
+async function writeOld(path: string, { content, mode }: OldFile): Promise<void> {
+  await Deno.writeTextFile(path, content);
+  await Deno.chmod(path, mode);
+  await Deno.utime(path, LONG_AGO, LONG_AGO);
+}
 
 /** In a process without root's rights. */
 async function touchAsNobody(path: string): Promise<Delivery> {

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import type { CrowdFindings, CrowdOrder } from "../fixtures/crowd.ts";
 import { until } from "../life/in_time.ts";
 import { fixture } from "../support/processes.ts";
-import { withinMinutes } from "../support/within_minutes.ts";
+import { runArguments } from "../../testing/source.ts";
+import { runChild } from "../support/tools.ts";
 
 /**
  * What the check makes of a program that does not end: each of its runs meets this limit, on any machine. A busy one may
@@ -45,7 +46,7 @@ const PROGRAMS: readonly (readonly [name: string, verdict: RegExp, ...args: read
 const COUNT = 500;
 const ROUNDS = 3;
 /** It takes some ten seconds. */
-const MINUTES_MAX = 10;
+const LIMIT_MS = 55_000;
 
 /** The processes that were started for the crowd and live. */
 function survivors(mark: string): readonly number[] {
@@ -85,17 +86,16 @@ Deno.test("500 scripts of every behaviour at once leave nothing behind: no proce
     mark,
   };
   const program = new URL("../fixtures/crowd.ts", import.meta.url).pathname;
-  const args = ["run", "--quiet", "--no-check", "--allow-all", "--v8-flags=--expose-gc", program];
+  const args = runArguments(["--allow-all", "--v8-flags=--expose-gc"]);
   // Whatever becomes of the test.
   using _end = { [Symbol.dispose]: () => endSurvivors(mark) };
-  const { success, stdout, stderr } = await withinMinutes(
-    `the crowd of ${COUNT} scripts`,
-    MINUTES_MAX,
-    (signal) =>
-      new Deno.Command(Deno.execPath(), { args: [...args, JSON.stringify(order)], signal }).output(),
+  const { success, stdout, stderr } = await runChild(
+    Deno.execPath(),
+    [...args, program, JSON.stringify(order)],
+    { limitMs: LIMIT_MS },
   );
-  assert.ok(success, new TextDecoder().decode(stderr));
-  const { seen, holdings } = JSON.parse(new TextDecoder().decode(stdout)) as CrowdFindings;
+  assert.ok(success, stderr);
+  const { seen, holdings } = JSON.parse(stdout) as CrowdFindings;
   for (const [index, [name, verdict]] of PROGRAMS.entries()) {
     const share = Math.floor(COUNT / PROGRAMS.length) + (index < COUNT % PROGRAMS.length ? 1 : 0);
     const counts = seen[name] ?? {};

@@ -1,8 +1,10 @@
 /** What an `http_request` check sends, as real servers receive it. */
 import assert from "node:assert/strict";
 import type { HttpRequest } from "../../src/domain/http_check.ts";
+import { inTime } from "../life/in_time.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { observeTarget } from "../support/http_check.ts";
+import { startChild, tool } from "../support/tools.ts";
 
 /** A request as it came. */
 interface Received {
@@ -38,7 +40,7 @@ function startRecorder(
   return {
     origin: `${tls === null ? "http" : "https"}://127.0.0.1:${server.addr.port}`,
     received,
-    [Symbol.asyncDispose]: () => server.shutdown(),
+    [Symbol.asyncDispose]: () => inTime("the recorder to end", server.shutdown()),
   };
 }
 
@@ -367,20 +369,20 @@ async function startDemanding(
 ): Promise<AsyncDisposable & { readonly origin: string }> {
   const folder = await createFolder({ "cert.pem": cert, "key.pem": key, "ca.pem": ca });
   const program = new URL("../fixtures/demand_certificate.js", import.meta.url).pathname;
-  const child = new Deno.Command("node", {
-    args: [program, folder.path("cert.pem"), folder.path("key.pem"), folder.path("ca.pem")],
-    stdout: "piped",
-    stderr: "null",
-  }).spawn();
+  const child = startChild(
+    tool("node"),
+    [program, folder.path("cert.pem"), folder.path("key.pem"), folder.path("ca.pem")],
+    { stdout: "piped", stderr: "null" },
+  );
   const reader = child.stdout.getReader();
-  const { value = new Uint8Array() } = await reader.read();
+  const { value = new Uint8Array() } = await inTime("the server in Node to listen", reader.read());
   const port = new TextDecoder().decode(value).trim();
   return {
     origin: `https://127.0.0.1:${port}`,
     async [Symbol.asyncDispose]() {
       child.kill("SIGKILL");
       await reader.cancel();
-      await child.status;
+      await inTime("the end of the server in Node", child.status);
       await folder[Symbol.asyncDispose]();
     },
   };

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { httpRequestKind } from "../../src/checks/http_request.ts";
 import type { Observation } from "../../src/domain/result.ts";
+import { inTime } from "../life/in_time.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import {
   createHandClock,
@@ -19,6 +20,7 @@ import {
   startServer,
   type Visitor,
 } from "../support/http_servers.ts";
+import { startChild } from "../support/tools.ts";
 
 /** Far beyond every limit used here. */
 const SOON_MS = 15_000;
@@ -541,15 +543,13 @@ async function startHalfReading(sent: string): Promise<
   AsyncDisposable & { readonly port: number; untilHalfRead(): Promise<void>; kill(): void }
 > {
   const program = new URL("../fixtures/half_read.ts", import.meta.url).pathname;
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--no-config", "--no-lock", "--no-check", "--allow-net", program, sent],
-    stdout: "piped",
-  }).spawn();
+  const args = ["run", "--quiet", "--no-config", "--no-lock", "--no-check", "--allow-net", program, sent];
+  const child = startChild(Deno.execPath(), args, { stdout: "piped" });
   const lines = child.stdout.pipeThrough(new TextDecoderStream()).values();
-  const { value: port } = await lines.next();
+  const { value: port } = await inTime("the server to listen", lines.next());
   return {
     port: Number(port),
-    untilHalfRead: async () => void await lines.next(),
+    untilHalfRead: async () => void await inTime("the server to have read half", lines.next()),
     kill: () => child.kill("SIGKILL"),
     async [Symbol.asyncDispose]() {
       try {
@@ -558,7 +558,7 @@ async function startHalfReading(sent: string): Promise<
         // Killed before.
       }
       await lines.return?.();
-      await child.status;
+      await inTime("the end of the server", child.status);
     },
   };
 }
@@ -859,7 +859,7 @@ Deno.test("observeHttpRequest() trusts the authorities of the environment", asyn
     const order = { ...run, untilLeftPort: server.addr.port, expectations: { bodyPart: "well" } };
     const { observation } = await observeInProcess(`https://127.0.0.1:${server.addr.port}/`, order);
     assert.equal(observation.output, "status is 200");
-    await server.shutdown();
+    await inTime("the server to end", server.shutdown());
   });
   await t.step("a certificate for another name", async () => {
     const certificate = createCertificate({ authority, hosts: ["other.example"], addresses: [] });

@@ -1,19 +1,24 @@
 /**
  * Debian's own plugins (package `monitoring-plugins-basic`) as `script` checks, held against what they print when
- * they are run directly. They must be there, unless MONITOR_TEST_WITHOUT_PLUGINS is set.
+ * they are run directly.
  */
 import assert from "node:assert/strict";
 import { observeProgram } from "../support/script_check.ts";
+import { needs, runChild, tool } from "../support/tools.ts";
 
-const FOLDER = "/usr/lib/nagios/plugins";
 const CONDITIONS = ["ok", "warning", "critical", "unknown"];
-
-const isMissing = !exists(FOLDER);
-const ignore = isMissing && Deno.env.get("MONITOR_TEST_WITHOUT_PLUGINS") !== undefined;
+const PLUGINS = [
+  "check_disk",
+  "check_dummy",
+  "check_file_age",
+  "check_http",
+  "check_load",
+  "negate",
+] as const;
 
 interface Row {
   readonly name: string;
-  readonly plugin: string;
+  readonly plugin: typeof PLUGINS[number];
   readonly arguments: readonly string[];
   /** Where it does not depend on this machine's state. */
   readonly condition?: string;
@@ -25,10 +30,9 @@ interface Row {
 }
 
 Deno.test({
+  ...needs(...PLUGINS),
   name: "observeScript() gives what the Monitoring Plugins print",
-  ignore,
   fn: async (t) => {
-    requirePlugins();
     await using server = Deno.serve(
       { port: 0, hostname: "127.0.0.1", onListen: () => {} },
       ({ url }) => new Response("hello", { status: url.endsWith("/broken") ? 500 : 200 }),
@@ -108,7 +112,7 @@ Deno.test({
       {
         name: "negate",
         plugin: "negate",
-        arguments: [`${FOLDER}/check_dummy`, "2", "upside down"],
+        arguments: [tool("check_dummy"), "2", "upside down"],
         condition: "ok",
         output: /upside down/,
         labels: [],
@@ -117,7 +121,7 @@ Deno.test({
       {
         name: "negate with a state of its own",
         plugin: "negate",
-        arguments: ["-s", "-o", "WARNING", `${FOLDER}/check_dummy`, "0", "upside down"],
+        arguments: ["-s", "-o", "WARNING", tool("check_dummy"), "0", "upside down"],
         condition: "warning",
         output: /^WARNING: upside down$/,
         labels: [],
@@ -129,7 +133,7 @@ Deno.test({
 });
 
 async function compare(row: Row): Promise<void> {
-  const path = `${FOLDER}/${row.plugin}`;
+  const path = tool(row.plugin);
   const seen = await observeProgram(path, { arguments: row.arguments });
   const direct = await runDirectly(path, row.arguments);
   assert.equal(seen.condition, CONDITIONS[direct.code]);
@@ -148,32 +152,14 @@ async function runDirectly(path: string, pluginArguments: readonly string[]): Pr
   readonly output: string;
   readonly performanceData: string;
 }> {
-  const { code, stdout } = await new Deno.Command(path, {
-    args: [...pluginArguments],
+  const { code, stdout } = await runChild(path, pluginArguments, {
     clearEnv: true,
     env: { PATH: "/usr/bin:/bin" },
-    stderr: "null",
-  }).output();
-  const [output = "", ...performanceData] = new TextDecoder().decode(stdout).split("\n", 1)[0]?.split("|") ??
-    [];
+  });
+  const [output = "", ...performanceData] = stdout.split("\n", 1)[0]?.split("|") ?? [];
   return { code, output: output.trim(), performanceData: performanceData.join("|").trim() };
 }
 
 function labels(performanceData: string): readonly string[] {
   return [...performanceData.matchAll(/('[^']+'|[^\s=]+)=/g)].map(([, label = ""]) => label);
-}
-
-function requirePlugins(): void {
-  assert.ok(
-    !isMissing,
-    `"${FOLDER}" does not exist: install monitoring-plugins-basic, or set MONITOR_TEST_WITHOUT_PLUGINS=1`,
-  );
-}
-
-function exists(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch {
-    return false;
-  }
 }

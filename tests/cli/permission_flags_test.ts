@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { groupNeeds, permissionFlags, shellWord } from "../../src/cli/permission_flags.ts";
+import { runChild, tool } from "../support/tools.ts";
 
 Deno.test("permissionFlags() sorts, lists each thing once and doubles commas", () => {
   const needs = [
@@ -25,10 +26,8 @@ Deno.test("shellWord() is read back by a shell as it was", async (t) => {
   ];
   for (const word of words) {
     await t.step(JSON.stringify(word), async () => {
-      const { stdout } = await new Deno.Command("/bin/sh", {
-        args: ["-c", `printf %s ${shellWord(word)}`],
-      }).output();
-      assert.strictEqual(new TextDecoder().decode(stdout), word);
+      const { stdout } = await runChild(tool("sh"), ["-c", `printf %s ${shellWord(word)}`]);
+      assert.strictEqual(stdout, word);
     });
   }
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { loadDocument, type LoadedDocument, type LoadOptions } from "../../src/config/load.ts";
 import { INCLUDE_DEPTH_MAX, INCLUDED_FILES_MAX } from "../../src/config/include.ts";
+import { makePipe } from "../support/make_pipe.ts";
 import { createMemorySystem, type MemorySystemOptions } from "../support/memory_system.ts";
 import { createConfigSystem, describe, errorOf } from "./config_system.ts";
 
@@ -169,8 +170,7 @@ Deno.test("loadDocument() includes only files: a folder is refused, and a patter
     // A link to the null device takes a file out, as it does elsewhere on such systems.
     await Deno.remove(`${folder}/conf.d/masked.jsonc`);
     await Deno.symlink("/dev/null", `${folder}/conf.d/masked.jsonc`);
-    const made = await new Deno.Command("mkfifo", { args: [`${folder}/conf.d/pipe.jsonc`] }).output();
-    assert.ok(made.success);
+    await makePipe(`${folder}/conf.d/pipe.jsonc`);
     await Deno.writeTextFile(`${folder}/monitor.jsonc`, JSON.stringify(including("conf.d/*")));
     assert.deepEqual(namesOf(await load()), ["a"]);
   });

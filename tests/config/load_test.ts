@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { loadDocument, type LoadedDocument } from "../../src/config/load.ts";
 import { DOCUMENT_BYTES_MAX } from "../../src/config/source.ts";
+import { runArguments } from "../../testing/source.ts";
 import { createMemorySystem } from "../support/memory_system.ts";
+import { runChild } from "../support/tools.ts";
 import {
   createConfigSystem,
   describe,
@@ -330,21 +332,13 @@ Deno.test("loadDocument() resolves the path of the state from the document's fol
 });
 
 Deno.test("loadDocument() loads 20 MB within a heap of 300 MB", async () => {
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "--quiet",
-      "--no-check",
-      "--no-lock",
-      "--allow-read",
-      "--v8-flags=--max-old-space-size=300",
-      new URL("load_large_document.ts", import.meta.url).pathname,
-      String(20 * 1000 * 1000),
-    ],
-    stdin: "null",
-  }).output();
-  assert.ok(success, new TextDecoder().decode(stderr));
-  const answer = JSON.parse(new TextDecoder().decode(stdout));
+  const { success, stdout, stderr } = await runChild(Deno.execPath(), [
+    ...runArguments(["--allow-read", "--v8-flags=--max-old-space-size=300"]),
+    new URL("load_large_document.ts", import.meta.url).pathname,
+    String(20 * 1000 * 1000),
+  ]);
+  assert.ok(success, stderr);
+  const answer = JSON.parse(stdout);
   assert.ok(answer.bytes >= 20_000_000 && answer.checks > 50_000, JSON.stringify(answer));
   assert.equal(answer.warning, "2:45");
 });

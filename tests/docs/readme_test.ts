@@ -4,7 +4,7 @@ import { CHECK_KINDS } from "../../src/checks/registry.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { EXIT_CODE_HELP } from "../../src/cli/exit_code.ts";
 import licences from "../../src/cli/generated/licences.json" with { type: "json" };
-import manifest from "../../deno.json" with { type: "json" };
+import manifest from "../../import_map.json" with { type: "json" };
 import { PROJECT, readPage } from "./pages.ts";
 
 const README = readPage("README.md").text;

@@ -6,29 +6,21 @@ import assert from "node:assert/strict";
 import { bake } from "../../scripts/bake.ts";
 import { bundle } from "../../scripts/bundle.ts";
 import { compileModule } from "../../scripts/compile.ts";
+import { inTime } from "../life/in_time.ts";
+import { type ChildEnd, runChild, startChild, tool } from "../support/tools.ts";
 import { startServer } from "../support/http_servers.ts";
 import { type PermissionStage, withNeeds } from "../permissions/stage.ts";
 import type { Outcomes, Place } from "./attempts.ts";
 
 const ATTEMPTS = new URL("attempts.ts", import.meta.url).pathname;
 
-interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** Runs an executable with an environment in which no proxy is named. */
-async function run(program: string, args: readonly string[], stage: PermissionStage): Promise<Ended> {
-  const { code, stdout, stderr } = await new Deno.Command(program, {
-    args: [...args],
+function run(program: string, args: readonly string[], stage: PermissionStage): Promise<ChildEnd> {
+  return runChild(program, args, {
     cwd: stage.folder,
     clearEnv: true,
     env: { PATH: "/usr/bin:/bin", HOME: stage.folder, FORBIDDEN_VARIABLE: "secret" },
-    stdin: "null",
-  }).output();
-  const decoder = new TextDecoder();
-  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+  });
 }
 
 /** Where the runtime refuses in words of its own; nothing reached the server all the same. */
@@ -53,7 +45,7 @@ Deno.test("a baked executable can do nothing that its document does not name, ho
     const { permissionFlags } = await bake(`${stage.folder}/monitor.json`);
     const program = `${stage.folder}/attempts`;
     await compileModule(ATTEMPTS, program, { permissionFlags });
-    const bystander = new Deno.Command("/bin/sleep", { args: ["60"] }).spawn();
+    const bystander = startChild(tool("sleep"), ["60"]);
     try {
       const place: Place = {
         folder: stage.folder,
@@ -80,7 +72,7 @@ Deno.test("a baked executable can do nothing that its document does not name, ho
       assert.strictEqual(Deno.readTextFileSync(`${stage.folder}/neighbour`), "not to be read");
     } finally {
       bystander.kill("SIGKILL");
-      await bystander.status;
+      await inTime("the end of the bystander", bystander.status);
     }
   });
 });

@@ -6,49 +6,43 @@
  * names an executable to run instead of the source. CHAOS_NEEDS_DISK=1: fails where no small disk can be mounted.
  */
 import assert from "node:assert/strict";
-import { runDebianProgram } from "../support/debian_program.ts";
-import { withinMinutes } from "../support/within_minutes.ts";
+import { runArguments } from "../../testing/source.ts";
+import { waitingFor } from "../support/test_notes.ts";
+import { needs, runChild, startChild, tool } from "../support/tools.ts";
 
 const ROUNDS = Number(Deno.env.get("CHAOS_ROUNDS") ?? 6);
 /** A round takes some seconds. */
-const MINUTES_MAX = 10 + Math.ceil(ROUNDS * 2 / 3);
+const LIMIT_MS = 30_000 + 40_000 * ROUNDS;
 
 const UNSHARE = Deno.uid() === 0 ? ["--mount"] : ["--map-root-user", "--mount"];
 
-Deno.test("monitor check: nothing is lost, invented or miscounted, whatever breaks", async () => {
-  const mounts = await mayMount();
-  if (!mounts) {
-    const reason = "no small disk can be mounted here, which takes root or user namespaces";
-    assert.notEqual(Deno.env.get("CHAOS_NEEDS_DISK"), "1", reason);
-    console.log(`${reason}: the disk is never full`);
-  }
-  const campaign = [
-    Deno.execPath(),
-    "run",
-    "--quiet",
-    "--no-check",
-    "--allow-all",
-    new URL("chaos/campaign.ts", import.meta.url).pathname,
-  ];
-  // What is mounted in a namespace goes with the last process in it.
-  const [program = "", ...args] = mounts ? ["unshare", ...UNSHARE, "--", ...campaign] : campaign;
-  const { success, trouble } = await withinMinutes(
-    `chaos of ${ROUNDS} rounds`,
-    MINUTES_MAX,
-    async (signal) => {
-      const child = new Deno.Command(program, {
-        args,
-        env: { CHAOS_MOUNTS: mounts ? "1" : "0", CHAOS_ROUNDS: String(ROUNDS) },
-        stdin: "null",
-        stdout: "piped",
-        stderr: "piped",
-        signal,
-      }).spawn();
-      const [, trouble] = await Promise.all([print(child.stdout), print(child.stderr)]);
-      return { success: (await child.status).success, trouble };
-    },
-  );
-  assert.ok(success, trouble);
+Deno.test({
+  ...needs("faketime", "mount", "umount"),
+  name: "monitor check: nothing is lost, invented or miscounted, whatever breaks",
+  fn: async () => {
+    const mounts = await mayMount();
+    if (!mounts) {
+      const reason = "no small disk can be mounted here, which takes root or user namespaces";
+      assert.notEqual(Deno.env.get("CHAOS_NEEDS_DISK"), "1", reason);
+      console.log(`${reason}: the disk is never full`);
+    }
+    const program = new URL("chaos/campaign.ts", import.meta.url).pathname;
+    const campaign = [Deno.execPath(), ...runArguments(), program];
+    // What is mounted in a namespace goes with the last process in it.
+    const [path = "", ...args] = mounts ? [tool("unshare"), ...UNSHARE, "--", ...campaign] : campaign;
+    const child = startChild(path, args, {
+      env: { CHAOS_MOUNTS: mounts ? "1" : "0", CHAOS_ROUNDS: String(ROUNDS) },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+      limitMs: LIMIT_MS,
+    });
+    const [{ success }, , trouble] = await waitingFor(
+      `chaos of ${ROUNDS} rounds`,
+      Promise.all([child.status, print(child.stdout), print(child.stderr)]),
+    );
+    assert.ok(success, trouble);
+  },
 });
 
 /** Passes on what comes, and answers all of it. */
@@ -64,12 +58,8 @@ async function print(pipe: ReadableStream<Uint8Array>): Promise<string> {
 async function mayMount(): Promise<boolean> {
   const folder = await Deno.makeTempDir({ prefix: "monitor_chaos_" });
   try {
-    const mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "monitor-chaos", folder];
-    const { code } = await runDebianProgram({ name: "unshare", package: "util-linux" }, [
-      ...UNSHARE,
-      "--",
-      ...mount,
-    ]);
+    const mount = [tool("mount"), "-t", "tmpfs", "-o", "size=1m", "monitor-chaos", folder];
+    const { code } = await runChild(tool("unshare"), [...UNSHARE, "--", ...mount]);
     return code === 0;
   } finally {
     await Deno.remove(folder);

@@ -1,6 +1,7 @@
 /** The files in `examples/ci/`: each is read as its system reads it, and its calls of the program are made. */
 import assert from "node:assert/strict";
 import { parse } from "yaml";
+import { runChild, tool } from "../support/tools.ts";
 import { programCommand, type Stage, withStage } from "./program.ts";
 
 function readExample(name: string): string {
@@ -77,17 +78,15 @@ for (const [name, readCommands] of Object.entries(COMMANDS)) {
       await Deno.mkdir(`${stage.folder}/release/monitor-0.0.0-target`, { recursive: true });
       await Deno.writeTextFile(`${stage.folder}/release/monitor-0.0.0-target/monitor`, "#!/bin/sh\n");
       const archive = `${stage.folder}/monitor.tar.gz`;
-      const made = await new Deno.Command("tar", {
-        args: [
-          "--create",
-          "--gzip",
-          "--file",
-          archive,
-          "--directory",
-          `${stage.folder}/release`,
-          "monitor-0.0.0-target",
-        ],
-      }).output();
+      const made = await runChild(tool("tar"), [
+        "--create",
+        "--gzip",
+        "--file",
+        archive,
+        "--directory",
+        `${stage.folder}/release`,
+        "monitor-0.0.0-target",
+      ]);
       assert.ok(made.success);
       const unpacked = install.map((command) =>
         command.replaceAll("/tmp/monitor.tar.gz", archive).replace(

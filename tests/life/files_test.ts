@@ -1,5 +1,6 @@
 /** What the program leaves on the disk: who may read it, and that it follows nothing that somebody has put there. */
 import assert from "node:assert/strict";
+import { needs } from "../support/tools.ts";
 import { type Stage, withStage } from "./program.ts";
 
 const BAD = { kind: "test", parameters: { condition: "critical", output: "down" } };
@@ -98,9 +99,9 @@ Deno.test("monitor check: a symlink in the place of a kept file or its new text 
   }));
 
 Deno.test({
-  name: "monitor check: a state of another user is refused, unless root runs it, who leaves it to its owner",
   // Only root can give a file to somebody else.
-  ignore: Deno.uid() !== 0,
+  ...needs("root"),
+  name: "monitor check: a state of another user is refused, unless root runs it, who leaves it to its owner",
   fn: async (t) => {
     const OTHER = 65_534;
     // Another id for the same user, so that the program still reaches the packages of the source.

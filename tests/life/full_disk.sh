@@ -13,4 +13,5 @@ fi
 folder=$(mktemp -d)
 trap 'umount "$folder" && rmdir "$folder"' EXIT
 mount -t tmpfs -o size=1m monitor-full-disk "$folder"
-deno run --quiet --no-lock --allow-all "$(dirname "$0")/full_disk.ts" "$folder"
+project="$(dirname "$0")/../.."
+deno run --quiet --config="$project/deno.json" --lock="$project/deno.lock" --frozen --allow-all "$(dirname "$0")/full_disk.ts" "$folder"

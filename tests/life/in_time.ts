@@ -1,3 +1,5 @@
+import { waitingFor } from "../support/test_notes.ts";
+
 /** How long anything may take that happens by itself; only a fault waits for it. */
 export const DEADLINE_MS = 30_000;
 
@@ -12,7 +14,7 @@ export async function inTime<T>(what: string, promise: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`${what}: not in time`)), DEADLINE_MS);
   try {
-    return await Promise.race([promise, late.promise]);
+    return await waitingFor(what, Promise.race([promise, late.promise]));
   } finally {
     clearTimeout(timer);
   }
@@ -23,7 +25,11 @@ export async function inTime<T>(what: string, promise: Promise<T>): Promise<T> {
  *
  * @throws {Error} If it is not within the deadline.
  */
-export async function until<T>(what: string, look: () => T | null | undefined | false): Promise<T> {
+export function until<T>(what: string, look: () => T | null | undefined | false): Promise<T> {
+  return waitingFor(what, lookAgain(what, look));
+}
+
+async function lookAgain<T>(what: string, look: () => T | null | undefined | false): Promise<T> {
   for (const end = performance.now() + DEADLINE_MS; performance.now() < end;) {
     const found = look();
     if (found !== null && found !== undefined && found !== false) return found;

@@ -1,3 +1,4 @@
+import { waitingFor } from "../support/test_notes.ts";
 import { DEADLINE_MS } from "./in_time.ts";
 
 /** What a program prints on one of its pipes, line by line as it comes. */
@@ -70,7 +71,7 @@ export function collectLines(pipe: ReadableStream<Uint8Array>, describe: () => s
         if (hasEnded || isLate) {
           throw new Error(`no line fits ${fits} ${hasEnded ? "before the end" : "in time"}\n${describe()}`);
         }
-        await new Promise<void>((resolve) => wake = resolve);
+        await waitingFor(`a line that fits ${fits}`, new Promise<void>((resolve) => wake = resolve));
       }
     } finally {
       clearTimeout(timer);

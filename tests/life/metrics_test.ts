@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { startNodeExporter } from "../support/node_exporter.ts";
 import { promtool } from "../support/promtool.ts";
+import { needs } from "../support/tools.ts";
 import { until } from "./in_time.ts";
 import { type Stage, withStage } from "./program.ts";
 import { startHook } from "./receivers.ts";
@@ -14,74 +15,85 @@ const CHECKS = {
   },
 };
 
-Deno.test("monitor check: keeps a file of metrics fresh, which promtool takes and a node exporter serves", () =>
-  withStage(async (stage) => {
-    Deno.mkdirSync(`${stage.folder}/collected`);
-    stage.writeDocument(CHECKS, { metrics: { path: "collected/monitor.prom", interval: 1, name: "one" } });
-    const program = stage.start(["check"]);
-    const text = await until("both checks in the file", () => {
-      const text = readMetrics(stage, "collected/monitor.prom");
-      return valueOf(text, 'monitor_check_runs_total{check="plugin",monitor="one"}') > 0 &&
-        valueOf(text, 'monitor_check_runs_total{check="the \\"web\\"\\n",monitor="one"}') > 0 && text;
-    });
-    assert.deepEqual(await promtool(["check", "metrics"], text), { code: 0, text: "" });
-    assert.equal(valueOf(text, 'monitor_check_settled_condition{check="the \\"web\\"\\n",monitor="one"}'), 2);
-    assert.equal(
-      valueOf(text, 'monitor_check_performance{check="plugin",label="time",unit="seconds",monitor="one"}'),
-      0.02,
-    );
-    await using exporter = await startNodeExporter(`${stage.folder}/collected`);
-    const served = await exporter.scrape();
-    assert.match(served, /^node_textfile_scrape_error 0$/m);
-    assert.match(served, /^monitor_check_settled_condition\{check="the \\"web\\"\\n",monitor="one"\} 2$/m);
-    assert.match(served, /^# TYPE monitor_check_runs_total counter$/m);
-    const firstLoop = valueOf(text, 'monitor_last_loop_timestamp_seconds{monitor="one"}');
-    await until("another writing", () =>
-      valueOf(
-        readMetrics(stage, "collected/monitor.prom"),
-        'monitor_last_loop_timestamp_seconds{monitor="one"}',
-      ) > firstLoop);
-    program.signal("SIGTERM");
-    assert.equal((await program.end()).code, 0);
-    assert.deepEqual([...Deno.readDirSync(`${stage.folder}/collected`)].map(({ name }) => name), [
-      "monitor.prom",
-    ]);
-  }));
+Deno.test({
+  ...needs("prometheus-node-exporter", "promtool"),
+  name: "monitor check: keeps a file of metrics fresh, which promtool takes and a node exporter serves",
+  fn: () =>
+    withStage(async (stage) => {
+      Deno.mkdirSync(`${stage.folder}/collected`);
+      stage.writeDocument(CHECKS, { metrics: { path: "collected/monitor.prom", interval: 1, name: "one" } });
+      const program = stage.start(["check"]);
+      const text = await until("both checks in the file", () => {
+        const text = readMetrics(stage, "collected/monitor.prom");
+        return valueOf(text, 'monitor_check_runs_total{check="plugin",monitor="one"}') > 0 &&
+          valueOf(text, 'monitor_check_runs_total{check="the \\"web\\"\\n",monitor="one"}') > 0 && text;
+      });
+      assert.deepEqual(await promtool(["check", "metrics"], text), { code: 0, text: "" });
+      assert.equal(
+        valueOf(text, 'monitor_check_settled_condition{check="the \\"web\\"\\n",monitor="one"}'),
+        2,
+      );
+      assert.equal(
+        valueOf(text, 'monitor_check_performance{check="plugin",label="time",unit="seconds",monitor="one"}'),
+        0.02,
+      );
+      await using exporter = await startNodeExporter(`${stage.folder}/collected`);
+      const served = await exporter.scrape();
+      assert.match(served, /^node_textfile_scrape_error 0$/m);
+      assert.match(served, /^monitor_check_settled_condition\{check="the \\"web\\"\\n",monitor="one"\} 2$/m);
+      assert.match(served, /^# TYPE monitor_check_runs_total counter$/m);
+      const firstLoop = valueOf(text, 'monitor_last_loop_timestamp_seconds{monitor="one"}');
+      await until("another writing", () =>
+        valueOf(
+          readMetrics(stage, "collected/monitor.prom"),
+          'monitor_last_loop_timestamp_seconds{monitor="one"}',
+        ) > firstLoop);
+      program.signal("SIGTERM");
+      assert.equal((await program.end()).code, 0);
+      assert.deepEqual([...Deno.readDirSync(`${stage.folder}/collected`)].map(({ name }) => name), [
+        "monitor.prom",
+      ]);
+    }),
+});
 
-Deno.test("monitor check --once: counts on from call to call, and counts what the channels took", () =>
-  withStage(async (stage) => {
-    await using hook = startHook();
-    hook.status = 503;
-    const channel = hook.channel;
-    stage.writeDocument({ web: { kind: "test", parameters: { condition: "critical" } } }, {
-      defaults: { threshold: 1, schedule: { regular_interval: "1 hour" }, notifications: [channel] },
-      state: "kept.sqlite",
-      metrics: { path: "monitor.prom" },
-    });
-    const name = new URL(`http://${/127\.0\.0\.1:\d+/.exec(JSON.stringify(channel))?.[0]}`).host;
-    await stage.run(["check", "--once"]);
-    let text = readMetrics(stage);
-    assert.equal(valueOf(text, `monitor_reports_waiting{channel="webhook ${name}"}`), 1);
-    assert.equal(valueOf(text, `monitor_report_attempts_failed_total{channel="webhook ${name}"}`), 1);
-    assert.equal(valueOf(text, `monitor_reports_sent_total{channel="webhook ${name}"}`), 0);
-    hook.status = 200;
-    // Nothing is due, and the file is renewed nevertheless.
-    Deno.removeSync(`${stage.folder}/monitor.prom`);
-    await stage.run(["check", "--once", "--due"]);
-    text = readMetrics(stage);
-    assert.equal(valueOf(text, 'monitor_check_runs_total{check="web"}'), 1);
-    assert.equal(valueOf(text, `monitor_reports_waiting{channel="webhook ${name}"}`), 0);
-    assert.equal(valueOf(text, `monitor_report_attempts_failed_total{channel="webhook ${name}"}`), 1);
-    assert.equal(valueOf(text, `monitor_reports_sent_total{channel="webhook ${name}"}`), 1);
-    await stage.run(["check", "--once"]);
-    text = readMetrics(stage);
-    assert.equal(valueOf(text, 'monitor_check_runs_total{check="web"}'), 2);
-    assert.equal(valueOf(text, 'monitor_check_failures_total{check="web",condition="critical"}'), 2);
-    assert.deepEqual(await promtool(["check", "metrics"], text), { code: 0, text: "" });
-    Deno.removeSync(`${stage.folder}/monitor.prom`);
-    await stage.run(["check", "--once", "--state", "none"]);
-    assert.equal(readMetrics(stage), "", "without a state there are no counts to tell");
-  }));
+Deno.test({
+  ...needs("promtool"),
+  name: "monitor check --once: counts on from call to call, and counts what the channels took",
+  fn: () =>
+    withStage(async (stage) => {
+      await using hook = startHook();
+      hook.status = 503;
+      const channel = hook.channel;
+      stage.writeDocument({ web: { kind: "test", parameters: { condition: "critical" } } }, {
+        defaults: { threshold: 1, schedule: { regular_interval: "1 hour" }, notifications: [channel] },
+        state: "kept.sqlite",
+        metrics: { path: "monitor.prom" },
+      });
+      const name = new URL(`http://${/127\.0\.0\.1:\d+/.exec(JSON.stringify(channel))?.[0]}`).host;
+      await stage.run(["check", "--once"]);
+      let text = readMetrics(stage);
+      assert.equal(valueOf(text, `monitor_reports_waiting{channel="webhook ${name}"}`), 1);
+      assert.equal(valueOf(text, `monitor_report_attempts_failed_total{channel="webhook ${name}"}`), 1);
+      assert.equal(valueOf(text, `monitor_reports_sent_total{channel="webhook ${name}"}`), 0);
+      hook.status = 200;
+      // Nothing is due, and the file is renewed nevertheless.
+      Deno.removeSync(`${stage.folder}/monitor.prom`);
+      await stage.run(["check", "--once", "--due"]);
+      text = readMetrics(stage);
+      assert.equal(valueOf(text, 'monitor_check_runs_total{check="web"}'), 1);
+      assert.equal(valueOf(text, `monitor_reports_waiting{channel="webhook ${name}"}`), 0);
+      assert.equal(valueOf(text, `monitor_report_attempts_failed_total{channel="webhook ${name}"}`), 1);
+      assert.equal(valueOf(text, `monitor_reports_sent_total{channel="webhook ${name}"}`), 1);
+      await stage.run(["check", "--once"]);
+      text = readMetrics(stage);
+      assert.equal(valueOf(text, 'monitor_check_runs_total{check="web"}'), 2);
+      assert.equal(valueOf(text, 'monitor_check_failures_total{check="web",condition="critical"}'), 2);
+      assert.deepEqual(await promtool(["check", "metrics"], text), { code: 0, text: "" });
+      Deno.removeSync(`${stage.folder}/monitor.prom`);
+      await stage.run(["check", "--once", "--state", "none"]);
+      assert.equal(readMetrics(stage), "", "without a state there are no counts to tell");
+    }),
+});
 
 Deno.test("monitor check --once: others may read the metrics as far as the umask allows", () =>
   withStage(async (stage) => {

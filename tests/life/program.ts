@@ -2,7 +2,10 @@
  * The real program, run as its users run it: from the source, or the executable that `MONITOR_PROGRAM` names. What
  * a test starts here ends with the test, whatever becomes of it.
  */
+import { runArguments, sourceEnvironment } from "../../testing/source.ts";
 import { killMarked } from "../support/processes.ts";
+import { waitingFor } from "../support/test_notes.ts";
+import { startChild } from "../support/tools.ts";
 import { DEADLINE_MS } from "./in_time.ts";
 import { collectLines, type Lines } from "./lines.ts";
 
@@ -33,6 +36,8 @@ export interface StartOptions {
   readonly shell?: string;
   /** Runs the source, whatever else is run, with these flags of the runtime; an executable has its own. */
   readonly permissions?: readonly string[];
+  /** It is killed after that time. @default 45 seconds */
+  readonly limitMs?: number;
 }
 
 /** A folder of its own for one test, and what runs in it. */
@@ -87,23 +92,12 @@ export async function withStage(use: (stage: Stage) => Promise<void>): Promise<v
 }
 
 const MAIN = new URL("../../main.ts", import.meta.url).pathname;
-const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
 
 /** What runs `monitor`, without its arguments; with flags it is the source. */
 export function programCommand(flags?: readonly string[]): readonly string[] {
   const executable = Deno.env.get("MONITOR_PROGRAM");
   return executable === undefined || flags !== undefined
-    ? [
-      Deno.execPath(),
-      "run",
-      "--quiet",
-      "--no-prompt",
-      "--no-check",
-      ...flags ?? ["--allow-all"],
-      "--config",
-      CONFIG,
-      MAIN,
-    ]
+    ? [Deno.execPath(), ...runArguments(flags), MAIN]
     : [executable];
 }
 
@@ -111,11 +105,11 @@ function spawn(
   args: readonly string[],
   options: StartOptions & { readonly folder: string },
 ): Deno.ChildProcess {
-  const { folder, environment, stdin, shell, permissions } = options;
+  const { folder, environment, stdin, shell, permissions, limitMs } = options;
   const program = programCommand(permissions);
   const [path = "", ...rest] = shell === undefined ? program : ["/bin/sh", "-c", shell, "sh", ...program];
-  const child = new Deno.Command(path, {
-    args: [...rest, ...args],
+  const child = startChild(path, [...rest, ...args], {
+    ...limitMs !== undefined && { limitMs },
     cwd: folder,
     clearEnv: true,
     env: {
@@ -126,7 +120,7 @@ function spawn(
     stdin: stdin === undefined ? "null" : "piped",
     stdout: "piped",
     stderr: "piped",
-  }).spawn();
+  });
   if (stdin !== undefined) void feed(child.stdin, stdin);
   return child;
 }
@@ -138,14 +132,6 @@ export function programEnvironment(home: string): Readonly<Record<string, string
     HOME: home,
     ...(Deno.env.get("MONITOR_PROGRAM") === undefined && sourceEnvironment()),
   };
-}
-
-/** Where the packages are that only the source needs, and how they were fetched. */
-function sourceEnvironment(): Readonly<Record<string, string>> {
-  const home = Deno.env.get("HOME") ?? "/";
-  const cache = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("XDG_CACHE_HOME") ?? `${home}/.cache`}/deno`;
-  const store = Deno.env.get("DENO_TLS_CA_STORE");
-  return { DENO_DIR: cache, ...(store !== undefined && { DENO_TLS_CA_STORE: store }) };
 }
 
 async function feed(stdin: WritableStream<Uint8Array>, text: string): Promise<void> {
@@ -169,9 +155,9 @@ function followProgram(child: Deno.ChildProcess): Program {
     signal: (name) => child.kill(name),
     end: async () => {
       const timer = setTimeout(() => child.kill("SIGKILL"), DEADLINE_MS);
-      const { code } = await child.status;
+      const { code } = await waitingFor("the end of monitor", child.status);
       clearTimeout(timer);
-      await Promise.all([stdout.ended, stderr.ended]);
+      await waitingFor("the end of what monitor prints", Promise.all([stdout.ended, stderr.ended]));
       return { code, stdout: stdout.text(), stderr: stderr.text() };
     },
   };
@@ -183,5 +169,5 @@ async function endChild(child: Deno.ChildProcess): Promise<void> {
   } catch {
     // It has ended.
   }
-  await child.status;
+  await waitingFor("the end of a killed monitor", child.status);
 }

@@ -1,6 +1,7 @@
 /** Where reports arrive: a webhook and a mail server on loopback, which a test lets fail. */
 import PostalMime from "postal-mime";
 import { type MailServer, startMailServer } from "../support/mail_server.ts";
+import { inTime } from "./in_time.ts";
 
 /** A report as a webhook tells it. */
 export interface PostedReport {
@@ -66,9 +67,9 @@ export function startHook(): Hook {
     delayMs: () => 0,
     bytesMax: () => Infinity,
     async [Symbol.asyncDispose]() {
-      await gate.close();
+      await inTime("the gate to close", gate.close());
       abort.abort();
-      await server.finished;
+      await inTime("the server to end", server.finished);
     },
   };
   return hook;
@@ -135,7 +136,7 @@ export async function startMailbox(password = "let me in"): Promise<Mailbox> {
         };
       })),
     async [Symbol.asyncDispose]() {
-      await gate.close();
+      await inTime("the gate to close", gate.close());
       await server[Symbol.asyncDispose]();
     },
   };

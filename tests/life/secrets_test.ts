@@ -1,5 +1,6 @@
 /** Planted secrets are looked for wherever the program leaves anything. */
 import assert from "node:assert/strict";
+import { inTime } from "./in_time.ts";
 import { type Stage, withStage } from "./program.ts";
 import { startMailbox } from "./receivers.ts";
 
@@ -205,7 +206,7 @@ function startLeakyServer(): LeakyServer {
     bodies,
     async [Symbol.asyncDispose]() {
       abort.abort();
-      await server.finished;
+      await inTime("the server to end", server.finished);
     },
   };
 }

@@ -1,6 +1,7 @@
 /** The files in `examples/` that set the program up: each is held to the tool it is for, and its calls are made. */
 import assert from "node:assert/strict";
 import { systemdAnalyze } from "../support/systemd_analyze.ts";
+import { needs } from "../support/tools.ts";
 import { programCommand, type Stage, withStage } from "./program.ts";
 
 const EXAMPLES = new URL("../../examples/", import.meta.url);
@@ -34,30 +35,38 @@ async function analyze(args: readonly string[]): Promise<{ readonly code: number
   return { code, text: stdout + stderr };
 }
 
-Deno.test("examples/systemd: systemd-analyze finds nothing wrong with the units", () =>
-  withStage(async ({ folder }) => {
-    const names = ["monitor.service", "monitor-due.service", "monitor-due.timer"];
-    // It looks for the programs too, and what is not installed here is no mistake of a unit.
-    for (const name of names) {
-      const unit = readExample(`systemd/${name}`).replaceAll(PROGRAM_PATH, "/bin/true");
-      Deno.writeTextFileSync(`${folder}/${name}`, unit);
-    }
-    const { code, text } = await analyze([
-      "verify",
-      "--man=no",
-      ...names.map((name) => `${folder}/${name}`),
-    ]);
-    assert.equal(text, "");
-    assert.equal(code, 0);
-  }));
+Deno.test({
+  ...needs("systemd-analyze"),
+  name: "examples/systemd: systemd-analyze finds nothing wrong with the units",
+  fn: () =>
+    withStage(async ({ folder }) => {
+      const names = ["monitor.service", "monitor-due.service", "monitor-due.timer"];
+      // It looks for the programs too, and what is not installed here is no mistake of a unit.
+      for (const name of names) {
+        const unit = readExample(`systemd/${name}`).replaceAll(PROGRAM_PATH, "/bin/true");
+        Deno.writeTextFileSync(`${folder}/${name}`, unit);
+      }
+      const { code, text } = await analyze([
+        "verify",
+        "--man=no",
+        ...names.map((name) => `${folder}/${name}`),
+      ]);
+      assert.equal(text, "");
+      assert.equal(code, 0);
+    }),
+});
 
-Deno.test("examples/systemd: the sandbox of the services is as tight as it was", async () => {
-  for (const name of ["monitor.service", "monitor-due.service"]) {
-    const path = new URL(`systemd/${name}`, EXAMPLES).pathname;
-    // In tenths: an exposure of 2.5 of 10 at most.
-    const { code, text } = await analyze(["security", "--offline=true", "--threshold=25", path]);
-    assert.equal(code, 0, text.trimEnd().split("\n").at(-1) ?? "it said nothing");
-  }
+Deno.test({
+  ...needs("systemd-analyze"),
+  name: "examples/systemd: the sandbox of the services is as tight as it was",
+  fn: async () => {
+    for (const name of ["monitor.service", "monitor-due.service"]) {
+      const path = new URL(`systemd/${name}`, EXAMPLES).pathname;
+      // In tenths: an exposure of 2.5 of 10 at most.
+      const { code, text } = await analyze(["security", "--offline=true", "--threshold=25", path]);
+      assert.equal(code, 0, text.trimEnd().split("\n").at(-1) ?? "it said nothing");
+    }
+  },
 });
 
 Deno.test("examples/systemd: both services have the same sandbox", () => {
@@ -69,40 +78,44 @@ Deno.test("examples/systemd: both services have the same sandbox", () => {
   assert.equal(sandbox("monitor-due.service"), sandbox("monitor.service"));
 });
 
-Deno.test("examples/systemd/monitor.service: its commands start, reload and stop the program", () =>
-  withStage(async (stage) => {
-    const settings = settingsOf(readExample("systemd/monitor.service"));
-    const [start = ""] = settings.get("ExecStart") ?? [];
-    stage.writeDocument({ bad: BAD });
-    const program = stage.start([], {
-      shell: `exec ${commandHere(start, stage)}`,
-      environment: { STATE_DIRECTORY: `${stage.folder}/state` },
-    });
-    await program.stdout.next(`state in ${stage.folder}/state/`);
-    await program.stdout.next("WARNING: bad: rather warm");
+Deno.test({
+  ...needs("kill"),
+  name: "examples/systemd/monitor.service: its commands start, reload and stop the program",
+  fn: () =>
+    withStage(async (stage) => {
+      const settings = settingsOf(readExample("systemd/monitor.service"));
+      const [start = ""] = settings.get("ExecStart") ?? [];
+      stage.writeDocument({ bad: BAD });
+      const program = stage.start([], {
+        shell: `exec ${commandHere(start, stage)}`,
+        environment: { STATE_DIRECTORY: `${stage.folder}/state` },
+      });
+      await program.stdout.next(`state in ${stage.folder}/state/`);
+      await program.stdout.next("WARNING: bad: rather warm");
 
-    const reload = async (): Promise<readonly number[]> => {
-      const codes: number[] = [];
-      for (const command of settings.get("ExecReload") ?? []) {
-        const shell = commandHere(command, stage).replace("$MAINPID", String(program.pid));
-        codes.push((await stage.start([], { shell }).end()).code);
-        // systemd goes no further than the first command that fails.
-        if (codes.at(-1) !== 0) break;
-      }
-      return codes;
-    };
-    stage.writeDocument({ bad: BAD, other: BAD });
-    assert.deepEqual(await reload(), [0, 0]);
-    await program.stderr.next("the document was read again: 2 checks, 1 added");
-    stage.writeDocument({ bad: { kind: "tset" } });
-    assert.deepEqual(await reload(), [78]);
-    program.signal("SIGTERM");
-    const { code, stderr } = await program.end();
-    assert.equal(code, 0);
-    assert.doesNotMatch(stderr, /error/, "the mistake did not reach the running program");
-    // Longer than running checks may take to finish and to be ended.
-    assert.ok(Number(settings.get("TimeoutStopSec")?.[0]) >= 15);
-  }));
+      const reload = async (): Promise<readonly number[]> => {
+        const codes: number[] = [];
+        for (const command of settings.get("ExecReload") ?? []) {
+          const shell = commandHere(command, stage).replace("$MAINPID", String(program.pid));
+          codes.push((await stage.start([], { shell }).end()).code);
+          // systemd goes no further than the first command that fails.
+          if (codes.at(-1) !== 0) break;
+        }
+        return codes;
+      };
+      stage.writeDocument({ bad: BAD, other: BAD });
+      assert.deepEqual(await reload(), [0, 0]);
+      await program.stderr.next("the document was read again: 2 checks, 1 added");
+      stage.writeDocument({ bad: { kind: "tset" } });
+      assert.deepEqual(await reload(), [78]);
+      program.signal("SIGTERM");
+      const { code, stderr } = await program.end();
+      assert.equal(code, 0);
+      assert.doesNotMatch(stderr, /error/, "the mistake did not reach the running program");
+      // Longer than running checks may take to finish and to be ended.
+      assert.ok(Number(settings.get("TimeoutStopSec")?.[0]) >= 15);
+    }),
+});
 
 Deno.test("examples/systemd/monitor-due.service: what a call sees is no failure of the unit", () =>
   withStage(async (stage) => {

@@ -1,5 +1,6 @@
 /** The program is stopped for a while, as by SIGSTOP, a debugger or a frozen container, in the middle of its runs. */
 import assert from "node:assert/strict";
+import { needs } from "../support/tools.ts";
 import { createMovableClock } from "./chaos/clock.ts";
 import { livingProcesses, untilGone } from "../support/processes.ts";
 import { until } from "./in_time.ts";
@@ -56,41 +57,45 @@ Deno.test("monitor check: while it stands still no time-out is invented, and one
     )
   ));
 
-Deno.test("monitor check --once: minutes of standing still are no time-out, and what is real is told", () =>
-  withTarget((hanging) =>
-    withStage(async (stage) => {
-      const script = stage.mark;
-      stage.writeScript(
-        "wait.sh",
-        "[ -e began ] || { touch began; while [ ! -e go ]; do sleep 0.02; done; }; echo in time",
-      );
-      stage.writeDocument({
-        [script]: { kind: "script", timeout: 30, parameters: { path: "./wait.sh" } },
-        hanging: { kind: "http_request", timeout: 30, parameters: hanging.parameters },
-      });
-      hanging.status = null;
-      const clock = createMovableClock(`${stage.folder}/clock`, { seconds: 0, moves: "both" });
-      const program = stage.start(["check", "--once", "--format", "ndjson"], {
-        environment: clock.environment,
-      });
-      await hanging.held();
-      await until("the script", () => livingProcesses(script).length > 0);
-      program.signal("SIGSTOP");
-      clock.move(600);
-      program.signal("SIGCONT");
-      Deno.writeTextFileSync(`${stage.folder}/go`, "");
-      const again = await hanging.held();
-      again.answer(500);
-      const { stdout } = await program.end();
-      const results = stdout.trimEnd().split("\n").map((line) => JSON.parse(line) as Event)
-        .filter(({ event }) => event === "result");
-      assert.deepEqual(
-        results.map(({ name, condition, output }) => [name, condition, output]).sort(),
-        [
-          [script, "ok", "in time"],
-          ["hanging", "critical", "status is 500, expected 200"],
-        ].sort(),
-      );
-      assert.equal(hanging.requests, 2);
-    })
-  ));
+Deno.test({
+  ...needs("faketime"),
+  name: "monitor check --once: minutes of standing still are no time-out, and what is real is told",
+  fn: () =>
+    withTarget((hanging) =>
+      withStage(async (stage) => {
+        const script = stage.mark;
+        stage.writeScript(
+          "wait.sh",
+          "[ -e began ] || { touch began; while [ ! -e go ]; do sleep 0.02; done; }; echo in time",
+        );
+        stage.writeDocument({
+          [script]: { kind: "script", timeout: 30, parameters: { path: "./wait.sh" } },
+          hanging: { kind: "http_request", timeout: 30, parameters: hanging.parameters },
+        });
+        hanging.status = null;
+        const clock = createMovableClock(`${stage.folder}/clock`, { seconds: 0, moves: "both" });
+        const program = stage.start(["check", "--once", "--format", "ndjson"], {
+          environment: clock.environment,
+        });
+        await hanging.held();
+        await until("the script", () => livingProcesses(script).length > 0);
+        program.signal("SIGSTOP");
+        clock.move(600);
+        program.signal("SIGCONT");
+        Deno.writeTextFileSync(`${stage.folder}/go`, "");
+        const again = await hanging.held();
+        again.answer(500);
+        const { stdout } = await program.end();
+        const results = stdout.trimEnd().split("\n").map((line) => JSON.parse(line) as Event)
+          .filter(({ event }) => event === "result");
+        assert.deepEqual(
+          results.map(({ name, condition, output }) => [name, condition, output]).sort(),
+          [
+            [script, "ok", "in time"],
+            ["hanging", "critical", "status is 500, expected 200"],
+          ].sort(),
+        );
+        assert.equal(hanging.requests, 2);
+      })
+    ),
+});

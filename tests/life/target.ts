@@ -50,6 +50,6 @@ export async function withTarget(use: (target: Target) => Promise<void>): Promis
     await use(target);
   } finally {
     abort.abort();
-    await server.finished;
+    await inTime("the server to end", server.finished);
   }
 }

@@ -1,10 +1,10 @@
 /**
  * Debian's Chromium, driven by its own driver over the W3C's WebDriver protocol. Whatever is started here ends with the
- * test. A missing browser fails a test; `.ci/run` installs it.
+ * test.
  */
 import assert from "node:assert/strict";
 import { inTime } from "../life/in_time.ts";
-import { startDebianProgram } from "../support/debian_program.ts";
+import { needs, startChild, tool } from "../support/tools.ts";
 
 /** A size of the window, in CSS pixels. */
 export interface ViewSize {
@@ -44,11 +44,15 @@ const FLAGS = [
   "--hide-scrollbars",
 ];
 
+/** Returns whether a test with a browser is ignored because a tool is missing. */
+export function needsBrowser(): { readonly ignore: boolean } {
+  return needs("chromedriver", "chromium");
+}
+
 /** Starts a browser for one test. */
 export async function withBrowser(use: (browser: Browser) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "monitor_browser_" });
-  const driver = startDebianProgram({ name: "chromedriver", package: "chromium-driver" }, {
-    args: ["--port=0"],
+  const driver = startChild(tool("chromedriver"), ["--port=0"], {
     env: { TMPDIR: folder, HOME: folder },
     stdin: "null",
     stdout: "piped",
@@ -79,10 +83,10 @@ export async function withBrowser(use: (browser: Browser) => Promise<void>): Pro
     }
   } finally {
     driver.kill("SIGTERM");
-    await driver.status;
+    await inTime("the end of the driver", driver.status);
     // What it started may hold the pipe a little longer.
     end.abort();
-    await draining;
+    await inTime("the end of what the driver prints", draining);
     await Deno.remove(folder, { recursive: true });
   }
 }
@@ -132,12 +136,12 @@ function createBrowser(place: string): Browser {
 }
 
 async function call(address: string, method: string, body?: unknown): Promise<unknown> {
-  const response = await fetch(address, {
+  const answering = fetch(address, {
     method,
     ...(body !== undefined &&
       { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
-  });
-  const { value } = await response.json();
-  assert.equal(response.status, 200, `${method} ${address}: ${value?.error}: ${value?.message}`);
+  }).then(async (response) => ({ status: response.status, value: (await response.json()).value }));
+  const { status, value } = await inTime(`the driver's answer to ${method} ${address}`, answering);
+  assert.equal(status, 200, `${method} ${address}: ${value?.error}: ${value?.message}`);
   return value;
 }

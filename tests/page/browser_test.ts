@@ -5,7 +5,8 @@
 import assert from "node:assert/strict";
 import axe from "axe-core";
 import { demoChecks } from "../../scripts/make_history.ts";
-import { type Browser, withBrowser } from "./browser.ts";
+import { type Browser, needsBrowser, withBrowser } from "./browser.ts";
+import { inTime } from "../life/in_time.ts";
 import { withDemo } from "./demo_page.ts";
 
 const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } } as const;
@@ -13,35 +14,39 @@ const SCHEMES = ["light", "dark"] as const;
 const PAGE_BYTES_MAX = 1_000_000;
 
 for (const count of [3, 1000]) {
-  Deno.test(`writePage() makes a page of ${count} checks that a browser and axe-core find nothing wrong with`, (t) =>
-    withDemo(count, async ({ page }) => {
-      const html = await page();
-      assert.ok(new TextEncoder().encode(html).length < PAGE_BYTES_MAX, `${html.length} characters`);
-      await withServedPage(html, (address) =>
-        withBrowser(async (browser) => {
-          for (const [device, size] of Object.entries(SIZES)) {
-            for (const scheme of SCHEMES) {
-              await t.step(`${device}, ${scheme}`, async () => {
-                await browser.look({ ...size, scheme });
-                await browser.open("about:blank");
-                await browser.requests();
-                await browser.open(address);
-                await keepPicture(`${count}-${device}-${scheme}`, browser);
-                assert.deepEqual(await browser.console(), []);
-                assert.deepEqual(await browser.requests(), [address], "it asks for nothing else");
-                assert.equal(await browser.run(IS_DARK), scheme === "dark");
-                assert.equal(await browser.run(OVERFLOW), 0, "nothing is wider than the window");
-                await assertNamed(browser, count);
-                if (count === 3) assert.deepEqual(await findFaults(browser, "document", {}), []);
-                else assert.deepEqual(await findFaults(browser, SAMPLE, COLOURS_ONLY), []);
-                if (count !== 3 && device === "phone" && scheme === "light") {
-                  assert.deepEqual(await findFaults(browser, "document", WITHOUT_COLOURS), []);
-                }
-              });
+  Deno.test({
+    ...needsBrowser(),
+    name: `writePage() makes a page of ${count} checks that a browser and axe-core find nothing wrong with`,
+    fn: (t) =>
+      withDemo(count, async ({ page }) => {
+        const html = await page();
+        assert.ok(new TextEncoder().encode(html).length < PAGE_BYTES_MAX, `${html.length} characters`);
+        await withServedPage(html, (address) =>
+          withBrowser(async (browser) => {
+            for (const [device, size] of Object.entries(SIZES)) {
+              for (const scheme of SCHEMES) {
+                await t.step(`${device}, ${scheme}`, async () => {
+                  await browser.look({ ...size, scheme });
+                  await browser.open("about:blank");
+                  await browser.requests();
+                  await browser.open(address);
+                  await keepPicture(`${count}-${device}-${scheme}`, browser);
+                  assert.deepEqual(await browser.console(), []);
+                  assert.deepEqual(await browser.requests(), [address], "it asks for nothing else");
+                  assert.equal(await browser.run(IS_DARK), scheme === "dark");
+                  assert.equal(await browser.run(OVERFLOW), 0, "nothing is wider than the window");
+                  await assertNamed(browser, count);
+                  if (count === 3) assert.deepEqual(await findFaults(browser, "document", {}), []);
+                  else assert.deepEqual(await findFaults(browser, SAMPLE, COLOURS_ONLY), []);
+                  if (count !== 3 && device === "phone" && scheme === "light") {
+                    assert.deepEqual(await findFaults(browser, "document", WITHOUT_COLOURS), []);
+                  }
+                });
+              }
             }
-          }
-        }));
-    }));
+          }));
+      }),
+  });
 }
 
 /**
@@ -68,7 +73,7 @@ async function withServedPage(html: string, use: (address: string) => Promise<vo
   try {
     await use(`http://127.0.0.1:${server.addr.port}/`);
   } finally {
-    await server.shutdown();
+    await inTime("the page's server to end", server.shutdown());
   }
 }
 

@@ -1,63 +1,70 @@
-/** The page of the real program, served by Debian's nginx as `examples/nginx` sets it up. A missing nginx is a failure. */
+/** The page of the real program, served by Debian's nginx as `examples/nginx` sets it up. */
 import assert from "node:assert/strict";
 import { inTime, until } from "../life/in_time.ts";
 import { withStage } from "../life/program.ts";
-import { runDebianProgram, startDebianProgram } from "../support/debian_program.ts";
 import { freePort } from "../support/http_servers.ts";
 import { systemdAnalyze } from "../support/systemd_analyze.ts";
+import { needs, runChild, startChild, tool } from "../support/tools.ts";
 
 const EXAMPLES = new URL("../../examples/", import.meta.url);
-const NGINX = { name: "nginx", package: "nginx-light" };
 const FOLDER = "/var/cache/monitor";
 const LISTEN = "127.0.0.1:8090";
 
-Deno.test("examples/nginx: nginx takes the file, and serves the page that a running monitor renews", () =>
-  withStage(async (stage) => {
-    // As root, nginx reads as another user, and so must be let in.
-    Deno.chmodSync(stage.folder, 0o755);
-    const pages = `${stage.folder}/pages`;
-    Deno.mkdirSync(pages);
-    stage.writeDocument({
-      web: { kind: "test", parameters: { condition: "critical", output: "<out & of order>" } },
-    }, {
-      report: { path: "pages/index.html", interval: 1 },
-    });
-    const program = stage.start(["check"]);
-    await until("the first page with a result", () => readText(`${pages}/index.html`).includes("of order"));
-    const port = freePort();
-    await withNginx({ folder: stage.folder, pages, port }, async () => {
-      const get = (path: string, etag = ""): Promise<Response> =>
-        fetch(`http://127.0.0.1:${port}${path}`, { headers: { "if-none-match": etag } });
-      const response = await get("/");
-      const text = await response.text();
-      assert.equal(response.status, 200);
-      assert.equal(response.headers.get("content-type"), "text/html; charset=utf-8");
-      assert.match(response.headers.get("content-security-policy") ?? "", /^default-src 'none'/);
-      assert.match(text, /<h3>web<\/h3>[^]*&lt;out &amp; of order&gt;[^]*<\/main>\n$/);
-      for (const path of ["/index.html.tmp", "/monitor.json", "/../monitor.json"]) {
-        const other = await get(path);
-        await other.body?.cancel();
-        assert.equal(other.status, 404, path);
-      }
-      const renewed = Deno.statSync(`${pages}/index.html`).mtime?.getTime() ?? 0;
-      await until(
-        "another page",
-        () => (Deno.statSync(`${pages}/index.html`).mtime?.getTime() ?? 0) > renewed,
-      );
-    });
-    program.signal("SIGTERM");
-    const { code, stderr } = await program.end();
-    assert.equal(code, 0, stderr);
-  }));
+Deno.test({
+  ...needs("nginx"),
+  name: "examples/nginx: nginx takes the file, and serves the page that a running monitor renews",
+  fn: () =>
+    withStage(async (stage) => {
+      // As root, nginx reads as another user, and so must be let in.
+      Deno.chmodSync(stage.folder, 0o755);
+      const pages = `${stage.folder}/pages`;
+      Deno.mkdirSync(pages);
+      stage.writeDocument({
+        web: { kind: "test", parameters: { condition: "critical", output: "<out & of order>" } },
+      }, {
+        report: { path: "pages/index.html", interval: 1 },
+      });
+      const program = stage.start(["check"]);
+      await until("the first page with a result", () => readText(`${pages}/index.html`).includes("of order"));
+      const port = freePort();
+      await withNginx({ folder: stage.folder, pages, port }, async () => {
+        const get = (path: string, etag = ""): Promise<Response> =>
+          fetch(`http://127.0.0.1:${port}${path}`, { headers: { "if-none-match": etag } });
+        const response = await get("/");
+        const text = await response.text();
+        assert.equal(response.status, 200);
+        assert.equal(response.headers.get("content-type"), "text/html; charset=utf-8");
+        assert.match(response.headers.get("content-security-policy") ?? "", /^default-src 'none'/);
+        assert.match(text, /<h3>web<\/h3>[^]*&lt;out &amp; of order&gt;[^]*<\/main>\n$/);
+        for (const path of ["/index.html.tmp", "/monitor.json", "/../monitor.json"]) {
+          const other = await get(path);
+          await other.body?.cancel();
+          assert.equal(other.status, 404, path);
+        }
+        const renewed = Deno.statSync(`${pages}/index.html`).mtime?.getTime() ?? 0;
+        await until(
+          "another page",
+          () => (Deno.statSync(`${pages}/index.html`).mtime?.getTime() ?? 0) > renewed,
+        );
+      });
+      program.signal("SIGTERM");
+      const { code, stderr } = await program.end();
+      assert.equal(code, 0, stderr);
+    }),
+});
 
-Deno.test("examples/nginx: monitor.service with its page.conf is one that systemd takes", () =>
-  withStage(async ({ folder }) => {
-    const read = (path: string): string => Deno.readTextFileSync(new URL(path, EXAMPLES));
-    const unit = read("systemd/monitor.service").replaceAll("/usr/local/bin/monitor", "/bin/true");
-    await Deno.writeTextFile(`${folder}/monitor.service`, `${unit}\n${read("nginx/page.conf")}`);
-    const { code, stderr } = await systemdAnalyze(["verify", `${folder}/monitor.service`]);
-    assert.equal(code, 0, stderr);
-  }));
+Deno.test({
+  ...needs("systemd-analyze"),
+  name: "examples/nginx: monitor.service with its page.conf is one that systemd takes",
+  fn: () =>
+    withStage(async ({ folder }) => {
+      const read = (path: string): string => Deno.readTextFileSync(new URL(path, EXAMPLES));
+      const unit = read("systemd/monitor.service").replaceAll("/usr/local/bin/monitor", "/bin/true");
+      await Deno.writeTextFile(`${folder}/monitor.service`, `${unit}\n${read("nginx/page.conf")}`);
+      const { code, stderr } = await systemdAnalyze(["verify", `${folder}/monitor.service`]);
+      assert.equal(code, 0, stderr);
+    }),
+});
 
 interface NginxOptions {
   readonly folder: string;
@@ -77,15 +84,15 @@ async function withNginx({ folder, pages, port }: NginxOptions, use: () => Promi
     }\n}\n`,
   );
   const args = ["-p", folder, "-e", "stderr", "-c", `${folder}/nginx.conf`];
-  const tested = await runDebianProgram(NGINX, [...args, "-t"]);
+  const tested = await runChild(tool("nginx"), [...args, "-t"]);
   assert.equal(tested.code, 0, tested.stderr);
-  const nginx = startDebianProgram(NGINX, { args, stdin: "null", stdout: "null", stderr: "null" });
+  const nginx = startChild(tool("nginx"), args, { stdin: "null", stdout: "null", stderr: "null" });
   try {
     await inTime("nginx to listen", untilListening(port));
     await use();
   } finally {
     nginx.kill("SIGTERM");
-    await nginx.status;
+    await inTime("the end of nginx", nginx.status);
   }
 }
 

@@ -1,6 +1,7 @@
 /** What the runtime's permissions do and do not stop, as docs/permissions.md says. */
 import assert from "node:assert/strict";
 import { startServer } from "../support/http_servers.ts";
+import { needs } from "../support/tools.ts";
 import { flagsFor, type PermissionStage, withNeeds } from "./stage.ts";
 
 interface PrintedCheck {
@@ -64,16 +65,20 @@ Deno.test("a symlink in the place of a granted file leads out: the path is what 
     assert.strictEqual((await stage.run(["check", "--once"], { permissions })).code, 77);
   }));
 
-Deno.test("a listed program that its owner replaces is run as it is then", () =>
-  withNeeds(async (stage) => {
-    const permissions = flagsFor(await stage.needs());
-    const before = await checkOnce(stage, { permissions });
-    assert.strictEqual(before.find(({ name }) => name === "script")?.output, "all is lost");
-    Deno.renameSync(`${stage.folder}/probe.sh`, `${stage.folder}/old.sh`);
-    stage.writeScript("probe.sh", "echo somebody else wrote this");
-    const after = await checkOnce(stage, { permissions });
-    assert.strictEqual(after.find(({ name }) => name === "script")?.output, "somebody else wrote this");
-  }));
+Deno.test({
+  ...needs("kill"),
+  name: "a listed program that its owner replaces is run as it is then",
+  fn: () =>
+    withNeeds(async (stage) => {
+      const permissions = flagsFor(await stage.needs());
+      const before = await checkOnce(stage, { permissions });
+      assert.strictEqual(before.find(({ name }) => name === "script")?.output, "all is lost");
+      Deno.renameSync(`${stage.folder}/probe.sh`, `${stage.folder}/old.sh`);
+      stage.writeScript("probe.sh", "echo somebody else wrote this");
+      const after = await checkOnce(stage, { permissions });
+      assert.strictEqual(after.find(({ name }) => name === "script")?.output, "somebody else wrote this");
+    }),
+});
 
 Deno.test("with a proxy variable set the request goes to the proxy, though only the target is granted", () =>
   withNeeds(async (stage) => {
@@ -92,10 +97,14 @@ Deno.test("with a proxy variable set the request goes to the proxy, though only 
     assert.match(stderr, /warning: HTTP_PROXY is set/);
   }));
 
-Deno.test("a script is not held by the permissions: it may do what its user may", () =>
-  withNeeds(async (stage) => {
-    stage.writeScript("probe.sh", "cat outside; exit 0");
-    Deno.writeTextFileSync(`${stage.folder}/outside`, "read by the script\n");
-    const checks = await checkOnce(stage, { permissions: flagsFor(await stage.needs()) });
-    assert.strictEqual(checks.find(({ name }) => name === "script")?.output, "read by the script");
-  }));
+Deno.test({
+  ...needs("kill"),
+  name: "a script is not held by the permissions: it may do what its user may",
+  fn: () =>
+    withNeeds(async (stage) => {
+      stage.writeScript("probe.sh", "cat outside; exit 0");
+      Deno.writeTextFileSync(`${stage.folder}/outside`, "read by the script\n");
+      const checks = await checkOnce(stage, { permissions: flagsFor(await stage.needs()) });
+      assert.strictEqual(checks.find(({ name }) => name === "script")?.output, "read by the script");
+    }),
+});

@@ -4,26 +4,31 @@ import type { PermissionClass } from "../../src/domain/needs.ts";
 import { until } from "../life/in_time.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { startServer } from "../support/http_servers.ts";
+import { needs } from "../support/tools.ts";
 import { flagsFor, withNeeds } from "./stage.ts";
 
-Deno.test("monitor permissions: the printed flags are enough to check, to keep the state and to send a mail", () =>
-  withNeeds(async (stage) => {
-    const line = (await stage.run(["permissions"])).stdout.trim();
-    const [first, ...permissions] = line.split(" ");
-    assert.strictEqual(first, "--no-prompt");
-    assert.deepStrictEqual(permissions, flagsFor(await stage.needs()));
-    const checked = await stage.run(["permissions", "--check"], { permissions });
-    assert.deepStrictEqual([checked.code, checked.stdout, checked.stderr], [0, "", ""]);
-    const { code, stdout, stderr } = await stage.run(["check", "--once"], { permissions });
-    assert.strictEqual(stderr, "");
-    assert.match(stdout, /CRITICAL +script .*all is lost/);
-    assert.match(stdout, /OK +web .*status is 200/);
-    assert.strictEqual(code, 2);
-    const [mail] = await stage.mailbox.read();
-    assert.strictEqual(mail?.subject, "[ops] CRITICAL: script");
-    const status = await stage.run(["status"], { permissions });
-    assert.match(status.stdout, /script/);
-  }));
+Deno.test({
+  ...needs("kill"),
+  name: "monitor permissions: the printed flags are enough to check, to keep the state and to send a mail",
+  fn: () =>
+    withNeeds(async (stage) => {
+      const line = (await stage.run(["permissions"])).stdout.trim();
+      const [first, ...permissions] = line.split(" ");
+      assert.strictEqual(first, "--no-prompt");
+      assert.deepStrictEqual(permissions, flagsFor(await stage.needs()));
+      const checked = await stage.run(["permissions", "--check"], { permissions });
+      assert.deepStrictEqual([checked.code, checked.stdout, checked.stderr], [0, "", ""]);
+      const { code, stdout, stderr } = await stage.run(["check", "--once"], { permissions });
+      assert.strictEqual(stderr, "");
+      assert.match(stdout, /CRITICAL +script .*all is lost/);
+      assert.match(stdout, /OK +web .*status is 200/);
+      assert.strictEqual(code, 2);
+      const [mail] = await stage.mailbox.read();
+      assert.strictEqual(mail?.subject, "[ops] CRITICAL: script");
+      const status = await stage.run(["status"], { permissions });
+      assert.match(status.stdout, /script/);
+    }),
+});
 
 Deno.test("monitor permissions: the printed flags are enough for what is included, there or not", () =>
   withNeeds(async (stage) => {
@@ -198,27 +203,31 @@ Deno.test("monitor permissions --check: names what is missing and what is more t
     assert.doesNotMatch(stderr, /hidden/);
   }));
 
-Deno.test("monitor permissions --format deno: the set works in deno.json", () =>
-  withNeeds(async (stage) => {
-    const { stdout } = await stage.run(["permissions", "--format", "deno"]);
-    const source = JSON.parse(Deno.readTextFileSync(new URL("../../deno.json", import.meta.url)));
-    const project = new URL("../../", import.meta.url).href;
-    const imports = Object.fromEntries(
-      Object.entries(source.imports).filter(([name]) => !name.startsWith(project)),
-    );
-    const config = `${stage.folder}/deno.json`;
-    Deno.writeTextFileSync(
-      config,
-      JSON.stringify({ nodeModulesDir: "none", imports, ...JSON.parse(stdout) }),
-    );
-    // The later --config wins over the project's.
-    const { code, stderr } = await stage.run(["check", "--once"], {
-      shell: 'program="$1"; shift; while [ "$1" != check ]; do last="$1"; shift; done; ' +
-        `exec "$program" run --quiet --no-prompt --no-check -P=monitor --config ${config} "$last" "$@"`,
-    });
-    assert.strictEqual(code, 2, stderr);
-    assert.strictEqual(stage.mailbox.raw.length, 1);
-  }));
+Deno.test({
+  ...needs("kill"),
+  name: "monitor permissions --format deno: the set works in deno.json",
+  fn: () =>
+    withNeeds(async (stage) => {
+      const { stdout } = await stage.run(["permissions", "--format", "deno"]);
+      const source = JSON.parse(Deno.readTextFileSync(new URL("../../import_map.json", import.meta.url)));
+      const project = new URL("../../", import.meta.url).href;
+      const imports = Object.fromEntries(
+        Object.entries(source.imports).filter(([name]) => !name.startsWith(project)),
+      );
+      const config = `${stage.folder}/deno.json`;
+      Deno.writeTextFileSync(
+        config,
+        JSON.stringify({ nodeModulesDir: "none", imports, ...JSON.parse(stdout) }),
+      );
+      // The later --config wins over the project's.
+      const { code, stderr } = await stage.run(["check", "--once"], {
+        shell: 'program="$1"; shift; while [ "$1" != check ]; do last="$1"; shift; done; ' +
+          `exec "$program" run --quiet --no-prompt --no-check -P=monitor --config ${config} "$last" "$@"`,
+      });
+      assert.strictEqual(code, 2, stderr);
+      assert.strictEqual(stage.mailbox.raw.length, 1);
+    }),
+});
 
 Deno.test("monitor permissions: the printed flags are enough to replace the file of metrics, and no more", () =>
   withNeeds(async (stage) => {

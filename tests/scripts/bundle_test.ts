@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { bundle } from "../../scripts/bundle.ts";
 import { keptLicences, readLicences } from "../../scripts/licences.ts";
+import { runChild } from "../support/tools.ts";
 
 async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "monitor_bundle_" });
@@ -49,9 +50,7 @@ Deno.test("bundle() makes a program that runs", () =>
       `${folder}/monitor.json`,
       JSON.stringify({ defaults: {}, checks: { a: { kind: "test", parameters: { condition: "warning" } } } }),
     );
-    const { code } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "--quiet", "--no-config", "--allow-all", main, "check", "--once", "--state", "none"],
-      cwd: folder,
-    }).output();
+    const args = ["run", "--quiet", "--no-config", "--allow-all", main, "check", "--once", "--state", "none"];
+    const { code } = await runChild(Deno.execPath(), args, { cwd: folder });
     assert.strictEqual(code, 1);
   }));

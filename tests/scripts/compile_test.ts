@@ -7,6 +7,8 @@ import {
   TARGETS,
   writeChecksums,
 } from "../../scripts/compile.ts";
+import { runArguments } from "../../testing/source.ts";
+import { type ChildEnd, runChild, tool } from "../support/tools.ts";
 
 const SCRIPT = new URL("../../scripts/compile.ts", import.meta.url).pathname;
 const OWN_TARGET = TARGETS.find((target) => target === Deno.build.target) ?? TARGETS[0];
@@ -33,13 +35,14 @@ Deno.test("readTargets() refuses a base executable for another machine's target"
 });
 
 Deno.test("compile.ts ends with 1 and makes nothing where it refuses", async () => {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--allow-all", SCRIPT, "--target", FOREIGN_TARGET],
-    env: { DENORT_BIN: "/bin/true" },
-  }).output();
+  const { code, stdout, stderr } = await runChild(
+    Deno.execPath(),
+    [...runArguments(), SCRIPT, "--target", FOREIGN_TARGET],
+    { env: { DENORT_BIN: "/bin/true" } },
+  );
   assert.strictEqual(code, 1);
-  assert.strictEqual(stdout.length, 0);
-  assert.match(new TextDecoder().decode(stderr), /^compile: error: DENORT_BIN is "\/bin\/true".*unset it/m);
+  assert.strictEqual(stdout, "");
+  assert.match(stderr, /^compile: error: DENORT_BIN is "\/bin\/true".*unset it/m);
 });
 
 Deno.test("refuseComputedImports() takes modules of the bundle and of Node, and refuses whatever else is imported", async (t) => {
@@ -81,15 +84,16 @@ Deno.test("writeChecksums() writes what sha256sum checks, for the executables al
     const names = [OWN_NAME, executableName(FOREIGN_TARGET)];
     for (const name of [...names, "other"]) await Deno.writeTextFile(`${folder}/${name}`, name);
     await writeChecksums(new URL(`file://${folder}/`));
-    const check = new Deno.Command("sha256sum", { args: ["--check", "--strict", "SHA256SUMS"], cwd: folder });
-    const { code, stdout } = await check.output();
+    const check = (): Promise<ChildEnd> =>
+      runChild(tool("sha256sum"), ["--check", "--strict", "SHA256SUMS"], { cwd: folder });
+    const { code, stdout } = await check();
     assert.strictEqual(code, 0);
     assert.deepStrictEqual(
-      new TextDecoder().decode(stdout).trim().split("\n"),
+      stdout.trim().split("\n"),
       names.toSorted().map((name) => `${name}: OK`),
     );
     await Deno.writeTextFile(`${folder}/${OWN_NAME}`, "changed");
-    assert.notStrictEqual((await check.output()).code, 0);
+    assert.notStrictEqual((await check()).code, 0);
   }));
 
 async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {

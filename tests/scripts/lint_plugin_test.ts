@@ -2,6 +2,7 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { join } from "node:path";
 import { projectPath } from "../../scripts/lint/place.ts";
 import plugin from "../../scripts/lint_plugin.ts";
+import { runChild } from "../support/tools.ts";
 
 const PROJECT = join(import.meta.dirname ?? "", "../..");
 
@@ -417,6 +418,40 @@ Deno.test("plugin says what to do instead", () => {
   );
 });
 
+testRule(
+  "children-in-tools",
+  "finds child processes that a test starts by itself",
+  "tests/checks/example_test.ts",
+  {
+    "a command": ['new Deno.Command("sh").spawn();', "Deno.Command"],
+    "a command in brackets": ['new Deno["Command"]("sh");', 'Deno["Command"]'],
+    "a command, taken apart": ["const { Command } = Deno;", "Command"],
+    "a class of commands": ["class A extends Deno.Command {}", "Deno.Command"],
+    "Node's module": [
+      'import { spawn } from "node:child_process";',
+      'import { spawn } from "node:child_process";',
+    ],
+    "Node's module without its prefix, later": ['await import("child_process");', 'import("child_process")'],
+    "types of both": ['const o: Deno.CommandOptions = {}; import type { X } from "node:child_process";'],
+    "another member": ["Deno.readTextFileSync(path);"],
+    "another Deno": ["const Deno = { Command: Object }; new Deno.Command();"],
+  },
+);
+
+testPlaces(
+  "children-in-tools",
+  "applies to tests, but not to the place that starts them",
+  'new Deno.Command("sh");',
+  {
+    "a test": ["tests/checks/script_test.ts", "Deno.Command"],
+    "a module of the tests": ["tests/support/promtool.ts", "Deno.Command"],
+    "the place": ["tests/support/tools.ts"],
+    "a program that tries what it may": ["tests/executable/attempts.ts"],
+    "scripts": ["scripts/test.ts"],
+    "the program": ["src/system/processes.ts"],
+  },
+);
+
 Deno.test("plugin leaves files outside the project alone", () => {
   deepStrictEqual(Deno.lint.runPlugin(plugin, "/elsewhere/src/checks/index.ts", "Deno.exit(1);"), []);
   deepStrictEqual(Deno.lint.runPlugin(plugin, `${PROJECT}-copy/src/checks/index.ts`, "Deno.exit(1);"), []);
@@ -451,13 +486,8 @@ Deno.test("deno lint runs the plugin in a project below a folder that is named s
     await Deno.writeTextFile(join(project, "deno.json"), JSON.stringify(config));
     await Deno.writeTextFile(join(project, "main.ts"), "Deno.exit(1);\n");
     await Deno.writeTextFile(join(project, "src/checks/index.ts"), "Deno.exit(1);\n");
-    const lint = new Deno.Command(Deno.execPath(), {
-      args: ["lint", "--json"],
-      cwd: project,
-      stdout: "piped",
-      stderr: "piped",
-    });
-    const { diagnostics } = JSON.parse(new TextDecoder().decode((await lint.output()).stdout)) as {
+    const { stdout } = await runChild(Deno.execPath(), ["lint", "--json"], { cwd: project });
+    const { diagnostics } = JSON.parse(stdout) as {
       readonly diagnostics: readonly { readonly code: string; readonly filename: string }[];
     };
     const found = diagnostics.map(({ code, filename }) =>

@@ -2,20 +2,17 @@ import assert from "node:assert/strict";
 import { manPage } from "../../scripts/man_page.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { EXIT } from "../../src/cli/exit_code.ts";
-import { type DebianEnd, type DebianProgram, runDebianProgram } from "../support/debian_program.ts";
+import { type ChildEnd, needs, runChild, tool } from "../support/tools.ts";
 
 const DATE = "2026-01-31";
 
-const MAN = { name: "man", package: "man-db" };
-const MANDOC = { name: "mandoc", package: "mandoc" };
-
 /** What a program prints of the page, and what it complains of. */
-async function readPage(program: DebianProgram, ...args: readonly string[]): Promise<DebianEnd> {
+async function readPage(program: "man" | "mandoc", ...args: readonly string[]): Promise<ChildEnd> {
   const folder = await Deno.makeTempDir({ prefix: "monitor_man_" });
   try {
     await Deno.writeTextFile(`${folder}/monitor.1`, manPage(COMMANDS, DATE));
-    return await runDebianProgram(program, [...args, `${folder}/monitor.1`], {
-      environment: { LC_ALL: "C.UTF-8", MANWIDTH: "400", MANROFFSEQ: "" },
+    return await runChild(tool(program), [...args, `${folder}/monitor.1`], {
+      env: { LC_ALL: "C.UTF-8", MANWIDTH: "400", MANROFFSEQ: "" },
     });
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -23,9 +20,10 @@ async function readPage(program: DebianProgram, ...args: readonly string[]): Pro
 }
 
 Deno.test({
+  ...needs("man"),
   name: "manPage() is shown by man without a warning, with all that --help says",
   fn: async () => {
-    const { stdout, stderr } = await readPage(MAN, "--warnings", "--local-file");
+    const { stdout, stderr } = await readPage("man", "--warnings", "--local-file");
     assert.strictEqual(stderr, "");
     const words = stdout.replace(/‐\n\s*/g, "").replace(/\s+/g, " ").replaceAll("‐", "-");
     for (const { name, description, options, examples } of COMMANDS) {
@@ -42,9 +40,10 @@ Deno.test({
 });
 
 Deno.test({
+  ...needs("mandoc"),
   name: "manPage() has nothing that mandoc complains of",
   fn: async () => {
-    const { stdout } = await readPage(MANDOC, "-T", "lint", "-W", "style");
+    const { stdout } = await readPage("mandoc", "-T", "lint", "-W", "style");
     assert.strictEqual(stdout, "");
   },
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import project from "../../deno.json" with { type: "json" };
 import { executableName, TARGETS } from "../../scripts/compile.ts";
 import { makePackages } from "../../scripts/package.ts";
-import { runDebianProgram } from "../support/debian_program.ts";
+import { runChild, tool } from "../support/tools.ts";
 
 async function withPackages(use: (folder: string, made: readonly string[]) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "monitor_packages_" });
@@ -18,10 +18,8 @@ async function withPackages(use: (folder: string, made: readonly string[]) => Pr
   }
 }
 
-const PACKAGES = { "dpkg-deb": "dpkg", sh: "dash", tar: "tar" } as const;
-
-async function run(name: keyof typeof PACKAGES, ...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await runDebianProgram({ name, package: PACKAGES[name] }, args);
+async function run(name: "dpkg-deb" | "sh" | "tar", ...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await runChild(tool(name), args);
   assert.strictEqual(code, 0, stderr);
   return stdout;
 }

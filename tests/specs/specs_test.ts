@@ -9,6 +9,8 @@
  * The program under test is the source, or the executable that `MONITOR_PROGRAM` names.
  */
 import assert from "node:assert/strict";
+import { runArguments, sourceEnvironment } from "../../testing/source.ts";
+import { type ChildEnd, runChild } from "../support/tools.ts";
 
 interface Spec {
   /** One after another, in one working folder; what they print is expected in one piece. */
@@ -26,7 +28,6 @@ interface Step {
 
 const SPECS = new URL(".", import.meta.url);
 const MAIN = new URL("../../main.ts", import.meta.url).pathname;
-const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
 
 for (const entry of [...Deno.readDirSync(SPECS)].sort((one, other) => one.name < other.name ? -1 : 1)) {
   if (entry.isDirectory) Deno.test(`monitor: ${entry.name.replaceAll("_", " ")}`, () => runSpec(entry.name));
@@ -40,7 +41,6 @@ async function runSpec(name: string): Promise<void> {
   try {
     await copyFiles(source, folder);
     await Deno.chmod(folder, spec.writes_here === true ? 0o777 : 0o755);
-    const decoder = new TextDecoder();
     const seen = { codes: [] as number[], stdout: "", stderr: "" };
     for (const step of spec.steps) {
       const { code, stdout, stderr } = await runProgram(step, {
@@ -48,8 +48,8 @@ async function runSpec(name: string): Promise<void> {
         environment: { HOME: home, ...spec.environment },
       });
       seen.codes.push(code);
-      seen.stdout += decoder.decode(stdout);
-      seen.stderr += decoder.decode(stderr);
+      seen.stdout += stdout;
+      seen.stderr += stderr;
     }
     assertMatches(seen.stderr, await readExpected(source, "stderr.txt", { folder, home }), "stderr");
     assertMatches(seen.stdout, await readExpected(source, "stdout.txt", { folder, home }), "stdout");
@@ -85,36 +85,21 @@ interface Place {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-async function runProgram(step: Step, { folder, environment }: Place): Promise<Deno.CommandOutput> {
+function runProgram(step: Step, { folder, environment }: Place): Promise<ChildEnd> {
   const executable = Deno.env.get("MONITOR_PROGRAM");
-  const [program, ...before] = executable === undefined
-    ? [Deno.execPath(), "run", "--quiet", "--no-prompt", "--allow-all", "--config", CONFIG, MAIN]
+  const [program = "", ...before] = executable === undefined
+    ? [Deno.execPath(), ...runArguments(), MAIN]
     : [executable];
-  const child = new Deno.Command(program, {
-    args: [...before, ...step.args],
+  return runChild(program, [...before, ...step.args], {
     cwd: folder,
     clearEnv: true,
     env: {
       PATH: "/usr/local/bin:/usr/bin:/bin",
-      // Only the source needs these: where its packages are, and how they were fetched.
       ...(executable === undefined && sourceEnvironment()),
       ...environment,
     },
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const writer = child.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(step.stdin ?? "")).catch(() => {});
-  await writer.close().catch(() => {});
-  return await child.output();
-}
-
-function sourceEnvironment(): Record<string, string> {
-  const home = Deno.env.get("HOME") ?? "/";
-  const cache = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("XDG_CACHE_HOME") ?? `${home}/.cache`}/deno`;
-  const store = Deno.env.get("DENO_TLS_CA_STORE");
-  return { DENO_DIR: cache, ...(store !== undefined && { DENO_TLS_CA_STORE: store }) };
+    stdin: step.stdin ?? "",
+  });
 }
 
 async function readExpected(source: URL, name: string, { folder, home }: Places): Promise<string> {

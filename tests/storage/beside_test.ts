@@ -4,6 +4,9 @@ import { StoreError, type StoreFailure } from "../../src/domain/store.ts";
 import { type Connection, openConnection } from "../../src/storage/connection.ts";
 import { migrate, MIGRATIONS, versionOf } from "../../src/storage/migrations.ts";
 import type { JobRun } from "../../src/domain/job.ts";
+import { runArguments } from "../../testing/source.ts";
+import { inTime } from "../life/in_time.ts";
+import { startChild } from "../support/tools.ts";
 import {
   beatOf,
   endOf,
@@ -349,17 +352,16 @@ interface SilencingProcess {
 
 async function startSilencing(access: "own" | "beside"): Promise<SilencingProcess> {
   const program = new URL("./silence_each.ts", import.meta.url).pathname;
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-lock", "--no-check", "-A", program, access],
+  const child = startChild(Deno.execPath(), [...runArguments(), program, access], {
     stdin: "piped",
     stdout: "piped",
-  }).spawn();
+  });
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const writer = child.stdin.getWriter();
   const nextLine = async (): Promise<string> => {
     let line = "";
     while (!line.endsWith("\n")) {
-      const { value, done } = await reader.read();
+      const { value, done } = await inTime("a line of the silencing process", reader.read());
       if (done) throw new Error(`the silencing process has ended by itself: ${line}`);
       line += value;
     }
@@ -374,7 +376,7 @@ async function startSilencing(access: "own" | "beside"): Promise<SilencingProces
     end: async () => {
       await writer.close();
       await reader.cancel();
-      assert.ok((await child.status).success);
+      assert.ok((await inTime("the end of the silencing process", child.status)).success);
     },
   };
 }

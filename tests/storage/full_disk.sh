@@ -13,4 +13,5 @@ fi
 folder=$(mktemp -d)
 trap 'umount "$folder" && rmdir "$folder"' EXIT
 mount -t tmpfs -o size=2m monitor-full-disk "$folder"
-deno run --no-lock --allow-read --allow-write="$folder" --allow-sys=uid "$(dirname "$0")/full_disk.ts" "$folder"
+project="$(dirname "$0")/../.."
+deno run --config="$project/deno.json" --lock="$project/deno.lock" --frozen --allow-read --allow-write="$folder" --allow-sys=uid "$(dirname "$0")/full_disk.ts" "$folder"

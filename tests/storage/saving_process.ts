@@ -1,3 +1,7 @@
+import { runArguments } from "../../testing/source.ts";
+import { inTime } from "../life/in_time.ts";
+import { startChild } from "../support/tools.ts";
+
 /** A process of its own that runs save_forever.ts. */
 export interface SavingProcess {
   /** Waits for one more batch and answers its number. */
@@ -9,10 +13,9 @@ export interface SavingProcess {
 /** Starts it, without a pause unless given, and waits until it is about to open the state. */
 export async function startSaving(path: string, { pauseMs = 0 } = {}): Promise<SavingProcess> {
   const program = new URL("./save_forever.ts", import.meta.url).pathname;
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-lock", "--no-check", "-A", program, path, String(pauseMs)],
+  const child = startChild(Deno.execPath(), [...runArguments(), program, path, String(pauseMs)], {
     stdout: "piped",
-  }).spawn();
+  });
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   let pending = "";
   let lastBatch = 0;
@@ -20,7 +23,7 @@ export async function startSaving(path: string, { pauseMs = 0 } = {}): Promise<S
   /** `null` at the end. A line that was cut off by the kill was not said. */
   const nextLine = async (): Promise<string | null> => {
     while (!pending.includes("\n")) {
-      const { value, done } = await reader.read();
+      const { value, done } = await inTime("a line of the saving process", reader.read());
       if (done) return null;
       pending += value;
     }
@@ -40,7 +43,7 @@ export async function startSaving(path: string, { pauseMs = 0 } = {}): Promise<S
     kill: async () => {
       child.kill("SIGKILL");
       while (await nextLine() !== null);
-      await child.status;
+      await inTime("the end of the saving process", child.status);
       return lastBatch;
     },
   };

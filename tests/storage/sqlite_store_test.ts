@@ -4,6 +4,7 @@ import { StoreError, type StoreFailure } from "../../src/domain/store.ts";
 import { Connection, openConnection } from "../../src/storage/connection.ts";
 import { createDatabaseStore } from "../../src/storage/database_store.ts";
 import { migrate, MIGRATIONS } from "../../src/storage/migrations.ts";
+import { makePipe } from "../support/make_pipe.ts";
 import { pruneAll, testStore } from "./conformance.ts";
 import { changeOf, entryOf, HOUR_MS, NOW_MS, recordOf, updateOf } from "./records.ts";
 import { openState, withState, withStatePath } from "./state_folder.ts";
@@ -345,7 +346,7 @@ Deno.test("openSqliteStore() refuses what is not this user's own state, and touc
     },
     {
       name: "a pipe",
-      prepare: async (path) => void await new Deno.Command("mkfifo", { args: [path] }).output(),
+      prepare: makePipe,
       failure: "denied",
       reason: /state.sqlite" is a device or a pipe; name a file$/,
     },

@@ -3,7 +3,9 @@ import type { CheckOf, TcpConnectParameters, TlsCertificateParameters } from "..
 import type { ObserveContext } from "../../src/domain/observe.ts";
 import type { Observation } from "../../src/domain/result.ts";
 import type { Clock } from "../../src/domain/system.ts";
+import { runArguments } from "../../testing/source.ts";
 import { createMemorySystem } from "./memory_system.ts";
+import { runChild } from "./tools.ts";
 
 /** Kinds of checks that make connections. */
 export type ConnectionCheck = CheckOf<"tcp_connect" | "tls_certificate" | "http_request">;
@@ -100,14 +102,11 @@ export async function observeInOwnProcess(
   { flags = ["--allow-all"], environment = {}, times = 1, countsDescriptors = false }: ConnectionProcess = {},
 ): Promise<ConnectionFindings> {
   const program = new URL("../fixtures/observe_connection.ts", import.meta.url).pathname;
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      ...["run", "--quiet", "--no-prompt", "--no-check", ...flags],
-      program,
-      JSON.stringify({ check, times, countsDescriptors }),
-    ],
-    env: { NO_COLOR: "1", ...environment },
-  }).output();
-  if (!success) throw new Error(`The process failed: ${new TextDecoder().decode(stderr)}`);
-  return JSON.parse(new TextDecoder().decode(stdout));
+  const { success, stdout, stderr } = await runChild(
+    Deno.execPath(),
+    [...runArguments(flags), program, JSON.stringify({ check, times, countsDescriptors })],
+    { env: { NO_COLOR: "1", ...environment } },
+  );
+  if (!success) throw new Error(`The process failed: ${stderr}`);
+  return JSON.parse(stdout);
 }

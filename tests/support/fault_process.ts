@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import type { FaultFindings, FaultOrder } from "../fixtures/fault_rounds.ts";
 import { createTrust } from "./check_faults.ts";
-import { withinMinutes } from "./within_minutes.ts";
+import { runArguments } from "../../testing/source.ts";
+import { runChild } from "./tools.ts";
 
 /** What to run, and at how many places of each target; all of them where that is more. */
 export type FaultProcessOptions = Pick<FaultOrder, "rounds" | "targets"> & { readonly places: number };
@@ -15,25 +16,17 @@ export async function runFaultProcess(
   const { certificate, authority, path } = trust;
   const order: FaultOrder = { rounds, targets, certificate, authority, path };
   const program = new URL("../fixtures/fault_rounds.ts", import.meta.url).pathname;
-  const { success, stdout, stderr } = await withinMinutes(
-    `the process of ${rounds} rounds of faults (${targets})`,
-    minutesMax(places),
-    (signal) =>
-      new Deno.Command(Deno.execPath(), {
-        args: [
-          ...["run", "--quiet", "--no-check", "--allow-all", "--v8-flags=--expose-gc"],
-          program,
-          JSON.stringify(order),
-        ],
-        env: { DENO_CERT: path, FAULT_PLACES: String(places) },
-        signal,
-      }).output(),
+  const flags = runArguments(["--allow-all", "--v8-flags=--expose-gc"]);
+  const { success, stdout, stderr } = await runChild(
+    Deno.execPath(),
+    [...flags, program, JSON.stringify(order)],
+    { env: { DENO_CERT: path, FAULT_PLACES: String(places) }, limitMs: limitMsFor(places) },
   );
-  assert.ok(success, new TextDecoder().decode(stderr));
-  return JSON.parse(new TextDecoder().decode(stdout)) as FaultFindings;
+  assert.ok(success, stderr);
+  return JSON.parse(stdout) as FaultFindings;
 }
 
 /** 20 places of each target take a quarter of a minute; all of them, which are some thousands, a quarter of an hour. */
-function minutesMax(places: number): number {
-  return 10 + Math.ceil(Math.min(places, 3400) / 20);
+function limitMsFor(places: number): number {
+  return 60_000 + 3_000 * Math.min(places, 3400);
 }

@@ -9,6 +9,7 @@ import { createConnections } from "../../src/system/connections.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { lazyProcesses } from "../../src/system/lazy_parts.ts";
 import { createRequests } from "../../src/system/requests.ts";
+import { runChild, tool } from "./tools.ts";
 
 /** What a test may set of an `http_request` check. */
 export interface HttpExpectations extends Partial<HttpExpectation> {
@@ -137,19 +138,16 @@ export interface ProcessFindings {
 export async function observeInProcess(target: string, run: ProcessRun): Promise<ProcessFindings> {
   const { expectations = {}, flags, environment = {}, ...order } = run;
   const program = new URL("../fixtures/observe_http.ts", import.meta.url).pathname;
-  const { success, stdout, stderr } = await new Deno.Command("/bin/sh", {
-    args: [
-      "-c",
-      'ulimit -n 256; exec "$@"',
-      "sh",
-      Deno.execPath(),
-      ...["run", "--quiet", "--no-prompt", "--no-config", "--no-lock", "--no-check", "--no-remote"],
-      ...flags,
-      program,
-      JSON.stringify({ target, expectations, ...order }),
-    ],
-    env: { NO_COLOR: "1", ...environment },
-  }).output();
-  if (!success) throw new Error(`The process failed: ${new TextDecoder().decode(stderr)}`);
-  return JSON.parse(new TextDecoder().decode(stdout));
+  const { success, stdout, stderr } = await runChild(tool("sh"), [
+    "-c",
+    'ulimit -n 256; exec "$@"',
+    "sh",
+    Deno.execPath(),
+    ...["run", "--quiet", "--no-prompt", "--no-config", "--no-lock", "--no-check", "--no-remote"],
+    ...flags,
+    program,
+    JSON.stringify({ target, expectations, ...order }),
+  ], { env: { NO_COLOR: "1", ...environment } });
+  if (!success) throw new Error(`The process failed: ${stderr}`);
+  return JSON.parse(stdout);
 }

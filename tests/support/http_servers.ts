@@ -1,5 +1,7 @@
 /** Servers on loopback that do to a client whatever a test wants, byte by byte. */
+import { inTime } from "../life/in_time.ts";
 import type { Certificate } from "./certificates.ts";
+import { waitingFor } from "./test_notes.ts";
 
 /** One connection, as the server sees it. */
 export interface Visitor {
@@ -74,7 +76,7 @@ export function startServer(
     async [Symbol.asyncDispose]() {
       listener.close();
       for (const connection of connections) closeQuietly(connection);
-      await Promise.all([accepting, ...open]);
+      await inTime("the server to end", Promise.all([accepting, ...open]));
     },
   };
 }
@@ -107,7 +109,11 @@ export function freePort(): number {
  * (it has no `/proc`), this waits for nothing.
  * @throws {Error} If some still do after five seconds.
  */
-export async function untilLeft(port: number): Promise<void> {
+export function untilLeft(port: number): Promise<void> {
+  return waitingFor(`every socket to leave port ${port}`, lookUntilLeft(port));
+}
+
+async function lookUntilLeft(port: number): Promise<void> {
   for (const end = performance.now() + 5000; performance.now() < end;) {
     if (socketsTo(port) === 0) return;
     await new Promise((resolve) => setTimeout(resolve, 5));

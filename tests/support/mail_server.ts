@@ -1,6 +1,7 @@
 /** Mail servers on loopback: a real one, one behind TLS, and ones that do to a client whatever a test wants. */
 import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
+import { inTime } from "../life/in_time.ts";
 import type { Certificate } from "./certificates.ts";
 
 /** A mail that a server took. */
@@ -74,7 +75,7 @@ export async function startMailServer(
   server.on("error", () => {});
   const { promise: isListening, resolve } = Promise.withResolvers<void>();
   server.listen(0, "127.0.0.1", () => resolve());
-  await isListening;
+  await inTime("the mail server to listen", isListening);
   const { port: plainPort } = server.server.address() as AddressInfo;
   const front = tls === undefined ? null : startFront(plainPort, tls);
   return {
@@ -85,8 +86,8 @@ export async function startMailServer(
       for (const visit of server.connections) visit.send(421, "Timeout - closing connection");
     },
     async [Symbol.asyncDispose]() {
-      await front?.close();
-      await new Promise<void>((done) => server.close(() => done()));
+      await inTime("the front of the mail server to end", front?.close() ?? Promise.resolve());
+      await inTime("the mail server to end", new Promise<void>((done) => server.close(() => done())));
     },
   };
 }
@@ -129,7 +130,7 @@ export function startScriptedServer(meet: (visitor: MailVisitor) => Promise<void
     get received() {
       return received;
     },
-    [Symbol.asyncDispose]: () => listening.close(),
+    [Symbol.asyncDispose]: () => inTime("the scripted server to end", listening.close()),
   };
 }
 

@@ -1,7 +1,5 @@
-import { until } from "../life/in_time.ts";
-import { startDebianProgram } from "./debian_program.ts";
-
-const PROGRAM = { name: "prometheus-node-exporter", package: "prometheus-node-exporter" };
+import { inTime, until } from "../life/in_time.ts";
+import { startChild, tool } from "./tools.ts";
 
 /** A node exporter of the test's own. */
 export interface NodeExporter extends AsyncDisposable {
@@ -11,16 +9,12 @@ export interface NodeExporter extends AsyncDisposable {
 
 /** Starts Debian's node exporter, which reads the `*.prom` files of a folder and nothing else of this machine. */
 export async function startNodeExporter(folder: string): Promise<NodeExporter> {
-  const child = startDebianProgram(PROGRAM, {
-    args: [
-      "--collector.disable-defaults",
-      "--collector.textfile",
-      `--collector.textfile.directory=${folder}`,
-      "--web.listen-address=127.0.0.1:0",
-    ],
-    stdout: "null",
-    stderr: "piped",
-  });
+  const child = startChild(tool("prometheus-node-exporter"), [
+    "--collector.disable-defaults",
+    "--collector.textfile",
+    `--collector.textfile.directory=${folder}`,
+    "--web.listen-address=127.0.0.1:0",
+  ], { stdout: "null", stderr: "piped" });
   let log = "";
   const reading = child.stderr.pipeThrough(new TextDecoderStream()).pipeTo(
     new WritableStream({ write: (text) => void (log += text) }),
@@ -31,15 +25,14 @@ export async function startNodeExporter(folder: string): Promise<NodeExporter> {
   );
   return {
     scrape: async () => {
-      const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+      const response = await inTime("the exporter's answer", fetch(`http://127.0.0.1:${port}/metrics`));
       const text = await response.text();
       if (response.status !== 200) throw new Error(`The exporter answered ${response.status}: ${text}`);
       return text;
     },
     [Symbol.asyncDispose]: async () => {
       child.kill("SIGTERM");
-      await child.status;
-      await reading;
+      await inTime("the end of the exporter", child.status.then(() => reading));
     },
   };
 }

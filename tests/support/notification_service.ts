@@ -1,3 +1,6 @@
+import { inTime } from "../life/in_time.ts";
+import { needs, startChild, tool } from "./tools.ts";
+
 /** What the notification service was given. */
 export interface ShownNotification {
   readonly application: string;
@@ -24,29 +27,33 @@ export type ServiceKind = "shows" | "mute" | "none";
 
 const SERVICE = new URL("./notification_service.py", import.meta.url).pathname;
 
-const COMMANDS: Readonly<Record<ServiceKind, readonly string[]>> = {
-  shows: ["/usr/bin/python3", SERVICE],
-  mute: ["/usr/bin/python3", SERVICE, "mute"],
-  none: ["/bin/sh", "-c", 'echo "\\"$DBUS_SESSION_BUS_ADDRESS\\""; read -r line'],
+const COMMANDS: Readonly<Record<ServiceKind, () => readonly string[]>> = {
+  shows: () => [tool("python3"), SERVICE],
+  mute: () => [tool("python3"), SERVICE, "mute"],
+  none: () => [tool("sh"), "-c", 'echo "\\"$DBUS_SESSION_BUS_ADDRESS\\""; read -r line'],
 };
 
+/** Returns whether a test with a session bus is ignored because a tool is missing. */
+export function needsSessionBus(): { readonly ignore: boolean } {
+  return needs("dbus-run-session", "notify-send", "python3", "python3-dbus", "python3-gi");
+}
+
 /**
- * Starts a session bus. Needs Debian's packages dbus-daemon, python3-dbus and python3-gi.
+ * Starts a session bus.
  * @throws {Error} If it does not start.
  */
 export async function startSessionBus(kind: ServiceKind): Promise<SessionBus> {
-  const bus = new Deno.Command("/usr/bin/dbus-run-session", {
-    args: ["--", ...COMMANDS[kind]],
+  const bus = startChild(tool("dbus-run-session"), ["--", ...COMMANDS[kind]()], {
     clearEnv: true,
     env: { PATH: "/usr/bin:/bin", HOME: "/nonexistent" },
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",
-  }).spawn();
+  });
   const complaints = new Response(bus.stderr).text();
   const lines = readLines(bus.stdout);
   const next = async (): Promise<string> => {
-    const { value, done } = await lines.next();
+    const { value, done } = await inTime("a line of the session bus", lines.next());
     if (done) throw new Error(`The session bus has ended: ${await complaints}`);
     return value;
   };
@@ -56,9 +63,11 @@ export async function startSessionBus(kind: ServiceKind): Promise<SessionBus> {
     next: async () => JSON.parse(await next()),
     async [Symbol.asyncDispose]() {
       // The service ends with its input, and the bus with the service.
-      await bus.stdin.close();
-      await lines.return(undefined);
-      await Promise.all([bus.status, complaints]);
+      await inTime("the session bus to take its end", bus.stdin.close());
+      await inTime(
+        "the end of the session bus",
+        Promise.all([lines.return(undefined), bus.status, complaints]),
+      );
     },
   };
 }

@@ -2,11 +2,12 @@
  * Wraps `Deno.test` so that every test and every step is noted while it runs. The test runner (`scripts/test.ts`)
  * loads it into each test module by `--preload`.
  */
-import { notingTest, waitingFor } from "./test_notes.ts";
+import { notingTest, startNotes, waitingFor } from "./test_notes.ts";
 
 type TestFunction = Deno.TestDefinition["fn"];
 type StepFunction = Deno.TestStepDefinition["fn"];
 
+startNotes();
 const original = Deno.test;
 
 // All forms: (name, fn), (fn), (name, options, fn), (options, fn), (definition).
@@ -22,7 +23,7 @@ const wrapped = (...parts: unknown[]): void => {
     ),
   );
 };
-Deno.test = Object.assign(wrapped, original) as typeof Deno.test;
+Object.assign(Deno, { test: Object.assign(wrapped, original) });
 
 function testOf(name: string, run: TestFunction): TestFunction {
   return (context) => notingTest(name, () => run(withSteps(context)));

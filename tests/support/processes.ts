@@ -1,4 +1,5 @@
 import type { ProcessCommand } from "../../src/domain/system.ts";
+import { waitingFor } from "./test_notes.ts";
 
 /** The absolute path of a program in tests/fixtures. */
 export function fixture(name: string): string {
@@ -51,7 +52,11 @@ export function livingProcesses(mark: string): readonly number[] {
  * Waits until no process bears the mark: a killed process takes a moment to go.
  * @throws {Error} If some still live after five seconds; they are killed then.
  */
-export async function untilGone(mark: string): Promise<void> {
+export function untilGone(mark: string): Promise<void> {
+  return waitingFor("every process to be gone", lookUntilGone(mark));
+}
+
+async function lookUntilGone(mark: string): Promise<void> {
   for (const end = performance.now() + 5000; performance.now() < end;) {
     if (livingProcesses(mark).length === 0) return;
     await new Promise((resolve) => setTimeout(resolve, 5));

@@ -1,5 +1,5 @@
 /** Debian's `promtool`, which reads metrics and rules as Prometheus does. */
-import { runDebianProgram } from "./debian_program.ts";
+import { runChild, tool } from "./tools.ts";
 
 /** What it made of them. */
 export interface Verdict {
@@ -10,7 +10,6 @@ export interface Verdict {
 
 /** Runs it. */
 export async function promtool(args: readonly string[], stdin = ""): Promise<Verdict> {
-  const program = { name: "promtool", package: "prometheus" };
-  const { code, stdout, stderr } = await runDebianProgram(program, args, { stdin });
+  const { code, stdout, stderr } = await runChild(tool("promtool"), args, { stdin });
   return { code, text: stdout + stderr };
 }

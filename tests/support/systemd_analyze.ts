@@ -1,8 +1,8 @@
-import { type DebianEnd, runDebianProgram } from "./debian_program.ts";
+import { type ChildEnd, runChild, tool } from "./tools.ts";
 
 /** What `systemd-analyze` says of units; no systemd need run. */
-export function systemdAnalyze(args: readonly string[]): Promise<DebianEnd> {
-  return runDebianProgram({ name: "systemd-analyze", package: "systemd" }, args, {
-    environment: { SYSTEMD_PAGER: "", SYSTEMD_COLORS: "0" },
+export function systemdAnalyze(args: readonly string[]): Promise<ChildEnd> {
+  return runChild(tool("systemd-analyze"), args, {
+    env: { SYSTEMD_PAGER: "", SYSTEMD_COLORS: "0" },
   });
 }

@@ -3,6 +3,7 @@
  * has no time limit for a test, so the runner ends one that hangs and prints the note.
  *
  * Every test module runs in a worker of its own and writes a file of its own. Without the runner nothing is written.
+ * The file is opened by `startNotes()`, before any test, and stays open: a test may have no permission to write.
  */
 
 /** What is written: the present test, its steps and waits from the outside in, and what this module did so far. */
@@ -19,11 +20,24 @@ export interface TestNote {
 /** The environment variable that names the folder of the notes. */
 export const NOTES_FOLDER = "MONITOR_TEST_NOTES";
 
-const folder = Deno.env.get(NOTES_FOLDER);
-const path = folder === undefined ? null : `${folder}/${crypto.randomUUID()}.json`;
-
+let folder: string | undefined;
+let file: Deno.FsFile | null = null;
 const waits: string[] = [];
 let state = { test: null as string | null, sinceMs: Date.now(), passed: 0, failed: 0 };
+
+/** Begins the notes of this module, if the test runner has started it. */
+export function startNotes(): void {
+  folder = Deno.env.get(NOTES_FOLDER);
+  if (folder === undefined) return;
+  file = Deno.openSync(`${folder}/${crypto.randomUUID()}.json`, { write: true, createNew: true });
+}
+
+/** Notes that a test is ignored because these tools are missing. */
+export function noteIgnored(missing: readonly string[]): void {
+  if (folder !== undefined) {
+    Deno.writeTextFileSync(`${folder}/ignored`, `${missing.join(" ")}\n`, { append: true });
+  }
+}
 
 /** Runs a test and notes it. */
 export async function notingTest<T>(test: string, run: () => T | Promise<T>): Promise<T> {
@@ -52,5 +66,9 @@ export async function waitingFor<T>(what: string, wait: Promise<T>): Promise<T> 
 
 function note(change: Partial<typeof state>): void {
   state = { ...state, ...change };
-  if (path !== null) Deno.writeTextFileSync(path, JSON.stringify({ ...state, waits } satisfies TestNote));
+  if (file === null) return;
+  const bytes = new TextEncoder().encode(JSON.stringify({ ...state, waits } satisfies TestNote));
+  file.truncateSync(0);
+  file.seekSync(0, Deno.SeekMode.Start);
+  file.writeSync(bytes);
 }

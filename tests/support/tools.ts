@@ -4,7 +4,7 @@
  * A test that needs a tool declares it: `Deno.test({ ...needs("xmllint"), name, fn })` is ignored where `xmllint` is
  * missing, and the test runner lists it at the end. `deno task test:all` fails before it starts if a tool is missing.
  */
-import { waitingFor } from "./test_notes.ts";
+import { noteIgnored, waitingFor } from "./test_notes.ts";
 
 /** An external tool. */
 interface Tool {
@@ -16,17 +16,25 @@ interface Tool {
 
 /** What not every Debian has. */
 export const TOOLS = {
-  "bash-completion": { package: "bash-completion", path: "/usr/share/bash-completion/bash_completion" },
-  "check_http": { package: "monitoring-plugins-basic", path: "/usr/lib/nagios/plugins/check_http" },
+  "check_disk": plugin("check_disk"),
+  "check_dummy": plugin("check_dummy"),
+  "check_file_age": plugin("check_file_age"),
+  "check_http": plugin("check_http"),
+  "check_load": plugin("check_load"),
+  "check_ping": plugin("check_ping"),
+  "check_procs": plugin("check_procs"),
+  "check_users": plugin("check_users"),
   "chromedriver": { package: "chromium-driver" },
   "chromium": { package: "chromium" },
   "dbus-run-session": { package: "dbus" },
   "faketime": { package: "faketime", path: "/usr/lib/*/faketime/libfaketimeMT.so.1" },
   "fish": { package: "fish" },
-  "lintian": { package: "lintian" },
+  "kill": { package: "procps", path: "/usr/bin/kill" },
   "man": { package: "man-db" },
   "mandoc": { package: "mandoc" },
-  "nginx": { package: "nginx-light" },
+  "mount": { package: "mount" },
+  "negate": plugin("negate"),
+  "nginx": { package: "nginx-light", path: "/usr/sbin/nginx" },
   "notify-send": { package: "libnotify-bin" },
   "nss_wrapper": { package: "libnss-wrapper", path: "/usr/lib/*/libnss_wrapper.so" },
   "prometheus-node-exporter": { package: "prometheus-node-exporter" },
@@ -35,12 +43,24 @@ export const TOOLS = {
   "python3-dbus": { package: "python3-dbus", path: "/usr/lib/python3/dist-packages/dbus/__init__.py" },
   "python3-gi": { package: "python3-gi", path: "/usr/lib/python3/dist-packages/gi/__init__.py" },
   "systemd-analyze": { package: "systemd" },
+  "umount": { package: "mount" },
   "xmllint": { package: "libxml2-utils" },
   "zsh": { package: "zsh" },
 } as const satisfies Readonly<Record<string, Tool>>;
 
+/** One of the Monitoring Plugins. */
+function plugin(name: string): Tool {
+  return { package: "monitoring-plugins-basic", path: `/usr/lib/nagios/plugins/${name}` };
+}
+
 /** Packages that only the scripts of `.ci/run` need. */
-export const CI_PACKAGES: readonly string[] = ["busybox-static", "postfix", "time"];
+export const CI_PACKAGES: readonly string[] = [
+  "bash-completion",
+  "busybox-static",
+  "lintian",
+  "postfix",
+  "time",
+];
 
 /** What every Debian has (essential packages), and what has brought the tests here: Deno and Node. */
 export const ESSENTIAL = [
@@ -60,9 +80,6 @@ export const ESSENTIAL = [
 
 /** An entry of the table. */
 export type ToolName = keyof typeof TOOLS;
-
-/** A file of this folder gets a line for each test that is ignored, with the tools it misses. */
-const IGNORED_FOLDER = Deno.env.get("MONITOR_TEST_NOTES");
 
 /**
  * Returns the absolute path of a tool.
@@ -85,9 +102,7 @@ export function tool(name: ToolName | (typeof ESSENTIAL)[number]): string {
 /** Returns whether a test is ignored because one of these tools is missing; spread it into the test's definition. */
 export function needs(...names: readonly (ToolName | "root")[]): { readonly ignore: boolean } {
   const missing = names.filter((name) => name === "root" ? Deno.uid() !== 0 : !isInstalled(name));
-  if (missing.length > 0 && IGNORED_FOLDER !== undefined) {
-    Deno.writeTextFileSync(`${IGNORED_FOLDER}/ignored`, `${missing.join(" ")}\n`, { append: true });
-  }
+  if (missing.length > 0) noteIgnored(missing);
   return { ignore: missing.length > 0 };
 }
 

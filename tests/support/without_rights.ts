@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { runDebianProgram } from "./debian_program.ts";
-
-const SETPRIV = { name: "setpriv", package: "util-linux" };
+import { runArguments } from "../../testing/source.ts";
+import { runChild, tool } from "./tools.ts";
 
 /** What makes root a user like others. */
 const ROOTS_RIGHTS = "--bounding-set=-dac_override,-dac_read_search,-fowner,-chown";
@@ -11,12 +10,13 @@ const ROOTS_RIGHTS = "--bounding-set=-dac_override,-dac_read_search,-fowner,-cho
  * stays root and loses its rights: the runtime and the modules may be where nobody else can go.
  */
 export async function runWithoutRights(module: URL, ...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await runDebianProgram(SETPRIV, [
+  const { code, stdout, stderr } = await runChild(tool("setpriv"), [
     ...Deno.uid() === 0 ? [ROOTS_RIGHTS] : [],
     "--inh-caps=-all",
     "--",
     Deno.execPath(),
-    ...["run", "--quiet", "--no-check", "--no-lock", "--allow-all", module.pathname],
+    ...runArguments(),
+    module.pathname,
     ...args,
   ]);
   assert.equal(code, 0, stderr);

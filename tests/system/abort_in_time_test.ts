@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import { createRequests } from "../../src/system/requests.ts";
 import { connectTcp } from "../../src/system/connect_tcp.ts";
 import { closeQuietly } from "../../src/system/tcp_stream.ts";
+import { runArguments } from "../../testing/source.ts";
+import { inTime } from "../life/in_time.ts";
 import { untilLeft } from "../support/http_servers.ts";
 import { fixture } from "../support/processes.ts";
+import { startChild } from "../support/tools.ts";
 
 const ROUNDS = 10;
 const AT_ONCE = 30;
@@ -14,16 +17,15 @@ const STILL_MS = 3;
 
 /** Runs a test against a server that does not stand still with this process. */
 async function withServer(use: (port: number) => Promise<void>): Promise<void> {
-  const server = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--no-check", "--allow-net", fixture("answer_and_hold.ts"), HEAD],
-    stdout: "piped",
-  }).spawn();
+  const args = [...runArguments(["--allow-net"]), fixture("answer_and_hold.ts"), HEAD];
+  const server = startChild(Deno.execPath(), args, { stdout: "piped" });
   const stdout = server.stdout.getReader();
   try {
-    await use(parseInt(new TextDecoder().decode((await stdout.read()).value)));
+    const { value } = await inTime("the server to listen", stdout.read());
+    await use(parseInt(new TextDecoder().decode(value)));
   } finally {
     server.kill();
-    await server.status;
+    await inTime("the end of the server", server.status);
     await stdout.cancel();
   }
 }

@@ -4,6 +4,8 @@
  */
 import assert from "node:assert/strict";
 import type { OutgoingMail } from "../../src/domain/system.ts";
+import { runArguments } from "../../testing/source.ts";
+import { inTime } from "../life/in_time.ts";
 import { type Certificate, createAuthority, createCertificate } from "../support/certificates.ts";
 import {
   certificateCheck,
@@ -14,7 +16,9 @@ import {
 import { httpCheck } from "../support/http_check.ts";
 import { freePort, response, startServer, type TestServer, type Visitor } from "../support/http_servers.ts";
 import { startMailServer } from "../support/mail_server.ts";
+import { makePipe } from "../support/make_pipe.ts";
 import { fixture } from "../support/processes.ts";
+import { needs, runChild, startChild, tool } from "../support/tools.ts";
 
 const NAME = "three.example";
 /** Servers listen on the last one. */
@@ -29,7 +33,7 @@ async function withName(
   await Deno.writeTextFile(`${folder}/authority.pem`, authority.cert);
   await Deno.writeTextFile(`${folder}/hosts`, ADDRESSES.map((address) => `${address} ${NAME}\n`).join(""));
   const environment = {
-    LD_PRELOAD: "libnss_wrapper.so",
+    LD_PRELOAD: tool("nss_wrapper"),
     NSS_WRAPPER_HOSTS: `${folder}/hosts`,
     DENO_CERT: `${folder}/authority.pem`,
   };
@@ -42,19 +46,18 @@ async function withName(
 
 /** Takes all attempts to connect to an address and a port, and answers none. */
 async function startMute(address: string, port: number): Promise<AsyncDisposable> {
-  const child = new Deno.Command("/usr/bin/python3", {
-    args: [fixture("full_backlog.py"), address, String(port)],
+  const child = startChild(tool("python3"), [fixture("full_backlog.py"), address, String(port)], {
     stdin: "piped",
     stdout: "piped",
-  }).spawn();
+  });
   const reader = child.stdout.getReader();
-  const { value = new Uint8Array() } = await reader.read();
+  const { value = new Uint8Array() } = await inTime("the full backlog", reader.read());
   assert.match(new TextDecoder().decode(value), /^full/);
   return {
     async [Symbol.asyncDispose]() {
       await child.stdin.close();
       await reader.cancel();
-      await child.status;
+      await inTime("the end of the full backlog", child.status);
     },
   };
 }
@@ -83,81 +86,98 @@ const KINDS: Readonly<
 };
 
 for (const [name, { isTls, checkOf }] of Object.entries(KINDS)) {
-  Deno.test(`${name} tries all addresses of a name, with a permission for the name alone`, () =>
-    withName(async (environment, certificate) => {
-      await using server = startServer(answer, isTls ? { certificate } : {});
-      const check = checkOf(server);
-      const flags = ["--allow-read", "--allow-env", "--allow-sys", `--allow-net=${NAME}:${server.port}`];
-      const { observations: [found] } = await observeInOwnProcess(check, { flags, environment });
-      assert.equal(found?.condition, "ok", JSON.stringify(found));
-    }));
+  Deno.test({
+    ...needs("nss_wrapper"),
+    name: `${name} tries all addresses of a name, with a permission for the name alone`,
+    fn: () =>
+      withName(async (environment, certificate) => {
+        await using server = startServer(answer, isTls ? { certificate } : {});
+        const check = checkOf(server);
+        const flags = ["--allow-read", "--allow-env", "--allow-sys", `--allow-net=${NAME}:${server.port}`];
+        const { observations: [found] } = await observeInOwnProcess(check, { flags, environment });
+        assert.equal(found?.condition, "ok", JSON.stringify(found));
+      }),
+  });
 }
 
-Deno.test("tcp_connect goes on to the next address where one does not answer", () =>
-  withName(async (environment, certificate) => {
-    for (const tls of [false, true]) {
-      await using server = startServer(answer, tls ? { certificate } : {});
-      await using _mute = await startMute(ADDRESSES[0], server.port);
-      const check = tcpCheck({ host: NAME, port: server.port, tls, send: "ping", expect: "pong" });
-      const { observations: [found] } = await observeInOwnProcess(check, { environment });
-      assert.equal(found?.condition, "ok", JSON.stringify(found));
-    }
-  }));
-
-Deno.test("tcp_connect keeps to its time limit while nobody tells what addresses a name has", async () => {
-  const folder = await Deno.makeTempDir();
-  // Whoever looks the name up waits until somebody writes.
-  const hosts = `${folder}/hosts`;
-  assert.equal((await new Deno.Command("mkfifo", { args: [hosts] }).output()).code, 0);
-  try {
-    for (const tls of [false, true]) {
-      const check = tcpCheck({ host: NAME, port: 9, tls }, 300);
-      const environment = { LD_PRELOAD: "libnss_wrapper.so", NSS_WRAPPER_HOSTS: hosts };
-      const { observations: [found] } = await observeInOwnProcess(check, { environment });
-      assert.equal(found?.output, `timeout after 0.3 s while resolving the name or connecting to ${NAME}:9`);
-      assert.ok((found?.metrics["total_ms"] ?? Infinity) < 5000, JSON.stringify(found?.metrics));
-    }
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+Deno.test({
+  ...needs("nss_wrapper", "python3"),
+  name: "tcp_connect goes on to the next address where one does not answer",
+  fn: () =>
+    withName(async (environment, certificate) => {
+      for (const tls of [false, true]) {
+        await using server = startServer(answer, tls ? { certificate } : {});
+        await using _mute = await startMute(ADDRESSES[0], server.port);
+        const check = tcpCheck({ host: NAME, port: server.port, tls, send: "ping", expect: "pong" });
+        const { observations: [found] } = await observeInOwnProcess(check, { environment });
+        assert.equal(found?.condition, "ok", JSON.stringify(found));
+      }
+    }),
 });
 
-Deno.test("tcp_connect tells what is wrong where no address answers", () =>
-  withName(async (environment) => {
-    const port = freePort();
-    const check = tcpCheck({ host: NAME, port });
-    const { observations: [found] } = await observeInOwnProcess(check, { environment });
-    assert.equal(found?.output, `connecting to ${NAME}:${port} failed: connection refused`);
-  }));
+Deno.test({
+  ...needs("nss_wrapper"),
+  name: "tcp_connect keeps to its time limit while nobody tells what addresses a name has",
+  fn: async () => {
+    const folder = await Deno.makeTempDir();
+    // Whoever looks the name up waits until somebody writes.
+    const hosts = `${folder}/hosts`;
+    await makePipe(hosts);
+    try {
+      for (const tls of [false, true]) {
+        const check = tcpCheck({ host: NAME, port: 9, tls }, 300);
+        const environment = { LD_PRELOAD: tool("nss_wrapper"), NSS_WRAPPER_HOSTS: hosts };
+        const { observations: [found] } = await observeInOwnProcess(check, { environment });
+        assert.equal(found?.output, `timeout after 0.3 s while resolving the name or connecting to ${NAME}:9`);
+        assert.ok((found?.metrics["total_ms"] ?? Infinity) < 5000, JSON.stringify(found?.metrics));
+      }
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});
 
-Deno.test("send() delivers to whichever address of a name takes the mail", () =>
-  withName(async (environment, certificate) => {
-    await using server = await startMailServer({ tls: { certificate, begin: "STARTTLS" } });
-    const mail: OutgoingMail = {
-      host: NAME,
-      port: server.port,
-      username: "",
-      password: "",
-      sender: "monitor@example.org",
-      receivers: ["admin@example.org"],
-      subject: "CRITICAL: Website",
-      text: "down\n",
-      messageId: "<1@example.org>",
-      references: [],
-      headers: {},
-      dateMs: 0,
-    };
-    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: [
-        ...["run", "--quiet", "--no-check", "--no-prompt", "--allow-read", "--allow-env", "--allow-sys"],
-        `--allow-net=${NAME}:${server.port}`,
+Deno.test({
+  ...needs("nss_wrapper"),
+  name: "tcp_connect tells what is wrong where no address answers",
+  fn: () =>
+    withName(async (environment) => {
+      const port = freePort();
+      const check = tcpCheck({ host: NAME, port });
+      const { observations: [found] } = await observeInOwnProcess(check, { environment });
+      assert.equal(found?.output, `connecting to ${NAME}:${port} failed: connection refused`);
+    }),
+});
+
+Deno.test({
+  ...needs("nss_wrapper"),
+  name: "send() delivers to whichever address of a name takes the mail",
+  fn: () =>
+    withName(async (environment, certificate) => {
+      await using server = await startMailServer({ tls: { certificate, begin: "STARTTLS" } });
+      const mail: OutgoingMail = {
+        host: NAME,
+        port: server.port,
+        username: "",
+        password: "",
+        sender: "monitor@example.org",
+        receivers: ["admin@example.org"],
+        subject: "CRITICAL: Website",
+        text: "down\n",
+        messageId: "<1@example.org>",
+        references: [],
+        headers: {},
+        dateMs: 0,
+      };
+      const flags = ["--allow-read", "--allow-env", "--allow-sys", `--allow-net=${NAME}:${server.port}`];
+      const { code, stdout, stderr } = await runChild(Deno.execPath(), [
+        ...runArguments(flags),
         new URL("../support/send_mail.ts", import.meta.url).pathname,
         ...[JSON.stringify(mail), "required"],
-      ],
-      env: environment,
-    }).output();
-    assert.equal(code, 0, new TextDecoder().decode(stderr));
-    const { steps, end } = JSON.parse(new TextDecoder().decode(stdout));
-    assert.deepEqual(steps, ["resolved", "connected", "TLS", "accepted"], JSON.stringify(end));
-    assert.equal(server.mails.length, 1);
-  }));
+      ], { env: environment });
+      assert.equal(code, 0, stderr);
+      const { steps, end } = JSON.parse(stdout);
+      assert.deepEqual(steps, ["resolved", "connected", "TLS", "accepted"], JSON.stringify(end));
+      assert.equal(server.mails.length, 1);
+    }),
+});

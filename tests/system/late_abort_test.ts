@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers";
 import { abortLate } from "../../src/system/late_abort.ts";
-import { withinMinutes } from "../support/within_minutes.ts";
+import { runArguments } from "../../testing/source.ts";
+import { inTime } from "../life/in_time.ts";
+import { runChild } from "../support/tools.ts";
 
 Deno.test("abortLate() aborts for the reason of the signal that it follows, once all that is ready was handed over", async () => {
   const { promise: aborted, resolve } = Promise.withResolvers<void>();
@@ -10,7 +12,7 @@ Deno.test("abortLate() aborts for the reason of the signal that it follows, once
   signal.addEventListener("abort", () => resolve());
   first.abort("enough");
   assert.equal(signal.aborted, false);
-  await aborted;
+  await inTime("the abort", aborted);
   assert.equal(signal.reason, "enough");
 });
 
@@ -30,14 +32,9 @@ Deno.test("abortLate() follows no longer than it is wanted", async () => {
 
 Deno.test("a time limit that falls together with what it waits for leaves nothing open", async () => {
   const program = new URL("../fixtures/meet_time_limits.ts", import.meta.url).pathname;
-  const args = ["run", "--quiet", "--no-check", "--allow-all", program];
-  const { success, stdout, stderr } = await withinMinutes(
-    "the program that meets time limits",
-    5,
-    (signal) => new Deno.Command(Deno.execPath(), { args, signal }).output(),
-  );
-  assert.ok(success, new TextDecoder().decode(stderr));
-  const found = JSON.parse(new TextDecoder().decode(stdout));
+  const { success, stdout, stderr } = await runChild(Deno.execPath(), [...runArguments(), program]);
+  assert.ok(success, stderr);
+  const found = JSON.parse(stdout);
   assert.ok(found.answered > 0 && found.late > 0, `both happened: ${JSON.stringify(found)}`);
   assert.equal(found.sockets, found.socketsBefore, JSON.stringify(found));
 });

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { StoreError, type StoreFailure } from "../../src/domain/store.ts";
 import { acquireLock, lockHolder } from "../../src/system/lock.ts";
+import { SOURCE_FLAGS } from "../../testing/source.ts";
+import { inTime } from "../life/in_time.ts";
+import { makePipe } from "../support/make_pipe.ts";
+import { startChild } from "../support/tools.ts";
 
 Deno.test("acquireLock() lets one in at a time", () =>
   withLockPath((path) => {
@@ -164,15 +168,15 @@ Deno.test("acquireLock() refuses what is no file, and writes nothing to where it
     },
     {
       name: "a pipe",
-      make: (path) => void new Deno.Command("mkfifo", { args: [path] }).outputSync(),
+      make: makePipe,
       failure: "denied",
       reason: /: it is a device or a pipe, not a file$/,
     },
   ];
   for (const { name, make, failure, reason } of table) {
     await t.step(name, () =>
-      withLockPath((path) => {
-        make(path);
+      withLockPath(async (path) => {
+        await make(path);
         assert.throws(() => acquireLock(path), failing(failure, reason));
         if (name === "a symlink") assert.equal(Deno.readTextFileSync(`${path}.target`), "precious");
         assert.throws(() => Deno.lstatSync(`${path}.missing`), Deno.errors.NotFound);
@@ -211,19 +215,16 @@ async function startHolder(path: string): Promise<Holder> {
     const child = new Deno.Command("sleep", { args: ["600"], stdin: "null", stdout: "null", stderr: "null" }).spawn();
     console.log(lock === null ? "refused" : [Deno.pid, child.pid].join(" "));
     setInterval(() => {}, 1000);`;
-  const holder = new Deno.Command(Deno.execPath(), {
-    args: ["eval", "--no-lock", program, path],
-    stdout: "piped",
-  }).spawn();
+  const holder = startChild(Deno.execPath(), ["eval", ...SOURCE_FLAGS, program, path], { stdout: "piped" });
   const reader = holder.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  const { value = "" } = await reader.read();
+  const { value = "" } = await inTime("the holder of the lock", reader.read());
   const [processId = 0, childId = 0] = value.trim().split(" ").map(Number);
   return {
     processId,
     childId,
     kill: async () => {
       holder.kill("SIGKILL");
-      await holder.status;
+      await inTime("the end of the holder", holder.status);
       await reader.cancel();
     },
   };

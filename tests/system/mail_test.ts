@@ -5,9 +5,12 @@ import { createClock } from "../../src/system/clock.ts";
 import { createMail } from "../../src/system/mail.ts";
 import { connectFailure } from "../../src/system/mail_failure.ts";
 import { type Protection, protectionOf } from "../../src/system/mail_protection.ts";
+import { runArguments } from "../../testing/source.ts";
+import { inTime } from "../life/in_time.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { freePort, untilLeft } from "../support/http_servers.ts";
 import { type MailVisitor, startMailServer, startScriptedServer, talkUpTo } from "../support/mail_server.ts";
+import { runChild } from "../support/tools.ts";
 
 const MAIL: OutgoingMail = {
   host: "localhost",
@@ -590,7 +593,7 @@ Deno.test("send() ends with the signal, whatever the server does, and leaves no 
       const reason = new Error("Time is up");
       const options = { signal: abort.signal, ...protection === undefined ? {} : { protection } };
       const sending = send({ port: server.port }, options);
-      await isReady;
+      await inTime("the server to be ready", isReady);
       abort.abort(reason);
       await assert.rejects(sending, (error) => error === reason);
       await untilLeft(server.port);
@@ -780,21 +783,17 @@ Deno.test("send() tells a server that has no TLS from one that lost its connecti
 });
 
 const APART_MS_MAX = 30_000;
+const SEND_MAIL = new URL("../support/send_mail.ts", import.meta.url).pathname;
 
 /** Sends in a process of its own, which fails where it comes to no end. */
 async function sendApart(mail: OutgoingMail, env: Readonly<Record<string, string>> = {}): Promise<Sent> {
-  const pathOf = (path: string): string => new URL(path, import.meta.url).pathname;
-  const command = ["run", "--quiet", "--no-check", "--allow-all", "--config", pathOf("../../deno.json")];
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [...command, pathOf("../support/send_mail.ts"), JSON.stringify(mail), "required"],
-    env,
-    signal: AbortSignal.timeout(APART_MS_MAX),
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).output();
-  assert.equal(code, 0, new TextDecoder().decode(stderr));
-  return JSON.parse(new TextDecoder().decode(stdout)) as Sent;
+  const { code, stdout, stderr } = await runChild(
+    Deno.execPath(),
+    [...runArguments(), SEND_MAIL, JSON.stringify(mail), "required"],
+    { env, limitMs: APART_MS_MAX },
+  );
+  assert.equal(code, 0, stderr);
+  return JSON.parse(stdout) as Sent;
 }
 
 /** What a mail server does behind STARTTLS. */
@@ -825,7 +824,7 @@ async function startTlsStage(play: (connection: Deno.TlsConn) => Promise<void>):
     },
     async [Symbol.asyncDispose]() {
       inner.close();
-      await playing;
+      await inTime("the end of the play", playing);
       await Deno.remove(caPath);
     },
   };
@@ -939,23 +938,13 @@ Deno.test("send() needs network permission to its host and port only, and trusts
       await t.step(name, async () => {
         await using server = await startMailServer({ ...options, password: LOGIN.password });
         const mail = JSON.stringify({ ...MAIL, ...LOGIN, port: server.port });
-        const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-          args: [
-            ...[
-              "run",
-              "--quiet",
-              "--no-lock",
-              "--no-check",
-              "--no-prompt",
-              `--allow-net=localhost:${server.port}`,
-            ],
-            new URL("../support/send_mail.ts", import.meta.url).href,
-            ...[mail, protection ?? ""].filter((argument) => argument !== ""),
-          ],
-          env: { DENO_CERT: caPath, DENO_TLS_CA_STORE: "mozilla" },
-        }).output();
-        assert.equal(code, 0, new TextDecoder().decode(stderr));
-        const told = JSON.parse(new TextDecoder().decode(stdout)) as Sent;
+        const { code, stdout, stderr } = await runChild(Deno.execPath(), [
+          ...runArguments([`--allow-net=localhost:${server.port}`]),
+          SEND_MAIL,
+          ...[mail, protection ?? ""].filter((argument) => argument !== ""),
+        ], { env: { DENO_CERT: caPath, DENO_TLS_CA_STORE: "mozilla" } });
+        assert.equal(code, 0, stderr);
+        const told = JSON.parse(stdout) as Sent;
         assert.deepEqual(told.steps, steps);
         assert.equal(told.end.sent, reason === undefined);
         if (reason !== undefined) assert.match((told.end as Failure).reason, reason);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { ProcessEnd } from "../../src/domain/system.ts";
 import { createClock } from "../../src/system/clock.ts";
 import { createProcesses } from "../../src/system/processes.ts";
+import { until } from "../life/in_time.ts";
 import {
   fixture,
   fixtureCommand,
@@ -10,6 +11,7 @@ import {
   newMark,
   untilGone,
 } from "../support/processes.ts";
+import { type ChildEnd, needs, runChild } from "../support/tools.ts";
 
 const processes = createProcesses(createClock(), { terminationGraceMs: 200 });
 const never = new AbortController().signal;
@@ -321,69 +323,77 @@ Deno.test("run() throws the signal's reason on an abort", async (t) => {
   }
 });
 
-Deno.test("run() needs no more than a list of programs", async (t) => {
-  const list = [
-    "/usr/bin/kill",
-    ...["forever.sh", "ignore_sigterm.sh", "leave_silent_grandchild.sh"].map(fixture),
-  ];
-  const rows = [
-    { program: "forever.sh", end: { ended: "timed_out", survives: false }, stdout: "running\n" },
-    { program: "ignore_sigterm.sh", end: { ended: "timed_out", survives: false }, stdout: "ignoring\n" },
-    {
-      program: "leave_silent_grandchild.sh",
-      end: { ended: "exited", code: 0, leftovers: true },
-      stdout: "left a silent grandchild\n",
-    },
-  ];
-  for (const { program, end, stdout } of rows) {
-    await t.step(program, async () => {
-      const mark = newMark();
-      const { stdout: written, stderr: _, ...rest } = started(
-        await runRestricted({ list, mark, path: fixture(program) }),
-      );
-      await untilGone(mark);
-      assert.deepEqual(rest, end);
-      assert.equal(written.text, stdout);
-    });
-  }
+Deno.test({
+  ...needs("kill"),
+  name: "run() needs no more than a list of programs",
+  fn: async (t) => {
+    const list = [
+      "/usr/bin/kill",
+      ...["forever.sh", "ignore_sigterm.sh", "leave_silent_grandchild.sh"].map(fixture),
+    ];
+    const rows = [
+      { program: "forever.sh", end: { ended: "timed_out", survives: false }, stdout: "running\n" },
+      { program: "ignore_sigterm.sh", end: { ended: "timed_out", survives: false }, stdout: "ignoring\n" },
+      {
+        program: "leave_silent_grandchild.sh",
+        end: { ended: "exited", code: 0, leftovers: true },
+        stdout: "left a silent grandchild\n",
+      },
+    ];
+    for (const { program, end, stdout } of rows) {
+      await t.step(program, async () => {
+        const mark = newMark();
+        const { stdout: written, stderr: _, ...rest } = started(
+          await runRestricted({ list, mark, path: fixture(program) }),
+        );
+        await untilGone(mark);
+        assert.deepEqual(rest, end);
+        assert.equal(written.text, stdout);
+      });
+    }
+  },
 });
 
-Deno.test("run() names the permission that is missing", async (t) => {
-  const path = fixture("forever.sh");
-  const missing = fixture("no_such_file.sh");
-  const rows = [
-    { name: "no program at all", list: [], path, reason: `needs --allow-run=${path},/usr/bin/kill` },
-    { name: "the kill program", list: [path], path, reason: `needs --allow-run=${path},/usr/bin/kill` },
-    { name: "the program", list: ["/usr/bin/kill"], path, reason: `needs --allow-run=${path}` },
-    {
-      name: "every program, for a variable that the loader reads",
-      list: ["/usr/bin/kill", path],
-      path,
-      environment: { LD_PRELOAD: "/no/such/library" },
-      reason: "the variable LD_PRELOAD in its environment needs --allow-run without a list of programs",
-    },
-    {
-      name: "none is, but the file may not be looked at",
-      list: ["/usr/bin/kill", missing],
-      path: missing,
-      reason: "the file, or the interpreter that its first line names, does not exist",
-    },
-    {
-      name: "none is, but the kill program does not exist",
-      list: [path, missing],
-      path,
-      killPath: missing,
-      reason: `cannot run "${missing}", which is to end what a program leaves behind: ` +
-        "the file, or the interpreter that its first line names, does not exist",
-    },
-  ];
-  for (const { name, reason, ...options } of rows) {
-    await t.step(name, async () => {
-      const mark = newMark();
-      assert.deepEqual(await runRestricted({ mark, ...options }), { ended: "not_started", reason });
-      assert.deepEqual(livingProcesses(mark), []);
-    });
-  }
+Deno.test({
+  ...needs("kill"),
+  name: "run() names the permission that is missing",
+  fn: async (t) => {
+    const path = fixture("forever.sh");
+    const missing = fixture("no_such_file.sh");
+    const rows = [
+      { name: "no program at all", list: [], path, reason: `needs --allow-run=${path},/usr/bin/kill` },
+      { name: "the kill program", list: [path], path, reason: `needs --allow-run=${path},/usr/bin/kill` },
+      { name: "the program", list: ["/usr/bin/kill"], path, reason: `needs --allow-run=${path}` },
+      {
+        name: "every program, for a variable that the loader reads",
+        list: ["/usr/bin/kill", path],
+        path,
+        environment: { LD_PRELOAD: "/no/such/library" },
+        reason: "the variable LD_PRELOAD in its environment needs --allow-run without a list of programs",
+      },
+      {
+        name: "none is, but the file may not be looked at",
+        list: ["/usr/bin/kill", missing],
+        path: missing,
+        reason: "the file, or the interpreter that its first line names, does not exist",
+      },
+      {
+        name: "none is, but the kill program does not exist",
+        list: [path, missing],
+        path,
+        killPath: missing,
+        reason: `cannot run "${missing}", which is to end what a program leaves behind: ` +
+          "the file, or the interpreter that its first line names, does not exist",
+      },
+    ];
+    for (const { name, reason, ...options } of rows) {
+      await t.step(name, async () => {
+        const mark = newMark();
+        assert.deepEqual(await runRestricted({ mark, ...options }), { ended: "not_started", reason });
+        assert.deepEqual(livingProcesses(mark), []);
+      });
+    }
+  },
 });
 
 Deno.test("run() comes back from a program that cannot be ended, and says so", async () => {
@@ -419,21 +429,25 @@ Deno.test("run() comes back from a program that went while this process stood st
   assert.deepEqual(livingProcesses(mark), []);
 });
 
-Deno.test("createProcesses() kills what still runs when this process exits", async (t) => {
-  const path = fixture("ignore_sigterm.sh");
-  for (const permission of ["--allow-all", `--allow-run=${path},/usr/bin/kill`]) {
-    await t.step(permission.replace(/=.*/, " with a list"), async () => {
-      const mark = newMark();
-      const { code, stdout, stderr } = await denoRun([
-        permission,
-        fixture("exit_while_running.ts"),
-        mark,
-        path,
-      ]);
-      assert.deepEqual([code, stdout, stderr], [0, "running\n", ""]);
-      await untilGone(mark);
-    });
-  }
+Deno.test({
+  ...needs("kill"),
+  name: "createProcesses() kills what still runs when this process exits",
+  fn: async (t) => {
+    const path = fixture("ignore_sigterm.sh");
+    for (const permission of ["--allow-all", `--allow-run=${path},/usr/bin/kill`]) {
+      await t.step(permission.replace(/=.*/, " with a list"), async () => {
+        const mark = newMark();
+        const { code, stdout, stderr } = await denoRun([
+          permission,
+          fixture("exit_while_running.ts"),
+          mark,
+          path,
+        ]);
+        assert.deepEqual([code, stdout, stderr], [0, "running\n", ""]);
+        await untilGone(mark);
+      });
+    }
+  },
 });
 
 /** The end of a program that was started (or, when told, of one that was not). */
@@ -458,7 +472,7 @@ function signalled(argument: string, signal: string): ProcessEnd {
 }
 
 async function untilAlive(mark: string, count: number): Promise<void> {
-  while (livingProcesses(mark).length < count) await new Promise((resolve) => setTimeout(resolve, 1));
+  await until(`${count} processes`, () => livingProcesses(mark).length >= count);
 }
 
 async function runRestricted(options: {
@@ -485,13 +499,7 @@ async function runRestricted(options: {
   return JSON.parse(stdout);
 }
 
-async function denoRun(
-  runArguments: readonly string[],
-): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--no-prompt", "--no-config", "--no-lock", "--no-check", ...runArguments],
-    env: { NO_COLOR: "1" },
-  }).output();
-  const decoder = new TextDecoder();
-  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+function denoRun(args: readonly string[]): Promise<ChildEnd> {
+  const flags = ["run", "--quiet", "--no-prompt", "--no-config", "--no-lock", "--no-check"];
+  return runChild(Deno.execPath(), [...flags, ...args], { env: { NO_COLOR: "1" } });
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { lazyRequests } from "../../src/system/lazy_parts.ts";
 import { createRequests } from "../../src/system/requests.ts";
+import { until } from "../life/in_time.ts";
 import { createCertificate } from "../support/certificates.ts";
 import { freePort, response, startAnswering, startServer } from "../support/http_servers.ts";
 
@@ -115,7 +116,7 @@ Deno.test("createRequests() ends the connection when the response is closed", as
       await incoming.close();
       await incoming.close();
       await server.untilLeft();
-      while (!gone) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until("the end of the connection", () => gone);
     });
   }
 });

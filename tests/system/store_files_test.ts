@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createStoreFiles } from "../../src/system/store_files.ts";
+import { makePipe } from "../support/make_pipe.ts";
 
 const files = createStoreFiles();
 
@@ -8,7 +9,7 @@ Deno.test("look() tells what stands at a path, and follows nothing", () =>
     await Deno.writeTextFile(`${folder}/file`, "four");
     await Deno.symlink(`${folder}/file`, `${folder}/link`);
     await Deno.symlink(`${folder}/missing`, `${folder}/dangling`);
-    await new Deno.Command("mkfifo", { args: [`${folder}/pipe`] }).output();
+    await makePipe(`${folder}/pipe`);
     const kindOf = async (name: string): Promise<string | undefined> =>
       (await files.look(`${folder}/${name}`))?.kind;
     assert.deepEqual(await files.look(`${folder}/file`), { kind: "file", sizeBytes: 4, ownerId: Deno.uid() });

@@ -1,4 +1,5 @@
 /** Everything around the program that is soaked: its folder, its targets and where its reports arrive. */
+import { runArguments } from "../../../testing/source.ts";
 import { startHook, startMailbox } from "../../../tests/life/receivers.ts";
 import type { ArrivedPost } from "./record.ts";
 import { killMarked } from "./process_facts.ts";
@@ -101,10 +102,7 @@ async function writeFiles(folder: string): Promise<void> {
 function startTargets(authorityFile: string): { readonly ports: Promise<Ports>; end(): Promise<void> } {
   const child = new Deno.Command(Deno.execPath(), {
     args: [
-      "run",
-      "--quiet",
-      "--no-check",
-      "--allow-all",
+      ...runArguments(),
       new URL("targets_process.ts", import.meta.url).pathname,
       authorityFile,
     ],

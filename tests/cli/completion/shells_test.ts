@@ -1,8 +1,10 @@
 /** Real shells on a real terminal: what they pass to the program after Tab was pressed. */
 import assert from "node:assert/strict";
 import { type Shell, SHELL_ENTRIES, SHELLS } from "../../../src/cli/completion/shells.ts";
+import { runArguments, sourceEnvironment } from "../../../testing/source.ts";
+import { needs, runChild, tool } from "../../support/tools.ts";
 
-const PROJECT = new URL("../../../", import.meta.url).pathname;
+const MAIN = new URL("../../../main.ts", import.meta.url).pathname;
 const PROMPT = "READY>";
 const TERMINAL = new URL("../../support/terminal.py", import.meta.url).pathname;
 
@@ -41,11 +43,11 @@ const LINES: readonly (readonly [typed: string, expected: readonly string[]])[] 
 ];
 
 /** How each is started without anybody's configuration, and what it is told first. */
-const STARTS: Readonly<Record<Shell, { readonly program: readonly string[]; readonly first: string }>> = {
-  bash: { program: ["bash", "--norc", "--noprofile", "-i"], first: ". ./bash.completion" },
-  zsh: { program: ["zsh", "-f", "-i"], first: "fpath=($PWD $fpath); autoload -Uz compinit; compinit -u -D" },
+const STARTS: Readonly<Record<Shell, { readonly flags: readonly string[]; readonly first: string }>> = {
+  bash: { flags: ["--norc", "--noprofile", "-i"], first: ". ./bash.completion" },
+  zsh: { flags: ["-f", "-i"], first: "fpath=($PWD $fpath); autoload -Uz compinit; compinit -u -D" },
   fish: {
-    program: ["fish", "-i", "-C", `function fish_prompt; echo -n '${PROMPT}'; end`],
+    flags: ["-i", "-C", `function fish_prompt; echo -n '${PROMPT}'; end`],
     first: "source ./fish.completion",
   },
 };
@@ -77,14 +79,9 @@ function documentOf(names: readonly string[]): string {
 /** The real program for completions; otherwise it shows what it got, since that is the question here. */
 async function writeProgram(path: string): Promise<void> {
   const executable = Deno.env.get("MONITOR_PROGRAM");
-  const { denoDir } = JSON.parse(
-    new TextDecoder().decode(
-      (await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output()).stdout,
-    ),
-  ) as { denoDir: string };
-  const program = executable === undefined
-    ? `env DENO_DIR='${denoDir}' '${Deno.execPath()}' run --quiet --no-check --allow-all --config '${PROJECT}deno.json' '${PROJECT}main.ts'`
-    : `'${executable}'`;
+  const variables = Object.entries(sourceEnvironment()).map(([name, value]) => `${name}='${value}'`);
+  const source = [Deno.execPath(), ...runArguments(), MAIN].map((word) => `'${word}'`);
+  const program = executable === undefined ? ["env", ...variables, ...source].join(" ") : `'${executable}'`;
   await Deno.writeTextFile(
     path,
     `#!/bin/sh
@@ -98,37 +95,34 @@ echo
 }
 
 for (const shell of SHELLS) {
-  const { program, first } = STARTS[shell];
+  const { flags, first } = STARTS[shell];
   Deno.test({
+    ...needs("python3", ...shell === "bash" ? [] : [shell]),
     name: `completions ${shell}: what stands there after Tab is what the program gets`,
     fn: () =>
       withHome(async (home) => {
-        const child = new Deno.Command("/usr/bin/python3", {
-          args: [TERMINAL, PROMPT, ...program],
-          cwd: home,
-          clearEnv: true,
-          env: {
-            PATH: `${home}/bin:/usr/bin:/bin`,
-            HOME: home,
-            LC_ALL: "C.UTF-8",
-            TERM: "xterm",
-            PS1: PROMPT,
-          },
-          stdin: "piped",
-          stdout: "piped",
-          stderr: "piped",
-        }).spawn();
-        const writer = child.stdin.getWriter();
         const typed = [first, ...LINES.map(([line]) => line), "exit"].map((line) => `${line}\r`);
-        await writer.write(new TextEncoder().encode(JSON.stringify(typed)));
-        await writer.close();
-        const { stdout, stderr } = await child.output();
-        const shown = new TextDecoder().decode(stdout);
-        const seen = [...shown.matchAll(/ARGUMENTS(<.*>)\r/g)].map(([, text]) => text);
+        const { stdout, stderr } = await runChild(
+          tool("python3"),
+          [TERMINAL, PROMPT, tool(shell), ...flags],
+          {
+            cwd: home,
+            clearEnv: true,
+            env: {
+              PATH: `${home}/bin:/usr/bin:/bin`,
+              HOME: home,
+              LC_ALL: "C.UTF-8",
+              TERM: "xterm",
+              PS1: PROMPT,
+            },
+            stdin: JSON.stringify(typed),
+          },
+        );
+        const seen = [...stdout.matchAll(/ARGUMENTS(<.*>)\r/g)].map(([, text]) => text);
         const expected = LINES.map(([, words]) =>
           words.map((word) => `<${word.replace("[HOME]", home)}>`).join("")
         );
-        assert.deepStrictEqual(seen, expected, `${shown}\n${new TextDecoder().decode(stderr)}`);
+        assert.deepStrictEqual(seen, expected, `${stdout}\n${stderr}`);
       }),
   });
 }

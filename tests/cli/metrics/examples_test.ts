@@ -2,20 +2,29 @@
 import assert from "node:assert/strict";
 import { FAMILIES } from "../../../src/cli/metrics/families.ts";
 import { promtool } from "../../support/promtool.ts";
+import { needs } from "../../support/tools.ts";
 
 const PROJECT = new URL("../../../", import.meta.url).pathname;
 const RULES = `${PROJECT}examples/prometheus/monitor.rules.yml`;
 const METRICS: ReadonlySet<string> = new Set(Object.values(FAMILIES).map(({ name }) => name));
 
-Deno.test("the example's alert rules are sound, and promtool has nothing to complain of", async () => {
-  const { code, text } = await promtool(["check", "rules", "--lint=all", "--lint-fatal", RULES]);
-  assert.equal(code, 0, text);
-  assert.match(text, /^Checking .*\n {2}SUCCESS: 11 rules found\n\n?$/);
+Deno.test({
+  ...needs("promtool"),
+  name: "the example's alert rules are sound, and promtool has nothing to complain of",
+  fn: async () => {
+    const { code, text } = await promtool(["check", "rules", "--lint=all", "--lint-fatal", RULES]);
+    assert.equal(code, 0, text);
+    assert.match(text, /^Checking .*\n {2}SUCCESS: 11 rules found\n\n?$/);
+  },
 });
 
-Deno.test("the example's alert rules do what they say", async () => {
-  const { code, text } = await promtool(["test", "rules", RULES.replace(".rules.yml", ".rules_test.yml")]);
-  assert.equal(code, 0, text);
+Deno.test({
+  ...needs("promtool"),
+  name: "the example's alert rules do what they say",
+  fn: async () => {
+    const { code, text } = await promtool(["test", "rules", RULES.replace(".rules.yml", ".rules_test.yml")]);
+    assert.equal(code, 0, text);
+  },
 });
 
 Deno.test("each alert of the example is tested", async () => {
@@ -93,21 +102,25 @@ Deno.test("the dashboard's panels do not cover each other", async () => {
   }
 });
 
-Deno.test("the dashboard's queries are ones that Prometheus can read, of metrics that there are", async () => {
-  const { dashboard, text } = await readDashboard();
-  assertKnown(text);
-  const queries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
-  const rules = queries.map((query, index) => ({ record: `query_${index}`, expr: withValues(query) }));
-  const file = await Deno.makeTempFile({ prefix: "monitor_dashboard_", suffix: ".yml" });
-  try {
-    // YAML takes JSON.
-    await Deno.writeTextFile(file, JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
-    const verdict = await promtool(["check", "rules", file]);
-    assert.equal(verdict.code, 0, verdict.text);
-    assert.match(verdict.text, new RegExp(`SUCCESS: ${queries.length} rules found`));
-  } finally {
-    await Deno.remove(file);
-  }
+Deno.test({
+  ...needs("promtool"),
+  name: "the dashboard's queries are ones that Prometheus can read, of metrics that there are",
+  fn: async () => {
+    const { dashboard, text } = await readDashboard();
+    assertKnown(text);
+    const queries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+    const rules = queries.map((query, index) => ({ record: `query_${index}`, expr: withValues(query) }));
+    const file = await Deno.makeTempFile({ prefix: "monitor_dashboard_", suffix: ".yml" });
+    try {
+      // YAML takes JSON.
+      await Deno.writeTextFile(file, JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
+      const verdict = await promtool(["check", "rules", file]);
+      assert.equal(verdict.code, 0, verdict.text);
+      assert.match(verdict.text, new RegExp(`SUCCESS: ${queries.length} rules found`));
+    } finally {
+      await Deno.remove(file);
+    }
+  },
 });
 
 Deno.test("every variable of a query is one that the dashboard or Grafana has", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type Measurement, measurementsOf } from "../../../src/cli/metrics/performance.ts";
 import { observeProgram } from "../../support/script_check.ts";
+import { needs, runChild, tool } from "../../support/tools.ts";
 
 Deno.test("measurementsOf() brings units to their base", async (t) => {
   const rows: readonly (readonly [text: string, value: number | null, unit: string])[] = [
@@ -63,55 +64,71 @@ Deno.test("measurementsOf() tells labels apart that a plugin used twice", () => 
   assert.deepEqual(labels, ["x", "x_2", "x_2_2", "x_3", 'it\'s a "label"']);
 });
 
-Deno.test("measurementsOf() reads what Debian's plugins print", async (t) => {
-  const rows: Readonly<
-    Record<
-      string,
-      { readonly arguments: readonly string[]; readonly expected: Readonly<Record<string, string>> }
-    >
-  > = {
-    check_disk: { arguments: ["-w", "10%", "-c", "5%", "-p", "/"], expected: { "/": "bytes" } },
-    check_load: {
-      arguments: ["-w", "90,90,90", "-c", "99,99,99"],
-      expected: { load1: "", load5: "", load15: "" },
-    },
-    check_users: { arguments: ["-w", "50", "-c", "100"], expected: { users: "" } },
-    check_procs: { arguments: ["-w", "90000"], expected: { procs: "" } },
-    check_ping: {
-      arguments: ["-H", "127.0.0.1", "-p", "1", "-w", "10,10%", "-c", "20,20%"],
-      expected: { rta: "seconds", pl: "ratio" },
-    },
-    check_file_age: {
-      arguments: ["-f", "/etc/passwd"],
-      expected: { age: "seconds", size: "bytes" },
-    },
-  };
-  for (const [plugin, { arguments: args, expected }] of Object.entries(rows)) {
-    await t.step(plugin, async () => {
-      const measurements = measurementsOf(await performanceDataOf(plugin, args));
-      assert.deepEqual(Object.fromEntries(measurements.map(({ label, unit }) => [label, unit])), expected);
-      for (const { value } of measurements) assert.ok(value !== null && value >= 0);
-    });
-  }
+const PLUGINS = [
+  "check_disk",
+  "check_file_age",
+  "check_load",
+  "check_ping",
+  "check_procs",
+  "check_users",
+] as const;
+
+Deno.test({
+  ...needs(...PLUGINS),
+  name: "measurementsOf() reads what Debian's plugins print",
+  fn: async (t) => {
+    const rows: Readonly<
+      Record<
+        typeof PLUGINS[number],
+        { readonly arguments: readonly string[]; readonly expected: Readonly<Record<string, string>> }
+      >
+    > = {
+      check_disk: { arguments: ["-w", "10%", "-c", "5%", "-p", "/"], expected: { "/": "bytes" } },
+      check_load: {
+        arguments: ["-w", "90,90,90", "-c", "99,99,99"],
+        expected: { load1: "", load5: "", load15: "" },
+      },
+      check_users: { arguments: ["-w", "50", "-c", "100"], expected: { users: "" } },
+      check_procs: { arguments: ["-w", "90000"], expected: { procs: "" } },
+      check_ping: {
+        arguments: ["-H", "127.0.0.1", "-p", "1", "-w", "10,10%", "-c", "20,20%"],
+        expected: { rta: "seconds", pl: "ratio" },
+      },
+      check_file_age: {
+        arguments: ["-f", "/etc/passwd"],
+        expected: { age: "seconds", size: "bytes" },
+      },
+    };
+    for (const plugin of PLUGINS) {
+      const { arguments: args, expected } = rows[plugin];
+      await t.step(plugin, async () => {
+        const measurements = measurementsOf(await performanceDataOf(plugin, args));
+        assert.deepEqual(Object.fromEntries(measurements.map(({ label, unit }) => [label, unit])), expected);
+        for (const { value } of measurements) assert.ok(value !== null && value >= 0);
+      });
+    }
+  },
 });
 
-Deno.test("measurementsOf() agrees with the machine about the size of a disk", async () => {
-  const [disk] = measurementsOf(await performanceDataOf("check_disk", ["-w", "1%", "-p", "/"]));
-  const { stdout } = await new Deno.Command("df", { args: ["--block-size=1", "--output=size", "/"] })
-    .output();
-  const sizeBytes = Number(new TextDecoder().decode(stdout).split("\n")[1]);
-  const max = boundOf(disk, "max");
-  // The plugin leaves out what is kept for the superuser.
-  assert.ok(max > sizeBytes * 0.8 && max <= sizeBytes, `${max} of ${sizeBytes}`);
+Deno.test({
+  ...needs("check_disk"),
+  name: "measurementsOf() agrees with the machine about the size of a disk",
+  fn: async () => {
+    const [disk] = measurementsOf(await performanceDataOf("check_disk", ["-w", "1%", "-p", "/"]));
+    const { stdout } = await runChild(tool("df"), ["--block-size=1", "--output=size", "/"]);
+    const sizeBytes = Number(stdout.split("\n")[1]);
+    const max = boundOf(disk, "max");
+    // The plugin leaves out what is kept for the superuser.
+    assert.ok(max > sizeBytes * 0.8 && max <= sizeBytes, `${max} of ${sizeBytes}`);
+  },
 });
 
 function boundOf(measurement: Measurement | undefined, kind: string): number {
   return measurement?.bounds.find((bound) => bound.kind === kind)?.value ?? NaN;
 }
 
-async function performanceDataOf(plugin: string, args: readonly string[]): Promise<string> {
-  const path = `/usr/lib/nagios/plugins/${plugin}`;
-  const { performanceData, output } = await observeProgram(path, { arguments: args });
+async function performanceDataOf(plugin: typeof PLUGINS[number], args: readonly string[]): Promise<string> {
+  const { performanceData, output } = await observeProgram(tool(plugin), { arguments: args });
   assert.notEqual(performanceData, "", `${plugin}: ${output}`);
   return performanceData;
 }

@@ -1,5 +1,7 @@
 /** Other clocks than the machine's for a program: Debian's libfaketime, which reads the time from a file. */
 
+import { tool } from "../../support/tools.ts";
+
 /** The clocks of one program. */
 export interface MovableClock {
   /** What the program is to be started with. */
@@ -26,7 +28,7 @@ export function createMovableClock(
   write();
   return {
     environment: {
-      LD_PRELOAD: clockLibrary(),
+      LD_PRELOAD: tool("faketime"),
       FAKETIME_TIMESTAMP_FILE: path,
       FAKETIME_NO_CACHE: "1",
       ...moves === "wall" && { DONT_FAKE_MONOTONIC: "1" },
@@ -36,17 +38,4 @@ export function createMovableClock(
       write();
     },
   };
-}
-
-function clockLibrary(): string {
-  for (const { name } of Deno.readDirSync("/usr/lib")) {
-    const path = `/usr/lib/${name}/faketime/libfaketimeMT.so.1`;
-    try {
-      Deno.statSync(path);
-      return path;
-    } catch {
-      // Not that folder.
-    }
-  }
-  throw new Error("there is no libfaketime: apt-get install faketime");
 }

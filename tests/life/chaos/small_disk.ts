@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { tool } from "../../support/tools.ts";
 
 /** A disk that can be filled to the last byte and made read-only. */
 export interface SmallDisk {
@@ -78,7 +79,7 @@ function removeIfThere(path: string): void {
   }
 }
 
-function run(program: string, ...args: readonly string[]): void {
-  const { success, stderr } = new Deno.Command(program, { args: [...args] }).outputSync();
+function run(program: "mount" | "umount", ...args: readonly string[]): void {
+  const { success, stderr } = new Deno.Command(tool(program), { args: [...args] }).outputSync();
   assert.ok(success, `${program} ${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
 }

@@ -32,6 +32,8 @@ const ARGUMENTS: Readonly<Record<Scene["kind"], readonly string[]>> = {
   once: ["check", "--once", "--format", "ndjson"],
 };
 const CERTIFICATE_DAYS = 60;
+/** How long a monitor lives in a scene besides the time for which it is stopped. */
+const OTHERS_MS_MAX = 1_200_000;
 
 /** What is said of a document in which time limits are longer than intervals. */
 const DOUBTS = /^.*is longer than the regular interval.*\n|^ +(?:\d+ )?\|.*\n/gm;
@@ -66,7 +68,10 @@ export async function play(scene: Scene, options: PlayOptions): Promise<Found> {
     const programs: Program[] = [];
     const start = (): Program => {
       const environment = { DENO_CERT: `${stage.folder}/${AUTHORITY_FILE}` };
-      const program = stage.start(ARGUMENTS[scene.kind], { environment });
+      const program = stage.start(ARGUMENTS[scene.kind], {
+        environment,
+        limitMs: options.stoppedMs + OTHERS_MS_MAX,
+      });
       programs.push(program);
       return program;
     };

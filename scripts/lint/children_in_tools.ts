@@ -1,0 +1,38 @@
+import { runtimeModule, visitModules } from "./modules.ts";
+import { isIn, placedRule } from "./place.ts";
+import { isGlobalUse } from "./scope.ts";
+import { membersTaken } from "./syntax.ts";
+
+/** The one place, and programs that tests run as child processes of their own. */
+const ALLOWED: readonly string[] = [
+  "tests/support/tools.ts",
+  // Tries what the runtime's permissions allow.
+  "tests/executable/attempts.ts",
+  // Mounts a disk in the namespace of its process.
+  "tests/life/chaos/small_disk.ts",
+];
+
+/**
+ * `children-in-tools`: tests start child processes through `tests/support/tools.ts` alone. So every external tool is in
+ * its table, and no child process runs without a limit.
+ */
+export const childrenInTools: Deno.lint.Rule = placedRule((context, path) => {
+  if (!path.startsWith("tests/") || isIn(path, ALLOWED)) return {};
+  const report = (node: Deno.lint.Node, what: string) => {
+    context.report({
+      node,
+      message: `${what} starts a child process that tests/support/tools.ts doesn't know`,
+      hint: "use runChild() or startChild() with tool()",
+    });
+  };
+  return {
+    Identifier(node) {
+      if (node.name !== "Deno" || !isGlobalUse(node)) return;
+      for (const use of membersTaken(node)) if (use.name === "Command") report(use.node, "Deno.Command");
+    },
+    ...visitModules(({ specifier, typeOnly, node }) => {
+      if (specifier === null || typeOnly) return;
+      if (runtimeModule(specifier) === "node:child_process") report(node, "node:child_process");
+    }),
+  };
+});

@@ -1,0 +1,28 @@
+/**
+ * How the project's source runs in a process of its own. `deno.json` names no lock file, so that `deno task` downloads
+ * nothing: each command that loads modules with packages passes it.
+ */
+
+/** Flags of `deno run`, `test`, `check` and `bundle`: the config with the import map, and the lock file. */
+export const SOURCE_FLAGS: readonly string[] = [
+  `--config=${pathOf("deno.json")}`,
+  `--lock=${pathOf("deno.lock")}`,
+  "--frozen",
+];
+
+/** Returns Deno's arguments that run a module of the project, up to the module. */
+export function runArguments(flags: readonly string[] = ["--allow-all"]): readonly string[] {
+  return ["run", "--quiet", "--no-prompt", "--no-check", ...SOURCE_FLAGS, ...flags];
+}
+
+/** Returns where the source finds its packages and how they were fetched, for a process with a cleared environment. */
+export function sourceEnvironment(): Readonly<Record<string, string>> {
+  const home = Deno.env.get("HOME") ?? "/";
+  const cache = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("XDG_CACHE_HOME") ?? `${home}/.cache`}/deno`;
+  const store = Deno.env.get("DENO_TLS_CA_STORE");
+  return { DENO_DIR: cache, ...(store !== undefined && { DENO_TLS_CA_STORE: store }) };
+}
+
+function pathOf(name: string): string {
+  return new URL(`../${name}`, import.meta.url).pathname;
+}

@@ -1,0 +1,8 @@
+import assert from "node:assert/strict";
+import { runChild, tool } from "./tools.ts";
+
+/** Makes a named pipe. */
+export async function makePipe(path: string): Promise<void> {
+  const { code, stderr } = await runChild(tool("mkfifo"), [path]);
+  assert.equal(code, 0, stderr);
+}
