@@ -3,16 +3,20 @@
  * starts `monitor` waits for its timers most of the time.
  */
 
-type RunCase = (context: Deno.TestContext) => void | Promise<void>;
+/** Adds a case. */
+export type AddCase = (name: string, run: RunCase) => void;
+
+/** Runs a case, which may add cases of its own: those of a table. */
+export type RunCase = (add: AddCase) => void | Promise<void>;
 
 /** More would compete for the processors of a small machine. */
-const RUNNING_MAX = 4;
+const RUNNING_MAX = 6;
 
 /**
  * Registers a test and returns a function that adds a case to it, as `Deno.test()` adds a test. Each case is a step.
  * The test as a whole is checked for leaked operations and resources.
  */
-export function concurrentTests(name: string): (name: string, run: RunCase) => void {
+export function concurrentTests(name: string): AddCase {
   const cases: (readonly [name: string, run: RunCase])[] = [];
   Deno.test(name, async (context) => {
     await using steps = concurrentSteps(context);
@@ -23,8 +27,8 @@ export function concurrentTests(name: string): (name: string, run: RunCase) => v
 
 /** Steps of a test that run at the same time. */
 export interface ConcurrentSteps extends AsyncDisposable {
-  /** Starts a step, after the earlier ones if too many run. A step that fails does not end the others. */
-  add(name: string, run: RunCase): void;
+  /** Starts a step, after earlier ones if too many run. A step that fails does not end the others. */
+  readonly add: AddCase;
 }
 
 /** Returns an object that runs steps at the same time. Its disposal waits for all of them. */
@@ -35,20 +39,24 @@ export function concurrentSteps(
   const pending: Deno.TestStepDefinition[] = [];
   const running = new Set<Promise<unknown>>();
   const startNext = (): void => {
-    const step = running.size < runningMax ? pending.shift() : undefined;
-    if (step === undefined) return;
-    const ended = context.step(step).finally(() => {
-      running.delete(ended);
-      startNext();
-    });
-    running.add(ended);
+    while (running.size < runningMax) {
+      const step = pending.shift();
+      if (step === undefined) return;
+      const ended = context.step(step).finally(() => {
+        running.delete(ended);
+        startNext();
+      });
+      running.add(ended);
+    }
+  };
+  const add: AddCase = (name, run) => {
+    const fn = () => run((inner, runInner) => add(`${name}: ${inner}`, runInner));
+    // A sanitizer cannot tell one step's leftovers from another's work.
+    pending.push({ name, fn, sanitizeOps: false, sanitizeResources: false, sanitizeExit: false });
+    startNext();
   };
   return {
-    add: (name, run) => {
-      // A sanitizer cannot tell one step's leftovers from another's work.
-      pending.push({ name, fn: run, sanitizeOps: false, sanitizeResources: false, sanitizeExit: false });
-      startNext();
-    },
+    add,
     async [Symbol.asyncDispose]() {
       while (running.size > 0) await Promise.all(running);
     },
