@@ -2,14 +2,17 @@ import assert from "node:assert/strict";
 import { CronExpressionParser } from "cron-parser";
 import { createCronReader } from "../../src/config/cron_times.ts";
 import type { CronTimes } from "../../src/domain/schedule.ts";
+import { shortOrFull } from "../support/full_form.ts";
 
 const createCronTimes = createCronReader();
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const FROM = Date.UTC(2026, 0, 1);
-const TO = Date.UTC(2036, 0, 1);
+/** With one leap year, or with three. */
+const YEARS = shortOrFull(2, 10);
+const FROM = Date.UTC(2027, 0, 1);
+const TO = Date.UTC(2027 + YEARS, 0, 1);
 
 /** A whole hour in the north, the same elsewhere at another time, and half an hour in the south. */
 const ZONES = ["Europe/Zurich", "America/New_York", "Australia/Lord_Howe"];
@@ -53,7 +56,7 @@ interface Change {
   readonly afterMs: number;
 }
 
-/** The changes of the clock in ten years, with what it shows less the universal time. */
+/** The changes of the clock in all years, with what it shows less the universal time. */
 function changesIn(zone: string): readonly Change[] {
   const changes: Change[] = [];
   let next = Temporal.Instant.fromEpochMilliseconds(FROM).toZonedDateTimeISO(zone).getTimeZoneTransition(
@@ -76,9 +79,9 @@ function show(times: readonly number[], zone: string): readonly string[] {
 }
 
 for (const zone of ZONES) {
-  Deno.test(`createCronReader() has the times of a second library for ten years, away from the changes, in ${zone}`, () => {
+  Deno.test(`createCronReader() has the times of a second library for years, away from the changes, in ${zone}`, () => {
     const changes = changesIn(zone);
-    assert.strictEqual(changes.length, 20);
+    assert.strictEqual(changes.length, 2 * YEARS);
     // The second library gives up at some changes of half an hour (below), so it begins anew after each.
     const ends = [...changes.map(({ atMs }) => atMs - DAY), TO];
     const starts = [FROM, ...changes.map(({ atMs }) => atMs + DAY)];
@@ -93,7 +96,7 @@ for (const zone of ZONES) {
         assert.deepStrictEqual(between(timesOf(expression, zone), fromMs, toMs), expected, expression);
         count += expected.length;
       }
-      assert.ok(count >= 2, expression);
+      assert.ok(count >= YEARS / 5, expression);
     }
   });
 
