@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { CrowdFindings, CrowdOrder } from "../fixtures/crowd.ts";
 import { until } from "../life/in_time.ts";
+import { shortOrFull } from "../support/full_form.ts";
 import { fixture } from "../support/processes.ts";
 import { runArguments } from "../../testing/source.ts";
 import { runChild } from "../support/tools.ts";
@@ -43,7 +44,8 @@ const PROGRAMS: readonly (readonly [name: string, verdict: RegExp, ...args: read
   ["survive_leader.sh", ENDLESS],
 ];
 
-const COUNT = 500;
+/** Some of each program. */
+const COUNT = shortOrFull(110, 500);
 const ROUNDS = 3;
 /** It takes some ten seconds. */
 const LIMIT_MS = 55_000;
@@ -73,7 +75,7 @@ function endSurvivors(mark: string): void {
   }
 }
 
-Deno.test("500 scripts of every behaviour at once leave nothing behind: no process, descriptor, timer or memory", async () => {
+Deno.test("many scripts of every behaviour at once leave nothing behind: no process, descriptor, timer or memory", async () => {
   const mark = crypto.randomUUID();
   const order: CrowdOrder = {
     programs: PROGRAMS.map(([name, verdict, ...args]) => ({
