@@ -1,8 +1,9 @@
 import { type Condition, CONDITIONS } from "../../../src/domain/condition.ts";
 import type { RunRecord, RunSummary } from "../../../src/cli/formats/format.ts";
+import { shortOrFull } from "../../support/full_form.ts";
 import { recordOf, summaryOf } from "./records.ts";
 
-const MEGABYTE = 1024 * 1024;
+const HUGE = shortOrFull(64, 1024) * 1024;
 
 /** Texts that try to break out of a format, each named for what it tries. */
 export const HOSTILE_TEXTS: readonly (readonly [name: string, text: string])[] = [
@@ -40,17 +41,17 @@ export const HOSTILE_TEXTS: readonly (readonly [name: string, text: string])[] =
   ["many marks on one letter", `Z${"\u0335\u0321\u0300".repeat(100)}algo`],
 ];
 
-/** Texts of a megabyte: too long for tests that print each in many ways. */
+/** Texts of 64 KB, or a megabyte: too long for tests that print each in many ways. */
 export const HUGE_TEXTS: readonly (readonly [name: string, text: string])[] = [
-  ["a megabyte of one word", "x".repeat(MEGABYTE)],
-  ["a megabyte of words", "word ".repeat(MEGABYTE / 5)],
-  ["a megabyte of line breaks", "\n".repeat(MEGABYTE)],
-  ["a megabyte of wide characters", "日".repeat(MEGABYTE)],
-  ["a megabyte of escape characters", "\u001b".repeat(MEGABYTE)],
-  ["a megabyte of quotes", "'".repeat(MEGABYTE)],
-  ["a megabyte of quoted quotes", "'' ".repeat(MEGABYTE / 3)],
-  ["a megabyte of equal labels", "a=1 ".repeat(MEGABYTE / 4)],
-  ["a megabyte of lone surrogates", "\ud800".repeat(MEGABYTE)],
+  ["a huge text of one word", "x".repeat(HUGE)],
+  ["a huge text of words", "word ".repeat(HUGE / 5)],
+  ["a huge text of line breaks", "\n".repeat(HUGE)],
+  ["a huge text of wide characters", "日".repeat(HUGE)],
+  ["a huge text of escape characters", "\u001b".repeat(HUGE)],
+  ["a huge text of quotes", "'".repeat(HUGE)],
+  ["a huge text of quoted quotes", "'' ".repeat(HUGE / 3)],
+  ["a huge text of equal labels", "a=1 ".repeat(HUGE / 4)],
+  ["a huge text of lone surrogates", "\ud800".repeat(HUGE)],
 ];
 
 /** A record that has the text everywhere a document or a target may put one. */

@@ -39,7 +39,7 @@ Deno.test("wrap() keeps every line within its width and loses nothing but white 
   }));
 });
 
-Deno.test("wrap() copes with a megabyte", async (t) => {
+Deno.test("wrap() copes with huge texts", async (t) => {
   for (const [name, text] of HUGE_TEXTS) {
     await t.step(name, () => {
       const line = printable(text);
