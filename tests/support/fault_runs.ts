@@ -45,7 +45,7 @@ export interface FaultRun<Outcome> {
   readonly whole: readonly Course[];
 }
 
-const PLACES_MAX = Number(Deno.env.get("FAULT_PLACES") ?? 70);
+const PLACES_MAX = Number(Deno.env.get("FAULT_PLACES") ?? 40);
 /** The soak tries every place; the tests try the same ones each time. */
 const SEED = Number(Deno.env.get("FAULT_SEED") ?? 1);
 /** How many runs are under way at a time. */
