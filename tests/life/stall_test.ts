@@ -9,7 +9,7 @@ import { withStage } from "./program.ts";
 import { withTarget } from "./target.ts";
 
 /** So long it stands still: longer than the time limits below, and than what counts as a standstill. */
-const STOPPED_MS = 4_500;
+const STOPPED_MS = 3_000;
 
 Deno.test("monitor check: while it stands still no time-out is invented, and one that is real is told later", () =>
   withTarget((answering) =>
