@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { tlsCertificateKind } from "../../src/checks/tls_certificate.ts";
 import type { TlsCertificateParameters } from "../../src/domain/check.ts";
 import { type CertificateFacts, createAuthority, createCertificate } from "../support/certificates.ts";
+import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { certificateCheck, observeConnection, observeInOwnProcess } from "../support/connection_check.ts";
 import { beSilent, drip, leave, speakGarbage, speakPlainly } from "../support/hostile_servers.ts";
 import { freePort, startServer, type Visitor } from "../support/http_servers.ts";
@@ -273,8 +274,9 @@ Deno.test("observeTlsCertificate() lets go of every descriptor, and needs its ho
       { name: "silent", meet: beSilent, options: {} },
       { name: "clear text", meet: speakPlainly, options: {} },
     ];
+    await using steps = concurrentSteps(t);
     for (const { name, meet, options } of rows) {
-      await t.step(name, async () => {
+      steps.add(name, async () => {
         await using server = startServer(meet, options);
         const check = certificateCheck(
           { port: server.port, authority: path },
@@ -285,7 +287,7 @@ Deno.test("observeTlsCertificate() lets go of every descriptor, and needs its ho
         assert((await observeInOwnProcess(check, run)).descriptorGrowth <= 2);
       });
     }
-    await t.step("permissions", async () => {
+    steps.add("permissions", async () => {
       await using server = startServer(untilGone, { certificate: valid });
       const check = certificateCheck({ port: server.port, authority: path });
       const { net = [], read = [] } = tlsCertificateKind.needs(check);
