@@ -139,7 +139,7 @@ Deno.test("loadDocument() answers a real document that was mutilated", async () 
         await loadAnything(damage(text), { ...MACHINE, files: FILES, withoutSecrets });
       },
     ),
-    { numRuns: roundsOf(1500) },
+    { numRuns: roundsOf(600) },
   );
 });
 
@@ -168,7 +168,7 @@ Deno.test("loadDocument() answers a real document with wrong values in it", asyn
         });
       },
     ),
-    { numRuns: roundsOf(1500) },
+    { numRuns: roundsOf(600) },
   );
 });
 
