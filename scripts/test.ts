@@ -5,13 +5,14 @@
  *     deno task test:all                    # a missing tool is a failure
  *     deno task test tests/cli --filter=x   # paths and options of `deno test`
  *     deno task test --packages             # prints the Debian packages of all tools
+ *     deno task test --paths                # prints where the tools are that this machine has
  *
  * The runtime has no time limit for a test. So each test module notes the test that runs and what it waits for
  * (tests/support/test_notes.ts), and this process ends `deno test` with everything that it started when a note
  * stays for longer than a minute.
  */
 import { NOTES_FOLDER, type TestNote } from "../tests/support/test_notes.ts";
-import { CI_PACKAGES, missingTools, packagesOf, type ToolName, TOOLS } from "../tests/support/tools.ts";
+import { CI_PACKAGES, missingTools, packagesOf, tool, type ToolName, TOOLS } from "../tests/support/tools.ts";
 
 const PROJECT = new URL("..", import.meta.url);
 const LIMIT_MS = 60_000;
@@ -24,6 +25,10 @@ const args = isAll ? Deno.args.slice(1) : Deno.args;
 if (args[0] === "--packages") {
   const names = Object.keys(TOOLS) as ToolName[];
   console.log([...packagesOf(names), ...CI_PACKAGES].sort().join("\n"));
+} else if (args[0] === "--paths") {
+  const missing = missingTools();
+  const names = (Object.keys(TOOLS) as ToolName[]).filter((name) => !missing.includes(name));
+  console.log([...new Set(names.map(tool))].join("\n"));
 } else {
   Deno.exitCode = await runTests();
 }
