@@ -7,6 +7,7 @@
  *     deno task soak --seconds 10 --rounds 20 rate kill
  *     deno task soak --minutes 30 mixed
  *     deno task soak --rounds 100 --seed 7 traces
+ *     deno task soak full                   # the tests that have a short form, in full
  */
 import { parseArgs } from "node:util";
 import { soakDocuments } from "./soak/documents.ts";
@@ -16,6 +17,7 @@ import { soakRate } from "./soak/rate.ts";
 import { soakStandstill } from "./soak/standstill.ts";
 import { SOURCE_FLAGS } from "../testing/source.ts";
 import { startChild, tool } from "../tests/support/tools.ts";
+import { FULL_FORM } from "../tests/support/full_form.ts";
 import { soakHandles, soakWheel } from "./soak_wheel.ts";
 
 interface SoakOptions {
@@ -71,6 +73,7 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
       variables: { FAULT_PLACES: Number.MAX_SAFE_INTEGER },
       minutesMax: 240,
     }),
+  full: () => runTests(FULL_FORM_FILES, { variables: { [FULL_FORM]: 1 }, minutesMax: 60 }),
   walk: ({ rounds }) =>
     runTests(["tests/watch_random_test.ts"], {
       variables: { WALK_ROUNDS: 10 * rounds },
@@ -78,12 +81,27 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
     }),
 };
 
+/** The tests that have a short form and a full one. */
+const FULL_FORM_FILES: readonly string[] = [
+  "tests/checks/crowd_test.ts",
+  "tests/cli/formats",
+  "tests/cli/printable_test.ts",
+  "tests/config/cron_times_test.ts",
+  "tests/config/load_test.ts",
+  "tests/life/beat_test.ts",
+  "tests/page/browser_test.ts",
+  "tests/storage/beside_test.ts",
+];
+
 /** Seeds stay short. */
 const SEED_END = 1e9;
 
 const USAGE = `deno task soak [NAME...] [OPTION...]
 
 Parts, all unless some are named: ${Object.keys(PARTS).join(", ")}
+
+  full runs the full form of the tests that have a short one: ten years of cron schedules, 500 scripts, a page of
+  1,000 checks, texts of a megabyte, configurations of 20 MB, a flood of 1 GB
 
   --minutes N   how long mixed takes (30); below some ten, not all of it can be judged
   --checks N    how many checks mixed watches (2000)
