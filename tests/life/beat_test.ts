@@ -1,7 +1,10 @@
 /** `monitor beat` as cron calls it: real commands, a real state, and every way in which either can fail. */
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { type Stage, withStage } from "./program.ts";
+
+const test = concurrentTests("monitor beat");
 
 const JOB = { kind: "job", parameters: { expected_every: "1 day", duration_max: "1 hour" } };
 
@@ -38,7 +41,7 @@ async function verdict(stage: Stage): Promise<readonly [condition: string, outpu
 const beat = (...command: readonly string[]): readonly string[] => ["beat", "backup", "--", ...command];
 const shell = (text: string): readonly string[] => beat("/bin/sh", "-c", text);
 
-Deno.test("monitor beat: a command runs as it would without", async (t) => {
+test("monitor beat: a command runs as it would without", (add) => {
   const table: readonly {
     name: string;
     args: readonly string[];
@@ -144,7 +147,7 @@ Deno.test("monitor beat: a command runs as it would without", async (t) => {
     },
   ];
   for (const { name, args, stdin, code, stdout, stderr = "", condition, output } of table) {
-    await t.step(name, () =>
+    add(name, () =>
       withJob(async (stage) => {
         Deno.writeTextFileSync(`${stage.folder}/plain`, 'echo "<$1>"\n', { mode: 0o755 });
         const environment = { FOO: "bar", LD_LIBRARY_PATH: "/nowhere" };
@@ -158,7 +161,7 @@ Deno.test("monitor beat: a command runs as it would without", async (t) => {
   }
 });
 
-Deno.test("monitor beat: the last lines of output are kept, and not the command line", () =>
+test("monitor beat: the last lines of output are kept, and not the command line", () =>
   withJob(async (stage) => {
     await stage.run(shell("seq 100; printf '10%%\\r100%%\\nno line end'; exit 1 # swordfish"));
     const [, output, detail] = await verdict(stage);
@@ -171,7 +174,7 @@ Deno.test("monitor beat: the last lines of output are kept, and not the command 
     assert.ok(!Deno.readTextFileSync(`${stage.folder}/kept.sqlite`).includes("swordfish"));
   }));
 
-Deno.test("monitor beat: secrets that are known are not kept", () =>
+test("monitor beat: secrets that are known are not kept", () =>
   withStage(async (stage) => {
     Deno.writeTextFileSync(`${stage.folder}/token`, "swordfish\n");
     stage.writeDocument({
@@ -186,7 +189,7 @@ Deno.test("monitor beat: secrets that are known are not kept", () =>
     assert.deepEqual(runsIn(stage).map(({ end }) => end?.["output"]), ["the token is [secret]"]);
   }));
 
-Deno.test("monitor beat: bytes pass as they are, with and without a line end", () =>
+test("monitor beat: bytes pass as they are, with and without a line end", () =>
   withJob(async (stage) => {
     const bytes = new Uint8Array(300_000).map((_byte, index) => (index * 131 + (index >> 8) * 89) % 256);
     Deno.writeFileSync(`${stage.folder}/bytes`, bytes);
@@ -196,7 +199,7 @@ Deno.test("monitor beat: bytes pass as they are, with and without a line end", (
     assert.equal((await verdict(stage))[0], "ok");
   }));
 
-Deno.test("monitor beat: nothing of monitor's keeps a command from running", async (t) => {
+test("monitor beat: nothing of monitor's keeps a command from running", (add) => {
   const table: readonly {
     name: string;
     args?: readonly string[];
@@ -272,7 +275,7 @@ Deno.test("monitor beat: nothing of monitor's keeps a command from running", asy
     },
   ];
   for (const { name, args = ["beat", "backup"], prepare, stderr } of table) {
-    await t.step(name, () =>
+    add(name, () =>
       withJob(async (stage) => {
         prepare?.(stage);
         const end = await stage.run([...args, "--", "/bin/sh", "-c", "cat; exit 5"], { stdin: "its input" });
@@ -318,7 +321,7 @@ Deno.test("monitor beat: the runtime starts nothing with an argument that is not
   }
 });
 
-Deno.test("monitor beat: a state that may not be written keeps nothing from running", () =>
+test("monitor beat: a state that may not be written keeps nothing from running", () =>
   withJob(async (stage) => {
     await stage.run(["check", "--once", "--no-notify"]);
     using database = new DatabaseSync(`${stage.folder}/kept.sqlite`);
@@ -331,13 +334,13 @@ Deno.test("monitor beat: a state that may not be written keeps nothing from runn
     assert.match(end.stderr, /the start of this run is not noted(.|\n)*the end of this run is not noted/);
   }));
 
-Deno.test("monitor beat: without a command it notes what it is told, and says where it cannot", async (t) => {
-  await t.step("a success", () =>
+test("monitor beat: without a command it notes what it is told, and says where it cannot", (add) => {
+  add("a success", () =>
     withJob(async (stage) => {
       assert.deepEqual(await stage.run(["beat", "backup"]), { code: 0, stdout: "", stderr: "" });
       assert.match((await verdict(stage)).join(), /^ok,noted as successful \d+ s ago,$/);
     }));
-  await t.step("a failure", () =>
+  add("a failure", () =>
     withJob(async (stage) => {
       assert.equal((await stage.run(["beat", "--failed", "backup"])).code, 0);
       assert.match((await verdict(stage)).join(), /^critical,failed \d+ s ago, as was noted,$/);
@@ -352,7 +355,7 @@ Deno.test("monitor beat: without a command it notes what it is told, and says wh
     ["no place for a state", ["beat", "--state", "/proc/none/x.sqlite", "backup"], 74],
   ];
   for (const [name, args, code] of mistakes) {
-    await t.step(name, () =>
+    add(name, () =>
       withJob(async (stage) => {
         const end = await stage.run(args);
         assert.equal(end.code, code, end.stderr);
@@ -361,7 +364,7 @@ Deno.test("monitor beat: without a command it notes what it is told, and says wh
   }
 });
 
-Deno.test("monitor beat: a running monitor sees what other processes note, without a restart", () =>
+test("monitor beat: a running monitor sees what other processes note, without a restart", () =>
   withJob(async (stage) => {
     const monitor = stage.start(["check", "--format", "ndjson"]);
     const next = async (wanted: RegExp): Promise<void> => {
@@ -387,7 +390,7 @@ Deno.test("monitor beat: a running monitor sees what other processes note, witho
     ]);
   }));
 
-Deno.test("monitor beat: many at once beside a running monitor lose nothing", () =>
+test("monitor beat: many at once beside a running monitor lose nothing", () =>
   withJob(async (stage) => {
     const monitor = stage.start(["check", "--format", "ndjson"]);
     await monitor.stdout.event("result");
@@ -400,7 +403,7 @@ Deno.test("monitor beat: many at once beside a running monitor lose nothing", ()
     assert.deepEqual(kept.toSorted((one, other) => one - other), codes);
   }));
 
-Deno.test("monitor beat: a run whose reporter was killed is told as running or dead, not as well", () =>
+test("monitor beat: a run whose reporter was killed is told as running or dead, not as well", () =>
   withStage(async (stage) => {
     stage.writeDocument(
       { backup: { kind: "job", parameters: { expected_every: 1, grace: 1, duration_max: 1 } } },
@@ -424,7 +427,7 @@ Deno.test("monitor beat: a run whose reporter was killed is told as running or d
     while ((await monitor.stdout.event("result"))["condition"] !== "ok");
   }));
 
-Deno.test("monitor beat: killed at any moment it leaves a run without an end, or a whole one", () =>
+test("monitor beat: killed at any moment it leaves a run without an end, or a whole one", () =>
   withJob(async (stage) => {
     for (let round = 0; round < 12; round++) {
       const program = stage.start(shell("exit 7"));
@@ -443,7 +446,7 @@ Deno.test("monitor beat: killed at any moment it leaves a run without an end, or
     assert.equal((await verdict(stage))[0], "ok");
   }));
 
-Deno.test("monitor beat: signals reach the command, whose end counts", async (t) => {
+test("monitor beat: signals reach the command, whose end counts", (add) => {
   for (
     const [signal, code] of [
       ["SIGTERM", 143],
@@ -453,7 +456,7 @@ Deno.test("monitor beat: signals reach the command, whose end counts", async (t)
       ["SIGUSR2", 140],
     ] as const
   ) {
-    await t.step(`${signal} ends it`, () =>
+    add(`${signal} ends it`, () =>
       withJob(async (stage) => {
         const program = stage.start(beat("/bin/sh", "-c", `echo ready; exec sleep 300`));
         await program.stdout.next("ready");
@@ -462,7 +465,7 @@ Deno.test("monitor beat: signals reach the command, whose end counts", async (t)
         assert.match((await verdict(stage))[1], new RegExp(`^failed .* ended by ${signal}`));
       }));
   }
-  await t.step("it ends by itself, in its own time", () =>
+  add("it ends by itself, in its own time", () =>
     withJob(async (stage) => {
       const text = "trap 'echo tidy; exit 9' TERM; echo ready; while :; do sleep 0.05; done";
       const program = stage.start(shell(text));
@@ -471,7 +474,7 @@ Deno.test("monitor beat: signals reach the command, whose end counts", async (t)
       const { code, stdout } = await program.end();
       assert.deepEqual([code, stdout], [9, "ready\ntidy\n"]);
     }));
-  await t.step("a hangup is survived, also under nohup", () =>
+  add("a hangup is survived, also under nohup", () =>
     withJob(async (stage) => {
       const text = `echo ready; while [ ! -e ${stage.folder}/go ]; do sleep 0.05; done; echo through`;
       const program = stage.start(shell(text), { shell: "trap '' HUP; exec \"$@\"" });
@@ -482,8 +485,8 @@ Deno.test("monitor beat: signals reach the command, whose end counts", async (t)
     }));
 });
 
-Deno.test("monitor beat: what a command leaves behind holds nothing up", async (t) => {
-  await t.step("a silent process that holds the pipes", () =>
+test("monitor beat: what a command leaves behind holds nothing up", (add) => {
+  add("a silent process that holds the pipes", () =>
     withJob(async (stage) => {
       const end = await stage.run(shell("sleep 300 & echo gone"), {
         environment: { MONITOR_CHECK: stage.mark },
@@ -492,30 +495,30 @@ Deno.test("monitor beat: what a command leaves behind holds nothing up", async (
       const durationMs = Number(runsIn(stage)[0]?.end?.["durationMs"]);
       assert.ok(durationMs < 60_000, `${durationMs} ms`);
     }));
-  await t.step("a process that floods them", () =>
+  add("a process that floods them", () =>
     withJob(async (stage) => {
       const end = await stage.run(shell("yes & echo gone >&2"), { shell: '"$@" > /dev/null' });
       assert.deepEqual(end, { code: 0, stdout: "", stderr: "gone\n" });
     }));
 });
 
-Deno.test("monitor beat: a reader that goes ends the command as it would without", () =>
+test("monitor beat: a reader that goes ends the command as it would without", () =>
   withJob(async (stage) => {
     const { stdout } = await stage.run(beat("yes"), { shell: '"$@" | head -n 1' });
     assert.equal(stdout, "y\n");
     assert.match((await verdict(stage))[1], /^failed .* ended by SIGPIPE/);
   }));
 
-Deno.test("monitor beat: a full disk behind its output costs the output alone", () =>
+test("monitor beat: a full disk behind its output costs the output alone", () =>
   withJob(async (stage) => {
     const { code } = await stage.run(shell("seq 100000; echo end; exit 6"), { shell: '"$@" > /dev/full' });
     assert.equal(code, 6);
     assert.match((await verdict(stage))[1], /with exit code 6 after \d+ s: end$/);
   }));
 
-Deno.test("monitor beat: a flood passes at once and takes no memory", async (t) => {
+test("monitor beat: a flood passes at once and takes no memory", (add) => {
   for (const megabytes of [64, 1024]) {
-    await t.step(`${megabytes} MB`, () =>
+    add(`${megabytes} MB`, () =>
       withJob(async (stage) => {
         const text = '"$@" | wc -c';
         const { code, stdout } = await stage.run(
@@ -529,7 +532,7 @@ Deno.test("monitor beat: a flood passes at once and takes no memory", async (t) 
   }
 });
 
-Deno.test("monitor check: a job is unknown where no state is kept", () =>
+test("monitor check: a job is unknown where no state is kept", () =>
   withJob(async (stage) => {
     const { code, stdout } = await stage.run(["check", "--once", "--state", "none", "--format", "json"]);
     assert.equal(code, 3);

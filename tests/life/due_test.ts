@@ -1,7 +1,10 @@
 /** `monitor check --once --due`, called again and again as cron does; a second stands for cron's minute. */
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { type End, type Stage, withStage } from "./program.ts";
 import { type Target, withTarget } from "./target.ts";
+
+const test = concurrentTests("monitor check --once --due");
 
 const CALL = ["check", "--once", "--due"];
 
@@ -16,7 +19,7 @@ async function callUntilAsked(stage: Stage, target: Target): Promise<End> {
   throw new Error("the check never became due");
 }
 
-Deno.test("monitor check --once --due: counts are kept between calls, and only a report is said", () =>
+test("monitor check --once --due: counts are kept between calls, and only a report is said", () =>
   withTarget((target) =>
     withStage(async (stage) => {
       stage.writeDocument({
@@ -44,7 +47,7 @@ Deno.test("monitor check --once --due: counts are kept between calls, and only a
     })
   ));
 
-Deno.test("monitor check: a service goes on where --once --due left off", () =>
+test("monitor check: a service goes on where --once --due left off", () =>
   withTarget((target) =>
     withStage(async (stage) => {
       stage.writeDocument({

@@ -1,16 +1,19 @@
 /** What the program leaves on the disk: who may read it, and that it follows nothing that somebody has put there. */
 import assert from "node:assert/strict";
 import { needs } from "../support/tools.ts";
+import { concurrentSteps, concurrentTests } from "../support/concurrent_tests.ts";
 import { type Stage, withStage } from "./program.ts";
+
+const test = concurrentTests("monitor check: files");
 
 const BAD = { kind: "test", parameters: { condition: "critical", output: "down" } };
 
 /** What the state consists of, by the ends of the names. */
 const STATE = ["", "-wal", "-shm", ".lock"] as const;
 
-Deno.test("monitor check: whatever the umask, state, journal and lock are for their owner alone, in a folder of his own", async (t) => {
+test("monitor check: whatever the umask, state, journal and lock are for their owner alone, in a folder of his own", (add) => {
   for (const umask of ["000", "022", "077"]) {
-    await t.step(`umask ${umask}`, () =>
+    add(`umask ${umask}`, () =>
       withStage(async (stage) => {
         stage.writeDocument({ bad: BAD }, {
           state: "made/kept.sqlite",
@@ -45,10 +48,10 @@ Deno.test("monitor check: whatever the umask, state, journal and lock are for th
   }
 });
 
-Deno.test("monitor check: a symlink in the place of a state's file is refused, and nothing is written through it", async (t) => {
+test("monitor check: a symlink in the place of a state's file is refused, and nothing is written through it", (add) => {
   for (const end of [...STATE, "-journal"]) {
     for (const isThere of [true, false]) {
-      await t.step(
+      add(
         `${end === "" ? "the state" : end}, to ${isThere ? "a file" : "nothing"}`,
         () =>
           withStage(async (stage) => {
@@ -77,7 +80,7 @@ Deno.test("monitor check: a symlink in the place of a state's file is refused, a
   }
 });
 
-Deno.test("monitor check: a symlink in the place of a kept file or its new text is replaced, not followed", () =>
+test("monitor check: a symlink in the place of a kept file or its new text is replaced, not followed", () =>
   withStage(async (stage) => {
     stage.writeDocument({ bad: BAD }, {
       state: "kept.sqlite",
@@ -106,8 +109,9 @@ Deno.test({
     const OTHER = 65_534;
     // Another id for the same user, so that the program still reaches the packages of the source.
     const asOther = 'exec unshare --user --map-user=1000 -- "$@"';
+    await using steps = concurrentSteps(t);
     for (const end of ["", "-wal"]) {
-      await t.step(end === "" ? "the state" : end, () =>
+      steps.add(end === "" ? "the state" : end, () =>
         withStage(async (stage) => {
           stage.writeDocument({ bad: BAD }, { state: "kept.sqlite" });
           assert.equal((await stage.run(["check", "--once"])).code, 2);
@@ -124,7 +128,7 @@ Deno.test({
           assert.equal(Deno.statSync(`${stage.folder}/kept.sqlite`).uid, end === "" ? OTHER : 0);
         }));
     }
-    await t.step("run by another user than root", () =>
+    steps.add("run by another user than root", () =>
       withStage(async (stage) => {
         stage.writeDocument({ bad: BAD }, { state: "kept.sqlite" });
         assert.equal((await stage.run(["check", "--once"])).code, 2);

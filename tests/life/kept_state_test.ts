@@ -1,7 +1,10 @@
 /** Where the state is kept, and what becomes of the program when it cannot be. */
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { withStage } from "./program.ts";
+
+const test = concurrentTests("monitor check: kept state");
 
 const BAD = { kind: "test", parameters: { condition: "critical" } };
 
@@ -10,7 +13,7 @@ function spoilHome(folder: string): void {
   Deno.writeTextFileSync(`${folder}/.local`, "");
 }
 
-Deno.test("monitor check: an unusable default folder is a warning, and the state lives in memory", () =>
+test("monitor check: an unusable default folder is a warning, and the state lives in memory", () =>
   withStage(async (stage) => {
     stage.writeDocument({ bad: { ...BAD, threshold: 2 } });
     spoilHome(stage.folder);
@@ -22,7 +25,7 @@ Deno.test("monitor check: an unusable default folder is a warning, and the state
     assert.equal((await program.end()).code, 0);
   }));
 
-Deno.test("monitor check: without any folder for it the state lives in memory", () =>
+test("monitor check: without any folder for it the state lives in memory", () =>
   withStage(async (stage) => {
     stage.writeDocument({ bad: BAD });
     const program = stage.start(["check"], { environment: { HOME: "", XDG_STATE_HOME: "relative" } });
@@ -62,7 +65,7 @@ const UNUSABLE: Readonly<
 };
 
 for (const [name, { args, others, environment, message }] of Object.entries(UNUSABLE)) {
-  Deno.test(`monitor check: an unusable state is error 74: ${name}`, () =>
+  test(`monitor check: an unusable state is error 74: ${name}`, () =>
     withStage(async (stage) => {
       stage.writeDocument({ bad: BAD }, others);
       spoilHome(stage.folder);
@@ -73,7 +76,7 @@ for (const [name, { args, others, environment, message }] of Object.entries(UNUS
     }));
 }
 
-Deno.test("monitor check --once --due: a document from stdin has no state, and says how to give it one", () =>
+test("monitor check --once --due: a document from stdin has no state, and says how to give it one", () =>
   withStage(async (stage) => {
     const stdin = JSON.stringify({ defaults: {}, checks: { bad: BAD } });
     const args = ["check", "--once", "--due", "--config", "-"];
@@ -86,7 +89,7 @@ Deno.test("monitor check --once --due: a document from stdin has no state, and s
     assert.equal((await stage.run([...args, "--state", "state.sqlite"], { stdin })).code, 2);
   }));
 
-Deno.test("monitor check: a damaged state is said, set aside under a new name, and monitoring goes on", async (t) => {
+test("monitor check: a damaged state is said, set aside under a new name, and monitoring goes on", (add) => {
   const damages: Readonly<Record<string, (path: string) => void>> = {
     "no database at all": (path) => Deno.writeTextFileSync(path, "this is no database\n".repeat(100)),
     "a page overwritten": (path) => {
@@ -96,7 +99,7 @@ Deno.test("monitor check: a damaged state is said, set aside under a new name, a
     },
   };
   for (const [name, damage] of Object.entries(damages)) {
-    await t.step(name, () =>
+    add(name, () =>
       withStage(async (stage) => {
         stage.writeDocument({ bad: BAD }, { state: "state/kept.sqlite" });
         assert.equal((await stage.run(["check", "--once"])).code, 2);
@@ -112,7 +115,7 @@ Deno.test("monitor check: a damaged state is said, set aside under a new name, a
   }
 });
 
-Deno.test("monitor check: a state that is damaged under a running monitor is set aside, and nothing known is lost", () =>
+test("monitor check: a state that is damaged under a running monitor is set aside, and nothing known is lost", () =>
   withStage(async (stage) => {
     stage.writeDocument({ bad: BAD, worse: { ...BAD, threshold: 2 } }, { state: "kept.sqlite" });
     const program = stage.start(["check", "--format", "ndjson"]);
@@ -143,7 +146,7 @@ function overwriteTables(path: string): void {
   database.close();
 }
 
-Deno.test("monitor check --state none: nothing is kept", () =>
+test("monitor check --state none: nothing is kept", () =>
   withStage(async (stage) => {
     stage.writeDocument({ bad: BAD });
     const before = [...Deno.readDirSync(stage.folder)].length;

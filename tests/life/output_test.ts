@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import type { Event } from "./lines.ts";
 import { withStage } from "./program.ts";
+
+const test = concurrentTests("monitor check: output");
 
 const OK = { kind: "test", parameters: { condition: "ok", output: "all is well" } };
 const BAD = {
@@ -9,7 +12,7 @@ const BAD = {
   parameters: { condition: "critical", output: "it is gone" },
 };
 
-Deno.test("monitor check: pretty prints a line at the start and one for each report, and the log goes to stderr", () =>
+test("monitor check: pretty prints a line at the start and one for each report, and the log goes to stderr", () =>
   withStage(async (stage) => {
     stage.writeDocument({ fine: OK, bad: BAD, off: { ...OK, active: false } });
     const program = stage.start(["check", "--log-level", "debug"]);
@@ -29,7 +32,7 @@ Deno.test("monitor check: pretty prints a line at the start and one for each rep
     }
   }));
 
-Deno.test("monitor check --format ndjson: every line of stdout is an event, and console reports go to stderr", () =>
+test("monitor check --format ndjson: every line of stdout is an event, and console reports go to stderr", () =>
   withStage(async (stage) => {
     stage.writeDocument({ bad: BAD });
     const program = stage.start(["check", "--format", "ndjson"]);
@@ -90,7 +93,7 @@ Deno.test("monitor check --format ndjson: every line of stdout is an event, and 
     }
   }));
 
-Deno.test("monitor check --log-format json: every line of stderr is an object, reports and warnings too", () =>
+test("monitor check --log-format json: every line of stderr is an object, reports and warnings too", () =>
   withStage(async (stage) => {
     // The time limit deserves a warning.
     stage.writeDocument({ bad: { ...BAD, timeout: 60 } });
@@ -121,14 +124,14 @@ Deno.test("monitor check --log-format json: every line of stderr is an object, r
     assert.equal(typeof result?.["duration_ms"], "number");
   }));
 
-Deno.test("monitor check --log-level: quieter levels leave out more, and never a report", async (t) => {
+test("monitor check --log-level: quieter levels leave out more, and never a report", (add) => {
   const rows = [
     { level: "error", expected: ["error"] },
     { level: "warning", expected: ["error", "warning"] },
     { level: "info", expected: ["error", "info", "warning"] },
   ];
   for (const { level, expected } of rows) {
-    await t.step(level, () =>
+    add(level, () =>
       withStage(async (stage) => {
         stage.writeDocument({ bad: { ...BAD, timeout: 60 } });
         const program = stage.start(["check", "--log-level", level]);
@@ -144,9 +147,9 @@ Deno.test("monitor check --log-level: quieter levels leave out more, and never a
   }
 });
 
-Deno.test("monitor check: a reader that goes away ends nothing, and is told once", async (t) => {
+test("monitor check: a reader that goes away ends nothing, and is told once", (add) => {
   for (const format of ["pretty", "ndjson"]) {
-    await t.step(format, () =>
+    add(format, () =>
       withStage(async (stage) => {
         // Each observation is a reminder, so that there is always something to print.
         stage.writeDocument({ bad: { ...BAD, annoy: true } });
@@ -174,7 +177,7 @@ function processorTicks(pid: number): number {
   return Number(fields[11]) + Number(fields[12]);
 }
 
-Deno.test("monitor check: output that cannot be written ends nothing, and is told once", () =>
+test("monitor check: output that cannot be written ends nothing, and is told once", () =>
   withStage(async (stage) => {
     stage.writeDocument({ bad: { ...BAD, annoy: true } });
     const program = stage.start(["check", "--format", "ndjson", "--log-level", "debug"], {
@@ -188,7 +191,7 @@ Deno.test("monitor check: output that cannot be written ends nothing, and is tol
     assert.equal(stderr.split("Cannot write to stdout").length, 2);
   }));
 
-Deno.test("monitor check: a log that cannot be written ends nothing", () =>
+test("monitor check: a log that cannot be written ends nothing", () =>
   withStage(async (stage) => {
     stage.writeDocument({ bad: { ...BAD, annoy: true } });
     const program = stage.start(["check", "--log-level", "debug"], { shell: 'exec "$@" 2>/dev/full' });

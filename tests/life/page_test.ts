@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { until } from "./in_time.ts";
 import { withStage } from "./program.ts";
 
+const test = concurrentTests("monitor check: page");
+
 const ONCE = ["check", "--once"];
 
-Deno.test("monitor check: the page is renewed while it runs, after a change, and after each call with --due", () =>
+test("monitor check: the page is renewed while it runs, after a change, and after each call with --due", () =>
   withStage(async (stage) => {
     stage.writeScript("state", "cat state.txt; exit $(cat code.txt)");
     const set = (text: string, code: number): void => {
@@ -52,7 +55,7 @@ Deno.test("monitor check: the page is renewed while it runs, after a change, and
     assert.deepEqual([...Deno.readDirSync(stage.folder)].filter(({ name }) => name.endsWith(".tmp")), []);
   }));
 
-Deno.test("monitor check: a page that cannot be written is said once, and nothing else ends", () =>
+test("monitor check: a page that cannot be written is said once, and nothing else ends", () =>
   withStage(async (stage) => {
     stage.writeDocument({ web: { kind: "test", parameters: { condition: "ok" } } }, {
       report: { path: "none/page.html", interval: 1 },
@@ -73,7 +76,7 @@ Deno.test("monitor check: a page that cannot be written is said once, and nothin
     assert.equal(due.stderr, `monitor: warning: ${words}\n`);
   }));
 
-Deno.test("monitor report: writes the page beside a running monitor, to a file or to stdout", () =>
+test("monitor report: writes the page beside a running monitor, to a file or to stdout", () =>
   withStage(async (stage) => {
     stage.writeDocument({
       web: { kind: "test", parameters: { output: "rather warm" } },

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { withStage } from "./program.ts";
 import { withTarget } from "./target.ts";
+
+const test = concurrentTests("monitor check: reload");
 
 const OK = { kind: "test", parameters: { condition: "ok" } };
 const CRITICAL = { kind: "test", parameters: { condition: "critical" } };
 
-Deno.test("monitor check: SIGHUP adopts a valid document, and unchanged checks keep their counts", () =>
+test("monitor check: SIGHUP adopts a valid document, and unchanged checks keep their counts", () =>
   withTarget((target) =>
     withStage(async (stage) => {
       const web = { kind: "http_request", threshold: 1000, parameters: target.parameters };
@@ -50,7 +53,7 @@ Deno.test("monitor check: SIGHUP adopts a valid document, and unchanged checks k
     })
   ));
 
-Deno.test("monitor check: SIGHUP with an invalid document logs every mistake, and the old one stays in force", () =>
+test("monitor check: SIGHUP with an invalid document logs every mistake, and the old one stays in force", () =>
   withStage(async (stage) => {
     stage.writeDocument({ fine: OK });
     const program = stage.start(["check", "--format", "ndjson"]);
@@ -84,7 +87,7 @@ Deno.test("monitor check: SIGHUP with an invalid document logs every mistake, an
     assert.equal((await program.end()).code, 0);
   }));
 
-Deno.test("monitor check: SIGHUP reads what is included again, and what has come to a pattern", () =>
+test("monitor check: SIGHUP reads what is included again, and what has come to a pattern", () =>
   withStage(async (stage) => {
     const write = (name: string, document: unknown): void =>
       Deno.writeTextFileSync(`${stage.folder}/conf.d/${name}`, JSON.stringify(document));
@@ -117,7 +120,7 @@ Deno.test("monitor check: SIGHUP reads what is included again, and what has come
     assert.equal((await program.end()).code, 0);
   }));
 
-Deno.test("monitor check: SIGHUP while it starts and in quick succession ends nothing", () =>
+test("monitor check: SIGHUP while it starts and in quick succession ends nothing", () =>
   withStage(async (stage) => {
     stage.writeDocument({ fine: OK });
     const program = stage.start(["check", "--format", "ndjson"]);
@@ -129,7 +132,7 @@ Deno.test("monitor check: SIGHUP while it starts and in quick succession ends no
     assert.equal((await program.end()).code, 0);
   }));
 
-Deno.test("monitor check: SIGHUP cannot read a document from stdin again, and says so", () =>
+test("monitor check: SIGHUP cannot read a document from stdin again, and says so", () =>
   withStage(async (stage) => {
     const stdin = JSON.stringify({
       defaults: { schedule: { regular_interval: 1 } },
@@ -144,7 +147,7 @@ Deno.test("monitor check: SIGHUP cannot read a document from stdin again, and sa
     await program.stdout.event("result");
   }));
 
-Deno.test("monitor check: a reload says that another state waits for a restart, and that another document was found", () =>
+test("monitor check: a reload says that another state waits for a restart, and that another document was found", () =>
   withStage(async (stage) => {
     stage.writeDocument({ fine: OK });
     const program = stage.start(["check"]);

@@ -1,10 +1,13 @@
 /** Reports on their way out of the real program, to servers that fail, and whatever becomes of the program meanwhile. */
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { startScriptedServer } from "../support/mail_server.ts";
 import { until } from "./in_time.ts";
 import { type Program, type Stage, withStage } from "./program.ts";
 import { type Post, startHook, startMailbox } from "./receivers.ts";
 import { assertAllTold, changesOf, withoutTwins } from "./told.ts";
+
+const test = concurrentTests("monitor check: reports");
 
 const ONCE = ["check", "--once"] as const;
 
@@ -38,7 +41,7 @@ function writeDocument(
 const appear = ({ folder }: Stage, path: string): void => Deno.writeTextFileSync(`${folder}/${path}`, "");
 const vanish = ({ folder }: Stage, path: string): void => Deno.removeSync(`${folder}/${path}`);
 
-Deno.test("monitor check --once: a mail server that is down for three calls gets one mail, dated at the decision", () =>
+test("monitor check --once: a mail server that is down for three calls gets one mail, dated at the decision", () =>
   withStage(async (stage) => {
     await using mailbox = await startMailbox();
     writeDocument(stage, [mailbox.channel], { web: fileCheck("web") });
@@ -64,7 +67,7 @@ Deno.test("monitor check --once: a mail server that is down for three calls gets
     assert.ok(dateMs >= beganMs - 1000 && dateMs <= endedMs, "a mail's date has whole seconds");
   }));
 
-Deno.test("monitor check: what waits for a mail server goes when it is stopped, once, and not again by the next one", () =>
+test("monitor check: what waits for a mail server goes when it is stopped, once, and not again by the next one", () =>
   withStage(async (stage) => {
     await using mailbox = await startMailbox();
     writeDocument(stage, [mailbox.channel], { web: fileCheck("web") });
@@ -79,7 +82,7 @@ Deno.test("monitor check: what waits for a mail server goes when it is stopped, 
     assert.equal(mailbox.raw.length, 1);
   }));
 
-Deno.test("monitor check --once: a problem and its recovery that wait for a mail server are told in one mail, exit 69", () =>
+test("monitor check --once: a problem and its recovery that wait for a mail server are told in one mail, exit 69", () =>
   withStage(async (stage) => {
     await using mailbox = await startMailbox();
     writeDocument(stage, [mailbox.channel], { web: fileCheck("web") });
@@ -99,7 +102,7 @@ Deno.test("monitor check --once: a problem and its recovery that wait for a mail
     assert.match(mails[0]?.text ?? "", /The problem was over before it could be told/);
   }));
 
-Deno.test("monitor check --once: 500 checks that fail at once are one mail, the worst first, and so is their recovery", () =>
+test("monitor check --once: 500 checks that fail at once are one mail, the worst first, and so is their recovery", () =>
   withStage(async (stage) => {
     await using mailbox = await startMailbox();
     const names = Array.from({ length: 500 }, (_, index) => `check ${index}`);
@@ -173,7 +176,7 @@ const KILL_WITHIN_MS = 350;
 const CALLS_FOR_A_KILL = 10;
 const KILLED_CHECKS = 10;
 
-Deno.test("monitor check --once: every report arrives whenever it is killed, twins under one id, and none is invented", () =>
+test("monitor check --once: every report arrives whenever it is killed, twins under one id, and none is invented", () =>
   withStage(async (stage) => {
     await using hook = startHook();
     await using mailbox = await startMailbox();
@@ -223,7 +226,7 @@ async function killWithin(program: Program, ms: number): Promise<boolean> {
   return code === 137;
 }
 
-Deno.test("monitor check: a mail server that accepts and never speaks moves no check", () =>
+test("monitor check: a mail server that accepts and never speaks moves no check", () =>
   withStage(async (stage) => {
     let visitors = 0;
     await using server = startScriptedServer(async (visitor) => {
@@ -262,7 +265,7 @@ async function lateness(program: Program, runs: number): Promise<number> {
   return Math.round(latest);
 }
 
-Deno.test("monitor silence: holds back the reports of a running monitor, and its end lets them through", () =>
+test("monitor silence: holds back the reports of a running monitor, and its end lets them through", () =>
   withStage(async (stage) => {
     await using hook = startHook();
     writeDocument(stage, [hook.channel], { web: fileCheck("web"), other: fileCheck("other") });
@@ -288,7 +291,7 @@ function checksTold(posts: readonly Post[]): readonly string[] {
   return posts.flatMap(({ reports }) => reports.map(({ check }) => check));
 }
 
-Deno.test("monitor check --once: depends_on holds a problem back, and never a recovery", () =>
+test("monitor check --once: depends_on holds a problem back, and never a recovery", () =>
   withStage(async (stage) => {
     await using hook = startHook();
     writeDocument(stage, [hook.channel], {
@@ -317,7 +320,7 @@ function byPlaceIn(told: readonly string[]): (one: string, other: string) => num
   return (one, other) => told.indexOf(one) - told.indexOf(other);
 }
 
-Deno.test("monitor check: the heartbeat is given while it runs, and after each call with --due", () =>
+test("monitor check: the heartbeat is given while it runs, and after each call with --due", () =>
   withStage(async (stage) => {
     writeDocument(stage, [], { web: { kind: "test", parameters: { condition: "ok" } } }, {
       heartbeat: { path: "./alive", interval: 1 },
@@ -343,7 +346,7 @@ Deno.test("monitor check: the heartbeat is given while it runs, and after each c
     assert.equal(touchedMs(), null, "a call by hand is no sign of life");
   }));
 
-Deno.test("monitor check --once: what waits for a channel goes to the one that takes its place, or that it is given up is said", () =>
+test("monitor check --once: what waits for a channel goes to the one that takes its place, or that it is given up is said", () =>
   withStage(async (stage) => {
     await using hook = startHook();
     await using next = startHook();
@@ -365,7 +368,7 @@ Deno.test("monitor check --once: what waits for a channel goes to the one that t
     assert.deepEqual([hook.attempts, next.attempts], [1, 1]);
   }));
 
-Deno.test("monitor check: a reload sends what was refused to the channel that takes the place, and its recovery too", () =>
+test("monitor check: a reload sends what was refused to the channel that takes the place, and its recovery too", () =>
   withStage(async (stage) => {
     await using hook = startHook();
     await using next = startHook();

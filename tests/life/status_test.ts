@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { type Stage, withStage } from "./program.ts";
+
+const test = concurrentTests("monitor status");
 
 const OK = { kind: "test", parameters: { condition: "ok", output: "all is well" } };
 const WARNING = { kind: "test", parameters: { condition: "warning", output: "rather warm" } };
@@ -18,7 +21,7 @@ async function statusOf(
   return { code, ...JSON.parse(stdout) as Status };
 }
 
-Deno.test("monitor status, history: they read the state beside a running monitor", () =>
+test("monitor status, history: they read the state beside a running monitor", () =>
   withStage(async (stage) => {
     stage.writeDocument({ fine: OK, warm: { ...WARNING, threshold: 2 } });
     const program = stage.start(["check", "--format", "ndjson"]);
@@ -54,7 +57,7 @@ Deno.test("monitor status, history: they read the state beside a running monitor
     assert.equal((await program.end()).code, 0);
   }));
 
-Deno.test("monitor status: a check that never ran counts as unknown", () =>
+test("monitor status: a check that never ran counts as unknown", () =>
   withStage(async (stage) => {
     stage.writeDocument({ fine: OK, warm: WARNING });
     assert.equal((await statusOf(stage)).code, 3, "there is no state yet");
@@ -103,7 +106,7 @@ Deno.test("monitor status: a check whose next run is overdue by two intervals co
   });
 });
 
-Deno.test("monitor status: a report that is held back is told as such", () =>
+test("monitor status: a report that is held back is told as such", () =>
   withStage(async (stage) => {
     stage.writeDocument({ warm: WARNING });
     await stage.run(["check", "--once", "--no-notify"]);
@@ -113,7 +116,7 @@ Deno.test("monitor status: a report that is held back is told as such", () =>
     assert.equal(stdout, "");
   }));
 
-Deno.test("monitor status, history: texts of targets cannot act on a terminal", () =>
+test("monitor status, history: texts of targets cannot act on a terminal", () =>
   withStage(async (stage) => {
     const output = "\u001b[2Jgone\u202e\u0085";
     stage.writeDocument({ warm: { kind: "test", parameters: { condition: "warning", output } } });

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { livingProcesses, untilGone } from "../support/processes.ts";
 import { until } from "./in_time.ts";
 import { withStage } from "./program.ts";
 import { withTarget } from "./target.ts";
 
+const test = concurrentTests("monitor check: stop");
+
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
-  Deno.test(`monitor check: ${signal} lets a running check finish, keeps its result and exits 0`, () =>
+  test(`monitor check: ${signal} lets a running check finish, keeps its result and exits 0`, () =>
     withTarget((target) =>
       withStage(async (stage) => {
         stage.writeDocument({
@@ -42,7 +45,7 @@ for (
     { first: "SIGTERM", second: "SIGINT", code: 130 },
   ] as const
 ) {
-  Deno.test(`monitor check: ${second} after ${first} exits ${code} at once and leaves no child`, () =>
+  test(`monitor check: ${second} after ${first} exits ${code} at once and leaves no child`, () =>
     withStage(async (stage) => {
       // Neither the program nor its child minds a SIGTERM.
       stage.writeScript("stubborn.sh", "trap '' TERM\nsleep 600 &\nwhile :; do sleep 600; done");
@@ -70,7 +73,7 @@ for (
     }));
 }
 
-Deno.test("monitor check: what only waits for its turn does not begin while it stops", () =>
+test("monitor check: what only waits for its turn does not begin while it stops", () =>
   withStage(async (stage) => {
     stage.writeScript("touch.sh", 'touch "$MONITOR_CHECK"\nwhile [ ! -e go ]; do sleep 0.02; done');
     const script = { kind: "script", timeout: 60, parameters: { path: "./touch.sh" } };
@@ -92,7 +95,7 @@ Deno.test("monitor check: what only waits for its turn does not begin while it s
   }));
 
 for (const { signal, code } of [{ signal: "SIGINT", code: 130 }, { signal: "SIGTERM", code: 143 }] as const) {
-  Deno.test(`monitor check --once: ${signal} exits ${code}, names what has no result and leaves no child`, () =>
+  test(`monitor check --once: ${signal} exits ${code}, names what has no result and leaves no child`, () =>
     withStage(async (stage) => {
       stage.writeScript("forever.sh", "sleep 600 &\nsleep 600");
       stage.writeDocument({
