@@ -7,7 +7,22 @@ const test = concurrentTests("monitor check: page");
 
 const ONCE = ["check", "--once"];
 
-test("monitor check: the page is renewed while it runs, after a change, and after each call with --due", () =>
+test("monitor check: the page is renewed after the first result, whatever its interval", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ web: { kind: "test", parameters: { condition: "ok" } } }, {
+      report: { path: "page.html", interval: "1 hour" },
+    });
+    stage.start(["check"]);
+    await until("the first result on the page", () => {
+      try {
+        return Deno.readTextFileSync(`${stage.folder}/page.html`).includes("The check is ok");
+      } catch {
+        return false;
+      }
+    });
+  }));
+
+test("monitor check: the page is renewed at the start, after a change, and after each call with --due", () =>
   withStage(async (stage) => {
     stage.writeScript("state", "cat state.txt; exit $(cat code.txt)");
     const set = (text: string, code: number): void => {
@@ -25,8 +40,9 @@ test("monitor check: the page is renewed while it runs, after a change, and afte
         return "";
       }
     };
+    assert.equal((await stage.run(ONCE)).code, 0);
     const program = stage.start(["check"]);
-    await until("the first result on the page", () => page().includes("The check is ok"));
+    await until("the kept result on the page", () => page().includes("The check is ok"));
     set("boom", 2);
     await until(
       "the change on the page",

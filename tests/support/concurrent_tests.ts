@@ -10,7 +10,7 @@ export type AddCase = (name: string, run: RunCase) => void;
 export type RunCase = (add: AddCase) => void | Promise<void>;
 
 /** More would compete for the processors of a small machine. */
-const RUNNING_MAX = 6;
+const RUNNING_MAX = 8;
 
 /**
  * Registers a test and returns a function that adds a case to it, as `Deno.test()` adds a test. Each case is a step.
