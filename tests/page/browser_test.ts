@@ -7,13 +7,14 @@ import axe from "axe-core";
 import { demoChecks } from "../../scripts/make_history.ts";
 import { type Browser, needsBrowser, withBrowser } from "./browser.ts";
 import { inTime } from "../life/in_time.ts";
+import { shortOrFull } from "../support/full_form.ts";
 import { withDemo } from "./demo_page.ts";
 
 const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } } as const;
 const SCHEMES = ["light", "dark"] as const;
 const PAGE_BYTES_MAX = 1_000_000;
 
-for (const count of [3, 1000]) {
+for (const count of [3, shortOrFull(100, 1000)]) {
   Deno.test({
     ...needsBrowser(),
     name: `writePage() makes a page of ${count} checks that a browser and axe-core find nothing wrong with`,
