@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { concurrentTests } from "../support/concurrent_tests.ts";
+import { shortOrFull } from "../support/full_form.ts";
 import { type Stage, withStage } from "./program.ts";
 
 const test = concurrentTests("monitor beat");
@@ -517,7 +518,7 @@ test("monitor beat: a full disk behind its output costs the output alone", () =>
   }));
 
 test("monitor beat: a flood passes at once and takes no memory", (add) => {
-  for (const megabytes of [64, 1024]) {
+  for (const megabytes of [64, shortOrFull(320, 1024)]) {
     add(`${megabytes} MB`, () =>
       withJob(async (stage) => {
         const text = '"$@" | wc -c';
