@@ -7,6 +7,7 @@ import type { JobRun } from "../../src/domain/job.ts";
 import { runArguments } from "../../testing/source.ts";
 import { inTime } from "../life/in_time.ts";
 import { startChild } from "../support/tools.ts";
+import { shortOrFull } from "../support/full_form.ts";
 import {
   beatOf,
   endOf,
@@ -25,7 +26,7 @@ import { openState, withState, withStatePath } from "./state_folder.ts";
 const PROCESSES = 6;
 
 /** How many states they make together. Of 100, some three to ten failed before they waited for each other. */
-const STATES = 200;
+const STATES = shortOrFull(50, 200);
 
 /** How often silences change beside a process that is saving. */
 const ROUNDS = 10;
