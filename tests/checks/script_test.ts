@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { scriptKind } from "../../src/checks/script.ts";
 import type { Observation } from "../../src/domain/result.ts";
+import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { fixture, newMark, untilGone } from "../support/processes.ts";
 import { observeProgram, type ScriptRun } from "../support/script_check.ts";
 
@@ -261,8 +262,9 @@ Deno.test("scriptKind counts as a process", () => {
 
 /** Observes each row, and sees to it that it was soon over and nothing lives on. */
 async function runRows(t: Deno.TestContext, rows: readonly Row[]): Promise<void> {
+  await using steps = concurrentSteps(t);
   for (const { name, program, expected, ...run } of rows) {
-    await t.step(name, async () => {
+    steps.add(name, async () => {
       const mark = newMark();
       const startMs = performance.now();
       const path = program.startsWith("/") ? program : fixture(program);

@@ -3,6 +3,7 @@ import type { ProcessEnd } from "../../src/domain/system.ts";
 import { createClock } from "../../src/system/clock.ts";
 import { createProcesses } from "../../src/system/processes.ts";
 import { until } from "../life/in_time.ts";
+import { concurrentSteps } from "../support/concurrent_tests.ts";
 import {
   fixture,
   fixtureCommand,
@@ -23,6 +24,7 @@ const KILL_WAIT_MS = 1000;
 const SOON_MS = 15_000;
 
 Deno.test("run() ends whatever a program started, and tells how it ended", async (t) => {
+  await using steps = concurrentSteps(t);
   const rows: readonly {
     readonly name: string;
     readonly program: string;
@@ -79,7 +81,7 @@ Deno.test("run() ends whatever a program started, and tells how it ended", async
     },
   ];
   for (const { name, program, end, stdout } of rows) {
-    await t.step(name, async () => {
+    steps.add(name, async () => {
       const mark = newMark();
       const startMs = performance.now();
       const { stdout: written, stderr, ...rest } = started(
@@ -107,8 +109,9 @@ Deno.test("run() comes back although a process that left the group holds the pip
 });
 
 Deno.test("run() keeps no more than it is told of a flood", async (t) => {
+  await using steps = concurrentSteps(t);
   for (const program of ["flood_stdout.sh", "flood_both.sh"]) {
-    await t.step(program, async () => {
+    steps.add(program, async () => {
       const mark = newMark();
       // In a process of its own: other tests grow this one.
       const { stdout, stderr } = await denoRun([
@@ -327,6 +330,7 @@ Deno.test({
   ...needs("kill"),
   name: "run() needs no more than a list of programs",
   fn: async (t) => {
+    await using steps = concurrentSteps(t);
     const list = [
       "/usr/bin/kill",
       ...["forever.sh", "ignore_sigterm.sh", "leave_silent_grandchild.sh"].map(fixture),
@@ -341,7 +345,7 @@ Deno.test({
       },
     ];
     for (const { program, end, stdout } of rows) {
-      await t.step(program, async () => {
+      steps.add(program, async () => {
         const mark = newMark();
         const { stdout: written, stderr: _, ...rest } = started(
           await runRestricted({ list, mark, path: fixture(program) }),
@@ -358,6 +362,7 @@ Deno.test({
   ...needs("kill"),
   name: "run() names the permission that is missing",
   fn: async (t) => {
+    await using steps = concurrentSteps(t);
     const path = fixture("forever.sh");
     const missing = fixture("no_such_file.sh");
     const rows = [
@@ -387,7 +392,7 @@ Deno.test({
       },
     ];
     for (const { name, reason, ...options } of rows) {
-      await t.step(name, async () => {
+      steps.add(name, async () => {
         const mark = newMark();
         assert.deepEqual(await runRestricted({ mark, ...options }), { ended: "not_started", reason });
         assert.deepEqual(livingProcesses(mark), []);
