@@ -1,14 +1,10 @@
 /** Files that block whoever opens them: named pipes without a writer, and a file system that never responds. */
 import assert from "node:assert/strict";
+import { makePipe } from "../support/make_pipe.ts";
 import { fixture } from "../support/processes.ts";
 import { type Stage, withStage } from "./program.ts";
 
 const OK = { kind: "test", parameters: { condition: "ok" } };
-
-function makePipe(path: string): void {
-  const { success } = new Deno.Command("mkfifo", { args: [path] }).outputSync();
-  assert.ok(success, path);
-}
 
 /** A command of the shell that runs the program with a file system that never responds on the folder `hung`. */
 function withHungMount({ folder }: Stage): string {
@@ -66,7 +62,7 @@ Deno.test("monitor check: a config, include, secret or certificate file that is 
   for (const { name, checks, others, args = [], code, shows } of table) {
     await t.step(name, () =>
       withStage(async (stage) => {
-        makePipe(`${stage.folder}/pipe`);
+        await makePipe(`${stage.folder}/pipe`);
         stage.writeDocument(checks, others);
         const end = await stage.run(["check", "--once", "--no-notify", ...args]);
         assert.equal(end.code, code, end.stderr);
@@ -87,7 +83,7 @@ async function runsItsJob(
     backup: { kind: "job", parameters: { expected_every: "1 day" } },
     web: { kind: "test", parameters: { output: "${file:pipe}" } },
   }, { state: "kept.sqlite" });
-  makePipe(`${stage.folder}/pipe`);
+  await makePipe(`${stage.folder}/pipe`);
   const end = await stage.run(["beat", ...args, "backup", "--", ...RAN], {
     ...shell !== undefined && { shell },
   });
@@ -112,7 +108,7 @@ Deno.test("monitor check: a reload from a pipe changes nothing and stops no chec
     const program = stage.start(["check", "--format", "ndjson"]);
     await program.stdout.event("result");
     Deno.removeSync(`${stage.folder}/monitor.json`);
-    makePipe(`${stage.folder}/monitor.json`);
+    await makePipe(`${stage.folder}/monitor.json`);
     program.signal("SIGHUP");
     await program.stderr.next("it is not a regular file");
     await program.stdout.event("result");

@@ -4,6 +4,7 @@ import { createClock } from "../../src/system/clock.ts";
 import { createProcesses } from "../../src/system/processes.ts";
 import { until } from "../life/in_time.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
+import { makePipe } from "../support/make_pipe.ts";
 import {
   fixture,
   fixtureCommand,
@@ -281,7 +282,8 @@ Deno.test("run() says why a program could not be started", async (t) => {
     const folder = await Deno.makeTempDir({ prefix: "monitor_pipe_" });
     try {
       const path = `${folder}/pipe`;
-      assert.ok(new Deno.Command("mkfifo", { args: ["-m", "755", path] }).outputSync().success);
+      await makePipe(path);
+      await Deno.chmod(path, 0o755);
       const end = await processes.run(fixtureCommand("", { path }), never);
       assert.deepEqual(end, { ended: "not_started", reason: "path is not a regular file" });
     } finally {
