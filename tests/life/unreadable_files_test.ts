@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { makePipe } from "../support/make_pipe.ts";
 import { fixture } from "../support/processes.ts";
+import { needs } from "../support/tools.ts";
 import { type Stage, withStage } from "./program.ts";
 
 const OK = { kind: "test", parameters: { condition: "ok" } };
@@ -116,33 +117,37 @@ Deno.test("monitor check: a reload from a pipe changes nothing and stops no chec
     assert.equal((await program.end()).code, 0);
   }));
 
-Deno.test("monitor: a file system that hangs stops neither checks nor the command of a job", () =>
-  // At once, because each waits for some timeouts of two seconds.
-  Promise.all([
-    withStage(async (stage) => {
-      stage.writeDocument({ web: OK });
-      const program = stage.start(["check", "--format", "ndjson"], { shell: withHungMount(stage) });
-      await program.stdout.event("result");
-      Deno.removeSync(`${stage.folder}/monitor.json`);
-      Deno.symlinkSync("hung/monitor.json", `${stage.folder}/monitor.json`);
-      program.signal("SIGHUP");
-      // While the reload waits.
-      await program.stdout.event("result");
-      await program.stderr.next("the file system did not respond within 2 s");
-      program.signal("SIGTERM");
-      assert.equal((await program.end()).code, 0);
-    }),
-    withStage((stage) =>
-      runsItsJob(stage, ["-c", "hung/m.json"], {
-        shell: withHungMount(stage),
-        stderr: /did not respond within 2 s\n.*this run is not noted/,
-      })
-    ),
-    withStage((stage) =>
-      runsItsJob(stage, ["--state", "hung/kept.sqlite"], {
-        shell: withHungMount(stage),
-        stderr:
-          /did not respond within 2 s\n.*start of this run is.*\n.*did not respond within 2 s\n.*end of this run/,
-      })
-    ),
-  ]).then(() => {}));
+Deno.test({
+  ...needs("python3"),
+  name: "monitor: a file system that hangs stops neither checks nor the command of a job",
+  fn: () =>
+    // At once, because each waits for some timeouts of two seconds.
+    Promise.all([
+      withStage(async (stage) => {
+        stage.writeDocument({ web: OK });
+        const program = stage.start(["check", "--format", "ndjson"], { shell: withHungMount(stage) });
+        await program.stdout.event("result");
+        Deno.removeSync(`${stage.folder}/monitor.json`);
+        Deno.symlinkSync("hung/monitor.json", `${stage.folder}/monitor.json`);
+        program.signal("SIGHUP");
+        // While the reload waits.
+        await program.stdout.event("result");
+        await program.stderr.next("the file system did not respond within 2 s");
+        program.signal("SIGTERM");
+        assert.equal((await program.end()).code, 0);
+      }),
+      withStage((stage) =>
+        runsItsJob(stage, ["-c", "hung/m.json"], {
+          shell: withHungMount(stage),
+          stderr: /did not respond within 2 s\n.*this run is not noted/,
+        })
+      ),
+      withStage((stage) =>
+        runsItsJob(stage, ["--state", "hung/kept.sqlite"], {
+          shell: withHungMount(stage),
+          stderr:
+            /did not respond within 2 s\n.*start of this run is.*\n.*did not respond within 2 s\n.*end of this run/,
+        })
+      ),
+    ]).then(() => {}),
+});
