@@ -14,6 +14,8 @@
 import { NOTES_FOLDER, type TestNote } from "../tests/support/test_notes.ts";
 import { CI_PACKAGES, missingTools, packagesOf, tool, type ToolName, TOOLS } from "../tests/support/tools.ts";
 
+import { stripVTControlCharacters } from "node:util";
+
 const PROJECT = new URL("..", import.meta.url);
 const LIMIT_MS = 60_000;
 /** For what happens between two tests: loading modules, or a hook. */
@@ -50,7 +52,6 @@ async function runTests(): Promise<number> {
 }
 
 async function runInFolder(folder: string): Promise<number> {
-  const hasReporter = args.some((arg) => arg.startsWith("--reporter"));
   const hasPath = args.some((arg) => !arg.startsWith("-"));
   const child = new Deno.Command(Deno.execPath(), {
     args: [
@@ -59,7 +60,6 @@ async function runInFolder(folder: string): Promise<number> {
       "--allow-all",
       "--parallel",
       "--preload=tests/support/preload.ts",
-      ...hasReporter ? [] : ["--reporter=dot"],
       ...args,
       ...hasPath ? [] : ["--ignore=tests/executable", "tests/"],
     ],
@@ -91,15 +91,29 @@ async function runInFolder(folder: string): Promise<number> {
   return code;
 }
 
-/** Passes the output through, and returns its end. */
+/** Passes the output through, without the steps that passed, and returns its end. */
 async function printAll(pipe: ReadableStream<Uint8Array>): Promise<string> {
-  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  let rest = "";
   let end = "";
-  for await (const chunk of pipe) {
-    await write(chunk);
-    end = (end + decoder.decode(chunk, { stream: true })).slice(-10_000);
+  const print = async (text: string): Promise<void> => {
+    const shown = text.split("\n").filter((line) => !isPassedStep(line)).join("\n");
+    await write(encoder.encode(shown));
+    end = (end + shown).slice(-10_000);
+  };
+  for await (const chunk of pipe.pipeThrough(new TextDecoderStream())) {
+    rest += chunk;
+    const lineEnd = rest.lastIndexOf("\n") + 1;
+    if (lineEnd > 0) await print(rest.slice(0, lineEnd));
+    rest = rest.slice(lineEnd);
   }
+  await print(rest);
   return end;
+}
+
+/** `file => test ... step ... ok (1ms)`, in whatever color. */
+function isPassedStep(line: string): boolean {
+  return / \.\.\. .* \.\.\. .*\bok\b/.test(line);
 }
 
 async function write(chunk: Uint8Array): Promise<void> {
@@ -213,7 +227,7 @@ function printCounts(
 }
 
 function lastSummary(text: string): string {
-  return text.split("\n").findLast((line) => /^(ok|FAILED) \| /.test(line)) ?? "";
+  return stripVTControlCharacters(text).split("\n").findLast((line) => /^(ok|FAILED) \| /.test(line)) ?? "";
 }
 
 function sum(numbers: readonly number[]): number {
