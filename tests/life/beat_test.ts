@@ -168,9 +168,9 @@ test("monitor beat: the last lines of output are kept, and not the command line"
     const [, output, detail] = await verdict(stage);
     assert.match(output, /: no line end$/);
     assert.deepEqual(detail.split("\n"), [
-      ...[...Array(8).keys()].map((index) => String(index + 93)),
+      ...[...Array(9).keys()].map((index) => String(index + 92)),
       "100%",
-      "no line end",
+      "",
     ]);
     assert.ok(!Deno.readTextFileSync(`${stage.folder}/kept.sqlite`).includes("swordfish"));
   }));
@@ -353,7 +353,7 @@ test("monitor beat: without a command it notes what it is told, and says where i
     ["-- without a command", ["beat", "backup", "--"], 64],
     ["no state", ["beat", "backup", "--state", "none"], 64],
     ["no document", ["beat", "-c", "none.json", "backup"], 78],
-    ["no place for a state", ["beat", "--state", "/proc/none/x.sqlite", "backup"], 74],
+    ["no place for a state", ["beat", "--state", "monitor.json/x.sqlite", "backup"], 74],
   ];
   for (const [name, args, code] of mistakes) {
     add(name, () =>

@@ -337,7 +337,10 @@ function historyIn(path: string): unknown {
   const columns = {
     checks: "id, name, condition, last, next_run_at_ms, interval_ms, missed_runs, seen_at_ms",
     changes: "*",
-    rollups: "*",
+    // Without the columns that later versions added.
+    rollups:
+      "check_id, start_ms, span_ms, observed_ok, observed_unknown, observed_warning, observed_critical, " +
+      "lasted_ok_ms, lasted_unknown_ms, lasted_warning_ms, lasted_critical_ms, duration_total_ms, duration_max_ms",
   };
   return Object.entries(columns).map(([table, names]) =>
     database.prepare(`SELECT ${names} FROM ${table}`).all()
