@@ -96,6 +96,7 @@ const FORMATS = [
   "header_value",
   "host",
   "include",
+  "input_file",
   "interval",
   "json_path",
   "path",

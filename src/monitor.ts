@@ -4,7 +4,7 @@ import type { Check } from "./domain/check.ts";
 import type { JobBook } from "./domain/job.ts";
 import type { LimitClass, ObserveContext } from "./domain/observe.ts";
 import { type Redact, redactProcesses } from "./domain/redact.ts";
-import type { Result } from "./domain/result.ts";
+import type { Observation, Result } from "./domain/result.ts";
 import { createLimiter, type Limiter } from "./schedule/limiter.ts";
 import { createUndisturbedRuns } from "./undisturbed.ts";
 
@@ -76,7 +76,10 @@ export async function runCheck(
   const entry = await entryOf(check);
   const startedAtMs = system.clock.wallMs();
   const startedMonotonicMs = system.clock.monotonicMs();
-  const observation = await entry.observe(check, { system, jobs, folder, signal } satisfies ObserveContext);
+  const context: ObserveContext = { system, jobs, folder, signal };
+  const observation = check.lack === undefined
+    ? await entry.observe(check, context)
+    : unknownFor(`cannot run: ${check.lack}`);
   return {
     ...observation,
     output: redact(observation.output),
@@ -86,4 +89,8 @@ export async function runCheck(
     startedAtMs,
     durationMs: system.clock.monotonicMs() - startedMonotonicMs,
   };
+}
+
+function unknownFor(output: string): Observation {
+  return { condition: "unknown", output, detail: "", metrics: {}, performanceData: "" };
 }

@@ -1,5 +1,5 @@
 /** What checks, their channels and the heartbeat of a document must be permitted, and what of it is. */
-import { CHANNEL_KINDS } from "./channels/registry.ts";
+import { channelEntryOf } from "./channels/registry.ts";
 import { entriesOf } from "./checks/registry.ts";
 import type { Channel } from "./domain/channel.ts";
 import type { Check } from "./domain/check.ts";
@@ -15,6 +15,8 @@ export interface Need {
   readonly value: string;
   /** What needs it first, such as `check "web"`. */
   readonly neededBy: string;
+  /** Whether nothing can run without it; otherwise only what needs it cannot. @default false */
+  readonly isVital?: boolean;
 }
 
 /** The parts of a document that need something. */
@@ -27,15 +29,20 @@ export interface NeedyDocument {
   readonly notifies: boolean;
 }
 
-/** What a document needs, each thing once, in the document's order. */
+/**
+ * What a document needs, each thing once, in the document's order. Nobody knows what a check or a channel needs that
+ * lacks something, and it does nothing.
+ */
 export async function needsOf(document: NeedyDocument, system: System): Promise<readonly Need[]> {
   const parts: { readonly neededBy: string; readonly needs: Needs }[] = [];
   const channels = new Set<string>();
   const entryOf = await entriesOf(document.checks);
   for (const check of document.checks) {
-    parts.push({ neededBy: `check "${check.name}"`, needs: entryOf(check).needs(check as never) });
+    if (check.lack === undefined) {
+      parts.push({ neededBy: `check "${check.name}"`, needs: entryOf(check).needs(check as never) });
+    }
     for (const channel of document.notifies ? check.notifications : []) {
-      if (channels.has(channel.key)) continue;
+      if (channel.lack !== undefined || channels.has(channel.key)) continue;
       channels.add(channel.key);
       parts.push(await partOfChannel(channel, check, system));
     }
@@ -82,12 +89,9 @@ async function partOfChannel(
   check: Check,
   system: System,
 ): Promise<{ readonly neededBy: string; readonly needs: Needs }> {
-  const entry = CHANNEL_KINDS[channel.kind] as unknown as {
-    needs(channel: Channel, system: System): Promise<Needs>;
-  };
   return {
     neededBy: `${channel.kind} of check "${check.name}"`,
-    needs: await entry.needs(channel, system),
+    needs: await channelEntryOf(channel).needs(channel as never, system),
   };
 }
 

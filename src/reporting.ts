@@ -3,13 +3,13 @@
  * keeps the rows together with what led to them; what becomes of them is kept here.
  */
 import { decodeChannelLists, encodeChannelLists, listChannels } from "./channel_lists.ts";
-import { CHANNEL_KINDS } from "./channels/registry.ts";
+import { channelEntryOf, deliverTo } from "./channels/registry.ts";
 import { dependencyHolds } from "./condition/transition.ts";
 import { addCounts, type ChannelCount } from "./domain/channel_count.ts";
 import type { Channel } from "./domain/channel.ts";
 import type { Check } from "./domain/check.ts";
 import type { Hold } from "./domain/condition_state.ts";
-import type { ChannelKindEntry, DeliverContext } from "./domain/deliver.ts";
+import type { DeliverContext } from "./domain/deliver.ts";
 import type { OutboxChange, OutboxRow, Silence } from "./domain/outbox.ts";
 import type { Delivery } from "./domain/delivery.ts";
 import { type Redact, redactProcesses } from "./domain/redact.ts";
@@ -157,7 +157,7 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
     channelOf: (key) => {
       const channel = channels.get(key);
       if (channel === undefined) return null;
-      const entry = entryOf(channel);
+      const entry = channelEntryOf(channel);
       const { parameters } = channel;
       return {
         channel,
@@ -180,8 +180,7 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
         onStep: () => {},
         signal,
       };
-      const delivery = await entryOf(channel).deliver(message, channel as never, context);
-      return redactDelivery(delivery, redact);
+      return redactDelivery(await deliverTo(channel, message, context), redact);
     },
     keep,
     holds: ({ report }) => {
@@ -299,10 +298,5 @@ function channelsByKey(checks: readonly Check[]): ReadonlyMap<string, Channel> {
 
 /** How people call a channel. */
 function nameOf(channel: Channel): string {
-  return entryOf(channel).describe(channel as never);
-}
-
-/** The entry of a channel's own kind; the one cast that a map of generic functions needs. */
-function entryOf(channel: Channel): ChannelKindEntry<typeof channel.kind> {
-  return CHANNEL_KINDS[channel.kind] as unknown as ChannelKindEntry<typeof channel.kind>;
+  return channelEntryOf(channel).describe(channel as never);
 }

@@ -1,9 +1,11 @@
-import type { ChannelKind } from "../domain/channel.ts";
-import type { ChannelKindEntry } from "../domain/deliver.ts";
+import type { Channel, ChannelKind } from "../domain/channel.ts";
+import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
+import type { Delivery, Message } from "../domain/delivery.ts";
 import { commandKind } from "./command.ts";
 import { consoleKind } from "./console.ts";
 import { desktopNotificationKind } from "./desktop_notification.ts";
 import { emailKind } from "./email.ts";
+import { notDelivered } from "./failures.ts";
 import { fileTouchKind } from "./file_touch.ts";
 import { webhookKind } from "./webhook.ts";
 
@@ -16,3 +18,18 @@ export const CHANNEL_KINDS: { readonly [K in ChannelKind]: ChannelKindEntry<K> }
   webhook: webhookKind,
   command: commandKind,
 };
+
+/** The entry of a channel's own kind; the one cast that a map of generic functions needs. */
+export function channelEntryOf(channel: Channel): ChannelKindEntry<never> {
+  return CHANNEL_KINDS[channel.kind] as unknown as ChannelKindEntry<never>;
+}
+
+/** Hands over one message, as the channel's kind does it; fails, to be retried, while the channel lacks something. */
+export async function deliverTo(
+  channel: Channel,
+  message: Message,
+  context: DeliverContext,
+): Promise<Delivery> {
+  if (channel.lack !== undefined) return notDelivered(channel.lack, { retryable: true });
+  return await channelEntryOf(channel).deliver(message, channel as never, context);
+}

@@ -61,6 +61,17 @@ async function locate(invocation: Invocation, system: System): Promise<DocumentL
   }
 }
 
+/**
+ * For what must know all that a document names, such as an exact list of permissions.
+ *
+ * @throws {ConfigError} If the machine lacks some of it.
+ */
+export function refuseLacks({ lacks, place, source, sources }: LoadedDocument): void {
+  if (lacks.length === 0) return;
+  const message = `Cannot use config "${source.label}" for this: the machine lacks what it names`;
+  throw new ConfigError(message, { source, problems: inTextOrder(lacks.map(place), sources) });
+}
+
 /** What a kind finds wrong only when all else is right; all mistakes at once. */
 function refuseMistakes(
   { checks, source, sources, place }: LoadedDocument,

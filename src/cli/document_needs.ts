@@ -10,6 +10,7 @@ import { needsOfReplacing } from "../domain/temporary_path.ts";
 import { joinNeeds, missingNeeds, type Need, needsOf } from "../needs.ts";
 import { type Invocation, optionValue } from "./command.ts";
 import type { OpenDocument } from "./document.ts";
+import { permissionFlag } from "./permission_flags.ts";
 import { locateState, type StatePlace } from "./state.ts";
 
 /** What decides the needs of a document besides itself. */
@@ -33,35 +34,38 @@ export async function needsOfDocument(
   const needs = await needsOf({ checks, heartbeat, notifies }, system);
   const isOnNetwork = needs.some(({ permission }) => permission === "net");
   const place = await locateState(invocation, document, system);
-  const others = joinNeeds([
-    {
-      neededBy: "the document",
-      needs: needsOfText(document, optionValue(invocation, "config") ?? system.ownDocument ?? undefined),
-    },
-    { neededBy: "the placeholders of the document", needs: needsOfSecrets(document) },
+  const named = optionValue(invocation, "config") ?? system.ownDocument ?? undefined;
+  const vital = joinNeeds([
+    { neededBy: "the document", needs: needsOfText(document, named) },
     { neededBy: "the state", needs: await needsOfState(place, system) },
-    {
-      neededBy: "the page",
-      needs: document.page === null ? {} : needsOfReplacing(document.page.path),
-    },
+    { neededBy: "the page", needs: document.page === null ? {} : needsOfReplacing(document.page.path) },
     {
       neededBy: "metrics",
       needs: document.metrics === null ? {} : needsOfReplacing(document.metrics.path),
     },
+  ]);
+  const others = joinNeeds([
+    { neededBy: "the programs of the document", needs: needsOfPrograms(document) },
+    { neededBy: "the placeholders of the document", needs: needsOfSecrets(document) },
     { neededBy: "reports", needs: { sys: ["hostname"] } },
     { neededBy: "telling whose files are read", needs: { sys: ["uid"] } },
     { neededBy: "colour", needs: { env: ["NO_COLOR", "TERM"] } },
     { neededBy: "the warning of a proxy", needs: isOnNetwork ? { env: PROXY_VARIABLES } : {} },
   ]);
-  const listed = new Set(needs.map(keyOf));
-  return [...needs, ...others.filter((need) => !listed.has(keyOf(need)))];
+  const isVital = new Set(vital.map(keyOf));
+  const all = new Map<string, Need>();
+  for (const need of [...needs, ...vital, ...others]) {
+    const key = keyOf(need);
+    if (!all.has(key)) all.set(key, isVital.has(key) ? { ...need, isVital: true } : need);
+  }
+  return [...all.values()];
 }
 
 /** Where they are set the runtime connects to what they name, whatever hosts are granted. */
 export const PROXY_VARIABLES: readonly string[] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
   .flatMap((name) => [name, name.toLowerCase()]);
 
-/** Thrown before anything runs, when what the document needs is not granted. */
+/** Thrown before anything runs, when something is not granted without which nothing can run. */
 export class MissingPermissionsError extends Error {
   /** The name of the class. */
   override readonly name = "MissingPermissionsError";
@@ -81,30 +85,47 @@ export class MissingPermissionsError extends Error {
 }
 
 /**
- * Sees to it that what the checks need is granted, and gives up the classes of which they need nothing.
+ * Gives up the classes of which a document needs nothing, and answers what it needs and is not granted: a check that
+ * needs it is `unknown`. While the machine lacks something that the document names, nobody knows what that will need,
+ * so no class is given up that a reload might use.
  *
  * What is read of the environment and of the system is optional: it was read by now, or it does without.
  *
- * @throws {MissingPermissionsError} If something is missing.
+ * @throws {MissingPermissionsError} If something is missing without which nothing can run.
  */
-export function keepToNeeds(needs: readonly Need[], system: System): void {
-  requireGranted(needs, system);
+export function keepToNeeds(
+  needs: readonly Need[],
+  { system, document }: { readonly system: System; readonly document: Pick<OpenDocument, "lacks"> },
+): readonly Need[] {
+  const missing = requireGranted(needs, system);
   for (const { permission, value } of needs) if (permission === "env") system.environment(value);
   const used = new Set(needs.map(({ permission }) => permission));
+  const isComplete = document.lacks.length === 0;
   for (const permission of PERMISSION_CLASSES) {
-    if (READ_AT_START.has(permission) || !used.has(permission)) system.permissions.drop(permission);
+    const isUnused = isComplete && !used.has(permission);
+    if (READ_AT_START.has(permission) || isUnused) system.permissions.drop(permission);
   }
+  return missing;
 }
 
 /**
- * Sees to it that what the checks need is granted.
+ * Answers what a document needs and is not granted, besides what is optional.
  *
- * @throws {MissingPermissionsError} If something is missing.
+ * @throws {MissingPermissionsError} If nothing can run without some of it, or it was given up and takes a restart.
  */
-export function requireGranted(needs: readonly Need[], system: System): void {
+export function requireGranted(needs: readonly Need[], system: System): readonly Need[] {
   const required = needs.filter(({ permission }) => !READ_AT_START.has(permission));
   const missing = missingNeeds(required, system.permissions);
-  if (missing.length > 0) throw new MissingPermissionsError(missing, system);
+  const vital = missing.filter(({ isVital = false, permission }) =>
+    isVital || system.permissions.isDropped(permission)
+  );
+  if (vital.length > 0) throw new MissingPermissionsError(vital, system);
+  return missing;
+}
+
+/** Puts into words that something is not granted, where that is no reason to end. */
+export function describeMissing({ permission, value, neededBy }: Need): string {
+  return `${neededBy} needs ${permissionFlag(permission, [value])}, which is not granted`;
 }
 
 const READ_AT_START: ReadonlySet<PermissionClass> = new Set(["env", "sys"]);
@@ -114,14 +135,14 @@ function keyOf({ permission, value }: Need): string {
 }
 
 function needsOfText(document: OpenDocument, named: string | undefined): Needs {
-  const found = [...document.programs.values()];
   return {
-    read: [...documentPaths(document), ...found],
-    env: [
-      ...(named === undefined ? ["MONITOR_CONFIG", "XDG_CONFIG_HOME", "HOME"] : []),
-      ...(found.length === 0 ? [] : ["PATH"]),
-    ],
+    read: documentPaths(document),
+    env: named === undefined ? ["MONITOR_CONFIG", "XDG_CONFIG_HOME", "HOME"] : [],
   };
+}
+
+function needsOfPrograms({ programs }: OpenDocument): Needs {
+  return programs.size === 0 ? {} : { read: [...programs.values()], env: ["PATH"] };
 }
 
 /** The files of a document and the folders that its patterns look through, without what lies in such a folder. */

@@ -59,7 +59,7 @@ function withoutCredentials(value: JsonValue, schema: Schema, place: Required<Ch
 
 /** Whether a text depends on the folder it is read from; a program without a slash is looked up in `PATH`. */
 function isRelative(text: string, format: string | undefined): boolean {
-  return format === "path" || (format === "program" && text.includes("/"));
+  return format === "path" || format === "input_file" || (format === "program" && text.includes("/"));
 }
 
 function hash(text: string, seed: number): number {

@@ -1,7 +1,7 @@
 import { exactDuration } from "../domain/duration.ts";
 import { parseInterval } from "./interval.ts";
 import { hideInAddress, isCredential } from "./credentials.ts";
-import { holdsSecret } from "./placeholders.ts";
+import { holdsSecret, isPlaceholder } from "./placeholders.ts";
 import { describePath, type DocumentPath } from "./problem.ts";
 import { defaultsOf, type Origin, pickSetting } from "./resolve.ts";
 import { isObject, type Schema, type SchemaReader, type SchemaView } from "./schema_view.ts";
@@ -155,6 +155,6 @@ interface Shown {
 /** Whether a text is a secret, or a part of one, that stands in the document itself. */
 function isHidden(value: JsonValue, format: string | undefined, path: DocumentPath): boolean {
   if (typeof value !== "string") return false;
-  if (format === "secret") return !/^\$\{(env|file):[^}]*\}$/.test(value);
+  if (format === "secret") return !isPlaceholder(value);
   return isCredential({ format: format ?? "", path }) && !holdsSecret(value);
 }

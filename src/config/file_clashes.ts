@@ -137,8 +137,8 @@ export function readFiles(
   }));
   visitFormattedValues(document, ({ path, format, value }) => {
     const text = String(value);
-    // What is looked at or touched by its "path" may well be overwritten: a check of the page's age is a good one.
-    const isRead = format === "path" && path.length > 1 && path.at(-1) !== "path";
+    // What is looked at or touched may well be overwritten: a check of the page's age is a good one.
+    const isRead = format === "input_file";
     const command = format !== "program" ? undefined : text.includes("/") ? text : programs.get(text);
     const file = isRead ? text : command;
     if (file !== undefined) used.push({ file: absolutePath(file, source.folder), of: path, source });

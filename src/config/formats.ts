@@ -95,6 +95,7 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   address: checkAddress,
   host: checkHost,
   path: checkText,
+  input_file: checkText,
   program: checkText,
   argument: checkText,
   variable: checkText,

@@ -2,7 +2,9 @@ import type { System } from "../domain/system.ts";
 import { findExpressionProblems } from "./expressions.ts";
 import { findFormatProblem, type FormattedValue, visitFormattedValues } from "./formats.ts";
 import { completeFragment } from "./fragment.ts";
+import { warnOfInputFiles } from "./input_files.ts";
 import type { Part } from "./part.ts";
+import { isPlaceholder } from "./placeholders.ts";
 import { joinProblems, type Problem, PROBLEMS_MAX } from "./problem.ts";
 import { findPrograms, type FoundPrograms } from "./programs.ts";
 import { type CreateCronTimes, findCronProblems, findScheduleProblems } from "./schedules.ts";
@@ -17,6 +19,8 @@ export interface JudgedPart {
   readonly part: Part;
   /** Every mistake in it. */
   readonly problems: readonly Problem[];
+  /** What it names and this machine lacks. */
+  readonly lacks: readonly Problem[];
   /** What is valid and yet doubtful. */
   readonly warnings: readonly Problem[];
   /** Its value without placeholders, completed to a document; means nothing where there are problems. */
@@ -69,6 +73,7 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
       value: createObject(),
       written: createObject(),
       programs: new Map(),
+      lacks: [],
       warnings: [],
       createCronTimes: null,
     };
@@ -78,15 +83,19 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
   const formatProblems: Problem[] = [];
   const exposures: Problem[] = [];
   const programs: FormattedValue[] = [];
+  const inputFiles: FormattedValue[] = [];
   const expressions: FormattedValue[] = [];
   const cronExpressions: FormattedValue[] = [];
   visitFormattedValues({ value, written, reader }, (item) => {
     const exposure = warnOfExposure(item, source);
     if (exposure !== null) exposures.push(exposure);
     if (isUnresolved(item.path) && !KNOWN_FORMATS.includes(item.format)) return;
-    const problem = formatProblems.length < PROBLEMS_MAX ? findFormatProblem(item) : null;
-    if (problem !== null) formatProblems.push(problem);
+    // What the machine brings is never passed over: it would be used.
+    const isLack = isPlaceholder(item.written) && item.at !== "name" && !KNOWN_FORMATS.includes(item.format);
+    const problem = isLack || formatProblems.length < PROBLEMS_MAX ? findFormatProblem(item) : null;
+    if (problem !== null) formatProblems.push({ ...problem, ...(isLack && { isLack }) });
     if (item.format === "program") programs.push(item);
+    if (item.format === "input_file") inputFiles.push(item);
     if (item.format === "cron") cronExpressions.push(item);
     if (item.format === "pattern" || item.format === "json_path") expressions.push(item);
   });
@@ -94,7 +103,7 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
   const createCronTimes = cronExpressions.length === 0 ? null : await loadCron();
   const cronProblems = createCronTimes === null ? [] : findCronProblems(cronExpressions, createCronTimes);
   const scheduleProblems = schema.wider === null && isObject(written) ? findScheduleProblems(written) : [];
-  const problems = joinProblems([
+  const all = joinProblems([
     ...part.problems,
     fragmentProblems,
     structureProblems,
@@ -103,8 +112,15 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
   ]);
   return {
     part,
-    problems: located(problems),
-    warnings: located([...warnOfFile(source), ...part.warnings, ...fragmentWarnings, ...exposures]),
+    problems: located(all.filter((problem) => !isUsableWithout(problem))),
+    lacks: located(all.filter(isUsableWithout)),
+    warnings: located([
+      ...warnOfFile(source),
+      ...part.warnings,
+      ...fragmentWarnings,
+      ...exposures,
+      ...withoutSecrets ? [] : await warnOfInputFiles(inputFiles, source.folder, system.files),
+    ]),
     value: isObject(value) ? value : createObject(),
     written: isObject(written) ? written : createObject(),
     programs: found.programs,
@@ -114,6 +130,13 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
 
 /** Formats that are looked at even where a placeholder has no value: none may stand there. */
 const KNOWN_FORMATS: readonly string[] = ["include", "tag"];
+
+/** Whether the rest of the document can be used all the same: not without a kind, or a place for the state. */
+function isUsableWithout({ isLack = false, path }: Problem): boolean {
+  const isKind = path.at(-1) === "kind" &&
+    (path.length === 3 && path[0] === "checks" || path.at(-3) === "notifications");
+  return isLack && !isKind && path[0] !== "state";
+}
 
 const NO_PROGRAMS: FoundPrograms = { programs: new Map(), problems: [] };
 

@@ -68,8 +68,10 @@ export interface LoadedDocument {
   readonly page: PageFile | null;
   /** The file of metrics that the document asks for; `null`: none. */
   readonly metrics: MetricsFile | null;
-  /** What is valid and yet doubtful, in no order. */
+  /** What is valid and yet doubtful, in no order; what the machine lacks included. */
   readonly warnings: readonly Problem[];
+  /** What the document names and this machine lacks; only what needs it cannot run. */
+  readonly lacks: readonly Problem[];
   /** The document's value as it is written: no placeholder is resolved, and nothing is included. */
   readonly written: JsonObject;
   /** Of the default schema, whatever shape the document was held to. */
@@ -134,6 +136,7 @@ export async function loadDocument(
   const reader = schema.wider ?? schema.reader;
   const createCronTimes = judged.find((part) => part.createCronTimes !== null)?.createCronTimes ??
     (() => null);
+  const lacks = judged.flatMap((part) => part.lacks);
   const context = { reader, timeZone: system.timeZone(), createCronTimes };
   const resolveOptions = toResolveOptions(main, context);
   const outer = { document: main.value, options: resolveOptions };
@@ -170,7 +173,7 @@ export async function loadDocument(
       [
         { path: ["report", "path"], file: page?.path },
         { path: ["metrics", "path"], file: metrics?.path },
-      ],
+      ].filter(({ path }) => !main.part.isUnresolved(path)),
       await usedFiles(),
       clashOptions,
     );
@@ -200,10 +203,12 @@ export async function loadDocument(
       ...found.flatMap(({ part, warnings }) =>
         warnings.map((warning) => ({ ...warning, source: part.source }))
       ),
+      ...lacks.map((lack) => ({ ...lack, message: `${lack.message}; ${describeLoss(lack.path)}` })),
       ...findWarnings(resolved, (name, member) => locateSetting(name, member, { main, file: files(name) })),
       ...(metrics === null || main.part.isUnresolved(["metrics", "path"]) ? [] : warnOfMetricsFile(metrics)),
       ...unknownKinds.map(({ name }) => ({ path: kindPath(name), message: UNKNOWN_KIND })),
     ],
+    lacks,
     written: main.written,
     reader,
     programs: new Map(judged.flatMap((part) => [...part.programs])),
@@ -227,11 +232,42 @@ function configFiles({ source: { path, label } }: Part, document: Part): readonl
 }
 
 function toResolveOptions(
-  { part, written, programs }: JudgedPart,
+  { part, written, programs, lacks }: JudgedPart,
   context: Pick<ResolveOptions, "reader" | "timeZone" | "createCronTimes">,
 ): ResolveOptions {
-  return { ...context, written, folder: part.source.folder, programs };
+  const lacksAt = createLackFinder(lacks);
+  return { ...context, written, folder: part.source.folder, programs, lacksAt };
 }
+
+/** Finds what is lacking in a value of a file, or anywhere below it. */
+function createLackFinder(lacks: readonly Problem[]): (path: DocumentPath) => readonly string[] {
+  const found = new Map<string, string[]>();
+  for (const { path, message } of lacks) {
+    for (let depth = 1; depth <= path.length; depth++) {
+      const key = JSON.stringify(path.slice(0, depth));
+      const messages = found.get(key);
+      if (messages === undefined) found.set(key, [message]);
+      else messages.push(message);
+    }
+  }
+  return (path) => found.size === 0 ? [] : found.get(JSON.stringify(path)) ?? [];
+}
+
+/** What does not work as long as something is lacking at a place. */
+function describeLoss(path: DocumentPath): string {
+  const [part, , member] = path;
+  if ((part === "checks" ? member : path[1]) === "notifications") return "the channel cannot deliver";
+  if (part === "checks") return "the check is unknown";
+  return LOSSES[String(part)] ?? "it is ignored";
+}
+
+const LOSSES: Readonly<Record<string, string>> = {
+  defaults: "the checks that use it are unknown",
+  heartbeat: "no heartbeat is sent",
+  report: "no page is written",
+  metrics: "no metrics are written",
+  windows: "the window is ignored",
+};
 
 /** Finds the file of a check; what stands nowhere belongs to the document itself. */
 function fileFinder(judged: readonly JudgedPart[]): (name: string) => JudgedPart {

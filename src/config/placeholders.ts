@@ -1,4 +1,4 @@
-import { missingPermission } from "../domain/needs.ts";
+import type { PermissionClass } from "../domain/needs.ts";
 import { readRegularFile } from "../domain/regular_file.ts";
 import type { Files, System } from "../domain/system.ts";
 import { type DocumentPath, type Problem, PROBLEMS_MAX, quote } from "./problem.ts";
@@ -35,7 +35,7 @@ export interface Substituted {
   readonly value: JsonValue;
   /** Every string that held something to replace, in the document's order. */
   readonly substitutions: readonly Substitution[];
-  /** The placeholders that have no value, and why. */
+  /** The placeholders that have no value, and why: the machine lacks it, or it cannot be one. */
   readonly problems: readonly Problem[];
   /** Values that are empty, and what only looks like a placeholder. */
   readonly warnings: readonly Problem[];
@@ -129,11 +129,14 @@ export function maskPlaceholders(written: string): string {
   return masked + written.slice(end);
 }
 
+/** Whether a value as it is written is one placeholder, so that all of it comes from the machine. */
+export function isPlaceholder(written: JsonValue | undefined): boolean {
+  return typeof written === "string" && /^\$\{(env|file):[^}]*\}$/.test(written);
+}
+
 /**
  * Replaces `${env:NAME}` and `${file:/path}` in every string of a document, and `$${` by `${`. Nothing else that
  * looks like a placeholder is touched, and no member's name.
- *
- * @throws {Deno.errors.NotCapable} If a variable or a file may not be read.
  */
 export async function substitute(document: JsonValue, options: PlaceholderOptions): Promise<Substituted> {
   const { found, warnings } = findPlaceholders(document);
@@ -142,10 +145,10 @@ export async function substitute(document: JsonValue, options: PlaceholderOption
   const texts: { readonly path: DocumentPath; readonly text: string }[] = [];
   const resolver = createResolver(options);
   for (const { path, text } of found) {
-    const { resolved, parts, mistakes, doubts } = await resolveText(text, resolver);
+    const { resolved, parts, reasons, doubts } = await resolveText(text, resolver);
     texts.push({ path, text: resolved ?? text });
     substitutions.push({ path, resolved, parts });
-    for (const mistake of mistakes) problems.push({ path, ...mistake });
+    for (const reason of reasons) problems.push({ path, ...reason });
     for (const message of doubts) warnings.push({ path, message });
   }
   return { value: replaceTexts(document, texts), substitutions, problems, warnings };
@@ -153,19 +156,22 @@ export async function substitute(document: JsonValue, options: PlaceholderOption
 
 type Answer =
   | { readonly value: string }
-  | { readonly mistake: Pick<Problem, "message" | "hint"> }
+  | { readonly reason: Reason }
   /** Left as it is. */
   | null;
+
+/** Why a placeholder has no value. */
+type Reason = Pick<Problem, "message" | "isLack" | "denied">;
 
 type Resolver = (kind: string, name: string) => Answer | Promise<Answer>;
 
 interface ResolvedText extends Pick<Substitution, "resolved" | "parts"> {
-  readonly mistakes: readonly Pick<Problem, "message" | "hint">[];
+  readonly reasons: readonly Reason[];
   readonly doubts: readonly string[];
 }
 
 async function resolveText(text: string, resolve: Resolver): Promise<ResolvedText> {
-  const mistakes: Pick<Problem, "message" | "hint">[] = [];
+  const reasons: Reason[] = [];
   const doubts: string[] = [];
   const parts: { value: string; start: number }[] = [];
   let isWhole = true;
@@ -185,12 +191,12 @@ async function resolveText(text: string, resolve: Resolver): Promise<ResolvedTex
       if (answer.value === "") doubts.push(`the ${SOURCE_NAMES[kind] ?? kind} ${quote(name)} is empty`);
     } else {
       isWhole = false;
-      if (answer !== null) mistakes.push(answer.mistake);
+      if (answer !== null) reasons.push(answer.reason);
     }
   }
   return isWhole
-    ? { resolved: resolved + text.slice(end), parts, mistakes, doubts }
-    : { resolved: null, parts: [], mistakes, doubts };
+    ? { resolved: resolved + text.slice(end), parts, reasons, doubts }
+    : { resolved: null, parts: [], reasons, doubts };
 }
 
 function createResolver(options: PlaceholderOptions): Resolver {
@@ -203,43 +209,42 @@ function createResolver(options: PlaceholderOptions): Resolver {
     let answer = kind === "env" ? readVariable(name, options) : files.get(name);
     if (answer === undefined) files.set(name, answer = readSecretFile(name, options));
     const settled = await answer;
-    if (settled !== null && "mistake" in settled) mistakes++;
+    if (settled !== null && "reason" in settled && settled.reason.isLack !== true) mistakes++;
     return settled;
   };
 }
 
-const WITHOUT_SECRETS_HINT =
-  "to look at the document where its secrets are not: monitor validate --without-secrets";
+/** Something that this machine does not have or grant, now. */
+function lack(message: string, denied?: PermissionClass): Answer {
+  return { reason: { message, isLack: true, ...(denied !== undefined && { denied }) } };
+}
 
 function readVariable(name: string, options: PlaceholderOptions): Answer {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
     const message = `${quote(`\${env:${name}}`)} names no variable, expected letters, digits and _`;
-    return { mistake: { message } };
+    return { reason: { message } };
   }
   if (!options.mayReadEnvironment(name)) {
-    throw missingPermission("env", name);
+    return lack(`the environment variable ${quote(name)} cannot be read: grant --allow-env=${name}`, "env");
   }
   const value = options.environment(name);
-  if (value !== undefined) return { value };
-  const message = `the environment variable ${quote(name)} is not set`;
-  return { mistake: { message, hint: WITHOUT_SECRETS_HINT } };
+  return value === undefined ? lack(`the environment variable ${quote(name)} is not set`) : { value };
 }
 
 async function readSecretFile(name: string, options: PlaceholderOptions): Promise<Answer> {
-  if (name === "") return { mistake: { message: '"${file:}" names no file, expected a path' } };
+  if (name === "") return { reason: { message: '"${file:}" names no file, expected a path' } };
+  const path = absolutePath(name, options.folder);
   try {
-    const path = absolutePath(name, options.folder);
     const { bytes } = await readRegularFile(path, { files: options.files, bytesMax: SECRET_BYTES_MAX });
     return { value: new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/\r?\n$/, "") };
   } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) throw error;
-    return unreadable(name, reasonOf(error));
+    if (!(error instanceof Deno.errors.NotCapable)) return unreadable(name, reasonOf(error));
+    return lack(`the file ${quote(name)} cannot be read: grant --allow-read=${path}`, "read");
   }
 }
 
 function unreadable(name: string, reason: string): Answer {
-  const message = `the file ${quote(name)} cannot be read: ${reason}`;
-  return { mistake: { message, hint: WITHOUT_SECRETS_HINT } };
+  return lack(`the file ${quote(name)} cannot be read: ${reason}`);
 }
 
 function reasonOf(error: unknown): string {

@@ -1,3 +1,4 @@
+import type { PermissionClass } from "../domain/needs.ts";
 import type { Source } from "./source.ts";
 
 /** Where in the document something is: member names and array indexes from the top on. */
@@ -15,6 +16,13 @@ export interface Problem {
   readonly offset?: number;
   /** What to do next, where the message alone does not tell. */
   readonly hint?: string;
+  /**
+   * Whether this machine lacks something that the config names: a variable, a file, a command. The config is not
+   * refused; only what the value belongs to cannot run. @default false
+   */
+  readonly isLack?: boolean;
+  /** The class of permissions that keeps it from being read. */
+  readonly denied?: PermissionClass;
   /** The file it is in; without it: the one that holds the check it is about, else the document itself. */
   readonly source?: Source;
 }
@@ -79,17 +87,21 @@ export function countMistakes(count: number): string {
 
 /**
  * Joins the problems that several stages found, the earliest stage first. What a later stage says of a value that
- * an earlier one refused already is a consequence, and left out.
+ * an earlier one refused already is a consequence, and left out. What the machine lacks of a value hides no mistake in it.
  */
 export function joinProblems(stages: readonly (readonly Problem[])[]): readonly Problem[] {
   const joined: Problem[] = [];
   const refused = new Set<string>();
+  const lacking = new Set<string>();
+  const isKnown = ({ path, isLack = false }: Problem): boolean => {
+    if (refused.size + lacking.size === 0) return false;
+    const key = JSON.stringify(path);
+    return refused.has(key) || isLack && lacking.has(key);
+  };
   for (const stage of stages) {
-    for (const problem of stage) {
-      if (refused.size === 0 || !refused.has(JSON.stringify(problem.path))) joined.push(problem);
-    }
-    for (const { path, at = "value", offset } of stage) {
-      if (at === "value" && offset === undefined) refused.add(JSON.stringify(path));
+    for (const problem of stage) if (!isKnown(problem)) joined.push(problem);
+    for (const { path, at = "value", offset, isLack = false } of stage) {
+      if (at === "value" && offset === undefined) (isLack ? lacking : refused).add(JSON.stringify(path));
     }
   }
   return joined;

@@ -1,4 +1,4 @@
-import { missingPermission } from "../domain/needs.ts";
+import type { PermissionClass } from "../domain/needs.ts";
 import type { Files, System } from "../domain/system.ts";
 import type { FormattedValue } from "./formats.ts";
 import { type Problem, quote } from "./problem.ts";
@@ -14,69 +14,81 @@ export interface FoundPrograms {
 /** What {@linkcode findPrograms} needs of the machine. */
 export type ProgramSystem = Pick<System, "files" | "environment" | "mayReadEnvironment" | "platform">;
 
-/**
- * Looks up in `PATH` every program that the document names without a slash, each name once.
- *
- * @throws {Deno.errors.NotCapable} If `PATH`, or a folder in it, may not be read and the program is nowhere else.
- */
+/** Looks up in `PATH` every program that the document names without a slash, each name once. */
 export async function findPrograms(
   values: readonly FormattedValue[],
   folder: string,
   system: ProgramSystem,
 ): Promise<FoundPrograms> {
   const programs = new Map<string, string>();
-  const missing = new Map<string, { readonly isBeside: boolean }>();
+  const missing = new Map<string, Refusal & { readonly isBeside: boolean }>();
   const problems: Problem[] = [];
   for (const { path, value, written } of values) {
     const name = String(value);
     if (!isLookedUp(name, system.platform) || programs.has(name)) continue;
-    let found = missing.get(name);
-    if (found === undefined) {
-      // So many cannot all be slips of the pen, and each takes a look into every folder of PATH.
-      if (missing.size === MISSING_MAX) return { programs, problems };
-      const program = await lookUp(name, system);
-      if (program !== undefined) {
-        programs.set(name, program);
+    let lack = missing.get(name);
+    if (lack === undefined) {
+      const found = await lookUp(name, system);
+      if ("program" in found) {
+        programs.set(name, found.program);
         continue;
       }
-      missing.set(name, found = { isBeside: await isProgram(`${folder}/${name}`, system.files) });
+      const isBeside = found.denied === null && await isProgram(`${folder}/${name}`, system.files);
+      missing.set(name, lack = { ...found, isBeside });
     }
     problems.push({
       path,
-      message: `the program ${quote(written)} is not in PATH, expected one that is, or a path with a slash`,
-      ...(found.isBeside && { hint: `write ${quote(`./${written}`)} for the one beside the document` }),
+      message: `the program ${quote(written)} ${lack.reason}`,
+      isLack: true,
+      ...(lack.denied !== null && { denied: lack.denied }),
+      ...(lack.isBeside && { hint: `write ${quote(`./${written}`)} for the one beside the document` }),
     });
   }
   return { programs, problems };
 }
-
-/** After so many programs that are not there the rest is not looked up. */
-const MISSING_MAX = 100;
 
 function isLookedUp(name: string, platform: System["platform"]): boolean {
   return name !== "" && !name.includes("\0") && !name.includes("/") &&
     !(platform === "windows" && name.includes("\\"));
 }
 
-async function lookUp(name: string, system: ProgramSystem): Promise<string | undefined> {
-  if (!system.mayReadEnvironment("PATH")) {
-    throw missingPermission("env", "PATH");
-  }
+/** Why a program was not found. */
+interface Refusal {
+  /** What is said of it. */
+  readonly reason: string;
+  /** The class of permissions that kept it from being looked for; `null`: it is nowhere. */
+  readonly denied: PermissionClass | null;
+}
+
+function denial(denied: PermissionClass, value: string): Refusal {
+  return { reason: `cannot be looked up: grant --allow-${denied}=${value}`, denied };
+}
+
+const NOWHERE: Refusal = {
+  reason: "is not in PATH, expected one that is, or a path with a slash",
+  denied: null,
+};
+
+type Found = { readonly program: string } | Refusal;
+
+async function lookUp(name: string, system: ProgramSystem): Promise<Found> {
+  if (!system.mayReadEnvironment("PATH")) return denial("env", "PATH");
   const isWindows = system.platform === "windows";
-  let denied: Error | undefined;
+  let refusal = NOWHERE;
   for (const folder of (system.environment("PATH") ?? "").split(isWindows ? ";" : ":")) {
     // An entry that is empty or relative means the working directory, which is no place to take programs from.
     if (!isAbsolute(folder, isWindows)) continue;
     for (const file of isWindows ? [name, `${name}.exe`] : [name]) {
       try {
-        if (await isProgramThere(`${folder}/${file}`, system.files)) return `${folder}/${file}`;
+        if (await isProgramThere(`${folder}/${file}`, system.files)) return { program: `${folder}/${file}` };
       } catch (error) {
-        if (error instanceof Deno.errors.NotCapable) denied ??= error;
+        if (error instanceof Deno.errors.NotCapable && refusal === NOWHERE) {
+          refusal = denial("read", `${folder}/${file}`);
+        }
       }
     }
   }
-  if (denied !== undefined) throw denied;
-  return undefined;
+  return refusal;
 }
 
 function isAbsolute(folder: string, isWindows: boolean): boolean {

@@ -4,7 +4,7 @@ import type { CronTimes, Schedule } from "../domain/schedule.ts";
 import { channelKey } from "./channel_key.ts";
 import { parseDuration } from "./duration.ts";
 import { parseInterval } from "./interval.ts";
-import { quote } from "./problem.ts";
+import { type DocumentPath, quote } from "./problem.ts";
 import type { CreateCronTimes } from "./schedules.ts";
 import { isObject, type Schema, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
 import { absolutePath } from "./source.ts";
@@ -23,6 +23,8 @@ export interface ResolveOptions {
   readonly programs: ReadonlyMap<string, string>;
   /** For an included file: the document itself, whose defaults hold where the file has none. */
   readonly outer?: { readonly document: JsonObject; readonly options: ResolveOptions };
+  /** What this machine lacks of a value of the document, in words; empty: nothing. @default nothing */
+  lacksAt?(path: DocumentPath): readonly string[];
   /** The machine's time zone, where the document names none. */
   readonly timeZone: string;
   /** Makes times of an expression that is valid. */
@@ -55,12 +57,25 @@ export function resolveChecks(document: JsonObject, options: ResolveOptions): re
   });
 }
 
-/** A part of the document that is no check, such as `heartbeat`, resolved; `undefined` when it is not given. */
+/**
+ * A part of the document that is no check, such as `heartbeat`, resolved; `undefined` when it is not given, or this
+ * machine lacks something that it names. Of a list only the items are left out that lack something.
+ */
 export function resolveMember(document: JsonObject, name: string, options: ResolveOptions): unknown {
   const schema = options.reader.view(options.reader.root, document).members.get(name);
-  const value = document[name];
+  const value = withoutLacking(document[name], [name], options);
   if (schema === undefined || value === undefined) return undefined;
   return new Resolver(document, options).resolveValue(schema, value);
+}
+
+function withoutLacking(
+  value: JsonValue | undefined,
+  path: DocumentPath,
+  { lacksAt }: ResolveOptions,
+): JsonValue | undefined {
+  if (lacksAt === undefined || lacksAt(path).length === 0) return value;
+  if (!Array.isArray(value)) return undefined;
+  return value.filter((_item, index) => lacksAt([...path, index]).length === 0);
 }
 
 /** The settings of a file for its checks; an included file may have none. */
@@ -141,14 +156,12 @@ class Resolver {
 
   resolveCheck(name: string, check: JsonObject, view: SchemaView): Check {
     const settings: Record<string, unknown> = { name };
+    const lacks: string[] = [];
     for (const member of this.#membersOf(view)) {
-      const { value, origin } = pickSetting(member.name, check, {
-        defaults: this.#defaults,
-        outer: this.#outer === null ? null : this.#outer.#defaults,
-        builtIn: member.builtIn,
-      });
+      const { value, origin } = this.#pick(name, member, check, lacks);
       if (value !== undefined) settings[member.target] = this.#resolve(member.schema, value, origin);
     }
+    if (lacks.length > 0) settings["lack"] = describeLacks(lacks);
     const { threshold, recoveryThreshold, schedule, notifications } = settings as ResolvedSettings;
     settings["notifications"] = this.#withKeys(name, notifications, view);
     settings["recoveryThreshold"] = recoveryThreshold ?? threshold;
@@ -156,6 +169,35 @@ class Resolver {
     settings["windows"] = this.#windows(settings["windows"] as CheckSettings["windows"]);
     // The schema and the hand-written types of `domain` say the same; tests/config/resolve_test.ts holds them together.
     return settings as unknown as Check;
+  }
+
+  /**
+   * The value of a member. Where this machine lacks what it names, the check cannot run, and the built-in value serves
+   * all that is not about its target.
+   */
+  #pick(
+    name: string,
+    member: Member,
+    check: JsonObject,
+    lacks: string[],
+  ): ReturnType<typeof pickSetting> {
+    const picked = pickSetting(member.name, check, {
+      defaults: this.#defaults,
+      outer: this.#outer === null ? null : this.#outer.#defaults,
+      builtIn: member.builtIn,
+    });
+    // A channel that lacks something is no reason not to run.
+    if (member.name === NOTIFICATIONS) return picked;
+    const found = this.#lacksOf(picked.origin, ["checks", name, member.name], ["defaults", member.name]);
+    lacks.push(...found);
+    if (found.length === 0 || member.name === "parameters") return picked;
+    return { value: member.builtIn, origin: "built-in" };
+  }
+
+  #lacksOf(origin: Origin, own: DocumentPath, shared: DocumentPath): readonly string[] {
+    if (origin === "built-in") return [];
+    if (origin === "outer") return this.#outer === null ? [] : this.#outer.#lacksOf("defaults", own, shared);
+    return this.#options.lacksAt?.(origin === "check" ? own : shared) ?? [];
   }
 
   /** The check's own windows, and those of all checks before them. */
@@ -215,18 +257,25 @@ class Resolver {
     });
     if (!Array.isArray(value) || items === undefined) return channels;
     const resolver = origin === "outer" && this.#outer !== null ? this.#outer : this;
-    return resolver.#keysOf(channels, value, items);
+    const path = origin === "check" ? ["checks", name, NOTIFICATIONS] : ["defaults", NOTIFICATIONS];
+    return resolver.#keysOf(channels, value, { items, path });
   }
 
-  #keysOf(channels: readonly Channel[], written: readonly JsonValue[], items: Schema): readonly Channel[] {
-    const { reader, folder, outer } = this.#options;
+  /** The list stands at the path; what is built in lacks nothing. */
+  #keysOf(
+    channels: readonly Channel[],
+    written: readonly JsonValue[],
+    { items, path }: { readonly items: Schema; readonly path: DocumentPath },
+  ): readonly Channel[] {
+    const { reader, folder, outer, lacksAt } = this.#options;
     let keyed = this.#keyed.get(written);
     if (keyed === undefined) {
       const otherFolder = outer === undefined || outer.options.folder === folder ? null : folder;
       keyed = channels.map((channel, index): Channel => {
         const asWritten = written[index];
         const key = isObject(asWritten) ? channelKey(asWritten, items, { reader, otherFolder }) : "";
-        return { ...channel, key };
+        const lacks = lacksAt?.([...path, index]) ?? [];
+        return { ...channel, key, ...(lacks.length > 0 && { lack: describeLacks(lacks) }) };
       });
       this.#keyed.set(written, keyed);
     }
@@ -294,6 +343,14 @@ class Resolver {
   }
 }
 
+const LACKS_SHOWN_MAX = 3;
+
+function describeLacks(lacks: readonly string[]): string {
+  const different = [...new Set(lacks)];
+  const rest = different.length - LACKS_SHOWN_MAX;
+  return different.slice(0, LACKS_SHOWN_MAX).join("; ") + (rest > 0 ? `; and ${rest} more` : "");
+}
+
 /** What the values of a format are counted in, at the end of their names. */
 const UNITS: Readonly<Record<string, string>> = { duration: "Ms", interval: "Ms", time_of_day: "Minute" };
 
@@ -302,6 +359,7 @@ const CONVERSIONS: Readonly<Record<string, (value: JsonValue, options: ResolveOp
   duration: (value) => milliseconds(value, parseDuration),
   interval: (value) => typeof value === "boolean" ? value : milliseconds(value, parseInterval),
   path: (value, options) => absolutePath(String(value), options.folder),
+  input_file: (value, options) => absolutePath(String(value), options.folder),
   time_of_day: (value) => minuteOfDay(String(value)) ?? NaN,
   program: (value, options) =>
     options.programs.get(String(value)) ?? absolutePath(String(value), options.folder),

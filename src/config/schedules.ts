@@ -1,5 +1,6 @@
 import type { CronTimes } from "../domain/schedule.ts";
 import type { FormattedValue } from "./formats.ts";
+import { isPlaceholder } from "./placeholders.ts";
 import { type DocumentPath, type Problem, PROBLEMS_MAX, quote } from "./problem.ts";
 import { isObject, valueAt } from "./schema_view.ts";
 import type { JsonObject } from "./syntax.ts";
@@ -71,10 +72,12 @@ export function findCronProblems(
 ): readonly Problem[] {
   const problems: Problem[] = [];
   for (const { path, value, written } of expressions) {
-    if (problems.length === PROBLEMS_MAX) break;
+    // What the machine brings is never passed over: it would be used.
+    if (problems.length >= PROBLEMS_MAX && !isPlaceholder(written)) continue;
     const problem = cronProblem(String(value), createCronTimes, value === written);
     if (problem !== null) {
-      problems.push({ path, ...problem, message: `${quote(written)} ${problem.message}` });
+      const message = `${quote(written)} ${problem.message}`;
+      problems.push({ path, ...problem, message, ...(isPlaceholder(written) && { isLack: true }) });
     }
   }
   return problems;

@@ -1,7 +1,7 @@
 import { meantKey, plainName } from "./foreign_keys.ts";
 import { INTERVAL_FORMS } from "./interval.ts";
 import { nearest } from "./nearest.ts";
-import { holdsSecret } from "./placeholders.ts";
+import { holdsSecret, isPlaceholder } from "./placeholders.ts";
 import { type DocumentPath, type Problem, PROBLEMS_MAX, quote } from "./problem.ts";
 import { isObject, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
 import type { JsonValue } from "./syntax.ts";
@@ -55,10 +55,17 @@ export function findStructureProblems(
     }
     const path = parsePointer(error.instancePath, value);
     if (error.keyword === "enum" && options.isUnresolved(path)) continue;
-    problems.push(explain(error, { ...options, path, value }));
+    const isLack = MACHINE_KEYWORDS.includes(error.keyword) && isPlaceholder(valueAt(options.written, path));
+    problems.push({ ...explain(error, { ...options, path, value }), ...(isLack && { isLack }) });
   }
-  return problems;
+  // What may have been passed over would be used.
+  return problems.length < PROBLEMS_MAX
+    ? problems
+    : problems.map((problem) => ({ ...problem, isLack: false }));
 }
+
+/** What a placeholder may bring on this machine alone; no text has another type. */
+const MACHINE_KEYWORDS: readonly string[] = ["enum", "minLength"];
 
 /** The missing members that stand there under a wrong name: the hint at that name says all. */
 function findMisspelt(

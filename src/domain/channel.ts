@@ -90,6 +90,11 @@ export interface CommandChannel {
 export interface ChannelIdentity {
   /** The same for channels of one kind with the same parameters, whatever their credentials. */
   readonly key: string;
+  /**
+   * What this machine lacks of what the config names for the channel, such as a secret; then nothing can be delivered,
+   * and its parameters mean nothing. Absent: nothing is lacking.
+   */
+  readonly lack?: string;
 }
 
 /** A way out for reports: resolved, validated, with every default filled in. */

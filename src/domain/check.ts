@@ -38,6 +38,11 @@ export interface CheckSettings {
   readonly tags: readonly string[];
   /** The time limit of one run. */
   readonly timeoutMs: number;
+  /**
+   * What this machine lacks of what the config names for the check, such as a secret; then it is `unknown`, and its
+   * parameters mean nothing. Absent: nothing is lacking.
+   */
+  readonly lack?: string;
 }
 
 /** Parameters of a `test` check: what it reports. */

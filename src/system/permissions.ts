@@ -15,6 +15,7 @@ export interface Granted extends Permissions {
 /** The permissions of this process. What was read once is known for good, whether its class is dropped or not. */
 export function createPermissions(): Granted {
   const variables = new Map<string, string | undefined>();
+  const dropped = new Set<PermissionClass>();
   let hostName: string | null = null;
   const isGranted = (permission: PermissionClass, value?: string): boolean =>
     Deno.permissions.querySync(DESCRIBE[permission](value)).state === "granted";
@@ -26,7 +27,9 @@ export function createPermissions(): Granted {
     drop: (permission) => {
       if (permission === "sys") hostName ??= askHostName();
       Deno.permissions.revokeSync({ name: permission });
+      dropped.add(permission);
     },
+    isDropped: (permission) => dropped.has(permission),
     mayReadEnvironment,
     environment: (name) => {
       if (!mayReadEnvironment(name)) return undefined;

@@ -114,6 +114,12 @@ export function describe({ path, message, hint }: Pick<PlacedProblem, "path" | "
   return `${path}: ${message}${hint === null ? "" : ` (${hint})`}`;
 }
 
+/** What this machine lacks of what a valid document names, one line each. */
+export async function lacksOf(document: unknown, options: LoadTestOptions = {}): Promise<readonly string[]> {
+  const { lacks, place } = await load(document, options);
+  return lacks.map((lack) => describe(place(lack)));
+}
+
 /** The problems of a document, one line each; none for a valid one. */
 export async function problemsOf(
   document: unknown,

@@ -346,15 +346,23 @@ Deno.test("loadDocument() resolves the secrets of included files", async () => {
       defaults: { notifications: [{ kind: "webhook", parameters: { target: "http://h/${env:PART}" } }] },
       checks: { a: { kind: "test", parameters: { output: "${file:secret}" } } },
     },
-  }, async ({ load, problems }) => {
+  }, async ({ load }) => {
     const { checks: [check], secrets } = await load({ environment: { PART: "mackerel" } });
     assert.ok(check?.kind === "test" && check.parameters.output === "swordfish");
     assert.deepEqual(secrets, ["mackerel", "swordfish"]);
     assert.equal((await load({ withoutSecrets: true })).checks.length, 1);
-    assert.deepEqual(await problems({ environment: {} }), [
-      'sub/a.jsonc:1:72 defaults.notifications[0].parameters.target: the environment variable "PART" is not set ' +
-      "(to look at the document where its secrets are not: monitor validate --without-secrets)",
-    ]);
+    const { checks: [lacking], lacks, place } = await load({ environment: {} });
+    assert.deepEqual(
+      lacks.map(place).map(({ source, line, column, message }) => [
+        source?.label,
+        line,
+        column,
+        message,
+      ]),
+      [["sub/a.jsonc", 1, 72, 'the environment variable "PART" is not set']],
+    );
+    assert.equal(lacking?.lack, undefined);
+    assert.equal(lacking?.notifications[0]?.lack, 'the environment variable "PART" is not set');
   });
 });
 

@@ -9,6 +9,7 @@ import {
   createConfigSystem,
   describe,
   errorOf,
+  lacksOf,
   load,
   loadError,
   problemsOf,
@@ -167,24 +168,10 @@ Deno.test("loadDocument() tells every mistake of a stage in the document's order
 });
 
 Deno.test("loadDocument() says of one value one thing", async (t) => {
-  const check = (parameters: unknown) => withCheck({ kind: "http_request", parameters });
   const rows: Readonly<Record<string, readonly [document: unknown, path: string]>> = {
     "a type that is out of range too": [
       withCheck({ kind: "test", threshold: -0.5, parameters: {} }),
       "threshold",
-    ],
-    "an unset variable in an address": [check({ request: { target: "${env:UNSET}" } }), "target"],
-    "an unset variable in an enumeration": [
-      check({ request: { target: "http://h", method: "${env:UNSET}" } }),
-      "method",
-    ],
-    "an unset variable in a program": [
-      withCheck({ kind: "script", parameters: { path: "${env:UNSET}" } }),
-      "path",
-    ],
-    "an unset variable in place of an interval": [
-      withCheck({ kind: "test", timeout: "${env:UNSET}", parameters: {} }),
-      "timeout",
     ],
     "an unset variable in place of a number": [
       withCheck({ kind: "test", threshold: "${env:UNSET}", parameters: {} }),
@@ -197,6 +184,104 @@ Deno.test("loadDocument() says of one value one thing", async (t) => {
       assert.deepEqual(problems.map((problem) => problem.path.split(".").at(-1)), [path]);
     });
   }
+});
+
+Deno.test("loadDocument() finds what the machine lacks once, and says which check it concerns", async (t) => {
+  const web = (parameters: unknown, others: object = {}) => ({ kind: "http_request", parameters, ...others });
+  const unset = 'the environment variable "UNSET" is not set';
+  const rows: Readonly<Record<string, readonly [check: object, path: string, message?: string]>> = {
+    "a variable in a URL": [web({ request: { target: "${env:UNSET}" } }), "parameters.request.target"],
+    "a variable in an enumeration": [
+      web({ request: { target: "http://h", method: "${env:UNSET}" } }),
+      "parameters.request.method",
+    ],
+    "a variable in a program": [{ kind: "script", parameters: { path: "${env:UNSET}" } }, "parameters.path"],
+    "a variable in place of an interval": [
+      { kind: "test", timeout: "${env:UNSET}", parameters: {} },
+      "timeout",
+    ],
+    "a variable in a dependency": [
+      { kind: "test", depends_on: ["${env:UNSET}"], parameters: {} },
+      "depends_on[0]",
+    ],
+    "a variable in a cron schedule": [
+      { kind: "test", schedule: { cron: "${env:UNSET}" }, parameters: {} },
+      "schedule.cron",
+    ],
+    "a variable in a maintenance window": [
+      { kind: "test", windows: [{ from: "${env:UNSET}", to: "24:00" }], parameters: {} },
+      "windows[0].from",
+    ],
+    "a usable URL in a variable": [
+      web({ request: { target: "${env:WRONG}" } }),
+      "parameters.request.target",
+      'the address "${env:WRONG}" has no scheme, expected one that begins with http:// or https://',
+    ],
+    "a usable word in a variable": [
+      web({ request: { target: "http://h", redirects: "${env:WRONG}" } }),
+      "parameters.request.redirects",
+      'is "${env:WRONG}", expected one of "follow", "refuse"',
+    ],
+    "a usable cron expression in a variable": [
+      { kind: "test", schedule: { cron: "${env:WRONG}" }, parameters: {} },
+      "schedule.cron",
+      '"${env:WRONG}" is not a cron expression, expected minute, hour, day of the month, month and day of the week, ' +
+      'such as "*/5 8-18 * * mon-fri", or a name such as @daily',
+    ],
+  };
+  for (const [name, [check, path, message = unset]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const document = { defaults: {}, checks: { web: check, other: { kind: "test", parameters: {} } } };
+      const { checks, lacks, place } = await load(document, { environment: { WRONG: "swordfish" } });
+      assert.deepEqual(lacks.map(place).map((lack) => [lack.path, lack.message]), [[
+        `checks.web.${path}`,
+        message,
+      ]]);
+      assert.deepEqual(checks.map(({ lack }) => lack), [message, undefined]);
+      const { schedule, timeoutMs, windows, dependsOn } = checks[0] ?? {};
+      const usual = checks[0]?.kind === "script" ? 30_000 : 10_000;
+      assert.deepEqual(
+        { schedule, timeoutMs, windows, dependsOn },
+        {
+          schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
+          timeoutMs: usual,
+          windows: [],
+          dependsOn: [],
+        },
+        "what cannot be known is as if it were not given",
+      );
+    });
+  }
+});
+
+Deno.test("loadDocument() blames what defaults lack on the checks that use it", async () => {
+  const { checks } = await load({
+    defaults: { schedule: { regular_interval: "${env:UNSET}" } },
+    checks: {
+      own: { kind: "test", schedule: { regular_interval: 5 }, parameters: {} },
+      default: { kind: "test", parameters: {} },
+    },
+  });
+  assert.deepEqual(checks.map(({ name, lack }) => [name, lack]), [
+    ["own", undefined],
+    ["default", 'the environment variable "UNSET" is not set'],
+  ]);
+});
+
+Deno.test("loadDocument() takes a mistake for one, whatever the machine lacks in the same place", async () => {
+  const wrong = { threshold: "${env:UNSET}", parameters: { output: "${env:NOT-A-NAME}" } };
+  assert.deepEqual(await problemsOf(withCheck({ kind: "test", ...wrong })), [
+    'checks.web.threshold: is the string "${env:UNSET}", expected a whole number (a placeholder stands only for text)',
+    'checks.web.parameters.output: "${env:NOT-A-NAME}" names no variable, expected letters, digits and _',
+  ]);
+  const half = { request: { target: "htp://${env:HOST}/" } };
+  assert.deepEqual(
+    await problemsOf(withCheck({ kind: "http_request", parameters: half }), { environment: { HOST: "h" } }),
+    [
+      'checks.web.parameters.request.target: "htp://${env:HOST}/" is not an address, expected one such as ' +
+      "https://example.org/health",
+    ],
+  );
 });
 
 Deno.test("loadDocument() never shows the branches of a schema as a list", async () => {
@@ -230,7 +315,7 @@ Deno.test("loadDocument() refuses a line break in a webhook's header, and does n
   const headers = { "X-Token": "${env:TOKEN}" };
   const hook = { kind: "webhook", parameters: { target: "http://h/", headers } };
   const environment = { TOKEN: "sword\nfish" };
-  assert.deepEqual(await problemsOf({ defaults: { notifications: [hook] }, checks: {} }, { environment }), [
+  assert.deepEqual(await lacksOf({ defaults: { notifications: [hook] }, checks: {} }, { environment }), [
     "defaults.notifications[0].parameters.headers.X-Token: the value holds the control character U+000A, " +
     "which no header can",
   ]);
@@ -262,8 +347,8 @@ Deno.test("loadDocument() without secrets leaves placeholders and programs alone
     assert.deepEqual(checks.map((check) => check.name), ["script", "page", "file"]);
     assert.deepEqual(secrets, []);
   });
-  await t.step("all of it is one where the secrets should be", async () => {
-    assert.equal((await problemsOf(document, { withoutSecrets: false })).length, 11);
+  await t.step("all of it is lacking where the secrets should be", async () => {
+    assert.equal((await lacksOf(document, { withoutSecrets: false })).length, 11);
   });
   await t.step("what is not a placeholder is still held to its format", async () => {
     const check = withCheck({ kind: "http_request", parameters: { request: { target: "${HOME}" } } });

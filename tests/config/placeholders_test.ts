@@ -84,7 +84,6 @@ Deno.test("substitute() replaces placeholders and nothing else", async (t) => {
 });
 
 Deno.test("substitute() says which placeholders have no value", async (t) => {
-  const HINT = "to look at the document where its secrets are not: monitor validate --without-secrets";
   const files = {
     "/etc/monitor/folder": { kind: "folder" },
     "/large": { sizeBytes: SECRET_BYTES_MAX + 1 },
@@ -92,29 +91,29 @@ Deno.test("substitute() says which placeholders have no value", async (t) => {
     "/denied": new Deno.errors.PermissionDenied("Permission denied (os error 13)"),
     "/strange": new Error("Input/output error (os error 5)"),
   } as const;
-  const rows: Readonly<Record<string, readonly [message: string, hint?: string]>> = {
-    "${env:UNSET}": ['the environment variable "UNSET" is not set', HINT],
+  const rows: Readonly<Record<string, readonly [message: string, isLack?: boolean]>> = {
+    "${env:UNSET}": ['the environment variable "UNSET" is not set', true],
     "${env:}": ['"${env:}" names no variable, expected letters, digits and _'],
     "${env:A-B}": ['"${env:A-B}" names no variable, expected letters, digits and _'],
     "${env:1A}": ['"${env:1A}" names no variable, expected letters, digits and _'],
     "${env:A:-default}": ['"${env:A:-default}" names no variable, expected letters, digits and _'],
     "${env: A}": ['"${env: A}" names no variable, expected letters, digits and _'],
     "${file:}": ['"${file:}" names no file, expected a path'],
-    "${file:/missing}": ['the file "/missing" cannot be read: it does not exist', HINT],
-    "${file:~/secret}": ['the file "~/secret" cannot be read: it does not exist', HINT],
-    "${file:folder}": ['the file "folder" cannot be read: it is a directory, not a file', HINT],
+    "${file:/missing}": ['the file "/missing" cannot be read: it does not exist', true],
+    "${file:~/secret}": ['the file "~/secret" cannot be read: it does not exist', true],
+    "${file:folder}": ['the file "folder" cannot be read: it is a directory, not a file', true],
     "${file:/large}": [
       'the file "/large" cannot be read: it has 1048577 bytes, and at most 1048576 are accepted',
-      HINT,
+      true,
     ],
-    "${file:/binary}": ['the file "/binary" cannot be read: it is not UTF-8', HINT],
-    "${file:/denied}": ['the file "/denied" cannot be read: permission denied', HINT],
-    "${file:/strange}": ['the file "/strange" cannot be read: Input/output error (os error 5)', HINT],
+    "${file:/binary}": ['the file "/binary" cannot be read: it is not UTF-8', true],
+    "${file:/denied}": ['the file "/denied" cannot be read: permission denied', true],
+    "${file:/strange}": ['the file "/strange" cannot be read: Input/output error (os error 5)', true],
   };
-  for (const [written, [message, hint]] of Object.entries(rows)) {
+  for (const [written, [message, isLack]] of Object.entries(rows)) {
     await t.step(written, async () => {
       const { value, substitutions, problems } = await substituteIn(parse({ a: written }), { files });
-      assert.deepEqual(problems, [{ path: ["a"], message, ...(hint !== undefined && { hint }) }]);
+      assert.deepEqual(problems, [{ path: ["a"], message, ...(isLack && { isLack }) }]);
       assert.equal(JSON.stringify(value), JSON.stringify({ a: written }));
       assert.deepEqual(substitutions, [{ path: ["a"], resolved: null, parts: [] }]);
     });
@@ -224,16 +223,24 @@ Deno.test("substitute() reads a file once, however often it is named", async () 
   assert.equal(reads, 1);
 });
 
-Deno.test("substitute() passes on that a variable or a file may not be read", async () => {
-  await assert.rejects(substituteIn(parse({ a: "${env:TOKEN}" }), { forbidden: ["TOKEN"] }), {
-    name: "NotCapable",
-    message: 'Requires env access to "TOKEN", run again with the --allow-env=TOKEN flag',
-  });
+Deno.test("substitute() names the flag without which a variable or a file may not be read", async () => {
   const denied = new Deno.errors.NotCapable("Requires read access");
-  await assert.rejects(
-    substituteIn(parse({ a: "${file:/secret}" }), { files: { "/secret": denied } }),
-    denied,
-  );
+  const options = { forbidden: ["TOKEN"], files: { "/etc/monitor/secret": denied } };
+  const { problems } = await substituteIn(parse({ a: "${env:TOKEN}", b: "${file:secret}" }), options);
+  assert.deepEqual(problems, [
+    {
+      path: ["a"],
+      message: 'the environment variable "TOKEN" cannot be read: grant --allow-env=TOKEN',
+      isLack: true,
+      denied: "env",
+    },
+    {
+      path: ["b"],
+      message: 'the file "secret" cannot be read: grant --allow-read=/etc/monitor/secret',
+      isLack: true,
+      denied: "read",
+    },
+  ]);
 });
 
 Deno.test("substitute() without secrets looks for nothing and resolves only the escape", async () => {

@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
 import { findPrograms } from "../../src/config/programs.ts";
-import {
-  type ConfigSystemOptions,
-  createConfigSystem,
-  load,
-  problemsOf,
-  withCheck,
-} from "./config_system.ts";
+import { type ConfigSystemOptions, createConfigSystem, lacksOf, load, withCheck } from "./config_system.ts";
 
 const program = { mode: 0o755 };
 
@@ -82,18 +76,18 @@ Deno.test("findPrograms() says to write ./name for a program beside the document
   const message =
     'checks.web.parameters.path: the program "check.sh" is not in PATH, expected one that is, or a ' +
     "path with a slash";
-  assert.deepEqual(await problemsOf(document, beside), [
+  assert.deepEqual(await lacksOf(document, beside), [
     `${message} (write "./check.sh" for the one beside the document)`,
   ]);
-  assert.deepEqual(await problemsOf(document, { environment: { PATH: "/bin" } }), [message]);
+  assert.deepEqual(await lacksOf(document, { environment: { PATH: "/bin" } }), [message]);
   const data = { files: { "/etc/monitor/check.sh": { mode: 0o644 } }, environment: { PATH: "/bin" } };
-  assert.deepEqual(await problemsOf(document, data), [message]);
+  assert.deepEqual(await lacksOf(document, data), [message]);
 });
 
 Deno.test("findPrograms() shows the placeholder that a missing name comes from", async () => {
   const document = withCheck({ kind: "script", parameters: { path: "${env:CHECK}" } });
   const environment = { PATH: "/bin", CHECK: "check.sh" };
-  assert.deepEqual(await problemsOf(document, { environment, files: { "/etc/monitor/check.sh": program } }), [
+  assert.deepEqual(await lacksOf(document, { environment, files: { "/etc/monitor/check.sh": program } }), [
     'checks.web.parameters.path: the program "${env:CHECK}" is not in PATH, expected one that is, or a path with a ' +
     'slash (write "./${env:CHECK}" for the one beside the document)',
   ]);
@@ -129,14 +123,19 @@ Deno.test("findPrograms() knows the paths of Windows on Windows", async () => {
   assert.deepEqual(problems, []);
 });
 
-Deno.test("findPrograms() passes on that PATH or a folder in it may not be read", async () => {
-  await assert.rejects(find(["check"], { forbidden: ["PATH"] }), {
-    name: "NotCapable",
-    message: 'Requires env access to "PATH", run again with the --allow-env=PATH flag',
-  });
+Deno.test("findPrograms() names the flag without which a program cannot be looked up", async () => {
+  const messageOf = async (options: ConfigSystemOptions): Promise<string | undefined> =>
+    (await find(["check"], options)).problems[0]?.message;
+  assert.equal(
+    await messageOf({ forbidden: ["PATH"] }),
+    'the program "check" cannot be looked up: grant --allow-env=PATH',
+  );
   const denied = new Deno.errors.NotCapable("Requires read access");
   const environment = { PATH: "/one:/two" };
-  await assert.rejects(find(["check"], { files: { "/one/check": denied }, environment }), denied);
+  assert.equal(
+    await messageOf({ files: { "/one/check": denied }, environment }),
+    'the program "check" cannot be looked up: grant --allow-read=/one/check',
+  );
   const { programs } = await find(["check"], {
     files: { "/one/check": denied, "/two/check": program },
     environment,

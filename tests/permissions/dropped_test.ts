@@ -24,7 +24,7 @@ Deno.test("monitor check: a reload that needs what was given up at the start is 
       { ...OK, notifications: [{ kind: "file_touch", parameters: { path: "./touched" } }] },
       /file_touch of check "added" needs --allow-write=.*touched/,
     ],
-    ["a variable", { ...OK, title: "${env:ADDED}" }, /env access to "ADDED"/],
+    ["a variable", { ...OK, title: "${env:ADDED}" }, /the environment variable "ADDED" cannot be read/],
   ];
   for (const [what, added, reason] of additions) {
     await t.step(what, () =>

@@ -60,7 +60,10 @@ Deno.test("monitor permissions: the printed flags are enough for what is include
     for (const value of needs.read) {
       const without = flagsFor(needs, { permission: "read", value });
       const refused = await stage.run(["check", "--once", ...args], { permissions: without, environment });
-      assert.strictEqual(refused.code, 77, value);
+      // Without its secret only the check can't run.
+      const isSecret = value.endsWith("/secret");
+      assert.strictEqual(refused.code, isSecret ? 3 : 77, value);
+      if (isSecret) assert.match(refused.stdout, /UNKNOWN +b .*cannot run: .* grant --allow-read=.*\/secret/);
     }
   }));
 
@@ -156,14 +159,12 @@ Deno.test("monitor permissions: a named check needs its own alone", () =>
     assert.deepStrictEqual(net, ["[::1]:443"]);
   }));
 
-Deno.test("monitor permissions: without any one of them a run ends at once, and the missing flag is named", async (t) => {
+Deno.test("monitor permissions: without the config or the state a run ends at once, and the missing flag is named", async (t) => {
   await withNeeds(async (stage) => {
     const needs = await stage.needs();
     const refusals: readonly (readonly [PermissionClass, readonly string[]])[] = [
       ["read", needs.read],
       ["write", needs.write],
-      ["net", needs.net],
-      ["run", needs.run],
     ];
     for (const [permission, values] of refusals) {
       for (const value of values) {
@@ -183,6 +184,33 @@ Deno.test("monitor permissions: without any one of them a run ends at once, and 
       }
     }
     assert.deepStrictEqual([stage.web.visits, stage.mailbox.attempts], [0, 0], "nothing has run");
+  });
+});
+
+Deno.test("monitor check: what lacks a permission names the flag, and the others run", async (t) => {
+  await withNeeds(async (stage) => {
+    const needs = await stage.needs();
+    const [kill = "", probe = ""] = needs.run.toSorted((one) => one.endsWith("/kill") ? -1 : 1);
+    const [web = "", mail = ""] = needs.net.toSorted((one) => one.startsWith("localhost") ? -1 : 1);
+    const OK = "OK +web .*status is 200";
+    const FAILED = "CRITICAL +script .*all is lost";
+    const rows: Readonly<
+      Record<string, readonly [PermissionClass, value: string, printed: readonly string[]]>
+    > = {
+      "run of a script": ["run", probe, [OK, `UNKNOWN +script .*needs --allow-run=${probe}`]],
+      "run of what ends a script": ["run", kill, [OK, `UNKNOWN +script .*needs --allow-run=.*${kill}`]],
+      "net of a request": ["net", web, [`UNKNOWN +web .*--allow-net=${web}`, FAILED]],
+      "net of an email channel": ["net", mail, [OK, FAILED]],
+    };
+    for (const [name, [permission, value, printed]] of Object.entries(rows)) {
+      await t.step(name, async () => {
+        const permissions = flagsFor(needs, { permission, value });
+        const { stdout, stderr } = await stage.run(["check", "--once"], { permissions });
+        for (const pattern of printed) assert.match(stdout, new RegExp(pattern), stderr);
+        assert.match(stderr, new RegExp(`needs --allow-${permission}=${value}, which is not granted`));
+        if (value === mail) assert.match(stderr, new RegExp(`refused by email .*--allow-net=${mail}`));
+      });
+    }
   });
 });
 

@@ -75,6 +75,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     permissions: {
       isGranted: (permission, value) => options.isGranted?.(permission, value) ?? true,
       drop: (permission) => void dropped.add(permission),
+      isDropped: (permission) => dropped.has(permission),
       killPath: "/usr/bin/kill",
     },
     dropped,

@@ -5,7 +5,12 @@ import type { ReportedDocument, Reporting } from "../../reporting.ts";
 import type { Watch, Watched } from "../../watch.ts";
 import { type Invocation, UsageError } from "../command.ts";
 import { type OpenDocument, openDocument, readSelection, selectChecks, type Selection } from "../document.ts";
-import { MissingPermissionsError, needsOfDocument, requireGranted } from "../document_needs.ts";
+import {
+  describeMissing,
+  MissingPermissionsError,
+  needsOfDocument,
+  requireGranted,
+} from "../document_needs.ts";
 import { describeFailure } from "../failure.ts";
 import type { Log } from "../log.ts";
 import { permissionFlag } from "../permission_flags.ts";
@@ -129,7 +134,9 @@ async function readAgain({ invocation, system, document, log }: RereadOptions): 
     }
     const watched = toWatched(next, readSelection(invocation));
     const { checks } = watched;
-    requireGranted(await needsOfDocument(next, { invocation, system, checks }), system);
+    refuseDropped(next, system);
+    const missing = requireGranted(await needsOfDocument(next, { invocation, system, checks }), system);
+    for (const need of missing) log.warning(describeMissing(need));
     return { document: next, watched };
   } catch (error) {
     if (error instanceof ConfigError) {
@@ -147,6 +154,12 @@ async function readAgain({ invocation, system, document, log }: RereadOptions): 
     log.error(`the document was not read again, the old one stays in force: ${reason}`);
     return { error: reason };
   }
+}
+
+/** What was given up at the start is no matter of the machine, and a restart brings it. */
+function refuseDropped({ lacks }: OpenDocument, { permissions }: System): void {
+  const lack = lacks.find(({ denied }) => denied !== undefined && permissions.isDropped(denied));
+  if (lack !== undefined) throw new Deno.errors.NotCapable(lack.message);
 }
 
 /** A mistake or a doubt of a document on one line. */

@@ -4,8 +4,10 @@ import { openLedger } from "../../ledger.ts";
 import { DEFAULT_LIMITS } from "../../monitor.ts";
 import { BATCHING_DELAY_MS, startReporting } from "../../reporting.ts";
 import { startWatch, type Watched } from "../../watch.ts";
+import type { Need } from "../../needs.ts";
 import type { Invocation } from "../command.ts";
 import { type OpenDocument, readSelection } from "../document.ts";
+import { describeMissing } from "../document_needs.ts";
 import { createLog, type Log } from "../log.ts";
 import { startWatchPage } from "../page/kept_page.ts";
 import { startWatchMetrics } from "../metrics/watch_metrics.ts";
@@ -29,6 +31,8 @@ export interface WatchCommandOptions {
   readonly document: OpenDocument;
   /** The options of the command, read and valid. */
   readonly settings: CheckSettings;
+  /** What the document needs and is not granted; what needs it cannot run. */
+  readonly missing: readonly Need[];
 }
 
 /** Keeps running the checks until a stop signal comes, and answers the exit code. */
@@ -40,6 +44,7 @@ export async function runWatch(options: WatchCommandOptions): Promise<number> {
   const reloads = listenForReloads(system);
   const first = toWatched(document, readSelection(invocation));
   logDoubts(document, log);
+  for (const need of options.missing) log.warning(describeMissing(need));
   const state = await ownState(await locateState(invocation, document, system), {
     system,
     required: false,

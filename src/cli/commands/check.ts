@@ -5,9 +5,10 @@ import { FORMAT_NAMES, readCheckSettings } from "../check/settings.ts";
 import { type Command, CONFIG_OPTION, type Invocation, optionValue } from "../command.ts";
 import { renderProblems } from "../diagnostics.ts";
 import { openDocument, readSelection, selectActiveChecks, TAG_OPTION } from "../document.ts";
-import { keepToNeeds, needsOfDocument } from "../document_needs.ts";
+import { describeMissing, keepToNeeds, needsOfDocument } from "../document_needs.ts";
 import { FAIL_ON_CONDITIONS } from "../exit_code.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../log.ts";
+import { printable } from "../printable.ts";
 import { STATE_OPTION } from "../state.ts";
 import { wantsColour } from "../terminal.ts";
 
@@ -91,9 +92,15 @@ async function runCheckCommand(invocation: Invocation, system: System): Promise<
   }
   // A single run without a state calls no channel.
   const notifies = settings.notifies && !(settings.once && optionValue(invocation, "state") === "none");
-  keepToNeeds(await needsOfDocument(document, { invocation, system, checks, notifies }), system);
+  const needs = await needsOfDocument(document, { invocation, system, checks, notifies });
+  const missing = keepToNeeds(needs, { system, document });
   const options = { invocation, system, document, settings };
-  if (settings.once) return await runOnce(checks, options);
+  if (settings.once) {
+    for (const need of settings.due ? [] : missing) {
+      system.stderr.write(`monitor: warning: ${printable(describeMissing(need))}\n`);
+    }
+    return await runOnce(checks, options);
+  }
   const { runWatch } = await import("../check/run_watch.ts");
-  return await runWatch(options);
+  return await runWatch({ ...options, missing });
 }

@@ -1,7 +1,6 @@
-import { CHANNEL_KINDS } from "../../channels/registry.ts";
+import { channelEntryOf, deliverTo } from "../../channels/registry.ts";
 import type { Channel } from "../../domain/channel.ts";
 import type { Check } from "../../domain/check.ts";
-import type { ChannelKindEntry } from "../../domain/deliver.ts";
 import type { Delivery, Message } from "../../domain/delivery.ts";
 import type { System } from "../../domain/system.ts";
 import { regularRunAfter } from "../../next_run.ts";
@@ -43,7 +42,7 @@ async function runNotify(invocation: Invocation, system: System): Promise<number
       if (!channels.has(channel.key)) channels.set(channel.key, { channel, check });
     }
   }
-  keepToNeeds(await needsOfDocument(document, { invocation, system, checks }), system);
+  keepToNeeds(await needsOfDocument(document, { invocation, system, checks }), { system, document });
   let failures = 0;
   for (const { channel, check } of channels.values()) {
     const delivered = await tryChannel(channel, check, { system, document });
@@ -63,15 +62,14 @@ async function tryChannel(
   check: Check,
   { system, document }: TrialContext,
 ): Promise<boolean> {
-  const entry = CHANNEL_KINDS[channel.kind] as ChannelKindEntry<typeof channel.kind>;
   const { redact } = document;
   const say = (text: string): void => system.stdout.write(`${printable(redact(text))}\n`);
-  say(entry.describe(channel as never));
+  say(channelEntryOf(channel).describe(channel as never));
   const abort = new AbortController();
   const cancel = system.clock.after(ATTEMPT_MS, () => abort.abort());
   let delivery: Delivery;
   try {
-    delivery = await entry.deliver(testMessage(check, system), channel as never, {
+    delivery = await deliverTo(channel, testMessage(check, system), {
       system: { ...system, processes: redactProcesses(system.processes, redact) },
       folder: document.source.folder,
       writeLine: say,

@@ -2,7 +2,7 @@ import { PERMISSION_CLASSES } from "../../domain/needs.ts";
 import type { System } from "../../domain/system.ts";
 import { missingNeeds, type Need } from "../../needs.ts";
 import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
-import { openDocument, readSelection, selectChecks, TAG_OPTION } from "../document.ts";
+import { openDocument, readSelection, refuseLacks, selectChecks, TAG_OPTION } from "../document.ts";
 import { MissingPermissionsError, needsOfDocument, PROXY_VARIABLES } from "../document_needs.ts";
 import { EXIT } from "../exit_code.ts";
 import { groupNeeds, permissionFlags, shellWord } from "../permission_flags.ts";
@@ -45,6 +45,7 @@ export const permissionsCommand: Command = {
 async function runPermissions(invocation: Invocation, system: System): Promise<number> {
   const render = readFormat(invocation);
   const document = await openDocument(invocation, system);
+  refuseLacks(document);
   const checks = selectChecks(document.checks, readSelection(invocation))
     .filter((check) => check.active || invocation.operands.length > 0);
   const needs = await needsOfDocument(document, { invocation, system, checks });

@@ -8,6 +8,7 @@ import {
   UsageError,
 } from "../command.ts";
 import { renderProblems } from "../diagnostics.ts";
+import { ConfigError } from "../../config/problem.ts";
 import { openDocument } from "../document.ts";
 import { EXIT } from "../exit_code.ts";
 import { wantsColour } from "../terminal.ts";
@@ -41,10 +42,14 @@ export const validateCommand: Command = {
     description:
       "leave ${env:…} and ${file:…} unresolved and do not look for programs: to check a document " +
       "on a machine that is not its own",
+  }, {
+    name: "strict",
+    description: "take warnings for errors",
   }],
   examples: [
     ["monitor validate", "the document that check would use"],
     ["monitor validate -c web.jsonc --without-secrets", "in a CI pipeline"],
+    ["monitor validate --strict", "before a deployment, on the machine itself"],
     ["monitor validate --shape a", "hold it to Shape A of the specification"],
   ],
   uses: ["read", "env", "sys"],
@@ -56,6 +61,12 @@ export const validateCommand: Command = {
     });
     const { checks, placedWarnings, source, sources } = document;
     const colour = wantsColour(invocation, system.stderr, system);
+    if (invocation.options.has("strict") && placedWarnings.length > 0) {
+      const message = `Cannot accept config "${source.label}": it has ${
+        count(placedWarnings.length, "warning")
+      }`;
+      throw new ConfigError(message, { source, problems: placedWarnings });
+    }
     system.stderr.write(renderProblems(source, placedWarnings, { colour, severity: "warning" }));
     const inactive = checks.filter((check) => !check.active).length;
     const parts = [

@@ -1,0 +1,34 @@
+import type { Files } from "../domain/system.ts";
+import type { FormattedValue } from "./formats.ts";
+import { type Problem, quote } from "./problem.ts";
+import { absolutePath } from "./source.ts";
+
+/**
+ * Warns of files that a check reads and that this machine lacks, such as certificates. They are read at each run, so
+ * one that appears later is used at once.
+ */
+export async function warnOfInputFiles(
+  values: readonly FormattedValue[],
+  folder: string,
+  files: Pick<Files, "stat">,
+): Promise<readonly Problem[]> {
+  const warnings: Problem[] = [];
+  for (const { path, value, written } of values) {
+    const reason = await missingReason(absolutePath(String(value), folder), files);
+    if (reason !== null) {
+      warnings.push({ path, message: `the file ${quote(written)} cannot be read: ${reason}` });
+    }
+  }
+  return warnings;
+}
+
+async function missingReason(path: string, files: Pick<Files, "stat">): Promise<string | null> {
+  try {
+    return (await files.stat(path)).kind === "file" ? null : "it is not a file";
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return "it does not exist";
+    if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
+    // Anything else may be a matter of the moment, and the check says it.
+    return null;
+  }
+}

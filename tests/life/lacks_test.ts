@@ -1,0 +1,223 @@
+/** What the machine lacks of what the config names concerns only what needs it. */
+import assert from "node:assert/strict";
+import type { Event } from "./lines.ts";
+import { withStage } from "./program.ts";
+import { startHook } from "./receivers.ts";
+import { type Target, withTarget } from "./target.ts";
+
+const OK = { kind: "test", parameters: { condition: "ok" } };
+const BAD = { kind: "test", parameters: { condition: "critical" } };
+
+interface Lack {
+  readonly check: (target: Target) => unknown;
+  /** The output of the check, after its name. */
+  readonly output: RegExp;
+  /** What `validate` warns of. */
+  readonly warning: RegExp;
+}
+
+const request = (target: Target, others: Readonly<Record<string, unknown>>): unknown => ({
+  kind: "http_request",
+  parameters: { request: { ...target.parameters["request"] as Record<string, unknown>, ...others } },
+});
+const script = (path: string, environment: Readonly<Record<string, string>> = {}): unknown => ({
+  kind: "script",
+  parameters: { path, environment },
+});
+const TLS = { authority: "missing.pem" };
+const CLIENT = { certificate: "missing.pem", key: "missing.key" };
+
+const LACKS: Readonly<Record<string, Lack>> = {
+  "a command that is not in PATH": {
+    check: () => script("no_such_command"),
+    output: /cannot run: the program "no_such_command" is not in PATH/,
+    warning: /the program "no_such_command" is not in PATH.*; the check is unknown/,
+  },
+  "an environment variable": {
+    check: (target) => request(target, { headers: { "X-Token": "${env:NO_SUCH}" } }),
+    output: /cannot run: the environment variable "NO_SUCH" is not set/,
+    warning: /the environment variable "NO_SUCH" is not set; the check is unknown/,
+  },
+  "an environment variable in a URL": {
+    check: (target) => request(target, { target: "${env:NO_SUCH}" }),
+    output: /cannot run: the environment variable "NO_SUCH" is not set/,
+    warning: /the environment variable "NO_SUCH" is not set; the check is unknown/,
+  },
+  "an environment variable in a schedule": {
+    check: () => ({ ...OK, schedule: { regular_interval: "${env:NO_SUCH}" } }),
+    output: /cannot run: the environment variable "NO_SUCH" is not set/,
+    warning: /the environment variable "NO_SUCH" is not set; the check is unknown/,
+  },
+  "a usable value in an environment variable": {
+    check: (target) => request(target, { target: "${env:EMPTY}" }),
+    output: /cannot run: "\$\{env:EMPTY\}" /,
+    warning: /"\$\{env:EMPTY\}" .*; the check is unknown/,
+  },
+  "a secret file": {
+    check: () => script("./good.sh", { TOKEN: "${file:no_such}" }),
+    output: /cannot run: the file "no_such" cannot be read: it does not exist/,
+    warning: /the file "no_such" cannot be read: it does not exist; the check is unknown/,
+  },
+  "a CA file": {
+    check: (target) => request(target, { target: "https://127.0.0.1:1/", tls: TLS }),
+    output: /cannot read tls\.authority ".*\/missing\.pem": it does not exist/,
+    warning: /tls\.authority: the file "missing\.pem" cannot be read: it does not exist/,
+  },
+  "a client certificate": {
+    check: (target) => request(target, { target: "https://127.0.0.1:1/", tls: CLIENT }),
+    output: /cannot read tls\.certificate ".*\/missing\.pem": it does not exist/,
+    warning: /tls\.certificate: the file "missing\.pem" cannot be read: it does not exist/,
+  },
+};
+
+const lackingChecks = (target: Target): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(LACKS).map(([name, { check }]) => [name, check(target)]));
+
+const LACKING = { environment: { EMPTY: "" } };
+
+Deno.test("monitor check --once: a check that lacks something is unknown with the reason, and the others run", () =>
+  withTarget((target) =>
+    withStage(async (stage) => {
+      stage.writeScript("good.sh", "exit 0");
+      const lacking = Object.fromEntries(
+        Object.entries(LACKS).map(([name, { check }]) => [name, check(target)]),
+      );
+      stage.writeDocument({ good: OK, bad: BAD, ...lacking });
+      const { code, stdout, stderr } = await stage.run(["check", "--once", "--format", "json"], LACKING);
+      assert.equal(code, 2, stderr);
+      const { checks } = JSON.parse(stdout) as {
+        checks: readonly { name: string; condition: string; output: string }[];
+      };
+      const conditions = checks.map(({ name, condition }) => [name, condition]);
+      assert.deepEqual(conditions, [
+        ["good", "ok"],
+        ["bad", "critical"],
+        ...Object.keys(LACKS).map((name) => [name, "unknown"]),
+      ]);
+      for (const [name, { output }] of Object.entries(LACKS)) {
+        assert.match(checks.find((check) => check.name === name)?.output ?? "", output, name);
+      }
+      assert.equal(target.requests, 0);
+      // The state is kept, and read without the secrets.
+      assert.equal((await stage.run(["status"])).code, 2);
+    })
+  ));
+
+Deno.test("monitor validate: what the machine lacks is a warning, and with --strict an error", () =>
+  withTarget((target) =>
+    withStage(async (stage) => {
+      stage.writeScript("good.sh", "exit 0");
+      stage.writeDocument({ good: OK, ...lackingChecks(target) });
+      const lenient = await stage.run(["validate"], LACKING);
+      const strict = await stage.run(["validate", "--strict"], LACKING);
+      assert.deepEqual([lenient.code, strict.code], [0, 78], lenient.stderr);
+      for (const [name, { warning }] of Object.entries(LACKS)) {
+        assert.match(lenient.stderr, warning, name);
+        assert.match(strict.stderr, warning, name);
+      }
+      assert.match(strict.stderr, /error: Cannot accept config "\.\/monitor\.json": it has \d+ warnings$/m);
+    })
+  ));
+
+Deno.test("monitor check: a service without a secret starts, and uses the secret that appears at a reload", () =>
+  withStage(async (stage) => {
+    stage.writeScript("api.sh", 'echo "got $TOKEN"');
+    stage.writeDocument({ good: OK, api: script("./api.sh", { TOKEN: "${file:token}" }) });
+    const reload = async (): Promise<void> => {
+      program.signal("SIGHUP");
+      assert.deepEqual((await program.stdout.event("reload"))["changed"], ["api"]);
+    };
+    const program = stage.start(["check", "--format", "ndjson"]);
+    await program.stderr.next(
+      / warning: .*: the file "token" cannot be read: it does not exist; the check is unknown$/,
+    );
+    const isApi = ({ name }: Event): boolean => name === "api";
+    const before = await program.stdout.event("result", isApi);
+    assert.equal(before["condition"], "unknown");
+    assert.equal(before["output"], 'cannot run: the file "token" cannot be read: it does not exist');
+    Deno.writeTextFileSync(`${stage.folder}/token`, "the token of the API\n");
+    await reload();
+    const after = await program.stdout.event("result", isApi);
+    assert.deepEqual([after["condition"], after["output"]], ["ok", "got [secret]"]);
+
+    Deno.removeSync(`${stage.folder}/token`);
+    await reload();
+    assert.equal((await program.stdout.event("result", isApi))["condition"], "unknown");
+    program.signal("SIGTERM");
+    const { code, stdout, stderr } = await program.end();
+    assert.equal(code, 0);
+    assert.doesNotMatch(stdout + stderr, /the token of the API/);
+  }));
+
+Deno.test("monitor check --once: the notification of a channel that lacks its secret is pending until it is there", () =>
+  withStage(async (stage) => {
+    await using hook = startHook();
+    const { target } = hook.channel["parameters"] as { target: string };
+    const channel = { kind: "webhook", parameters: { target: "${file:hook}" } };
+    stage.writeDocument({ bad: { ...BAD, notifications: [channel, hook.channel] } }, {
+      state: "kept.sqlite",
+    });
+    const without = await stage.run(["check", "--once"]);
+    assert.match(
+      without.stderr,
+      /the report of "bad" not delivered to webhook .*: the file "hook" cannot be read: it does not exist; it is tried/,
+    );
+    assert.equal(hook.posts.length, 1, "the other channel has it");
+    Deno.writeTextFileSync(`${stage.folder}/hook`, target);
+    assert.equal((await stage.run(["check", "--once"])).stderr, "");
+    assert.equal(hook.posts.length, 2);
+  }));
+
+Deno.test("monitor check: what the document as a whole lacks is left out with a warning", () =>
+  withStage(async (stage) => {
+    const windows = ["${env:NO_SUCH}", "00:00"].map((from) => ({ from, to: "24:00" }));
+    stage.writeDocument({ bad: BAD }, {
+      state: "kept.sqlite",
+      heartbeat: { target: "http://127.0.0.1/${env:NO_SUCH}" },
+      report: { path: "${env:NO_SUCH}" },
+      metrics: { path: "${env:NO_SUCH}" },
+      windows,
+    });
+    const { code, stderr } = await stage.run(["check", "--once"]);
+    assert.equal(code, 2, stderr);
+    for (
+      const loss of [
+        "no heartbeat is sent",
+        "no page is written",
+        "no metrics are written",
+        "the window is ignored",
+      ]
+    ) {
+      assert.match(stderr, new RegExp(`the environment variable "NO_SUCH" is not set; ${loss}`));
+    }
+    const { checks } = JSON.parse((await stage.run(["status", "--format", "json"])).stdout);
+    assert.match(JSON.stringify(checks), /maint/);
+  }));
+
+Deno.test("monitor check: without a kind, or a place for the state, nothing can run", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ bad: { ...BAD, kind: "${env:NO_SUCH}" } }, { state: "${file:no_such}" });
+    const { code, stderr } = await stage.run(["check", "--once"]);
+    assert.equal(code, 78);
+    assert.match(stderr, /checks\.bad\.kind: the environment variable "NO_SUCH" is not set$/m);
+    assert.match(stderr, /state: the file "no_such" cannot be read: it does not exist$/m);
+  }));
+
+Deno.test("monitor permissions: refuses to list permissions while the machine lacks what the document names", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ api: script("no_such_command") });
+    const { code, stdout, stderr } = await stage.run(["permissions"]);
+    assert.deepEqual([code, stdout], [78, ""]);
+    assert.match(stderr, /the program "no_such_command" is not in PATH/);
+  }));
+
+Deno.test("monitor notify: a channel that lacks something is not delivered to, and the others are", () =>
+  withStage(async (stage) => {
+    await using hook = startHook();
+    const lacking = { kind: "command", parameters: { path: "no_such_command" } };
+    stage.writeDocument({ bad: { ...BAD, notifications: [lacking, hook.channel] } });
+    const { code, stdout } = await stage.run(["notify"]);
+    assert.equal(code, 69);
+    assert.match(stdout, /not delivered: the program "no_such_command" is not in PATH/);
+    assert.equal(hook.posts.length, 1);
+  }));
