@@ -6,53 +6,95 @@ import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import { onAbort } from "../domain/on_abort.ts";
 import { describeRequestFailure } from "../domain/request_words.ts";
 import { createRedactor, type Redact } from "../domain/redact.ts";
-import type { IncomingResponse } from "../domain/system.ts";
-import { fillTemplate, type TemplateField } from "../domain/template.ts";
+import type { IncomingResponse, OutgoingRequest } from "../domain/system.ts";
+import {
+  bodyRuleOf,
+  type Escape,
+  escapeHeader,
+  escapeUrl,
+  fillTemplate,
+  hasFields,
+  literalsOf,
+  type TemplateField,
+} from "../domain/template.ts";
 import { describeItem } from "./console.ts";
 import { afterColon, DELIVERED, notDelivered, oneLine } from "./failures.ts";
 import { itemMembers } from "./report_members.ts";
+import { shorten } from "./shorten.ts";
 
 /** The channel that posts reports to an address. */
 export const webhookKind: ChannelKindEntry<"webhook"> = {
   deliver: deliverWebhook,
-  gathers: (channel) => channel.parameters.body === undefined,
+  gathers: (channel) => !isTemplate(channel),
   // The path and the query of such addresses often are the secret.
   describe: (channel) => `webhook ${URL.parse(channel.parameters.target)?.host ?? "of an unknown host"}`,
   needs: ({ parameters }) => Promise.resolve({ net: [hostAndPortOf(parameters.target)] }),
   staleAfterMs: null,
 };
 
+/** Whether a request is made from one item alone. */
+function isTemplate({ parameters: { target, headers, body } }: WebhookChannel): boolean {
+  return body !== undefined || [target, ...Object.values(headers)].some(hasFields);
+}
+
 async function deliverWebhook(
   message: Message,
   channel: WebhookChannel,
   context: DeliverContext,
 ): Promise<Delivery> {
-  const { body } = channel.parameters;
-  const { items, isTest } = message;
-  if (body === undefined) {
-    const reports = items.map((item) => itemMembers(item, { isTest, itemCount: items.length }));
-    return await post(JSON.stringify({ reports }), { id: message.id, channel, context });
-  }
+  const { items } = message;
+  if (!isTemplate(channel)) return await post(requestOf(items, message, channel), { channel, context });
   // The outbox hands over one item at a time; were it more, each would be a message of its own to the receiver.
   for (const item of items) {
-    const text = fillTemplate(body, templateFields(item, isTest));
     const id = items.length === 1 ? message.id : item.report.id;
-    const delivery = await post(text, { id, channel, context });
+    const delivery = await post(requestOf([item], { ...message, id }, channel), { channel, context });
     if (!delivery.delivered) return delivery;
   }
   return DELIVERED;
 }
 
+type FilledRequest = Pick<OutgoingRequest, "target" | "headers"> & { readonly body: string };
+
+/** More of a value would make a URL or a header that servers reject. */
+const SHORT_FIELD_LENGTH_MAX = 500;
+
+/** The request for some items; for one alone where the channel has fields. */
+function requestOf(
+  items: readonly MessageItem[],
+  { id, isTest }: Pick<Message, "id" | "isTest">,
+  channel: WebhookChannel,
+): FilledRequest {
+  const { target, headers, body } = channel.parameters;
+  const [item] = items;
+  if (item === undefined || !isTemplate(channel)) {
+    return { target, headers: headersOf(headers, id), body: reportsJson(items, isTest) };
+  }
+  const fields = templateFields(item, isTest);
+  const fill = (template: string, escape: Escape): string =>
+    fillTemplate(template, fields, (value) => escape(shorten(value, SHORT_FIELD_LENGTH_MAX)));
+  const filled = Object.entries(headers).map(([name, value]) => [name, fill(value, escapeHeader)]);
+  return {
+    target: fill(target, escapeUrl),
+    headers: headersOf(Object.fromEntries(filled), id),
+    body: body === undefined
+      ? reportsJson(items, isTest)
+      : fillTemplate(body, fields, bodyRuleOf(headers).escape),
+  };
+}
+
+function reportsJson(items: readonly MessageItem[], isTest: boolean): string {
+  const reports = items.map((item) => itemMembers(item, { isTest, itemCount: items.length }));
+  return JSON.stringify({ reports });
+}
+
 interface Posting {
-  readonly id: string;
   readonly channel: WebhookChannel;
   readonly context: DeliverContext;
 }
 
-async function post(body: string, { id, channel, context }: Posting): Promise<Delivery> {
-  const { target, method, timeoutMs } = channel.parameters;
+async function post(request: FilledRequest, { channel, context }: Posting): Promise<Delivery> {
+  const { method, timeoutMs } = channel.parameters;
   const { requests, clock } = context.system;
-  const headers = headersOf(channel, id);
   // Not AbortSignal.any: what it makes can be collected as garbage while somebody still waits for it.
   const ending = new AbortController();
   let isTimeUp = false;
@@ -63,7 +105,7 @@ async function post(body: string, { id, channel, context }: Posting): Promise<De
   const stopListening = onAbort(context.signal, () => ending.abort(context.signal.reason));
   let response: IncomingResponse | null = null;
   try {
-    response = await requests.send({ target, method, headers, body }, ending.signal);
+    response = await requests.send({ ...request, method }, ending.signal);
     return await judge(response, channel, context);
   } catch (error) {
     context.signal.throwIfAborted();
@@ -73,8 +115,8 @@ async function post(body: string, { id, channel, context }: Posting): Promise<De
         mayHaveArrived: true,
       });
     }
-    const failure = requests.explain(error, target);
-    return notDelivered(describeRequestFailure(failure, target), {
+    const failure = requests.explain(error, request.target);
+    return notDelivered(describeRequestFailure(failure, request.target), {
       retryable: failure.phase !== "permission",
       mayHaveArrived: failure.phase === "head" || failure.phase === "body",
     });
@@ -88,9 +130,9 @@ async function post(body: string, { id, channel, context }: Posting): Promise<De
 const USER_AGENT = "monitor";
 
 /** Ours, then the document's, whatever case they are written in. */
-function headersOf({ parameters }: WebhookChannel, id: string): Readonly<Record<string, string>> {
+function headersOf(headers: Readonly<Record<string, string>>, id: string): Readonly<Record<string, string>> {
   const own = { "content-type": "application/json", "idempotency-key": id, "user-agent": USER_AGENT };
-  const given = Object.entries(parameters.headers).map(([name, value]) => [name.toLowerCase(), value]);
+  const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
   return { ...own, ...Object.fromEntries(given) };
 }
 
@@ -155,9 +197,11 @@ const SECRET_LENGTH_MIN = 7;
 function hiddenParts({ parameters: { target, headers } }: WebhookChannel): Redact {
   const url = new URL(target);
   const query = [...url.search.slice(1).split(/[&=]/), ...url.searchParams.values()];
-  const written = [url.pathname + url.search, url.pathname, ...url.pathname.split("/"), ...query];
+  const literals = literalsOf(decoded(url.pathname + url.search)).flatMap((text) => text.split(/[/?&=]/));
+  const whole = [url.pathname + url.search, url.pathname, ...url.pathname.split("/"), ...query];
+  const written = [...whole, ...literals];
   const given = Object.entries(headers).filter(([name]) => !/^content-type$/i.test(name))
-    .flatMap(([, value]) => [value, ...value.split(/\s+/)]);
+    .flatMap(([, value]) => literalsOf(value)).flatMap((text) => [text, ...text.split(/\s+/)]);
   const parts = [...written.map(decoded), ...given];
   return createRedactor(parts.filter((part) => part.length >= SECRET_LENGTH_MIN));
 }

@@ -1,4 +1,11 @@
-import { TEMPLATE_FIELDS, unknownFields } from "../domain/template.ts";
+import {
+  bodyRuleOf,
+  fillTemplate,
+  hasFields,
+  SAMPLE_FIELDS,
+  TEMPLATE_FIELDS,
+  unknownFields,
+} from "../domain/template.ts";
 import { DURATION_FORMS, parseDuration } from "./duration.ts";
 import { INTERVAL_FORMS, parseInterval } from "./interval.ts";
 import { hideInAddress } from "./credentials.ts";
@@ -7,7 +14,7 @@ import { holdsSecret } from "./placeholders.ts";
 import { minuteOfDay } from "./time_of_day.ts";
 import { type DocumentPath, type Problem, quote } from "./problem.ts";
 import { childOf, isObject, type Schema, type SchemaReader } from "./schema_view.ts";
-import type { JsonValue } from "./syntax.ts";
+import { type JsonObject, type JsonValue, parseText } from "./syntax.ts";
 
 /** A value whose schema names a format. */
 export interface FormattedValue {
@@ -21,6 +28,10 @@ export interface FormattedValue {
   readonly written: string | number;
   /** Given where it is a member's name that has the format, not the member's value. */
   readonly at?: "name";
+  /** Whether it may hold fields of a notification. @default false */
+  readonly mayHoldFields?: boolean;
+  /** The object in which the value stands, with its placeholders replaced. @default an empty one */
+  readonly parent?: JsonObject;
 }
 
 /** A document with its placeholders replaced, and as it is written. */
@@ -42,7 +53,12 @@ export function visitFormattedValues(
   visit: (item: FormattedValue) => void,
 ): void {
   const path: (string | number)[] = [];
-  const walk = (here: JsonValue, shown: JsonValue | undefined, schema: Schema): void => {
+  const walk = (
+    here: JsonValue,
+    shown: JsonValue | undefined,
+    schema: Schema,
+    parent: JsonValue | undefined = undefined,
+  ): void => {
     const view = reader.view(schema, here);
     const walkChild = (
       segment: string | number,
@@ -51,7 +67,7 @@ export function visitFormattedValues(
     ) => {
       if (child === undefined || childSchema === undefined) return;
       path.push(segment);
-      walk(child, childOf(shown, segment), childSchema);
+      walk(child, childOf(shown, segment), childSchema, here);
       path.pop();
     };
     if (Array.isArray(here)) {
@@ -69,6 +85,7 @@ export function visitFormattedValues(
         format: view.format,
         value: here,
         written: isFormattable(shown) ? shown : here,
+        ...view.mayHoldFields && { mayHoldFields: true, ...isObject(parent) && { parent } },
       });
     }
   };
@@ -82,7 +99,7 @@ function isFormattable(value: JsonValue | undefined): value is string | number {
 /** Holds a value to its format. What the message shows of it is only what stands in the document. */
 export function findFormatProblem(item: FormattedValue): Problem | null {
   const check = FORMAT_CHECKS[item.format];
-  const problem = check?.(item) ?? null;
+  const problem = (item.mayHoldFields === true ? findUnknownField(item) : null) ?? check?.(item) ?? null;
   return problem === null ? null : { path: item.path, ...problem };
 }
 
@@ -99,7 +116,7 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   program: checkText,
   argument: checkText,
   variable: checkText,
-  template: checkTemplate,
+  template: checkBody,
   include: checkInclude,
   tag: checkKnown,
   time_of_day: checkTimeOfDay,
@@ -149,11 +166,19 @@ function checkHeaderValue({ value }: FormattedValue): Pick<Problem, "message"> |
   return { message: `the value holds the control character U+${code}, which no header can` };
 }
 
-function checkUrl({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
+function checkUrl(
+  { value, written, mayHoldFields = false }: FormattedValue,
+): Pick<Problem, "message" | "hint"> | null {
   const text = String(value);
   const shown = hideInAddress(String(written));
   const url = URL.parse(text);
   const isWeb = url !== null && (url.protocol === "http:" || url.protocol === "https:");
+  // The URL parser skips any number of slashes, and line breaks and tabs.
+  if (mayHoldFields && hasFields(/^[^/\\]*[/\\\s]*[^/\\?#]*/.exec(text)?.[0] ?? "")) {
+    return {
+      message: `${quote(written)} has a field in its scheme, host or port, expected one in path or query`,
+    };
+  }
   if (isWeb && /^https?:\/\//i.test(text.trim())) return null;
   const expected = "expected one that begins with http:// or https://";
   if (/^[\w.-]+(:\d+)?(\/|$)/.test(text)) {
@@ -211,19 +236,42 @@ function checkInclude(item: FormattedValue): Pick<Problem, "message" | "hint"> |
   };
 }
 
-function checkTemplate({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
+function findUnknownField({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
   const [unknown] = unknownFields(String(value));
   if (unknown === undefined) return null;
   const expected = `expected one of ${TEMPLATE_FIELDS.join(", ")}`;
   // What comes from a file or a variable is not for showing.
   if (value !== written) {
-    return { message: `the template names a field that a report does not have, ${expected}` };
+    return { message: `the template names a field that a notification does not have, ${expected}` };
   }
   const meant = nearest(unknown, TEMPLATE_FIELDS);
   return {
-    message: `a report has no field ${quote(`{{${unknown}}}`)}, ${expected}`,
+    message: `a notification has no field ${quote(`{{${unknown}}}`)}, ${expected}`,
     ...(meant !== undefined && { hint: `did you mean ${quote(`{{${meant}}}`)}?` }),
   };
+}
+
+/** A body that is to be JSON is JSON with any values in its fields. */
+function checkBody({ value, written, parent }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
+  const headers = parent?.["headers"];
+  const { escape, isJson } = bodyRuleOf(isObject(headers) ? headers : {});
+  if (!isJson) return null;
+  const filled = fillTemplate(String(value), SAMPLE_FIELDS, escape);
+  try {
+    JSON.parse(filled);
+    return null;
+  } catch {
+    const [problem] = parseText(filled).problems;
+    // What exactly is wrong would quote from a secret.
+    const reason = problem === undefined || value !== written ? "" : `: ${problem.message}`;
+    const isBare = /[:[,]\s*\{\{/.test(String(value));
+    return {
+      message: `the body is not JSON with its fields filled${reason}`,
+      hint: isBare
+        ? 'put double quotes around fields: "{{summary}}"'
+        : 'for another type, set "Content-Type" in "headers"',
+    };
+  }
 }
 
 function checkTimeOfDay({ path, value, written }: FormattedValue): Pick<Problem, "message"> | null {

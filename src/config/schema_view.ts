@@ -55,6 +55,8 @@ export interface Schema {
   readonly then?: Schema;
   /** Our own keyword: a sentence for a name or value that is refused for a reason worth telling. */
   readonly "x-notes"?: Readonly<Record<string, string>>;
+  /** Our own keyword: whether the text may hold fields of a notification, such as `{{check}}`. */
+  readonly "x-fields"?: boolean;
   /** Our own keyword: for a word of other tools the accepted one that is meant, or a hint of several words. */
   readonly "x-hints"?: Readonly<Record<string, string>>;
 }
@@ -89,6 +91,8 @@ export interface SchemaView {
   readonly nameFormat: string | undefined;
   /** Sentences for names or values that are refused for a reason worth telling. */
   readonly notes: Readonly<Record<string, string>> | undefined;
+  /** Whether the text may hold fields of a notification, such as `{{check}}`. */
+  readonly mayHoldFields: boolean;
   /** For words of other tools, in lower case without `_` and `-`: the accepted word, or a hint of several words. */
   readonly hints: Readonly<Record<string, string>> | undefined;
 }
@@ -215,6 +219,7 @@ function merge(schemas: readonly Schema[]): SchemaView {
     names: first.propertyNames?.description,
     nameFormat: first.propertyNames?.format,
     notes: first["x-notes"],
+    mayHoldFields: first["x-fields"] === true,
     hints: first["x-hints"],
   };
 }

@@ -1,4 +1,4 @@
-/** The fields that a body template may name. */
+/** The fields that a template may name. */
 export const TEMPLATE_FIELDS = [
   "id",
   "check",
@@ -22,6 +22,16 @@ export const TEMPLATE_FIELDS = [
 /** One of {@linkcode TEMPLATE_FIELDS}. */
 export type TemplateField = typeof TEMPLATE_FIELDS[number];
 
+/** A value for each field, of the form that real ones have. */
+export const SAMPLE_FIELDS: Readonly<Record<TemplateField, string>> = {
+  ...Object.fromEntries(TEMPLATE_FIELDS.map((field) => [field, "sample"])) as Record<TemplateField, string>,
+  problem_began_at: "2026-01-31T09:58:00.000Z",
+  decided_at: "2026-01-31T10:00:00.000Z",
+  next_run_at: "2026-01-31T10:01:00.000Z",
+  occurrences: "3",
+  test: "false",
+};
+
 const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
 
 /** The names between double braces that are no fields. */
@@ -30,14 +40,73 @@ export function unknownFields(template: string): readonly string[] {
     .filter((name) => fieldOf(name) === undefined);
 }
 
-/** Fills a template; every value is escaped as it stands in a JSON string. */
-export function fillTemplate(template: string, fields: Readonly<Record<TemplateField, string>>): string {
+/** Whether a text holds a field, known or not. */
+export function hasFields(template: string): boolean {
+  return template.search(PLACEHOLDER) >= 0;
+}
+
+/** What stands between, before and behind the fields of a text. */
+export function literalsOf(template: string): readonly string[] {
+  return template.replaceAll(PLACEHOLDER, "\0").split("\0");
+}
+
+/** Fills a template; every value is escaped for the place where it goes. */
+export function fillTemplate(
+  template: string,
+  fields: Readonly<Record<TemplateField, string>>,
+  escape: Escape = escapeJson,
+): string {
   return template.replace(PLACEHOLDER, (whole, name: string) => {
     const field = fieldOf(name.trim());
-    return field === undefined ? whole : JSON.stringify(fields[field].toWellFormed()).slice(1, -1);
+    return field === undefined ? whole : escape(fields[field].toWellFormed());
   });
 }
 
 function fieldOf(name: string): TemplateField | undefined {
   return TEMPLATE_FIELDS.find((field) => field === name);
+}
+
+/** Makes a value of well-formed text safe for the place where it goes. */
+export type Escape = (value: string) => string;
+
+/** As it stands in a JSON string, without its quotes. */
+function escapeJson(value: string): string {
+  return JSON.stringify(value).slice(1, -1);
+}
+
+/** As `application/x-www-form-urlencoded` has it. */
+function escapeForm(value: string): string {
+  return new URLSearchParams([["", value]]).toString().slice(1);
+}
+
+/** For the path or the query of a URL. A value of one or two dots would leave the path out of which it is a part. */
+export function escapeUrl(value: string): string {
+  return encodeURIComponent(/^\.{1,2}$/.test(value) ? value.replaceAll(".", "_") : value);
+}
+
+/** For a header: what would end it becomes a space (RFC 9110, section 5.5). */
+export function escapeHeader(value: string): string {
+  // deno-lint-ignore no-control-regex
+  return value.replaceAll(/[\u0000-\u001f\u007f]+/g, " ");
+}
+
+/** How values are escaped in a body, and whether the body must be JSON. */
+export interface BodyRule {
+  /** For each value. */
+  readonly escape: Escape;
+  /** Whether the filled body is JSON. */
+  readonly isJson: boolean;
+}
+
+const JSON_TYPE = /^(?:application\/json|[\w.+-]+\/[\w.+-]+\+json)$/;
+
+/** Finds the rule for a body by its `Content-Type`; without one it is JSON. Unknown types are escaped like JSON. */
+export function bodyRuleOf(headers: Readonly<Record<string, unknown>>): BodyRule {
+  const [, given = "application/json"] = Object.entries(headers)
+    .findLast(([name]) => name.toLowerCase() === "content-type") ?? [];
+  // What is no text is an error of the config that is found elsewhere.
+  const type = typeof given === "string" ? given.split(";")[0]?.trim().toLowerCase() ?? "" : "";
+  if (type === "application/x-www-form-urlencoded") return { escape: escapeForm, isJson: false };
+  if (type === "text/plain") return { escape: (value) => value, isJson: false };
+  return { escape: escapeJson, isJson: JSON_TYPE.test(type) };
 }

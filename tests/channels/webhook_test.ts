@@ -45,6 +45,7 @@ interface Posted {
 async function received(
   parameters: Partial<Parameters> = {},
   settings: DeliverySettings = {},
+  path = "/hooks/x?y=z",
 ): Promise<{ readonly posted: readonly Posted[]; readonly findings: DeliveryFindings }> {
   const posted: Posted[] = [];
   await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
@@ -53,7 +54,7 @@ async function received(
     posted.push({ method, path: pathname + search, headers, text: await request.text() });
     return new Response(null, { status: 204 });
   });
-  const findings = await post(`http://127.0.0.1:${server.addr.port}/hooks/x?y=z`, parameters, settings);
+  const findings = await post(`http://127.0.0.1:${server.addr.port}${path}`, parameters, settings);
   return { posted, findings };
 }
 
@@ -110,6 +111,82 @@ Deno.test("webhookKind sends the document's method and headers, whatever case it
   assert.equal(posted?.headers.get("Content-Type"), "text/plain");
   assert.equal(posted?.headers.get("Authorization"), "Bearer x");
   assert.equal(posted?.headers.get("Idempotency-Key"), "mine");
+});
+
+Deno.test("webhookKind fills fields in path, query and headers, each escaped for its place", async (t) => {
+  const rows: Readonly<Record<string, readonly [value: string, inUrl: string, inHeader: string]>> = {
+    "plain text": ["web", "web", "web"],
+    "what ends a segment, a query or a header": [
+      "a/../b?c&d=e#f\r\nX-Evil: 1\0",
+      "a%2F..%2Fb%3Fc%26d%3De%23f%0D%0AX-Evil%3A%201%00",
+      "a/../b?c&d=e#f X-Evil: 1",
+    ],
+    "another server": ["@evil.example:1/", "%40evil.example%3A1%2F", "@evil.example:1/"],
+    "the parent directory": ["..", "__", ".."],
+    "no valid UTF-16": ["a\ud800", "a%EF%BF%BD", "a\ufffd"],
+    "too much for a server": [
+      "x".repeat(2000),
+      `${"x".repeat(499)}%E2%80%A6`,
+      `${"x".repeat(499)}…`,
+    ],
+  };
+  for (const [name, [output, inUrl, inHeader]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const message = makeMessage([makeItem({ output })]);
+      const headers = { "X-Output": "is {{ output }}" };
+      const path = "/hooks/{{output}}/end?{{check}}={{output}}";
+      const { posted } = await received({ headers, body: "{}" }, { message }, path);
+      assert.equal(posted.length, 1);
+      assert.equal(posted[0]?.path, `/hooks/${inUrl}/end?web=${inUrl}`);
+      const bytes = Array.from(posted[0]?.headers.get("X-Output") ?? "", (letter) => letter.charCodeAt(0));
+      assert.equal(new TextDecoder().decode(new Uint8Array(bytes)), `is ${inHeader}`);
+      assert.equal(posted[0]?.headers.get("X-Evil"), null);
+    });
+  }
+});
+
+Deno.test("webhookKind sends one notification in each request if its URL or headers have fields", async () => {
+  const message = makeMessage([makeItem(), makeItem({ id: "report-2", check: "db" })]);
+  const inHeader = await received({ headers: { "X-Check": "{{check}}" } }, { message });
+  assert.deepEqual(inHeader.posted.map(({ headers }) => headers.get("X-Check")), ["web", "db"]);
+  assert.deepEqual(inHeader.posted.map(({ headers }) => headers.get("Idempotency-Key")), [
+    "report-1",
+    "report-2",
+  ]);
+  const checks = inHeader.posted.map(({ text }) =>
+    JSON.parse(text).reports.map(({ check }: { check: string }) => check)
+  );
+  assert.deepEqual(checks, [["web"], ["db"]]);
+  const inUrl = await received({}, { message }, "/{{check}}");
+  assert.deepEqual(inUrl.posted.map(({ path }) => path), ["/web", "/db"]);
+});
+
+Deno.test("webhookKind escapes values of a body for its Content-Type", async (t) => {
+  const output = 'a "b" & c=d\n+ü';
+  const rows: Readonly<Record<string, readonly [type: string | null, sent: string]>> = {
+    "none": [null, '=a \\"b\\" & c=d\\n+ü'],
+    "JSON": ["application/json; charset=utf-8", '=a \\"b\\" & c=d\\n+ü'],
+    "a kind of JSON": ["application/vnd.api+json", '=a \\"b\\" & c=d\\n+ü'],
+    "a form": ["application/x-www-form-urlencoded", "=a+%22b%22+%26+c%3Dd%0A%2B%C3%BC"],
+    "plain text": ["Text/Plain; charset=utf-8", `=${output}`],
+    "another type": ["application/x-custom", '=a \\"b\\" & c=d\\n+ü'],
+  };
+  for (const [name, [type, sent]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const headers = type === null ? {} : { "content-Type": type };
+      const message = makeMessage([makeItem({ output })]);
+      const { posted } = await received({ headers, body: "={{output}}" }, { message });
+      assert.deepEqual(posted.map(({ text }) => text), [sent]);
+    });
+  }
+});
+
+Deno.test("webhookKind hides what stands around fields in the URL and headers", async () => {
+  await using server = startAnswering(response(400, {}, "no: hidden-path hidden-query hidden-header web"));
+  const { delivery } = await post(`${server.origin}/hidden-path{{check}}?a={{check}}hidden-query`, {
+    headers: { "X-Token": "hidden-header{{check}}" },
+  });
+  assert.deepEqual(delivery, failure("status is 400: no: [secret] [secret] [secret] web"));
 });
 
 Deno.test("webhookKind sends a header in UTF-8", async () => {

@@ -74,7 +74,7 @@ Deno.test("channelKey() tells channels apart that lead to different places", asy
       parameters: { ...HOOK.parameters, headers: { Authorization: "Bearer mackerel" } },
     },
     "another target": { ...HOOK, parameters: { target: "https://hooks.example.org/y" } },
-    "another body": { ...HOOK, parameters: { ...HOOK.parameters, body: "{{summary}}" } },
+    "another body": { ...HOOK, parameters: { ...HOOK.parameters, body: '"{{summary}}"' } },
   };
   const keys = new Map([[await keyOf(MAIL), "the channel itself"]]);
   for (const [name, channel] of Object.entries(rows)) {

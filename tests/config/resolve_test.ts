@@ -127,7 +127,7 @@ const ALL_SETTINGS = {
         target: "https://hooks.example.org/x",
         method: "PUT",
         headers: { "X-Token": "swordfish" },
-        body: '{"text": {{output}}}',
+        body: '{"text": "{{output}}"}',
         timeout: "5s",
       },
     },
@@ -160,12 +160,12 @@ const CHANNELS: { readonly [K in Channel["kind"]]: Extract<Channel, { readonly k
   },
   webhook: {
     kind: "webhook",
-    key: "e09e67cfbdf57549",
+    key: "17f572df6b5f8311",
     parameters: {
       target: "https://hooks.example.org/x",
       method: "PUT",
       headers: { "X-Token": "swordfish" },
-      body: '{"text": {{output}}}',
+      body: '{"text": "{{output}}"}',
       timeoutMs: 5000,
     },
   },

@@ -47,6 +47,7 @@ const KEYWORDS: Readonly<Record<keyof Schema, true>> = {
   then: true,
   "x-notes": true,
   "x-hints": true,
+  "x-fields": true,
 };
 
 Deno.test("the schemas use no other keywords than a SchemaReader knows", async (t) => {

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
-import { findFormatProblem } from "../../src/config/formats.ts";
+import { findFormatProblem, type FormattedValue } from "../../src/config/formats.ts";
 import { TEMPLATE_FIELDS } from "../../src/domain/template.ts";
+
+/** A body that is no JSON. */
+const BODY = {
+  path: ["body"],
+  format: "template",
+  mayHoldFields: true,
+  parent: { headers: { "Content-Type": "text/plain" } },
+} satisfies Partial<FormattedValue>;
 
 const EXPECTED = `expected one of ${TEMPLATE_FIELDS.join(", ")}`;
 
@@ -10,17 +18,17 @@ const ROWS: readonly (readonly [name: string, template: string, message: string 
   [
     "a misspelt field",
     "{{id}} {{sumary}} {{x}}",
-    `a report has no field "{{sumary}}", ${EXPECTED}`,
+    `a notification has no field "{{sumary}}", ${EXPECTED}`,
     'did you mean "{{summary}}"?',
   ],
-  ["a field like no other", "{{zzzzzzzz}}", `a report has no field "{{zzzzzzzz}}", ${EXPECTED}`],
-  ["an empty name", "{{}}", `a report has no field "{{}}", ${EXPECTED}`],
+  ["a field like no other", "{{zzzzzzzz}}", `a notification has no field "{{zzzzzzzz}}", ${EXPECTED}`],
+  ["an empty name", "{{}}", `a notification has no field "{{}}", ${EXPECTED}`],
 ];
 
-Deno.test("findFormatProblem() holds templates to the fields of a report", async (t) => {
+Deno.test("findFormatProblem() holds templates to the fields of a notification", async (t) => {
   for (const [name, value, message, hint] of ROWS) {
     await t.step(name, () => {
-      const problem = findFormatProblem({ path: ["body"], format: "template", value, written: value });
+      const problem = findFormatProblem({ ...BODY, value, written: value });
       const expected = message && { path: ["body"], message, ...(hint !== undefined && { hint }) };
       assert.deepEqual(problem, expected);
     });
@@ -28,9 +36,79 @@ Deno.test("findFormatProblem() holds templates to the fields of a report", async
 });
 
 Deno.test("findFormatProblem() quotes nothing of a template that comes from elsewhere", () => {
-  const item = { path: ["body"], format: "template", value: "{{planted}}", written: "${file:body.json}" };
+  const item = { ...BODY, value: "{{planted}}", written: "${file:body.json}" };
   assert.deepEqual(findFormatProblem(item), {
     path: ["body"],
-    message: `the template names a field that a report does not have, ${EXPECTED}`,
+    message: `the template names a field that a notification does not have, ${EXPECTED}`,
   });
+});
+
+Deno.test("findFormatProblem() accepts fields in the path and query of a URL alone", async (t) => {
+  const problem = (value: string) =>
+    `${JSON.stringify(value)} has a field in its scheme, host or port, expected one in path or query`;
+  const rows: Readonly<Record<string, string | null>> = {
+    "https://h/{{check}}?a={{condition}}&{{id}}=b": null,
+    "https://h?{{check}}": null,
+    "https://h:1/{{check}}": null,
+    "https://{{check}}/": problem("https://{{check}}/"),
+    "https://h:{{check}}/": problem("https://h:{{check}}/"),
+    "https://{{check}}@h/": problem("https://{{check}}@h/"),
+    "{{check}}://h/": problem("{{check}}://h/"),
+    "https:///{{check}}/": problem("https:///{{check}}/"),
+    "https:\\\\{{check}}\\": problem("https:\\\\{{check}}\\"),
+    "https://\t/{{check}}/": problem("https://\t/{{check}}/"),
+    "https://h/{{chek}}": `a notification has no field "{{chek}}", ${EXPECTED}`,
+  };
+  for (const [value, message] of Object.entries(rows)) {
+    await t.step(value, () => {
+      const item = { path: ["target"], format: "url", mayHoldFields: true, value, written: value };
+      assert.equal(findFormatProblem(item)?.message ?? null, message);
+    });
+  }
+});
+
+Deno.test("findFormatProblem() holds headers to the fields of a notification", () => {
+  const item = { path: ["X-A"], format: "header_value", mayHoldFields: true };
+  assert.equal(findFormatProblem({ ...item, value: "{{check}}", written: "{{check}}" }), null);
+  const problem = findFormatProblem({ ...item, value: "{{x}}", written: "{{x}}" });
+  assert.equal(problem?.message, `a notification has no field "{{x}}", ${EXPECTED}`);
+  const request = { path: ["X-A"], format: "header_value", value: "{{x}}", written: "{{x}}" };
+  assert.equal(findFormatProblem(request), null, "a check has no notification");
+});
+
+Deno.test("findFormatProblem() holds a JSON body to JSON, with its fields filled", async (t) => {
+  const QUOTE = 'put double quotes around fields: "{{summary}}"';
+  const TYPE = 'for another type, set "Content-Type" in "headers"';
+  const type = (type: string) => ({ headers: { "content-type": type } });
+  const rows: readonly (readonly [name: string, body: string, parent: object, hint: string | null])[] = [
+    ["JSON", '{"a": "{{summary}}", "n": {{occurrences}}, "t": {{test}}}', {}, null],
+    ["a bare field", '{"a": {{summary}}}', {}, QUOTE],
+    ["a bare field behind a comma", "[1, {{summary}}]", {}, QUOTE],
+    ["a brace that is missing", '{"a": "{{summary}}"', {}, TYPE],
+    ["a trailing comma", '{"a": 1,}', {}, TYPE],
+    ["text", "{{summary}}", {}, TYPE],
+    ["text with another type", "{{summary}}", type("text/plain"), null],
+    ["text with a type of JSON", "{{summary}}", type("application/problem+json; charset=utf-8"), TYPE],
+    ["a form", "a={{summary}}", type("application/x-www-form-urlencoded"), null],
+    ["a type that is not known here", "a={{summary}}", type("${env:TYPE}"), null],
+  ];
+  for (const [name, value, parent, hint] of rows) {
+    await t.step(name, () => {
+      const item = { ...BODY, value, written: value, parent: { ...parent } };
+      const problem = findFormatProblem(item);
+      assert.equal(problem?.hint ?? null, hint);
+      assert.ok(hint === null || problem?.message.startsWith("the body is not JSON with its fields filled"));
+    });
+  }
+});
+
+Deno.test("findFormatProblem() names the fault of a body, unless it comes from elsewhere", () => {
+  const item = { ...BODY, parent: {}, value: '{"a": swordfish}', written: '{"a": swordfish}' };
+  assert.equal(
+    findFormatProblem(item)?.message,
+    'the body is not JSON with its fields filled: "swordfish" is not a JSON value, expected a string in double ' +
+      "quotes, a number, true, false, null, { or [",
+  );
+  const secret = findFormatProblem({ ...item, written: "${file:body.json}" });
+  assert.equal(secret?.message, "the body is not JSON with its fields filled");
 });

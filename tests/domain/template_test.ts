@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import {
   fillTemplate,
+  hasFields,
+  literalsOf,
+  SAMPLE_FIELDS,
   TEMPLATE_FIELDS,
   type TemplateField,
   unknownFields,
@@ -43,6 +46,22 @@ Deno.test("unknownFields() names what is no field, in order", () => {
     "constructor",
   ]);
   assert.deepEqual(unknownFields(TEMPLATE_FIELDS.map((field) => `{{${field}}}`).join("")), []);
+});
+
+Deno.test("hasFields() and literalsOf() find fields, known or not", () => {
+  assert.deepEqual(["{{id}}", "a{{ x }}", "{{}}", "{{id", "{id}", ""].map(hasFields), [
+    true,
+    true,
+    true,
+    false,
+    false,
+    false,
+  ]);
+  assert.deepEqual(literalsOf("a{{id}}b{{x}}"), ["a", "b", ""]);
+});
+
+Deno.test("SAMPLE_FIELDS has a value for every field", () => {
+  assert.deepEqual(Object.keys(SAMPLE_FIELDS).sort(), TEMPLATE_FIELDS.toSorted());
 });
 
 Deno.test("unknownFields() takes no long time for a template of braces and spaces", () => {

@@ -494,7 +494,7 @@ export interface DesktopNotificationParameters {
  */
 export interface WebhookParameters {
   /**
-   * The address, with `http:` or `https:`. Only its host is ever shown.
+   * The URL, with `http:` or `https:`. Its path and query may hold fields such as `{{check}}`, each escaped for a URL. Only its host is ever shown.
    */
   target: string;
   /**
@@ -502,13 +502,13 @@ export interface WebhookParameters {
    */
   method?: "POST" | "PUT" | "PATCH";
   /**
-   * Further headers. `Content-Type` is `application/json` unless it is given here.
+   * Further headers. `Content-Type` is `application/json` unless it is given here. Values may hold fields such as `{{check}}`.
    */
   headers?: {
     [k: string]: string;
   };
   /**
-   * The body of a request, with fields such as `{{condition}}`, `{{title}}` and `{{summary}}`, each escaped as it stands in a JSON string; one request for each report. Without it all reports that wait go as one JSON object.
+   * The body of a request, with fields such as `{{condition}}`, `{{title}}` and `{{summary}}`; one request for each notification. The `Content-Type` decides how values are escaped: in JSON, so that quotes go around them, in `application/x-www-form-urlencoded`, and not at all in `text/plain`. Without a body all pending notifications go as one JSON object, unless `target` or `headers` hold fields.
    */
   body?: string;
   /**
