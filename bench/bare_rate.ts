@@ -8,7 +8,8 @@ export type RateWork = (target: string) => Promise<void>;
 
 /** The pieces of work by name. */
 export const RATE_WORK = {
-  requests: bareRequest(),
+  requests: bareRequest((response) => response.body?.cancel()),
+  requests_for_body: bareRequest((response) => response.text()),
   scripts: bareScript,
   scripts_in_groups: bareScriptInGroup,
 } satisfies Record<string, RateWork>;
@@ -49,13 +50,13 @@ function fail(error: unknown): void {
   Deno.exit(1);
 }
 
-/** Asks for the status, each time over a fresh connection. */
-function bareRequest(): RateWork {
+/** Sends a request over a fresh connection, and reads what the caller wants of the response. */
+function bareRequest(read: (response: Response) => Promise<unknown> | undefined): RateWork {
   let client: Deno.HttpClient | null = null;
   return async (target) => {
     client ??= Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
     const response = await fetch(target, { client });
-    await response.body?.cancel();
+    await read(response);
     if (response.status !== 200) throw new Error(`${target} answered ${response.status}`);
   };
 }

@@ -1,5 +1,7 @@
 /** Documents of many checks of one kind, as a person would write them for one. */
 
+import { BODY_PART } from "./server.ts";
+
 /** What the checks of a document look at. */
 export interface DocumentSubject {
   /** Their kind and its parameters, as the document has them. */
@@ -27,15 +29,16 @@ export function makeDocument(
   });
 }
 
-/** A check that asks an address and expects the status 200. */
-export function requestCheck(target: string): DocumentSubject["check"] {
-  return { kind: "http_request", parameters: { request: { target }, response: { status_code: 200 } } };
+/** A check that sends a request and expects the status 200, and a text in the body if it reads that. */
+export function requestCheck(
+  target: string,
+  { readsBody }: { readonly readsBody: boolean },
+): DocumentSubject["check"] {
+  const response = { status_code: 200, ...readsBody && { body_part: BODY_PART } };
+  return { kind: "http_request", parameters: { request: { target }, response } };
 }
 
 /** A check that runs a program. */
 export function scriptCheck(path: string): DocumentSubject["check"] {
   return { kind: "script", parameters: { path } };
 }
-
-/** A check that looks at nothing and is well. */
-export const TEST_CHECK: DocumentSubject["check"] = { kind: "test", parameters: { condition: "ok" } };

@@ -1,6 +1,5 @@
 /** States as a monitor that has run for a while keeps them, so that what is measured is not its first minute. */
 import type { Condition } from "../src/domain/condition.ts";
-import type { OutboxRow } from "../src/domain/outbox.ts";
 import type { CheckRecord, CheckUpdate, Store } from "../src/domain/store.ts";
 import { nextOnGrid, phaseOf } from "../src/schedule/plan.ts";
 import { openSqliteStore } from "../src/storage/sqlite_store.ts";
@@ -38,13 +37,6 @@ export async function keepChecks(path: string, { names, intervalMs }: KeptChecks
   await store.close();
 }
 
-/** Adds rows to a state that wait for their channels. */
-export async function keepRows(path: string, rows: readonly OutboxRow[]): Promise<void> {
-  const store = await openStore(path);
-  await store.changeOutbox({ changed: rows, removed: [], told: [], untold: [] });
-  await store.close();
-}
-
 /** All that a state knows of checks, read beside whoever owns it. */
 export async function readRecords(path: string): Promise<readonly CheckRecord[]> {
   const { store } = await openSqliteStore(path, { ...options(Date.now()), access: "read" });
@@ -54,7 +46,7 @@ export async function readRecords(path: string): Promise<readonly CheckRecord[]>
 }
 
 /** Opens a state to write it; one that is not there is made. */
-export async function openStore(path: string, nowMs: number = Date.now()): Promise<Store> {
+async function openStore(path: string, nowMs: number = Date.now()): Promise<Store> {
   return (await openSqliteStore(path, { ...options(nowMs), access: "own" })).store;
 }
 
@@ -65,22 +57,21 @@ function options(
 }
 
 /** The run that {@linkcode updateOf} makes. */
-export interface KeptRun {
+interface KeptRun {
   /** When it was. */
   readonly atMs: number;
   /** When the next one is planned. */
   readonly nextRunAtMs: number;
   /** The interval of the check. */
   readonly intervalMs: number;
-  /** What it observed. @default "ok" */
-  readonly condition?: Condition;
 }
 
 /** What one run of a check changes in a state. */
-export function updateOf(
+function updateOf(
   name: string,
-  { atMs, nextRunAtMs, intervalMs, condition = "ok" }: KeptRun,
+  { atMs, nextRunAtMs, intervalMs }: KeptRun,
 ): CheckUpdate {
+  const condition: Condition = "ok";
   const counts = { ok: 0, unknown: 0, warning: 0, critical: 0 };
   return {
     record: {

@@ -1,17 +1,11 @@
-import type { ComparedRow } from "./results.ts";
 import type { Row } from "./row.ts";
 
-/**
- * Lays rows out in columns: what was measured, the value with its unit, the aim, the earlier value with the change
- * since, and what the value was made of.
- */
-export function renderTable(rows: readonly ComparedRow[]): string {
+/** Lays rows out in columns: what was measured, the value with its unit, the aim, and what the value was made of. */
+export function renderTable(rows: readonly Row[]): string {
   const cells = rows.map((row) => [
     { text: `  ${row.name}` },
     { text: valueText(row.value, row.unit), isRight: true },
     { text: aimText(row) },
-    { text: row.earlier === null ? "" : `was ${numberText(row.earlier, row.unit)}`, isRight: true },
-    { text: changeText(row), isRight: true },
     { text: row.note ?? "" },
   ]);
   const widths = (cells[0] ?? []).map((_, column) =>
@@ -40,11 +34,4 @@ function numberText(value: number, unit: string): string {
 export function aimText({ value, aim }: Row): string {
   if (aim === undefined || value === null) return "";
   return `${value <= aim ? "within" : "MISSES"} ${aim}`;
-}
-
-/** In percent of the earlier value. */
-function changeText({ value, earlier }: ComparedRow): string {
-  if (value === null || earlier === null || earlier === 0) return "";
-  const percent = Math.round((value / earlier - 1) * 100);
-  return percent === 0 ? "same" : `${percent > 0 ? "+" : ""}${percent} %`;
 }

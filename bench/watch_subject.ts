@@ -78,6 +78,7 @@ export interface BareSubject extends Span {
 /** As many at a time as the monitor has. */
 const AT_A_TIME: Readonly<Record<BareSubject["work"], number>> = {
   requests: DEFAULT_LIMITS.network,
+  requests_for_body: DEFAULT_LIMITS.network,
   scripts: DEFAULT_LIMITS.process,
   scripts_in_groups: DEFAULT_LIMITS.process,
 };
@@ -90,7 +91,6 @@ export function measureBare({ programs }: Workplace, subject: BareSubject): Prom
     counter,
     command: [
       ...programs.best.commands.bare,
-      "rate",
       work,
       target,
       String(perSecond),
@@ -102,19 +102,24 @@ export function measureBare({ programs }: Workplace, subject: BareSubject): Prom
 /** Watches checks that ask a server which is started for them alone, and which counts. */
 export async function measureWatchedRequests(
   workplace: Workplace,
-  subject: Omit<WatchSubject, "check" | "counter">,
+  { readsBody = false, ...subject }: Omit<WatchSubject, "check" | "counter"> & {
+    readonly readsBody?: boolean;
+  },
 ): Promise<WatchSample> {
   await using server = await startServer();
-  const check = requestCheck(server.address);
+  const check = requestCheck(server.address, { readsBody });
   return await measureWatch(workplace, { ...subject, check, counter: serverCounter(server) });
 }
 
 /** Lets a bare loop ask a server which is started for it alone, and which counts. */
 export async function measureBareRequests(
   workplace: Workplace,
-  subject: Omit<BareSubject, "work" | "target" | "counter">,
+  { readsBody = false, ...subject }: Omit<BareSubject, "work" | "target" | "counter"> & {
+    readonly readsBody?: boolean;
+  },
 ): Promise<SteadySample> {
   await using server = await startServer();
   const counter = serverCounter(server);
-  return await measureBare(workplace, { ...subject, work: "requests", target: server.address, counter });
+  const work = readsBody ? "requests_for_body" : "requests";
+  return await measureBare(workplace, { ...subject, work, target: server.address, counter });
 }
