@@ -2,12 +2,12 @@ import type { HttpExpectation } from "../domain/http_check.ts";
 import { type PatternSearch, searchPattern } from "./body_pattern.ts";
 import { jsonViolations } from "./json_body.ts";
 import { quote } from "./quote.ts";
-import { BODY_BYTES_MAX, type BodyFindings, readBody } from "./response_body.ts";
+import { BODY_BYTES_MAX, type BodyFindings, readBody, type ResponseBody } from "./response_body.ts";
 
 /** A body that came, and how to look at it. */
 export interface BodyToJudge {
   /** As it comes from the network. */
-  readonly body: ReadableStream<Uint8Array> | null;
+  readonly response: ResponseBody;
   /** The response's `Content-Type`; `null` when it has none. */
   readonly contentType: string | null;
   /** Called once the body was read as far as it must be known. */
@@ -33,10 +33,10 @@ const BODY_WISHES = [...BODY_PARTS, "warningDurationMs", "criticalDurationMs"] a
  */
 export async function bodyViolations(
   expected: HttpExpectation,
-  { body, contentType, onRead, pause }: BodyToJudge,
+  { response, contentType, onRead, pause }: BodyToJudge,
 ): Promise<readonly string[]> {
   const { bodyPart, notBodyPart, bodyPattern, notBodyPattern, json } = expected;
-  const findings = await readBody(body, {
+  const findings = await readBody(response, {
     parts: [bodyPart, notBodyPart].filter((part) => part !== undefined),
     keepsStart: bodyPattern !== undefined || notBodyPattern !== undefined || json !== undefined,
     readsOn: expected.warningDurationMs !== undefined || expected.criticalDurationMs !== undefined,

@@ -189,7 +189,7 @@ async function judge(response: IncomingResponse, exchange: Exchange, asked: Aske
   try {
     violations.push(
       ...await bodyViolations(expected, {
-        body: response.body,
+        response,
         contentType: response.headers.get("content-type"),
         onRead: () => durationMs = clock.monotonicMs() - startedMs,
         pause: () => pause(clock, signal),

@@ -1,3 +1,8 @@
+import type { IncomingResponse } from "../domain/system.ts";
+
+/** A body, as a response has it. */
+export type ResponseBody = Pick<IncomingResponse, "body" | "smallBody">;
+
 /** How much of a body is searched for texts, in decoded bytes. */
 export const BODY_BYTES_MAX = 10 * 1024 * 1024;
 
@@ -39,7 +44,7 @@ export interface BodyFindings {
  * @throws What the body throws when it cannot be read to its end.
  */
 export async function readBody(
-  body: ReadableStream<Uint8Array> | null,
+  body: ResponseBody,
   { parts, keepsStart, readsOn, contentType }: BodyWishes,
 ): Promise<BodyFindings> {
   const { decoder, unknownCharset } = decoderFor(contentType);
@@ -59,8 +64,7 @@ export async function readBody(
     cut,
     unknownCharset,
   });
-  // To cancel the body here would throw if it has failed meanwhile, which is no matter once all is known.
-  for await (const chunk of body?.values({ preventCancel: true }) ?? []) {
+  for await (const chunk of chunksOf(body)) {
     take(decoder.decode(chunk.subarray(0, restBytes), { stream: true }));
     const isKnown = search.found.every((found) => found) && (!keepsStart || start.length > START_LENGTH_MAX);
     if (isKnown && !readsOn) return findings();
@@ -71,6 +75,12 @@ export async function readBody(
   take(decoder.decode());
   ended = !cut;
   return findings();
+}
+
+async function* chunksOf({ body, smallBody }: ResponseBody): AsyncGenerator<Uint8Array, void> {
+  if (smallBody !== null) yield await smallBody();
+  // To cancel the body here would throw if it has failed meanwhile, which is no matter once all is known.
+  else yield* body?.values({ preventCancel: true }) ?? [];
 }
 
 interface Search {

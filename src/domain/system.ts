@@ -204,6 +204,8 @@ export interface IncomingResponse {
   readonly headers: Headers;
   /** The decoded body (decompressed by the runtime). */
   readonly body: ReadableStream<Uint8Array> | null;
+  /** Reads a body whose declared length is small, in one go; `null` for any other. Use either this or `body`. */
+  readonly smallBody: (() => Promise<Uint8Array>) | null;
   /** Ends the connection; call it once whatever happened. */
   close(): Promise<void>;
 }

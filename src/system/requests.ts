@@ -115,12 +115,25 @@ function shareClient(): { borrow(): BorrowedClient; keep(): () => void } {
   };
 }
 
+/** Up to here a body is read in one go. */
+const SMALL_BODY_BYTES_MAX = 1024 * 1024;
+
+/**
+ * Reading a body's stream costs 130 µs in this runtime, `bytes()` 5 µs. `Content-Length` bounds only what is not
+ * encoded.
+ */
+function hasSmallBody(headers: Headers): boolean {
+  const length = headers.get("content-length");
+  return length !== null && Number(length) <= SMALL_BODY_BYTES_MAX && !headers.has("content-encoding");
+}
+
 function incomingResponse(response: Response, giveBack: () => void): IncomingResponse {
   let closed = false;
   return {
     status: response.status,
     headers: response.headers,
     body: response.body,
+    smallBody: hasSmallBody(response.headers) ? () => response.bytes() : null,
     async close(): Promise<void> {
       if (closed) return;
       closed = true;

@@ -12,7 +12,7 @@ async function searchBody(
   { part, contentType }: SearchOptions,
 ): Promise<{ readonly found: boolean; readonly cut: boolean; readonly unknownCharset: string | null }> {
   const wishes = { parts: [part], keepsStart: false, readsOn: false, contentType };
-  const { found, cut, unknownCharset } = await readBody(body, wishes);
+  const { found, cut, unknownCharset } = await readBody({ body, smallBody: null }, wishes);
   return { found: found[0] ?? false, cut, unknownCharset };
 }
 
@@ -149,7 +149,7 @@ Deno.test("readBody() throws what the body throws, and looks through what came b
   });
 });
 
-Deno.test("readBody() takes no body for an empty one", async () => {
+Deno.test("readBody() searches an empty body", async () => {
   assert.equal((await searchBody(null, { part: "x", contentType: null })).found, false);
   assert.equal((await searchBody(null, { part: "", contentType: null })).found, true);
 });
@@ -158,7 +158,7 @@ Deno.test("readBody() looks for several texts at once, and keeps the start", asy
   const text = "ab".repeat(100) + "needle" + "cd".repeat(100) + "pin";
   const bytes = new TextEncoder().encode(text);
   for (const chunkBytes of [1, 7, 1000]) {
-    const findings = await readBody(bodyOf(bytes, chunkBytes), {
+    const findings = await readBody({ body: bodyOf(bytes, chunkBytes), smallBody: null }, {
       parts: ["pin", "a", "needlec", "pins"],
       keepsStart: true,
       readsOn: false,
@@ -179,7 +179,7 @@ Deno.test("readBody() keeps no more than the start, and says whether that is all
     await t.step(`${length} characters`, async () => {
       const body = bodyOf(new Uint8Array(length).fill(0x61), 65_536);
       const wishes = { parts: [], keepsStart: true, readsOn: false, contentType: null };
-      const findings = await readBody(body, wishes);
+      const findings = await readBody({ body, smallBody: null }, wishes);
       assert.equal(findings.start.length, START_LENGTH_MAX);
       assert.equal(findings.isWhole, isWhole);
     });
@@ -197,7 +197,12 @@ Deno.test("readBody() reads on to the end only where that is wanted", async (t) 
           controller.enqueue(new TextEncoder().encode("well"));
         },
       }, { highWaterMark: 0 });
-      await readBody(body, { parts: ["well"], keepsStart: false, readsOn, contentType: null });
+      await readBody({ body, smallBody: null }, {
+        parts: ["well"],
+        keepsStart: false,
+        readsOn,
+        contentType: null,
+      });
       assert.equal(pulls, readsOn ? 6 : 1);
     });
   }

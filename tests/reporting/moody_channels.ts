@@ -92,7 +92,13 @@ export function createMoodySystem(options: MoodyOptions): System {
       const answerHeaders = new Headers(
         retryAfterSeconds === null ? {} : { "Retry-After": String(retryAfterSeconds) },
       );
-      resolve({ status: answer, headers: answerHeaders, body: null, close: () => Promise.resolve() });
+      resolve({
+        status: answer,
+        headers: answerHeaders,
+        body: null,
+        smallBody: null,
+        close: () => Promise.resolve(),
+      });
     });
   const run = (
     { path, environment, input = "", timeoutMs }: ProcessCommand,

@@ -28,6 +28,7 @@ export function createPlayedSystem(
           status: answer.status,
           headers: new Headers(),
           body: null,
+          smallBody: null,
           close: () => Promise.resolve(),
         });
       });
