@@ -4,7 +4,7 @@ import { entriesOf } from "./checks/registry.ts";
 import type { Channel } from "./domain/channel.ts";
 import type { Check } from "./domain/check.ts";
 import type { Heartbeat } from "./domain/heartbeat.ts";
-import { hostAndPortOf, type Needs, PERMISSION_CLASSES, type PermissionClass } from "./domain/needs.ts";
+import { type Needs, needsOfUrl, PERMISSION_CLASSES, type PermissionClass } from "./domain/needs.ts";
 import type { Permissions, System } from "./domain/system.ts";
 
 /** One thing that must be permitted. */
@@ -98,6 +98,6 @@ async function partOfChannel(
 function needsOfHeartbeat({ path, target }: Heartbeat): Needs {
   return {
     ...(path !== undefined && { write: [path] }),
-    ...(target !== undefined && { net: [hostAndPortOf(target)] }),
+    ...(target !== undefined && needsOfUrl(target)),
   };
 }

@@ -56,6 +56,7 @@ Deno.test("needsOf() tells what each check kind needs, and no more", async (t) =
     ["http_request to a name", quiet(requestCheck("http://example.org/x")), { net: ["example.org:80"] }],
     ["http_request over TLS", quiet(requestCheck("https://user:p@example.org")), {
       net: ["example.org:443"],
+      env: ["DENO_TLS_CA_STORE"],
     }],
     ["http_request to an address", quiet(requestCheck("http://[::1]:8080/")), { net: ["[::1]:8080"] }],
     [
@@ -64,6 +65,15 @@ Deno.test("needsOf() tells what each check kind needs, and no more", async (t) =
         ...base,
         kind: "tcp_connect",
         parameters: { host: "db.example.org", port: 5432, tls: true, asWarning: false },
+      },
+      { net: ["db.example.org:5432"], env: ["DENO_TLS_CA_STORE"] },
+    ],
+    [
+      "tcp_connect in clear text",
+      {
+        ...base,
+        kind: "tcp_connect",
+        parameters: { host: "db.example.org", port: 5432, tls: false, asWarning: false },
       },
       { net: ["db.example.org:5432"] },
     ],
@@ -81,7 +91,7 @@ Deno.test("needsOf() tells what each check kind needs, and no more", async (t) =
           authority: "/srv/authority.pem",
         },
       },
-      { net: ["10.0.0.1:443"], read: ["/srv/authority.pem"] },
+      { net: ["10.0.0.1:443"], read: ["/srv/authority.pem"], env: ["DENO_TLS_CA_STORE"] },
     ],
   ];
   for (const [name, check, needs] of cases) {
@@ -98,12 +108,21 @@ Deno.test("needsOf() tells what each channel kind needs, and no more", async (t)
     [
       "email to a name",
       { key: "e", kind: "email", parameters: { access: { ...access, host: "mx.example.org" }, ...mail } },
-      { net: ["mx.example.org:587"] },
+      { net: ["mx.example.org:587"], env: ["DENO_TLS_CA_STORE"] },
     ],
     [
       "email to an address",
       { key: "e", kind: "email", parameters: { access: { ...access, host: "::1" }, ...mail } },
       { net: ["[::1]:587"] },
+    ],
+    [
+      "email with a login",
+      {
+        key: "e",
+        kind: "email",
+        parameters: { access: { ...access, host: "::1", username: "me", password: "x" }, ...mail },
+      },
+      { net: ["[::1]:587"], env: ["DENO_TLS_CA_STORE"] },
     ],
     [
       "webhook",
@@ -112,7 +131,7 @@ Deno.test("needsOf() tells what each channel kind needs, and no more", async (t)
         kind: "webhook",
         parameters: { target: "https://hook.example/1", method: "POST", headers: {}, timeoutMs: 1 },
       },
-      { net: ["hook.example:443"] },
+      { net: ["hook.example:443"], env: ["DENO_TLS_CA_STORE"] },
     ],
     [
       "command",
@@ -147,7 +166,11 @@ Deno.test("needsOf() tells what each channel kind needs, and no more", async (t)
 Deno.test("needsOf() tells what the heartbeat needs", async () => {
   const heartbeat = { path: "/run/beat", target: "https://hc.example/x", intervalMs: 60_000 };
   const needs = await needsOf({ checks: [], heartbeat, notifies: true }, createMemorySystem());
-  assert.deepStrictEqual(byClass(needs), { write: ["/run/beat"], net: ["hc.example:443"] });
+  assert.deepStrictEqual(byClass(needs), {
+    write: ["/run/beat"],
+    net: ["hc.example:443"],
+    env: ["DENO_TLS_CA_STORE"],
+  });
 });
 
 Deno.test("joinNeeds() lists each thing once, for who needs it first", () => {

@@ -1,5 +1,5 @@
 import type { EmailChannel } from "../domain/channel.ts";
-import { hostAndPort } from "../domain/needs.ts";
+import { hostAndPort, needsOfTls } from "../domain/needs.ts";
 import { CONDITIONS } from "../domain/condition.ts";
 import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
 import type { Delivery, Message } from "../domain/delivery.ts";
@@ -12,9 +12,15 @@ export const emailKind: ChannelKindEntry<"email"> = {
   deliver: deliverEmail,
   gathers: () => true,
   describe: describeEmail,
-  needs: ({ parameters: { access } }) => Promise.resolve({ net: [hostAndPort(access.host, access.port)] }),
+  needs: ({ parameters: { access } }) =>
+    Promise.resolve({ net: [hostAndPort(access.host, access.port)], ...needsOfTls(mayUseTls(access)) }),
   staleAfterMs: null,
 };
+
+/** A local relay without a login is spoken to in clear text. */
+function mayUseTls({ host, port, username }: EmailChannel["parameters"]["access"]): boolean {
+  return port === 465 || username !== "" || !/^(?:localhost|127\.[\d.]+|\[?::1\]?)$/i.test(host);
+}
 
 async function deliverEmail(
   message: Message,

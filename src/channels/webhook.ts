@@ -1,5 +1,5 @@
 import type { WebhookChannel } from "../domain/channel.ts";
-import { hostAndPortOf } from "../domain/needs.ts";
+import { needsOfUrl } from "../domain/needs.ts";
 import type { Condition } from "../domain/condition.ts";
 import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
 import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
@@ -28,7 +28,7 @@ export const webhookKind: ChannelKindEntry<"webhook"> = {
   gathers: (channel) => !isTemplate(channel),
   // The path and the query of such addresses often are the secret.
   describe: (channel) => `webhook ${URL.parse(channel.parameters.target)?.host ?? "of an unknown host"}`,
-  needs: ({ parameters }) => Promise.resolve({ net: [hostAndPortOf(parameters.target)] }),
+  needs: ({ parameters }) => Promise.resolve(needsOfUrl(parameters.target)),
   staleAfterMs: null,
 };
 

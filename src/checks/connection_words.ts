@@ -14,7 +14,7 @@ export function failureVerdict(
   { phase, reason }: ConnectionFailure,
   target: ConnectionTarget,
 ): ConnectionVerdict {
-  if (phase === "permission") return { isObstacle: true, text: reason };
+  if (phase === "permission" || phase === "settings") return { isObstacle: true, text: reason };
   if (phase === "machine") {
     return { isObstacle: true, text: `${activity("connecting", target)} failed: ${reason}` };
   }

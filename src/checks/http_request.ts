@@ -1,7 +1,7 @@
 import type { Condition } from "../domain/condition.ts";
 import type { HttpRequestCheck } from "../domain/check.ts";
 import type { HttpRequest } from "../domain/http_check.ts";
-import { hostAndPortOf } from "../domain/needs.ts";
+import { hostAndPortOf, needsOfUrl } from "../domain/needs.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
 import { onAbort } from "../domain/on_abort.ts";
 import { describeRequestFailure } from "../domain/request_words.ts";
@@ -25,7 +25,7 @@ export const httpRequestKind: CheckKindEntry<"http_request"> = {
   caveats: findCaveats,
   mistakes: findMistakes,
   needs: ({ parameters: { request: { target, tls = {} } } }) => ({
-    net: [hostAndPortOf(target)],
+    ...needsOfUrl(target),
     read: [tls.authority, tls.certificate, tls.key].filter((path) => path !== undefined),
   }),
 };

@@ -1,5 +1,5 @@
 import type { TcpConnectCheck } from "../domain/check.ts";
-import { hostAndPort } from "../domain/needs.ts";
+import { hostAndPort, needsOfTls } from "../domain/needs.ts";
 import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
 import { onAbort } from "../domain/on_abort.ts";
 import type { Observation } from "../domain/result.ts";
@@ -13,7 +13,7 @@ export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
   observe: observeTcpConnect,
   limit: "network",
   caveats: findCaveats,
-  needs: ({ parameters: { host, port } }) => ({ net: [hostAndPort(host, port)] }),
+  needs: ({ parameters: { host, port, tls } }) => ({ net: [hostAndPort(host, port)], ...needsOfTls(tls) }),
 };
 
 /**

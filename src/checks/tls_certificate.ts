@@ -1,5 +1,5 @@
 import type { TlsCertificateCheck } from "../domain/check.ts";
-import { hostAndPort } from "../domain/needs.ts";
+import { hostAndPort, needsOfTls } from "../domain/needs.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
 import { onAbort } from "../domain/on_abort.ts";
 import type { Observation } from "../domain/result.ts";
@@ -16,6 +16,7 @@ export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
   caveats: ({ parameters }) => timeLeftCaveats(parameters, []),
   needs: ({ parameters: { host, port, authority } }) => ({
     net: [hostAndPort(host, port)],
+    ...needsOfTls(true),
     ...authority !== undefined && { read: [authority] },
   }),
 };

@@ -101,6 +101,8 @@ export function keepToNeeds(
   for (const { permission, value } of needs) if (permission === "env") system.environment(value);
   const used = new Set(needs.map(({ permission }) => permission));
   const isComplete = document.lacks.length === 0;
+  // A redirect may lead to TLS, whatever the config names.
+  if (used.has("net") || !isComplete) system.trustMachine();
   for (const permission of PERMISSION_CLASSES) {
     const isUnused = isComplete && !used.has(permission);
     if (READ_AT_START.has(permission) || isUnused) system.permissions.drop(permission);

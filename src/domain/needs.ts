@@ -17,10 +17,23 @@ export interface Needs {
   readonly net?: readonly string[];
   /** Absolute paths of programs that are started. */
   readonly run?: readonly string[];
-  /** Names of environment variables that are read. */
+  /** Names of environment variables that are read, or set for the runtime. */
   readonly env?: readonly string[];
   /** Facts of the system, such as `hostname` and `uid`. */
   readonly sys?: readonly string[];
+}
+
+/** Says which certificates TLS trusts. It is set at the start, if TLS is used and the user has not set it. */
+export const TRUST_VARIABLE = "DENO_TLS_CA_STORE";
+
+/** What TLS needs besides the network. */
+export function needsOfTls(isUsed: boolean): Needs {
+  return isUsed ? { env: [TRUST_VARIABLE] } : {};
+}
+
+/** The same for an `http:` or `https:` URL. */
+export function needsOfUrl(target: string): Needs {
+  return { net: [hostAndPortOf(target)], ...needsOfTls(new URL(target).protocol === "https:") };
 }
 
 /** A host and a port as the runtime's permissions name them; an IPv6 address is put in brackets. */

@@ -306,8 +306,8 @@ export interface CertificateReading {
 
 /** Why a connection did not come about, or broke. */
 export interface ConnectionFailure {
-  /** `permission` and `machine` are failures of this side and tell nothing of the target. */
-  readonly phase: "permission" | "machine" | "resolving" | ConnectionPhase;
+  /** `permission`, `settings` and `machine` are failures of this side and tell nothing of the target. */
+  readonly phase: "permission" | "settings" | "machine" | "resolving" | ConnectionPhase;
   /** One line for people, such as `connection refused`. */
   readonly reason: string;
 }
@@ -467,6 +467,8 @@ export interface System {
   timeZone(): string;
   /** An environment variable, or `undefined` when it is not set or may not be read. */
   environment(name: string): string | undefined;
+  /** Makes TLS trust what the machine trusts, unless the user has chosen otherwise; before the first request. */
+  trustMachine(): void;
   /** Whether a variable may be read at all. */
   mayReadEnvironment(name: string): boolean;
   /** Absolute path of the document that this executable was made for; `null` for one that is for any. */

@@ -2,6 +2,7 @@ import { hostAndPort } from "../domain/needs.ts";
 import type { ConnectionFailure, ConnectionPhase, ConnectionTarget } from "../domain/system.ts";
 import { explainRequestError } from "./request_failure.ts";
 import { StartTlsRefusal } from "./start_tls.ts";
+import { explainTrustError } from "./trust.ts";
 
 /** Puts an error of a connection into words; `phase` is what was being done. */
 export function explainConnectionError(
@@ -14,6 +15,8 @@ export function explainConnectionError(
     const grant = hostAndPort(host, port);
     return { phase: "permission", reason: `needs network access to "${grant}": grant --allow-net=${grant}` };
   }
+  const trust = explainTrustError(error);
+  if (trust !== null) return { phase: "settings", reason: trust };
   if (error instanceof StartTlsRefusal) return { phase, reason: error.message };
   const text = `${error instanceof Error ? error.message : String(error)} ${code}`;
   for (const rule of RULES) {

@@ -6,11 +6,12 @@
  */
 import type { Clock, Mail, MailEnd, OutgoingMail } from "../domain/system.ts";
 import { createHangingLimit } from "./hanging_limit.ts";
-import { connectFailure } from "./mail_failure.ts";
+import { connectFailure, refusal } from "./mail_failure.ts";
 import { converse, prepareMail } from "./mail_session.ts";
 import { type Protection, type ProtectionFacts, protectionOf } from "./mail_protection.ts";
 import { connectSocket, type MailSocket } from "./mail_socket.ts";
 import { explainHandshake, type HandshakeTarget } from "./tls_problem.ts";
+import { explainTrustError, requireTrust } from "./trust.ts";
 
 /** Mail as the machine sends it; `protect` decides what is encrypted. */
 export function createMail(
@@ -35,6 +36,13 @@ export function createMail(
         address: socket.remoteAddress,
         hasLogin: mail.username !== "",
       });
+      try {
+        // nodemailer begins TLS by itself, and would wait.
+        if (protection !== "none") requireTrust();
+      } catch (error) {
+        socket.destroy();
+        return refusal("TLS", explainTrustError(error) ?? String(error));
+      }
       const explain = () => explainHandshake(handshakeWith(mail, protection), { clock, hanging, signal });
       try {
         return await converse(socket, mail, { prepared, protection, clock, explain, onStep, signal });

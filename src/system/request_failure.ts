@@ -5,6 +5,7 @@
  */
 import { describeDuration } from "../domain/duration.ts";
 import type { RequestFailure } from "../domain/system.ts";
+import { explainTrustError } from "./trust.ts";
 
 /** What is known of an error beside its text. */
 export interface ErrorCircumstances {
@@ -25,6 +26,8 @@ export function explainRequestError(
   if (error instanceof Deno.errors.NotCapable) {
     return { phase: "permission", reason: missingGrant(error, target) };
   }
+  const trust = explainTrustError(error);
+  if (trust !== null) return { phase: "settings", reason: trust };
   // By its name, since its module is loaded only where it is needed.
   if (error instanceof Error && error.name === "TlsSettingsError") {
     return { phase: "settings", reason: error.message };

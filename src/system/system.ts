@@ -5,6 +5,7 @@ import { acquireLock, lockHolder } from "./lock.ts";
 import { lazyConnections, lazyForeground, lazyMail, lazyProcesses, lazyRequests } from "./lazy_parts.ts";
 import { createPermissions } from "./permissions.ts";
 import { createStoreFiles } from "./store_files.ts";
+import { trustMachine } from "./trust.ts";
 import { createTextSink } from "./text_sink.ts";
 
 /** What is known of an executable when it is made. */
@@ -32,6 +33,7 @@ export function createSystem({ ownDocument }: SystemOptions = {}): System {
     environment,
     mayReadEnvironment,
     permissions,
+    trustMachine,
     ownDocument: ownDocument ?? null,
     get workingFolder() {
       return Deno.cwd();

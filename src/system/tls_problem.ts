@@ -11,6 +11,7 @@ import { explainRequestError } from "./request_failure.ts";
 import { askForTls } from "./start_tls.ts";
 import { clearTextOf, closeQuietly, TcpStream, withoutBrackets } from "./tcp_stream.ts";
 import { beginTls, shakeHands } from "./tls_stream.ts";
+import { explainTrustError } from "./trust.ts";
 
 /** A server that refuses a certificate's reader by silence is not waited for. */
 const HANDSHAKE_MS = 10_000;
@@ -78,7 +79,9 @@ const EXACT = /invalid peer certificate|received fatal alert/;
 
 /** Whether an error of a handshake over a stream says that a certificate is not accepted, and not exactly why. */
 export function isVague(error: unknown): boolean {
-  if (!(error instanceof Error) || EXACT.test(error.message)) return false;
+  if (!(error instanceof Error) || EXACT.test(error.message) || explainTrustError(error) !== null) {
+    return false;
+  }
   return VAGUE.test(`${error.message} ${"code" in error ? String(error.code) : ""}`);
 }
 

@@ -3,13 +3,19 @@ import { connect, type TLSSocket } from "node:tls";
 import type { Duplex } from "node:stream";
 import type { TlsExpectations } from "../domain/system.ts";
 import { withoutBrackets } from "./tcp_stream.ts";
+import { requireTrust } from "./trust.ts";
 
-/** Begins TLS over a stream that is connected. Without `verifies`, a certificate may be whatever it is. */
+/**
+ * Begins TLS over a stream that is connected. Without `verifies`, a certificate may be whatever it is.
+ *
+ * @throws If the trusted certificates cannot be loaded.
+ */
 export function beginTls(
   stream: Duplex,
   { serverName, authorities }: TlsExpectations,
   { verifies }: { readonly verifies: boolean },
 ): TLSSocket {
+  requireTrust();
   const name = withoutBrackets(serverName);
   const socket = connect({
     // A stream serves as well, whatever the types say.

@@ -1,5 +1,6 @@
 /** What the runtime's permissions do and do not stop, as docs/permissions.md says. */
 import assert from "node:assert/strict";
+import { createCertificate } from "../support/certificates.ts";
 import { startServer } from "../support/http_servers.ts";
 import { needs } from "../support/tools.ts";
 import { flagsFor, type PermissionStage, withNeeds } from "./stage.ts";
@@ -97,6 +98,17 @@ Deno.test("with a proxy variable set the request goes to the proxy, though only 
     const { code, stderr } = await stage.run(["permissions", "--check"], { permissions, environment });
     assert.strictEqual(code, 0);
     assert.match(stderr, /warning: HTTP_PROXY is set/);
+  }));
+
+Deno.test("with SSLKEYLOGFILE set the runtime writes TLS keys, though nothing may be written", () =>
+  withNeeds(async (stage) => {
+    const certificate = createCertificate();
+    await using secure = startServer(() => Promise.resolve(), { certificate });
+    stage.writeDocument({ web: requestTo(secure.origin) });
+    const permissions = flagsFor(await stage.needs());
+    assert.ok(!permissions.some((flag) => flag.includes("keys")));
+    await checkOnce(stage, { permissions, environment: { SSLKEYLOGFILE: `${stage.folder}/keys` } });
+    assert.match(Deno.readTextFileSync(`${stage.folder}/keys`), /^SERVER_HANDSHAKE_TRAFFIC_SECRET /m);
   }));
 
 Deno.test({

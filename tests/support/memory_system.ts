@@ -86,6 +86,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     userId: options.userId ?? Deno.uid(),
     hostName: () => "test-host",
     timeZone: () => "Europe/Zurich",
+    trustMachine: () => {},
     randomId: () => crypto.randomUUID(),
     random: () => Math.random(),
     onReloadSignal: (callback) => {

@@ -1,0 +1,164 @@
+/** Which certificates TLS trusts, by what the environment says. */
+import assert from "node:assert/strict";
+import { type Authority, createAuthority, createCertificate } from "../support/certificates.ts";
+import { startServer, type TestServer } from "../support/http_servers.ts";
+import { type MailServer, startMailServer } from "../support/mail_server.ts";
+import { flagsFor } from "../permissions/stage.ts";
+import { type Stage, withStage } from "./program.ts";
+
+interface Row {
+  readonly environment: Readonly<Record<string, string>>;
+  /** Of the checks that use TLS; the one that does not is always ok. */
+  readonly condition: string;
+  readonly output: RegExp;
+  /** What `monitor notify` prints of each channel. */
+  readonly delivery: RegExp;
+  /** Whether no client can be made at all, so that the check without TLS is `unknown` too. */
+  readonly isBroken?: true;
+}
+
+const UNTRUSTED = /certificate is not trusted \(unknown issuer\)/;
+
+/** An empty variable is one that is not set. */
+const UNSET = { DENO_TLS_CA_STORE: "" };
+
+const ROWS: Readonly<Record<string, Row>> = {
+  "what the machine trusts, if nothing is set": {
+    environment: { ...UNSET, SSL_CERT_FILE: "./authority.pem" },
+    condition: "ok",
+    output: /^status is 200$|^connected with TLS$|^certificate expires in/,
+    delivery: /accepted/,
+  },
+  "the built-in list only, if the user wants that": {
+    environment: { DENO_TLS_CA_STORE: "mozilla", SSL_CERT_FILE: "./authority.pem" },
+    condition: "critical",
+    output: UNTRUSTED,
+    delivery: UNTRUSTED,
+  },
+  "nothing, if the variable has an unknown value": {
+    environment: { DENO_TLS_CA_STORE: "sytem" },
+    condition: "unknown",
+    output: /^DENO_TLS_CA_STORE has the unknown value "sytem", expected system or mozilla$/,
+    delivery: /DENO_TLS_CA_STORE has the unknown value "sytem"/,
+    isBroken: true,
+  },
+  "nothing, if the machine's certificates cannot be loaded": {
+    environment: { ...UNSET, SSL_CERT_FILE: "./missing.pem" },
+    condition: "unknown",
+    output:
+      /^cannot load the certificates of this machine: No such file or directory \(without them: DENO_TLS_CA_STORE=mozilla\)$/,
+    delivery: /cannot load the certificates of this machine/,
+    isBroken: true,
+  },
+};
+
+Deno.test("monitor: TLS of checks, emails and webhooks trusts", async (t) => {
+  const authority = createAuthority();
+  await using servers = await startServers(authority);
+  for (const [name, row] of Object.entries(ROWS)) {
+    await t.step(name, () =>
+      withStage(async (stage) => {
+        writeConfig(stage, authority, servers);
+        const { environment } = row;
+        const checked = await stage.run(["check", "--once", "--state", "none", "--format", "json"], {
+          environment,
+        });
+        for (const { name, condition, output } of checksOf(checked.stdout)) {
+          const isPlain = name === "plain" && row.isBroken === undefined;
+          assert.equal(condition, isPlain ? "ok" : row.condition, `${name}: ${output}`);
+          if (!isPlain) assert.match(output, row.output, name);
+        }
+        assert.equal(checked.stderr, "");
+        const notified = await stage.run(["notify"], { environment });
+        assert.equal(notified.stdout.match(new RegExp(row.delivery, "g"))?.length, 2, notified.stdout);
+      }));
+  }
+});
+
+Deno.test("monitor permissions: the variable of the trusted certificates is needed only for TLS", async () => {
+  const authority = createAuthority();
+  await using servers = await startServers(authority);
+  await withStage(async (stage) => {
+    writeConfig(stage, authority, servers);
+    const flags = async (...names: readonly string[]) =>
+      (await stage.run(["permissions", "--format", "json", ...names])).stdout;
+    stage.writeDocument({ plain: request(servers.plain.origin), tls: request(servers.secure.origin) }, {});
+    assert.ok(!(await flags("plain")).includes("DENO_TLS_CA_STORE"));
+    const needs = await flags();
+    assert.ok(needs.includes("DENO_TLS_CA_STORE"));
+    const { stdout } = await stage.run(["check", "--once", "--state", "none", "--format", "json"], {
+      environment: { ...UNSET, SSL_CERT_FILE: "./authority.pem" },
+      permissions: flagsFor(JSON.parse(needs)),
+    });
+    assert.deepEqual(checksOf(stdout).map(({ condition }) => condition), ["ok", "ok"]);
+  });
+});
+
+interface Servers extends AsyncDisposable {
+  readonly plain: TestServer;
+  readonly secure: TestServer;
+  readonly mail: MailServer;
+}
+
+async function startServers(authority: Authority): Promise<Servers> {
+  const certificate = createCertificate({ authority });
+  const answer: Parameters<typeof startServer>[0] = async (visitor) => {
+    await visitor.readHead();
+    await visitor.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+  };
+  const servers = {
+    plain: startServer(answer),
+    secure: startServer(answer, { certificate }),
+    mail: await startMailServer({ tls: { certificate, begin: "STARTTLS" }, password: "swordfish" }),
+  };
+  return {
+    ...servers,
+    async [Symbol.asyncDispose]() {
+      for (const server of Object.values(servers)) await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function writeConfig(stage: Stage, authority: Authority, { plain, secure, mail }: Servers): void {
+  Deno.writeTextFileSync(`${stage.folder}/authority.pem`, authority.cert);
+  const target = { host: "127.0.0.1", port: secure.port };
+  stage.writeDocument({
+    plain: request(plain.origin),
+    request: request(secure.origin),
+    connect: { kind: "tcp_connect", parameters: { ...target, tls: true } },
+    certificate: {
+      kind: "tls_certificate",
+      parameters: { ...target, warning_left: "1 hour", critical_left: "1 minute" },
+    },
+  }, {
+    defaults: {
+      notifications: [
+        { kind: "webhook", parameters: { target: secure.origin } },
+        {
+          kind: "email",
+          parameters: {
+            access: { host: "127.0.0.1", port: mail.port, username: "monitor", password: "swordfish" },
+            sender: "a@b.example",
+            receivers: ["a@b.example"],
+          },
+        },
+      ],
+    },
+  });
+  // A password in it is a warning otherwise.
+  Deno.chmodSync(`${stage.folder}/monitor.json`, 0o600);
+}
+
+function request(target: string): unknown {
+  return { kind: "http_request", parameters: { request: { target }, response: {} } };
+}
+
+interface PrintedCheck {
+  readonly name: string;
+  readonly condition: string;
+  readonly output: string;
+}
+
+function checksOf(stdout: string): readonly PrintedCheck[] {
+  return (JSON.parse(stdout) as { readonly checks: readonly PrintedCheck[] }).checks;
+}
