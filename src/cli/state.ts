@@ -114,6 +114,11 @@ export interface OwnOptions {
   warn(message: string): void;
 }
 
+/** How long a state is waited for that other processes write to, such as very many jobs that start at once. */
+const BUSY_MS_MAX = 10_000;
+
+const OWNER_PAUSE_MS_MAX = 5;
+
 const COUNTS_ARE_LOST = "counts are lost when this ends (name another place with --state)";
 
 /**
@@ -160,6 +165,7 @@ async function openOwned(path: string, { system, warn }: OwnOptions): Promise<Ow
         userId: system.userId,
         nowMs: system.clock.wallMs(),
         access: "own",
+        patience: { clock: system.clock, timeoutMs: BUSY_MS_MAX, pauseMsMax: OWNER_PAUSE_MS_MAX },
         ...(damage !== undefined && { damage }),
       });
       if (setAside !== null) {
@@ -251,6 +257,7 @@ export async function readState(place: StatePlace, system: System): Promise<Stor
       userId: system.userId,
       nowMs: system.clock.wallMs(),
       access: "read",
+      patience: { clock: system.clock, timeoutMs: BUSY_MS_MAX },
     });
     return store;
   } catch (error) {
@@ -261,12 +268,17 @@ export async function readState(place: StatePlace, system: System): Promise<Stor
 }
 
 /**
- * Opens a state to change something in it, such as a silence, beside the monitor that may own it.
+ * Opens a state to change something in it, such as a silence, beside the monitor that may own it. What other
+ * processes hold up is retried for some time.
  *
  * @throws {StoreError} If it cannot be read or written.
  * @throws {UsageError} If there is no place for it.
  */
-export async function besideState(place: StatePlace, system: System): Promise<Store> {
+export async function besideState(
+  place: StatePlace,
+  system: System,
+  { timeoutMs = BUSY_MS_MAX, signal }: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
+): Promise<Store> {
   if (place.path === null) {
     throw new UsageError("there is no kept state to change", "name it with --state PATH");
   }
@@ -276,6 +288,7 @@ export async function besideState(place: StatePlace, system: System): Promise<St
     userId: system.userId,
     nowMs: system.clock.wallMs(),
     access: "beside",
+    patience: { clock: system.clock, timeoutMs, ...signal !== undefined && { signal } },
   });
   return store;
 }

@@ -18,6 +18,7 @@ import {
 } from "./database_outbox.ts";
 import { keepJobRun, readJob } from "./database_jobs.ts";
 import { explainStoreFailure } from "./failure.ts";
+import { type Patience, whileBusy } from "./patience.ts";
 import { createPruner } from "./prune.ts";
 import { HOUR_MS, startOf } from "./retention.ts";
 import { encodedTextIn, encodeText } from "./members.ts";
@@ -40,21 +41,27 @@ import {
  * The store whose tables are in a database that is open and up to date; it closes the database in the end. The
  * path is for its error messages.
  */
-export function createDatabaseStore(connection: Connection, path: string): Store {
+export function createDatabaseStore(connection: Connection, path: string, patience?: Patience): Store {
   const pruneSome = createPruner(connection);
+  /** The last write: the next one waits for it, so that writes keep their order also while they wait for others. */
+  let writing: Promise<unknown> = Promise.resolve();
 
-  // The database answers at once; what it throws becomes a rejection.
-  const answer = <T>(action: "read" | "write", work: () => T): Promise<T> =>
-    new Promise((resolve) => {
-      if (!connection.isOpen) {
+  const attempt = async <T>(action: "read" | "write", work: () => T): Promise<T> => {
+    try {
+      return await whileBusy(() => {
+        if (connection.isOpen) return work();
         throw new StoreError(`Cannot ${action} state "${path}": it was closed`, "other");
-      }
-      try {
-        resolve(work());
-      } catch (error) {
-        throw explainStoreFailure(error, { action, path }) ?? error;
-      }
-    });
+      }, patience);
+    } catch (error) {
+      throw explainStoreFailure(error, { action, path }) ?? error;
+    }
+  };
+  const answer = <T>(action: "read" | "write", work: () => T): Promise<T> => {
+    if (action === "read") return attempt(action, work);
+    const turn = writing.then(() => attempt(action, work));
+    writing = turn.catch(() => {});
+    return turn;
+  };
 
   return {
     records: () => answer("read", () => connection.all(SELECT_RECORDS).map(recordOfRow)),

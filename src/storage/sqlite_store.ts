@@ -5,6 +5,7 @@ import { BUSY_TIMEOUT_MS, type Connection, openConnection } from "./connection.t
 import { setAside } from "./damaged.ts";
 import { explainStoreFailure, isBusy } from "./failure.ts";
 import { migrate, MIGRATIONS, versionOf } from "./migrations.ts";
+import { type Patience, whileBusy } from "./patience.ts";
 import { DamagedFileError, inspectEmptyFile, inspectHeader, inspectPlace } from "./state_file.ts";
 import { createDatabaseStore } from "./database_store.ts";
 
@@ -28,6 +29,11 @@ export interface SqliteStoreOptions {
    * after closing that one, this sets the file aside unseen and begins a fresh one. Only with `own`.
    */
   readonly damage?: string;
+  /**
+   * How long it is waited for other processes, at the opening and at everything after it, while this one goes on.
+   * Without it each statement blocks this process for a while, and then the state is busy.
+   */
+  readonly patience?: Patience;
 }
 
 /** A state that is ready for use. */
@@ -48,15 +54,15 @@ export interface OpenedStore {
  */
 export async function openSqliteStore(path: string, options: SqliteStoreOptions): Promise<OpenedStore> {
   if (options.access === "read") {
-    const connection = await explaining(path, "open", () => connectToRead(path, options));
-    return { store: createDatabaseStore(connection, path), setAside: null };
+    const connection = await opening(path, options, connectToRead);
+    return { store: createDatabaseStore(connection, path, options.patience), setAside: null };
   }
   if (options.access === "own" && options.damage !== undefined) {
     return await openAfresh(path, options.damage, options);
   }
   try {
-    const connection = await explaining(path, "open", () => connectToWrite(path, options));
-    return { store: createDatabaseStore(connection, path), setAside: null };
+    const connection = await opening(path, options, connectToWrite);
+    return { store: createDatabaseStore(connection, path, options.patience), setAside: null };
   } catch (error) {
     if (options.access === "beside") throw error;
     if (!(error instanceof StoreError && error.failure === "damaged")) throw error;
@@ -66,14 +72,27 @@ export async function openSqliteStore(path: string, options: SqliteStoreOptions)
 
 async function openAfresh(path: string, reason: string, options: SqliteStoreOptions): Promise<OpenedStore> {
   const newPath = await explaining(path, "set aside", () => setAside(path, options));
-  const connection = await explaining(path, "open", () => connectToWrite(path, options));
-  return { store: createDatabaseStore(connection, path), setAside: { path: newPath, reason } };
+  const connection = await opening(path, options, connectToWrite);
+  return {
+    store: createDatabaseStore(connection, path, options.patience),
+    setAside: { path: newPath, reason },
+  };
+}
+
+type Connect = (path: string, options: SqliteStoreOptions) => Promise<Connection>;
+
+function opening(path: string, options: SqliteStoreOptions, connect: Connect): Promise<Connection> {
+  return explaining(path, "open", () => whileBusy(() => connect(path, options), options.patience));
 }
 
 /** One process owns the state, but others may be making it at the same moment, to keep a silence or a beat. */
 async function connectToWrite(path: string, options: SqliteStoreOptions): Promise<Connection> {
   const sizeBytes = await prepareFile(path, options);
-  const busyTimeoutMs = options.access === "beside" ? BESIDE_BUSY_TIMEOUT_MS : OPENING_BUSY_TIMEOUT_MS;
+  const busyTimeoutMs = options.access === "own"
+    ? OPENING_BUSY_TIMEOUT_MS
+    : options.patience === undefined
+    ? BESIDE_BUSY_TIMEOUT_MS
+    : PATIENT_BUSY_TIMEOUT_MS;
   const connection = await openConnection(path, { readOnly: false, busyTimeoutMs });
   return await usingOrClosing(connection, (connection) => {
     if (sizeBytes > 0) findDamage(connection, sizeBytes);
@@ -83,7 +102,7 @@ async function connectToWrite(path: string, options: SqliteStoreOptions): Promis
     connection.first(`PRAGMA journal_size_limit = ${JOURNAL_BYTES_MAX}`);
     if (options.access !== "own") return;
     makeShrinkable(connection);
-    connection.waitForOthers(BUSY_TIMEOUT_MS);
+    connection.waitForOthers(options.patience === undefined ? BUSY_TIMEOUT_MS : 0);
   });
 }
 
@@ -166,6 +185,9 @@ const OPENING_BUSY_TIMEOUT_MS = 2000;
 
 /** Who comes to change a silence or to note a beat has nothing else to do meanwhile, and the monitor may be writing a great deal. */
 const BESIDE_BUSY_TIMEOUT_MS = 5000;
+
+/** Who waits between its tries blocks itself for little more than the moment that a usual transaction takes. */
+const PATIENT_BUSY_TIMEOUT_MS = 10;
 
 /** After one wait it is done, unless the process that was let through has failed, or been killed. */
 const SWITCH_TRIES = 10;

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { shortOrFull } from "../support/full_form.ts";
+import { until } from "./in_time.ts";
 import { type Stage, withStage } from "./program.ts";
 
 const test = concurrentTests("monitor beat");
@@ -287,7 +288,7 @@ test("monitor beat: nothing of monitor's keeps a command from running", (add) =>
   }
 });
 
-Deno.test("monitor beat: the command runs, and its run is kept, in a directory whose name is not UTF-8", () =>
+test("monitor beat: the command runs, and its run is kept, in a directory whose name is not UTF-8", () =>
   withJob(async (stage) => {
     const [name, ...rest] = shell("echo ran; exit 5");
     const args = [name ?? "", "-c", `${stage.folder}/monitor.json`, ...rest];
@@ -306,14 +307,14 @@ Deno.test("monitor beat: the command runs, and its run is kept, in a directory w
     );
   }));
 
-Deno.test("monitor beat: the runtime starts nothing with an argument that is not UTF-8, nor in a deleted directory", async (t) => {
+test("monitor beat: the runtime starts nothing with an argument that is not UTF-8, nor in a deleted directory", (add) => {
   // docs/jobs.md lists these limitations. The command runs once the runtime can start: then this fails.
   const table = {
     "an argument": '"$@" "$(printf "a\\377b")"; exit $?',
     "a deleted directory": 'mkdir gone; cd gone; rmdir ../gone; "$@"; exit $?',
   };
   for (const [name, text] of Object.entries(table)) {
-    await t.step(name, () =>
+    add(name, () =>
       withJob(async (stage) => {
         const { code, stdout } = await stage.run(shell("echo ran"), { shell: text });
         assert.notEqual(code, 0);
@@ -403,6 +404,44 @@ test("monitor beat: many at once beside a running monitor lose nothing", () =>
     const kept = runsIn(stage).map(({ end }) => Number(end?.["exitCode"]));
     assert.deepEqual(kept.toSorted((one, other) => one - other), codes);
   }));
+
+test("monitor beat: while others write, the command runs, and its start and its end are kept afterward", (add) => {
+  const withLock = (use: (stage: Stage, lock: DatabaseSync) => Promise<void>): Promise<void> =>
+    withJob(async (stage) => {
+      assert.equal((await stage.run(["beat", "backup"])).code, 0);
+      using lock = new DatabaseSync(`${stage.folder}/kept.sqlite`);
+      lock.exec("PRAGMA busy_timeout = 10000");
+      await use(stage, lock);
+    });
+  const untilGo = shell("echo ready; while [ ! -e go ]; do sleep 0.02; done; echo gone; exit 3");
+  add("one after the other", () =>
+    withLock(async (stage, lock) => {
+      lock.exec("BEGIN IMMEDIATE");
+      const program = stage.start(untilGo);
+      await program.stdout.next("ready");
+      assert.equal(runsIn(stage).length, 1);
+      lock.exec("ROLLBACK");
+      await until("the start", () => runsIn(stage).length === 2);
+      lock.exec("BEGIN IMMEDIATE");
+      Deno.writeTextFileSync(`${stage.folder}/go`, "");
+      await program.stdout.next("gone");
+      assert.equal(runsIn(stage).at(-1)?.end, null);
+      lock.exec("ROLLBACK");
+      const { code, stderr } = await program.end();
+      assert.deepEqual([code, stderr, runsIn(stage).at(-1)?.end?.["exitCode"]], [3, "", 3]);
+    }));
+  add("both at once", () =>
+    withLock(async (stage, lock) => {
+      lock.exec("BEGIN IMMEDIATE");
+      Deno.writeTextFileSync(`${stage.folder}/go`, "");
+      const program = stage.start(untilGo);
+      await program.stdout.next("gone");
+      lock.exec("ROLLBACK");
+      const { code, stderr } = await program.end();
+      assert.deepEqual([code, stderr, runsIn(stage).length], [3, "", 2]);
+      assert.equal(runsIn(stage).at(-1)?.end?.["exitCode"], 3);
+    }));
+});
 
 test("monitor beat: a run whose reporter was killed is told as running or dead, not as well", () =>
   withStage(async (stage) => {

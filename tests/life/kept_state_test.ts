@@ -36,6 +36,24 @@ test("monitor check: without any folder for it the state lives in memory", () =>
     await program.stdout.next("CRITICAL: bad");
   }));
 
+test("monitor check: a state that another process writes to for seconds is no error, and no check waits", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ bad: BAD }, { state: "kept.sqlite" });
+    const program = stage.start(["check", "--format", "ndjson"]);
+    await program.stdout.event("result");
+    using other = new DatabaseSync(`${stage.folder}/kept.sqlite`);
+    other.exec("PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE");
+    // What the first one changes is to be written before the third one comes.
+    for (let result = 0; result < 3; result++) await program.stdout.event("result");
+    other.exec("ROLLBACK");
+    program.signal("SIGTERM");
+    const { code, stderr } = await program.end();
+    assert.equal(code, 0, stderr);
+    assert.doesNotMatch(stderr, /Cannot write/);
+    const runs = other.prepare("SELECT runs_critical FROM checks").get()?.["runs_critical"];
+    assert.ok(Number(runs) >= 4, `${runs} runs`);
+  }));
+
 const UNUSABLE: Readonly<
   Record<string, {
     readonly args: readonly string[];

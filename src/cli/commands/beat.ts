@@ -51,11 +51,15 @@ const TAIL_BYTES_MAX = 64 * 1024;
 const LINES_MAX = 20;
 const OUTPUT_CHARACTERS_MAX = 8192;
 
-/** The command does not wait longer than this for a document that does not come, on a file system that hangs. */
+/** The command does not wait longer than this for a config whose files all hang. */
 const LOOK_MS_MAX = 10_000;
+const LOOK_TURNS = 20;
 
-/** How often the end of a run is tried while another process keeps on writing; each try waits for 5 s. */
-const TRIES_MAX = 12;
+/** How long the command waits for its start to be kept while others write; then that is done while it runs. */
+const START_MS_MAX = 250;
+
+/** How long the end of a run is tried while others write. */
+const END_MS_MAX = 120_000;
 
 /** Notes what somebody says of a job. There is no command to protect: what goes wrong is an error. */
 async function note(invocation: Invocation, system: System): Promise<number> {
@@ -69,7 +73,7 @@ async function note(invocation: Invocation, system: System): Promise<number> {
     reason: "",
     output: "",
   };
-  await keep(book, { id: system.randomId(), startedAtMs: nowMs, end }, { system, triesMax: 1 });
+  await keep(book, { id: system.randomId(), startedAtMs: nowMs, end }, { system, timeoutMs: END_MS_MAX });
   return EXIT.ok;
 }
 
@@ -77,12 +81,15 @@ async function note(invocation: Invocation, system: System): Promise<number> {
 async function runJob(command: readonly string[], invocation: Invocation, system: System): Promise<number> {
   const { clock } = system;
   const stderr = createSteadySink(system.stderr, () => {});
+  const warn = (error: unknown, consequence: string): void => {
+    const { text } = describeFailure(error, { colour: usesColour(system.stderr, system) });
+    stderr.write(`${text}monitor: warning: ${consequence}\n`);
+  };
   const attempt = async <T>(work: () => Promise<T>, otherwise: string): Promise<T | null> => {
     try {
       return await work();
     } catch (error) {
-      const { text } = describeFailure(error, { colour: usesColour(system.stderr, system) });
-      stderr.write(`${text}monitor: warning: ${otherwise}\n`);
+      warn(error, otherwise);
       return null;
     }
   };
@@ -91,12 +98,22 @@ async function runJob(command: readonly string[], invocation: Invocation, system
     "this run is not noted; the command runs all the same",
   );
   const begun: JobRun = { id: system.randomId(), startedAtMs: clock.wallMs(), end: null };
-  if (book !== null) {
-    await attempt(
-      () => keep(book, begun, { system, triesMax: 1 }),
-      "the start of this run is not noted; the command runs all the same",
-    );
-  }
+  /** Whether the start is still to be kept, because others write. */
+  const keepStart = async (patience: Omit<KeepOptions, "system">): Promise<boolean> => {
+    if (book === null) return false;
+    try {
+      await keep(book, begun, { system, ...patience });
+      return false;
+    } catch (error) {
+      if (error instanceof StoreError && error.failure === "busy") return true;
+      warn(error, "the start of this run is not noted; the command runs all the same");
+      return false;
+    }
+  };
+  const ended = new AbortController();
+  const keepingStart = await keepStart({ timeoutMs: START_MS_MAX })
+    ? keepStart({ timeoutMs: Infinity, signal: ended.signal })
+    : Promise.resolve(false);
   const startedMonotonicMs = clock.monotonicMs();
   const end = await system.foreground.run(command, { tailBytesMax: TAIL_BYTES_MAX });
   const durationMs = clock.monotonicMs() - startedMonotonicMs;
@@ -105,11 +122,13 @@ async function runJob(command: readonly string[], invocation: Invocation, system
       `monitor: error: ${printable(`Cannot start ${JSON.stringify(command[0])}: ${end.reason}`)}\n`,
     );
   }
+  ended.abort();
+  const isStartUnkept = await keepingStart;
   if (book !== null) {
-    const ended = { ...begun, end: endOf(end, { atMs: clock.wallMs(), durationMs, redact: book.redact }) };
+    const run = { ...begun, end: endOf(end, { atMs: clock.wallMs(), durationMs, redact: book.redact }) };
     await attempt(
-      () => keep(book, ended, { system, triesMax: TRIES_MAX }),
-      "the end of this run is not noted",
+      () => keep(book, run, { system, timeoutMs: END_MS_MAX }),
+      isStartUnkept ? "this run is not noted" : "the end of this run is not noted",
     );
   }
   return end.code;
@@ -179,21 +198,22 @@ async function takesBeats(kind: unknown): Promise<boolean> {
 async function keep(
   { name, place }: Book,
   run: JobRun,
-  { system, triesMax }: { readonly system: System; readonly triesMax: number },
+  { system, ...patience }: KeepOptions,
 ): Promise<void> {
-  for (let tries = 1;; tries++) {
-    try {
-      const store = await besideState(place, system);
-      try {
-        return await store.keepJobRun(name, run, system.clock.wallMs());
-      } finally {
-        await store.close();
-      }
-    } catch (error) {
-      const isBusy = error instanceof StoreError && error.failure === "busy";
-      if (!isBusy || tries >= triesMax) throw error;
-    }
+  const store = await besideState(place, system, patience);
+  try {
+    await store.keepJobRun(name, run, system.clock.wallMs());
+  } finally {
+    await store.close();
   }
+}
+
+interface KeepOptions {
+  readonly system: System;
+  /** How long it is tried while others write. */
+  readonly timeoutMs: number;
+  /** Ends that earlier. */
+  readonly signal?: AbortSignal;
 }
 
 function endOf(
@@ -220,18 +240,18 @@ function lastLines(text: string): string {
   return lines.slice(-LINES_MAX).join("\n").slice(-OUTPUT_CHARACTERS_MAX).toWellFormed();
 }
 
+/** A chain of timers, so that a process that gets no time on a busy machine does not take itself for a hung disk. */
 function inTime<T>(work: Promise<T>, clock: Clock): Promise<T> {
   return new Promise((resolve, reject) => {
-    const cancel = clock.after(
-      LOOK_MS_MAX,
-      () =>
-        reject(
-          new StoreError(
-            `Cannot find the state: the disk did not answer within ${LOOK_MS_MAX / 1000} s`,
-            "other",
-          ),
-        ),
-    );
-    work.then(resolve, reject).finally(cancel);
+    let cancel = (): void => {};
+    const wait = (turnsLeft: number): void => {
+      cancel = clock.after(LOOK_MS_MAX / LOOK_TURNS, () => {
+        if (turnsLeft > 1) return wait(turnsLeft - 1);
+        const reason = `the file system did not respond within ${LOOK_MS_MAX / 1000} s`;
+        reject(new StoreError(`Cannot find the state: ${reason}`, "other"));
+      });
+    };
+    wait(LOOK_TURNS);
+    work.then(resolve, reject).finally(() => cancel());
   });
 }
