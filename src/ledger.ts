@@ -5,8 +5,15 @@
  * Invariant: what was entered is kept once `flush` resolves, or the store cannot keep anything just now (a full
  * disk); then it waits here, and every change of a settled condition is kept, once, when the store can.
  */
-import { initialState, review, transition, type Verdict } from "./condition/transition.ts";
+import {
+  type Circumstances,
+  initialState,
+  review,
+  transition,
+  type Verdict,
+} from "./condition/transition.ts";
 import type { Check } from "./domain/check.ts";
+import type { Condition } from "./domain/condition.ts";
 import type { Hold } from "./domain/condition_state.ts";
 import type { OutboxChange, OutboxRow } from "./domain/outbox.ts";
 import type { Report } from "./domain/report.ts";
@@ -40,6 +47,8 @@ export interface EntryOptions {
   readonly nowMs: number;
   /** What holds the check's reports back; `null`: nothing does. */
   readonly held: Hold | null;
+  /** What each channel of the check knows, see {@linkcode Circumstances}. @default what was reported last */
+  readonly known?: readonly Condition[];
   /** How long after its planned time the run began; `null` where it was not planned. @default null */
   readonly lateMs?: number | null;
   /** The outbox rows of a report that is due. */
@@ -307,16 +316,15 @@ function enterResult(
   result: Result,
   options: EntryOptions & ReportOptions,
 ): EnteredResult {
-  const { nowMs, held } = options;
+  const { nowMs } = options;
   const { check, condition, output, detail, performanceData, startedAtMs, durationMs } = result;
   const metrics = Object.fromEntries(
     Object.entries(result.metrics).filter(([, value]) => Number.isFinite(value)),
   );
   const lateMs = options.lateMs ?? null;
   const { state, occurrences, change, verdict } = transition(check, before.condition, {
+    ...circumstancesOf(options),
     condition,
-    held,
-    nowMs,
   });
   const observed: CheckRecord = {
     ...before,
@@ -356,12 +364,16 @@ function reviewRecord(
   check: Check,
   options: Omit<EntryOptions, "plan"> & ReportOptions,
 ): EnteredResult | null {
-  const { state, occurrences, verdict } = review(before.condition, options);
+  const { state, occurrences, verdict } = review(before.condition, circumstancesOf(options));
   if (verdict.kind !== "report") return null;
   const record: CheckRecord = { ...before, condition: state };
   const report = reportOf(verdict, { record, check, occurrences, options });
   const rows = options.rowsOf(report);
   return { record, occurrences, report, rows, update: { record, rollup: null, change: null, rows } };
+}
+
+function circumstancesOf({ held, nowMs, known }: Omit<EntryOptions, "plan">): Circumstances {
+  return { held, nowMs, ...known !== undefined && { known } };
 }
 
 /** What a report is made from besides the verdict; the record is that of after it. */

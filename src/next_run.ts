@@ -4,7 +4,7 @@
  */
 import { isAttentive } from "./condition/transition.ts";
 import type { Check } from "./domain/check.ts";
-import type { ConditionState, Hold } from "./domain/condition_state.ts";
+import type { ConditionState } from "./domain/condition_state.ts";
 import { type CronSchedule, type CronTimes, isCron } from "./domain/schedule.ts";
 import type { Result } from "./domain/result.ts";
 import type { CheckRecord } from "./domain/store.ts";
@@ -238,26 +238,20 @@ function secondRunAfter(
 const OVERDUE_INTERVALS = 2;
 
 /** What is the case when the result of a run that somebody asked for is entered. */
-export interface AskedEntryOptions extends Pick<EntryOptions, "rowsOf"> {
-  /** When the run ended, wall time. */
-  readonly nowMs: number;
-  /** What holds the check's reports back; `null`: nothing does. */
-  readonly held: Hold | null;
-}
+export type AskedEntryOptions = Pick<EntryOptions, "nowMs" | "held" | "known" | "rowsOf">;
 
 /** Enters the result of a run that somebody asked for, and plans the next one. */
 export function enterAsked(
   ledger: Ledger,
   result: Result,
-  { nowMs, held, rowsOf }: AskedEntryOptions,
+  options: AskedEntryOptions,
 ): Entry {
   const { check, startedAtMs } = result;
+  const { nowMs } = options;
   const before = ledger.recordOf(check.name, nowMs);
   return ledger.enter(result, {
-    nowMs,
-    held,
+    ...options,
     lateMs: latenessOf(before, result),
-    rowsOf,
     plan: ({ condition: state }) => nextRunAfterAsked(check, { before, state, startedAtMs, nowMs }),
   });
 }

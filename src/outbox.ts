@@ -10,7 +10,6 @@ import type { Channel } from "./domain/channel.ts";
 import type { Delivery, Message } from "./domain/delivery.ts";
 import type { OutboxChange, OutboxRow, Told } from "./domain/outbox.ts";
 import type { Clock } from "./domain/system.ts";
-import { heirsOf, type PassedRow, planHandOver } from "./hand_over.ts";
 import { messageIdOf } from "./message_id.ts";
 import {
   backOff,
@@ -19,21 +18,24 @@ import {
   keptTime,
   type Lane,
   type LaneChannel,
+  lastRowOf,
   nextBatch,
   refusedWaitMs,
   remove,
   replace,
+  rowsIn,
 } from "./outbox_lane.ts";
 import { messageOf, toldKey } from "./outbox_message.ts";
+import { type Rekeyed, rekeyRows } from "./rekey.ts";
 import { createScheduleTime } from "./schedule_time.ts";
-import type { FindSuccessors } from "./successors.ts";
 
 /** A lane in back-off tries again this soon for a row that came later. */
 const HELD_MS_MAX = 60_000;
 /** After so long a row is given up, once what it tells no longer holds. */
 const GIVE_UP_MS = 24 * 3_600_000;
 
-const NO_CHANNEL = "the channel is no longer in the document";
+/** How often rows of checks that the config does not have are looked through for those that are too old. */
+const PARKED_EVERY_MS = 3_600_000;
 
 /** Something that happened to rows, for whoever tells it. */
 export type OutboxEvent =
@@ -51,8 +53,6 @@ export type OutboxEvent =
     readonly reason: string;
     readonly isRefused: boolean;
   }
-  /** Rows go to the channel that takes the place of theirs. */
-  | { readonly event: "readdressed"; readonly rows: readonly OutboxRow[]; readonly fromName: string }
   | { readonly event: "given_up"; readonly rows: readonly OutboxRow[]; readonly reason: string };
 
 /** What a sender needs. */
@@ -63,8 +63,11 @@ export interface OutboxOptions {
   random(): number;
   /** The channel of a key in the present document; `null` when the document has it no more. */
   channelOf(key: string): LaneChannel | null;
-  /** What takes the place of a channel for a check that has it no more; `null` where nothing does. */
-  readonly successorsOf: FindSuccessors;
+  /**
+   * What the present config has of a check and a channel. `here`: the channel, and the check unless it left the config;
+   * `unwanted`: the check without this channel; `absent`: neither.
+   */
+  placeOf(check: string, channelKey: string): "here" | "unwanted" | "absent";
   /** Hands a message to a channel; throws only when the signal aborts, and for bugs. */
   deliver(message: Message, channel: Channel, signal: AbortSignal): Promise<Delivery>;
   /** Keeps what changed. Rejects never: a store in trouble is the ledger's business, and it tries again. */
@@ -86,13 +89,16 @@ export interface Outbox {
   /** Tries every row once, whatever its time, and comes back when each was tried or time is up. */
   drain(deadlineMs: number): Promise<void>;
   /**
-   * Goes by the present document: what was told to channels that a check has no more, and what waits for them, passes
-   * to those that take their place, also what is under way just now. It is kept at once, together with what else is to
-   * be kept. Everything is tried soon, since somebody may have mended what was wrong.
+   * Goes by the present config. Rows and marks of edited channels get the new key; rows that their check has no channel
+   * for are dropped; rows of checks that the config does not have stay as they are for a day, since another config may
+   * use the same state. What a channel knows that its check does not have is uncertain from now on, since it gets no
+   * recovery; what `isObsolete` names is forgotten. All else is tried soon, since somebody may have fixed what was wrong.
    */
-  adopt(also?: Pick<OutboxChange, "channelLists">): void;
-  /** What waits, refused and given up rows included, in order. */
+  adopt(rekeyed: Rekeyed, isObsolete: (mark: Told) => boolean): void;
+  /** All rows, those too that were dropped or that this config cannot send, in order. */
   readonly rows: readonly OutboxRow[];
+  /** Rows that are still to be sent, rejected ones included. */
+  readonly pending: readonly OutboxRow[];
   /** What was told of a check's problem over a channel. */
   toldOf(check: string, channelKey: string): Told | null;
   /** What is to be told last of a check over a channel; `null`: nothing. */
@@ -113,14 +119,15 @@ export function startOutbox(
   const lanes = new Map<string, Lane>();
   const told = new Map<string, Told>();
   const givenUp = new Map<string, OutboxRow>();
+  /** Rows that the present config has no channel for, by id. */
+  const parked = new Map<string, OutboxRow>();
+  let parkedTimer: (() => void) | null = null;
   const stopping = new AbortController();
   /** One for each attempt that is under way. */
   const attempts = new Set<AbortController>();
   for (const mark of kept.told) told.set(toldKey(mark.check, mark.channelKey), mark);
   /** Grows with each document. */
   let generation = 0;
-  /** Ends when what a document gave up is kept. */
-  let givingUpAll: Promise<unknown> = Promise.resolve();
 
   const laneOf = (key: string): Lane => {
     let lane = lanes.get(key);
@@ -164,15 +171,23 @@ export function startOutbox(
 
   const add = (rows: readonly OutboxRow[]): void => {
     noticeStep();
+    const byPlace = Map.groupBy(
+      rows,
+      ({ state, report, channelKey }) =>
+        state === "given_up" ? state : options.placeOf(report.check, channelKey),
+    );
+    for (const row of byPlace.get("given_up") ?? []) givenUp.set(row.id, row);
+    for (const row of byPlace.get("absent") ?? []) parked.set(row.id, row);
+    for (const [key, some] of Map.groupBy(byPlace.get("here") ?? [], ({ channelKey }) => channelKey)) {
+      enqueue(laneOf(key), some);
+    }
+    drop(byPlace.get("unwanted") ?? [], "its check no longer has this channel");
+    dropParked();
+  };
+
+  const enqueue = (lane: Lane, rows: readonly OutboxRow[]): void => {
     const nowMs = clock.wallMs();
-    /** What was handed over may be older than what came meanwhile. */
-    const unordered = new Set<Lane>();
-    for (const row of rows) {
-      if (row.state === "given_up") {
-        givenUp.set(row.id, row);
-        continue;
-      }
-      const lane = laneOf(row.channelKey);
+    const added = rows.map((row): OutboxRow => {
       // What a process before this one has said is not said again.
       if (row.firstFailedAtMs !== null && lane.trouble !== "refused" && lane.trouble !== "stuck") {
         lane.trouble = row.state === "refused" ? "refused" : "down";
@@ -183,16 +198,24 @@ export function startOutbox(
         lane.askedUntilMs,
       );
       const isNew = row.state === "waiting" && row.attempts === 0;
-      const nextAttemptAtMs = isNew ? soonMs : keptTime(row.nextAttemptAtMs, nowMs);
-      if ((lane.rows.at(-1)?.sequence ?? -Infinity) > row.sequence) unordered.add(lane);
-      lane.rows.push({ ...row, nextAttemptAtMs });
-      wakeAt(lane, nextAttemptAtMs);
-    }
-    for (const lane of unordered) lane.rows.sort((one, other) => one.sequence - other.sequence);
-    // It may have been made by a document before this one.
-    if (rows.some(({ report, channelKey }) => options.successorsOf(report.check, channelKey) !== null)) {
-      passOn({});
-    }
+      return { ...row, nextAttemptAtMs: isNew ? soonMs : keptTime(row.nextAttemptAtMs, nowMs) };
+    });
+    // What was parked or rekeyed may be older than what came meanwhile.
+    lane.rows = [...lane.rows, ...added].sort((one, other) => one.sequence - other.sequence);
+    for (const { nextAttemptAtMs } of added) wakeAt(lane, nextAttemptAtMs);
+  };
+
+  /** Drops rows of absent checks after a day, and looks again later. */
+  const dropParked = (): void => {
+    const nowMs = clock.wallMs();
+    const old = [...parked.values()].filter(({ report }) => nowMs - report.decidedAtMs > GIVE_UP_MS);
+    for (const row of old) parked.delete(row.id);
+    drop(old, "neither its check nor its channel is in the config any more");
+    if (parked.size === 0 || parkedTimer !== null || stopping.signal.aborted) return;
+    parkedTimer = clock.after(PARKED_EVERY_MS, () => {
+      parkedTimer = null;
+      dropParked();
+    });
   };
 
   /** Sends what is due in a lane, one message after another. */
@@ -216,8 +239,9 @@ export function startOutbox(
     let taken = 0;
     while (!stopping.signal.aborted) {
       const target = options.channelOf(lane.key);
-      if (target === null) return await giveUp(lane, lane.rows, NO_CHANNEL);
-      await dropStale(lane, target);
+      // A reload has taken its rows elsewhere.
+      if (target === null) return;
+      dropStale(lane, target);
       const batch = nextBatch(lane, { target, tried, taken, nowMs: clock.wallMs(), force });
       if (batch === null) return;
       for (const row of batch) tried.add(row.id);
@@ -227,11 +251,12 @@ export function startOutbox(
     }
   };
 
-  const dropStale = async (lane: Lane, { staleAfterMs }: LaneChannel): Promise<void> => {
+  const dropStale = (lane: Lane, { staleAfterMs }: LaneChannel): void => {
     if (staleAfterMs === null) return;
     const nowMs = clock.wallMs();
-    const stale = lane.rows.filter((row) => nowMs - row.report.decidedAtMs > staleAfterMs);
-    if (stale.length > 0) await giveUp(lane, stale, "it was too old to be shown");
+    const isStale = (row: OutboxRow): boolean =>
+      nowMs - row.report.decidedAtMs > staleAfterMs && !options.holds(row);
+    dropFrom(lane, lane.rows.filter(isStale), "it was too old to be shown");
   };
 
   /** One message: marks its rows, hands it over, and keeps what came of it. */
@@ -297,25 +322,29 @@ export function startOutbox(
   };
 
   const finish = async (lane: Lane, rows: readonly OutboxRow[], messageId: string): Promise<void> => {
+    // A reload may have dropped or parked what was under way. What it gave another key goes there once more.
+    const own = [
+      ...rowsIn(lane, rows),
+      ...rows.filter(({ id }) => givenUp.has(id) || parked.has(id)),
+    ];
     remove(lane, rows);
-    // A reload may have given up what was under way.
-    for (const row of rows) givenUp.delete(row.id);
+    for (const { id } of rows) {
+      givenUp.delete(id);
+      parked.delete(id);
+    }
     const marks: Told[] = [];
     const untold: { check: string; channelKey: string }[] = [];
     // In order: the last report of a check says what the channel knows of it.
-    for (const { report, channelKey: askedKey } of rows) {
-      // What is in its place by now knows what it was told.
-      for (const channelKey of heirsOf(report.check, askedKey, options.successorsOf)) {
-        const key = toldKey(report.check, channelKey);
-        if (report.event === "recovery") {
-          told.delete(key);
-          untold.push({ check: report.check, channelKey });
-        } else {
-          const first = told.get(key)?.messageId ?? messageId;
-          const mark = { check: report.check, channelKey, messageId: first, condition: report.condition };
-          told.set(key, mark);
-          marks.push(mark);
-        }
+    for (const { report: { check, event, condition }, channelKey } of own) {
+      const key = toldKey(check, channelKey);
+      if (event === "recovery") {
+        told.delete(key);
+        untold.push({ check, channelKey });
+      } else {
+        const first = told.get(key)?.messageId ?? messageId;
+        const mark: Told = { check, channelKey, messageId: first, condition, certain: true };
+        told.set(key, mark);
+        marks.push(mark);
       }
     }
     const known = marks.filter((mark) => told.get(toldKey(mark.check, mark.channelKey)) === mark);
@@ -328,8 +357,8 @@ export function startOutbox(
     { rows: tried, behind, standsForAll, failure }: FailedAttempt,
   ): Promise<Outcome> => {
     const nowMs = clock.wallMs();
-    // What was passed on meanwhile is the matter of another lane.
-    const rows = tried.filter(({ id }) => lane.rows.some((row) => row.id === id));
+    // What a reload took elsewhere meanwhile is no matter of this lane any more.
+    const rows = rowsIn(lane, tried);
     const { reason, retryable } = failure;
     const old = rows.filter((row) => nowMs - row.report.decidedAtMs > GIVE_UP_MS && !options.holds(row));
     const kept = rows.filter((row) => !old.includes(row));
@@ -367,67 +396,74 @@ export function startOutbox(
       options.onEvent({ event: "failed", rows: changed, reason, isRefused: !retryable });
     }
     if (isNews) lane.trouble = retryable ? "down" : "refused";
-    if (old.length > 0) await giveUp(lane, old, reason);
+    dropFrom(lane, old, reason);
     // After a refusal the next message may be welcome; behind a server that is down it is not.
     return retryable ? "down" : "refused";
   };
 
-  const giveUp = async (lane: Lane, some: readonly OutboxRow[], reason: string): Promise<void> => {
-    const ids = new Set(some.map((row) => row.id));
-    // What was passed on meanwhile is on its way.
-    const rows = lane.rows.filter((row) => ids.has(row.id));
+  const dropFrom = (lane: Lane, some: readonly OutboxRow[], reason: string): void => {
+    remove(lane, some);
+    drop(some, reason);
+  };
+
+  /** Keeps rows that are in no lane any more only to be shown; of each check and channel the last one. */
+  const drop = (rows: readonly OutboxRow[], reason: string): void => {
     if (rows.length === 0) return;
     const nowMs = clock.wallMs();
-    const changed = rows.map((row): OutboxRow => ({
+    const dropped = rows.map((row): OutboxRow => ({
       ...row,
+      report: { ...row.report, output: "", detail: "" },
       state: "given_up",
       nextAttemptAtMs: nowMs,
       lastFailure: reason,
       firstFailedAtMs: row.firstFailedAtMs ?? nowMs,
       messageId: null,
     }));
-    remove(lane, rows);
-    for (const row of changed) givenUp.set(row.id, row);
-    const counted = countOf(rows, { givenUp: rows.length, countedAtMs: nowMs });
-    await options.keep({ changed, removed: [], told: [], untold: [], counted });
-    options.onEvent({ event: "given_up", rows: changed, reason });
+    const keyOf = ({ report, channelKey }: OutboxRow): string => toldKey(report.check, channelKey);
+    const last = new Map(dropped.map((row) => [keyOf(row), row]));
+    const before = [...givenUp.values()].filter((row) => last.has(keyOf(row)));
+    const removed = [...before, ...dropped.filter((row) => last.get(keyOf(row)) !== row)].map(({ id }) => id);
+    for (const { id } of before) givenUp.delete(id);
+    for (const row of last.values()) givenUp.set(row.id, row);
+    const byChannel = [...Map.groupBy(dropped, ({ channelKey }) => channelKey).values()];
+    const counted = byChannel.flatMap((some) => countOf(some, { givenUp: some.length, countedAtMs: nowMs }));
+    // A channel that may have got a problem is to get its end.
+    const unsure = rows.flatMap(({ report: { check, event, condition }, channelKey, messageId }) =>
+      messageId === null || event === "recovery"
+        ? []
+        : [{ check, channelKey, messageId, condition, certain: false }]
+    );
+    for (const mark of unsure) told.set(toldKey(mark.check, mark.channelKey), mark);
+    options.keep({ changed: [...last.values()], removed, told: unsure, untold: [], counted });
+    for (const some of byChannel) options.onEvent({ event: "given_up", rows: some, reason });
   };
 
-  /** Hands rows and marks of channels that their checks have no more to those that take their place. */
-  const passOn = (also: Pick<OutboxChange, "channelLists">): void => {
-    const { left, passed, unwanted, marksLeft, marksPassed } = planHandOver({
-      pending: pending(),
-      told,
-      successorsOf: options.successorsOf,
-      gathers: (key) => options.channelOf(key)?.gathers ?? false,
-      holds: options.holds,
-      nowMs: clock.wallMs(),
-    });
-    for (const { check, channelKey } of marksLeft) told.delete(toldKey(check, channelKey));
-    for (const mark of marksPassed) told.set(toldKey(mark.check, mark.channelKey), mark);
-    for (const lane of lanes.values()) remove(lane, left);
-    const changed = passed.map(({ row }) => row);
-    // Before anybody may look: whoever asks who knows of a problem finds the rows in one lane or the other.
-    add(changed);
-    const removed = left.map((row) => row.id);
-    if (left.length + marksLeft.length > 0 || also.channelLists !== undefined) {
-      options.keep({ changed, removed, told: marksPassed, untold: marksLeft, ...also });
-    }
-    const groups = Map.groupBy(passed, ({ row, fromName }) => `${row.channelKey} ${fromName}`);
-    for (const group of groups.values()) {
-      const [{ fromName }] = group as [PassedRow, ...PassedRow[]];
-      options.onEvent({ event: "readdressed", rows: group.map(({ row }) => row), fromName });
-    }
-    for (const [key, rows] of Map.groupBy(unwanted, (row) => row.channelKey)) {
-      const reason = options.channelOf(key) === null ? NO_CHANNEL : "its check no longer has this channel";
-      const givingUp = giveUp(laneOf(key), rows, reason).catch(options.onBug);
-      givingUpAll = Promise.all([givingUpAll, givingUp]);
-    }
-  };
-
-  const adopt = (also: Pick<OutboxChange, "channelLists"> = {}): void => {
+  const adopt = (rekeyed: Rekeyed, isObsolete: (mark: Told) => boolean): void => {
     generation++;
-    passOn(also);
+    const all = [...pending(), ...parked.values()];
+    const moved = rekeyRows(all, rekeyed, (key) => options.channelOf(key)?.gathers ?? false);
+    const movedById = new Map(moved.map(({ old, row }) => [old.id, row]));
+    const marksLeft: Told[] = [];
+    const marksMoved: Told[] = [];
+    for (const mark of told.values()) {
+      const target = rekeyed.get(toldKey(mark.check, mark.channelKey));
+      if (target !== undefined) marksMoved.push({ ...mark, channelKey: target.channelKey });
+      else if (options.placeOf(mark.check, mark.channelKey) !== "unwanted") continue;
+      else if (!isObsolete(mark)) {
+        if (!mark.certain) continue;
+        marksMoved.push({ ...mark, certain: false });
+      }
+      marksLeft.push(mark);
+    }
+    for (const { check, channelKey } of marksLeft) told.delete(toldKey(check, channelKey));
+    for (const mark of marksMoved) told.set(toldKey(mark.check, mark.channelKey), mark);
+    for (const lane of lanes.values()) lane.rows = [];
+    parked.clear();
+    add(all.map((row) => movedById.get(row.id) ?? row));
+    if (moved.length + marksLeft.length > 0) {
+      const removed = moved.map(({ old }) => old.id);
+      options.keep({ changed: moved.map(({ row }) => row), removed, told: marksMoved, untold: marksLeft });
+    }
     for (const lane of lanes.values()) trySoon(lane);
   };
   const trySoon = (lane: Lane): void => {
@@ -452,23 +488,31 @@ export function startOutbox(
           await lane.sending;
           await work(lane, { force: true });
         }));
-      await Promise.race([Promise.all([givingUpAll, workAll([...lanes.values()])]), timeIsUp]);
+      await Promise.race([workAll([...lanes.values()]), timeIsUp]);
       cancel();
     },
     get rows() {
-      return [...pending(), ...givenUp.values()].sort((one, other) => one.sequence - other.sequence);
+      return [...pending(), ...parked.values(), ...givenUp.values()].sort((one, other) =>
+        one.sequence - other.sequence
+      );
+    },
+    get pending() {
+      return pending();
     },
     get told() {
       return [...told.values()];
     },
     toldOf: (check, channelKey) => told.get(toldKey(check, channelKey)) ?? null,
-    lastOf: (check, channelKey) =>
-      lanes.get(channelKey)?.rows.findLast(({ report }) => report.check === check) ?? null,
+    lastOf: (check, channelKey) => {
+      const lane = lanes.get(channelKey);
+      return lane === undefined ? null : lastRowOf(lane, check);
+    },
     stop: async () => {
       stopping.abort(new Error("Stopped"));
       for (const attempt of attempts) attempt.abort(new Error("Stopped"));
       for (const lane of lanes.values()) lane.timer?.();
-      await Promise.all([givingUpAll, ...[...lanes.values()].map((lane) => lane.sending)]);
+      parkedTimer?.();
+      await Promise.all([...lanes.values()].map((lane) => lane.sending));
     },
   };
 }

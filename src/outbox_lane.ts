@@ -21,7 +21,7 @@ export interface Lane {
   /** The channel's. */
   readonly key: string;
   /** In the order in which they were decided. */
-  rows: OutboxRow[];
+  rows: readonly OutboxRow[];
   /** When the next attempt is; `null` when nothing waits. */
   timer: (() => void) | null;
   /** Wall time of that, milliseconds since 1970; `Infinity` when nothing waits. */
@@ -48,6 +48,24 @@ const ITEMS_MAX = 1000;
 /** When a row is tried that was kept; nothing waits for longer than an hour, so what says so has seen another clock. */
 export function keptTime(nextAttemptAtMs: number, nowMs: number): number {
   return nextAttemptAtMs > nowMs + REFUSED_MS_MAX ? nowMs : Math.max(nowMs, nextAttemptAtMs);
+}
+
+/** By the rows of a lane, the last one of each check. */
+const lastByCheck = new WeakMap<readonly OutboxRow[], ReadonlyMap<string, OutboxRow>>();
+
+/** The last row of a check in a lane; fast, since each result asks for it. */
+export function lastRowOf({ rows }: Lane, check: string): OutboxRow | null {
+  let last = lastByCheck.get(rows);
+  if (last === undefined) {
+    lastByCheck.set(rows, last = new Map(rows.map((row) => [row.report.check, row])));
+  }
+  return last.get(check) ?? null;
+}
+
+/** The rows of some that are in a lane. */
+export function rowsIn({ rows }: Lane, some: readonly OutboxRow[]): readonly OutboxRow[] {
+  const ids = new Set(rows.map((row) => row.id));
+  return some.filter((row) => ids.has(row.id));
 }
 
 /** Puts rows in the place of those with their ids. */

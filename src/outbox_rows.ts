@@ -1,4 +1,5 @@
 import type { Channel } from "./domain/channel.ts";
+import type { Condition } from "./domain/condition.ts";
 import type { OutboxRow } from "./domain/outbox.ts";
 import type { Report } from "./domain/report.ts";
 
@@ -8,10 +9,10 @@ export interface RowOptions {
   readonly channels: readonly Channel[];
   /** How people call a channel. */
   nameOf(channel: Channel): string;
-  /** Whether a channel knows of the check's problem: it was told, or is about to be. */
-  knowsProblem(channel: Channel): boolean;
-  /** What is to be told last of the check over a channel; `null`: nothing. */
-  lastOf(channel: Channel): OutboxRow | null;
+  /** What a channel was notified of last, or is about to be; `ok` where it knows of no problem. */
+  knownOf(channel: Channel): Condition;
+  /** Whether a notification of the check is on its way to a channel. */
+  isPending(channel: Channel): boolean;
   /** The sequence of the first row; each further one gets the next. */
   readonly sequence: number;
   /** Wall time, milliseconds since 1970. */
@@ -19,25 +20,34 @@ export interface RowOptions {
 }
 
 /**
- * The outbox rows of a report, one for each channel. A recovery goes only where its problem went, a reminder only where
- * nothing waits that says the same; two channels that are the same get one.
+ * The outbox rows of a report: one for each channel that knows another condition, and says from which one it changed.
+ * So a recovery goes only where its problem went. A reminder goes only where nothing is on its way; two channels that are
+ * the same get one.
  */
 export function rowsFor(report: Report, options: RowOptions): readonly OutboxRow[] {
   const channels = new Map(options.channels.map((channel) => [channel.key, channel]));
-  const isNeeded = (channel: Channel): boolean => {
-    if (report.event === "recovery") return options.knowsProblem(channel);
-    return report.event !== "reminder" || options.lastOf(channel)?.report.condition !== report.condition;
-  };
   return [...channels.values()]
-    .filter(isNeeded)
-    .map((channel, index) =>
-      freshRow(report, {
+    .map((channel) => ({ channel, known: options.knownOf(channel) }))
+    .filter(({ channel, known }) =>
+      report.event === "reminder"
+        ? known === report.condition && !options.isPending(channel)
+        : known !== report.condition
+    )
+    .map(({ channel, known }, index) =>
+      freshRow(reportFor(report, known), {
         channelKey: channel.key,
         channelName: options.nameOf(channel),
         sequence: options.sequence + index,
         nowMs: options.nowMs,
       })
     );
+}
+
+/** A channel may know less than the others: what was on its way to it was dropped, or it is new. */
+function reportFor(report: Report, known: Condition): Report {
+  if (report.event === "reminder") return report;
+  const event = report.condition === "ok" ? "recovery" : known === "ok" ? "problem" : "change";
+  return { ...report, event, previous: known };
 }
 
 /** A row that was never tried. */

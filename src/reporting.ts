@@ -2,26 +2,25 @@
  * From a report to its channels: what holds it back, which rows it makes, and the outbox that sends them. The ledger
  * keeps the rows together with what led to them; what becomes of them is kept here.
  */
-import { decodeChannelLists, encodeChannelLists, listChannels } from "./channel_lists.ts";
 import { channelEntryOf, deliverTo } from "./channels/registry.ts";
 import { dependencyHolds } from "./condition/transition.ts";
 import { addCounts, type ChannelCount } from "./domain/channel_count.ts";
 import type { Channel } from "./domain/channel.ts";
 import type { Check } from "./domain/check.ts";
+import type { Condition } from "./domain/condition.ts";
 import type { Hold } from "./domain/condition_state.ts";
 import type { DeliverContext } from "./domain/deliver.ts";
-import type { OutboxChange, OutboxRow, Silence } from "./domain/outbox.ts";
+import type { OutboxChange, OutboxRow, Silence, Told } from "./domain/outbox.ts";
 import type { Delivery } from "./domain/delivery.ts";
 import { type Redact, redactProcesses } from "./domain/redact.ts";
 import type { Report } from "./domain/report.ts";
 import { type KeptOutbox, StoreError } from "./domain/store.ts";
 import type { System } from "./domain/system.ts";
-import type { Ledger } from "./ledger.ts";
+import type { EntryOptions, Ledger } from "./ledger.ts";
 import { isInWindow } from "./maintenance.ts";
 import { type Outbox, type OutboxEvent, startOutbox } from "./outbox.ts";
-import { toldKey } from "./outbox_message.ts";
 import { rowsFor } from "./outbox_rows.ts";
-import { findSuccessors, type Successors } from "./successors.ts";
+import { findRekeyed, type Rekeyed } from "./rekey.ts";
 import { isSilenced } from "./silences.ts";
 
 /** What reporting needs of the document; a reload replaces it whole. */
@@ -54,14 +53,17 @@ export interface ReportingOptions {
   onBug(error: unknown): void;
 }
 
+/** What a report of a check is decided by. */
+export type Deciding = Pick<EntryOptions, "held" | "rowsOf"> & Required<Pick<EntryOptions, "known">>;
+
 /** See the top of the file. */
 export interface Reporting {
   /** Reads the silences anew: another process may have made one. */
   refresh(): Promise<void>;
   /** What holds a check's reports back now; `null`: nothing does. */
   heldBy(check: Check, nowMs: number): Hold | null;
-  /** The rows of a report that is due. */
-  rowsOf(report: Report, check: Check): readonly OutboxRow[];
+  /** What a check's next report is decided by, and the rows that it makes. */
+  deciding(check: Check, nowMs: number): Deciding;
   /** Sends rows that are kept, or that the store cannot keep just now. */
   send(rows: readonly OutboxRow[]): void;
   /** Goes on with another document. */
@@ -72,6 +74,8 @@ export interface Reporting {
   catchUp(): Promise<void>;
   /** What is on its way, refused or given up. */
   readonly rows: readonly OutboxRow[];
+  /** Of these, what this config still sends. */
+  readonly pending: readonly OutboxRow[];
   /** What each channel took and did not take, ever, as far as it is kept. */
   readonly counts: readonly ChannelCount[];
   /** The channels of the document, by key: how people call each. */
@@ -85,6 +89,9 @@ const ATTEMPT_MS = 60_000;
 /** What a program needs to be ended after its own time limit. */
 const OWN_LIMIT_EXTRA_MS = 10_000;
 
+/** As long as a notification that is no longer true is retried. */
+const OBSOLETE_AFTER_MS = 24 * 3_600_000;
+
 /** How long the first notification of a channel waits for others, so that what fails together is sent together. */
 export const BATCHING_DELAY_MS = 2_000;
 
@@ -94,9 +101,7 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
   const { clock } = system;
   let document = first;
   let channels = channelsByKey(first.checks);
-  let successors: ReadonlyMap<string, Successors> = new Map();
-  let channelLists = decodeChannelLists(kept.channelLists);
-  let keptLists = kept.channelLists;
+  let keysByCheck = channelKeysOf(first.checks);
   let silences: readonly Silence[] = [];
   let sequence = kept.rows.reduce((largest, row) => Math.max(largest, row.sequence), 0) + 1;
   /** Rows that were made and not handed to the outbox yet. */
@@ -138,7 +143,6 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
       told: outbox.told,
       untold: [],
       counted: [...counts.values()],
-      ...keptLists !== null && { channelLists: keptLists },
     };
   };
   const keep = (change: OutboxChange): Promise<void> => {
@@ -170,7 +174,10 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
         ),
       };
     },
-    successorsOf: (check, channelKey) => successors.get(toldKey(check, channelKey)) ?? null,
+    placeOf: (check, channelKey) => {
+      const isOfCheck = keysByCheck.get(check)?.has(channelKey);
+      return isOfCheck === false ? "unwanted" : channels.has(channelKey) ? "here" : "absent";
+    },
     deliver: async (message, channel, signal) => {
       const { redact } = document;
       const context: DeliverContext = {
@@ -183,48 +190,60 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
       return redactDelivery(await deliverTo(channel, message, context), redact);
     },
     keep,
-    holds: ({ report }) => {
-      const { settled, reported } = ledger.recordOf(report.check, clock.wallMs()).condition;
-      // What is over and not to be told yet may begin again, and then nothing else tells of it.
-      return settled === report.condition || reported === report.condition;
-    },
+    holds: ({ report }) =>
+      ledger.recordOf(report.check, clock.wallMs()).condition.settled === report.condition,
     onEvent: options.onEvent,
     onBug: options.onBug,
   });
 
-  /** Goes by the channels of the present document. */
-  const adoptChannels = (): void => {
-    const pending = [...outbox.rows, ...upcoming].filter((row) => row.state !== "given_up");
-    const known = [
-      ...pending.map(({ report: { check }, channelKey }) => ({ check, channelKey })),
-      // What was told of a problem that is over is of no use to anybody any more.
-      ...outbox.told.filter(({ check }) =>
-        ledger.recordOf(check, clock.wallMs()).condition.reported !== "ok"
-      ),
-    ];
-    successors = findSuccessors(document.checks, { known, former: channelLists, nameOf });
-    const names = new Set(known.map(({ check }) => check));
-    channelLists = listChannels(document.checks, channelLists, (check) => names.has(check));
-    const text = encodeChannelLists(channelLists);
-    outbox.adopt(text === keptLists ? {} : { channelLists: text });
-    keptLists = text;
+  /** What a channel knew of a check that it has no more is of use for a day after the end of the problem. */
+  const isObsolete = ({ check }: Told): boolean => {
+    const nowMs = clock.wallMs();
+    const { settled, settledSinceMs } = ledger.recordOf(check, nowMs).condition;
+    return settled === "ok" && nowMs - (settledSinceMs ?? nowMs) > OBSOLETE_AFTER_MS;
   };
-  if (notifies) adoptChannels();
+  const adoptChannels = (rekeyed: Rekeyed): void => {
+    if (notifies) outbox.adopt(rekeyed, isObsolete);
+  };
+  adoptChannels(new Map());
 
-  /** What is to be told last of a check over a channel. */
-  const lastOf = (check: string, channel: Channel): OutboxRow | null => {
-    const isOurs = ({ report, channelKey }: OutboxRow): boolean => {
-      if (report.check !== check) return false;
-      // It may have been made by a document before this one.
-      const inPlace = successors.get(toldKey(check, channelKey))?.channels ?? [];
-      return channelKey === channel.key || inPlace.some((one) => one.channelKey === channel.key);
-    };
-    return [...upcoming].findLast(isOurs) ?? outbox.lastOf(check, channel.key);
+  /** What is to be sent last of a check to a channel. */
+  const lastOf = (check: string, channelKey: string): OutboxRow | null =>
+    [...upcoming].findLast((row) => row.report.check === check && row.channelKey === channelKey) ??
+      outbox.lastOf(check, channelKey);
+  /** What a channel was notified of last, or is about to be; two conditions where it may have been. */
+  const knownOf = (check: string, channelKey: string): readonly Condition[] => {
+    const last = lastOf(check, channelKey);
+    if (last !== null) return [last.report.condition];
+    const mark = outbox.toldOf(check, channelKey);
+    if (mark === null) return ["ok"];
+    return mark.certain ? [mark.condition] : [mark.condition, "ok"];
   };
-  const knowsProblem = (check: string, channel: Channel): boolean => {
-    if (outbox.toldOf(check, channel.key) !== null) return true;
-    const last = lastOf(check, channel);
-    return last !== null && last.report.event !== "recovery";
+  const heldBy = (check: Check, nowMs: number): Hold | null => {
+    if (!notifies) return "no_notify";
+    if (isSilenced(check.name, silences, nowMs)) return "silence";
+    if (isInWindow(check.windows, nowMs)) return "maintenance";
+    const { problemBeganAtMs } = ledger.recordOf(check.name, nowMs).condition;
+    const holds = check.dependsOn.some((name) =>
+      dependencyHolds(ledger.recordOf(name, nowMs).condition, problemBeganAtMs ?? nowMs)
+    );
+    return holds ? "dependency" : null;
+  };
+  const rowsOf = (report: Report, check: Check): readonly OutboxRow[] => {
+    const rows = rowsFor(report, {
+      channels: check.notifications,
+      nameOf,
+      knownOf: ({ key }) => {
+        const known = knownOf(check.name, key);
+        return known.find((condition) => condition !== report.condition) ?? report.condition;
+      },
+      isPending: ({ key }) => lastOf(check.name, key) !== null,
+      sequence,
+      nowMs: clock.wallMs(),
+    });
+    sequence += rows.length;
+    for (const row of rows) upcoming.add(row);
+    return rows;
   };
 
   return {
@@ -236,42 +255,31 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
         if (!(error instanceof StoreError)) throw error;
       }
     },
-    heldBy: (check, nowMs) => {
-      if (!notifies) return "no_notify";
-      if (isSilenced(check.name, silences, nowMs)) return "silence";
-      if (isInWindow(check.windows, nowMs)) return "maintenance";
-      const { problemBeganAtMs } = ledger.recordOf(check.name, nowMs).condition;
-      const holds = check.dependsOn.some((name) =>
-        dependencyHolds(ledger.recordOf(name, nowMs).condition, problemBeganAtMs ?? nowMs)
-      );
-      return holds ? "dependency" : null;
-    },
-    rowsOf: (report, check) => {
-      const rows = rowsFor(report, {
-        channels: check.notifications,
-        nameOf,
-        knowsProblem: (channel) => knowsProblem(check.name, channel),
-        lastOf: (channel) => lastOf(check.name, channel),
-        sequence,
-        nowMs: clock.wallMs(),
-      });
-      sequence += rows.length;
-      for (const row of rows) upcoming.add(row);
-      return rows;
-    },
+    heldBy,
+    deciding: (check, nowMs) => ({
+      held: heldBy(check, nowMs),
+      // Without notifications nothing is known of what waits.
+      known: notifies ? check.notifications.flatMap(({ key }) => knownOf(check.name, key)) : [],
+      rowsOf: (report) => rowsOf(report, check),
+    }),
     send: (rows) => {
       for (const row of rows) upcoming.delete(row);
       outbox.add(rows);
     },
     adopt: (next) => {
+      const rekeyed = findRekeyed(document.checks, next.checks, nameOf);
       document = next;
       channels = channelsByKey(next.checks);
-      if (notifies) adoptChannels();
+      keysByCheck = channelKeysOf(next.checks);
+      adoptChannels(rekeyed);
     },
     drain: (deadlineMs) => outbox.drain(deadlineMs),
     catchUp: () => keeping = keeping.then(keepAll).catch(options.onBug),
     get rows() {
       return notifies ? outbox.rows : kept.rows;
+    },
+    get pending() {
+      return outbox.pending;
     },
     get counts() {
       return [...counts.values()];
@@ -294,6 +302,13 @@ function redactDelivery(delivery: Delivery, redact: Redact): Delivery {
 
 function channelsByKey(checks: readonly Check[]): ReadonlyMap<string, Channel> {
   return new Map(checks.flatMap((check) => check.notifications.map((channel) => [channel.key, channel])));
+}
+
+/** The keys of each check's channels. */
+function channelKeysOf(checks: readonly Check[]): ReadonlyMap<string, ReadonlySet<string>> {
+  return new Map(
+    checks.map(({ name, notifications }) => [name, new Set(notifications.map(({ key }) => key))]),
+  );
 }
 
 /** How people call a channel. */

@@ -10,7 +10,6 @@
 import { entryOf } from "./checks/registry.ts";
 import { dueEvent } from "./condition/transition.ts";
 import type { Check } from "./domain/check.ts";
-import type { OutboxRow } from "./domain/outbox.ts";
 import type { JobBook } from "./domain/job.ts";
 import type { Report } from "./domain/report.ts";
 import { isCron } from "./domain/schedule.ts";
@@ -71,7 +70,7 @@ export interface WatchOptions {
   /** How many checks run at a time; the others wait, and are told as late. */
   readonly limits: Limits;
   /** What holds reports back, and where they go. */
-  readonly reporting: Pick<Reporting, "refresh" | "heldBy" | "rowsOf" | "send">;
+  readonly reporting: Pick<Reporting, "refresh" | "deciding" | "send">;
   /** Called at once for each event; for a report only after the ledger has tried to keep it. */
   onEvent(event: WatchEvent): void;
   /** Told of what must not happen; the watch ends. */
@@ -107,6 +106,8 @@ interface Beat {
   missed: number;
   /** Whether the next run was put off because many came late; once only, or a slow machine would run nothing. */
   isSpread: boolean;
+  /** Whether it has had a result since the start; what it was before that may be over. */
+  wasSeen: boolean;
   /** Ends the present run; `null` while none is under way. */
   running: AbortController | null;
   /** Whether the present run has had its turn. */
@@ -240,11 +241,11 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
       const beat = beats.get(name);
       if (isStopping || beat === undefined || beat.isGone) continue;
       const { check } = beat;
-      const held = reporting.heldBy(check, nowMs);
-      const rowsOf = (report: Report): readonly OutboxRow[] => reporting.rowsOf(report, check);
-      const entry = ledger.review(check, { nowMs, held, rowsOf });
+      const deciding = reporting.deciding(check, nowMs);
+      const entry = ledger.review(check, { nowMs, ...deciding });
       if (entry !== null) tell(entry);
-      noteUntold(ledger.recordOf(name, nowMs));
+      else if (dueEvent(recordOf(beat).condition, deciding.known) !== null) continue;
+      untold.delete(name);
     }
   };
   // Whenever a timer fires, the clocks are compared.
@@ -320,15 +321,15 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
     const nowMs = time.nowMs();
     const entry = ledger.enter(result, {
       nowMs,
-      held: reporting.heldBy(check, nowMs),
+      ...reporting.deciding(check, nowMs),
       lateMs: Math.max(0, lateMs),
-      rowsOf: (report) => reporting.rowsOf(report, check),
       plan: ({ condition: state }) => {
         const next = nextRunAfter(check, { state, plannedMs, nowMs });
         return { ...next, missed: next.missed + beat.missed };
       },
     });
     beat.missed = 0;
+    beat.wasSeen = true;
     plan(beat, entry.record.nextRunAtMs ?? nowMs);
     noteUntold(entry.record);
     onEvent({ event: "result", result, entry, lateMs });
@@ -402,7 +403,12 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
     onBug,
   });
   return {
-    reload: adopt,
+    reload: (next) => {
+      adopt(next);
+      // What waited for a channel that a check has no more is due again, for another channel or for none.
+      for (const { check, wasSeen } of beats.values()) if (wasSeen) untold.add(check.name);
+      reviewHeld().catch(onBug);
+    },
     get isAdvancing() {
       const nowMs = time.nowMs();
       return [...beats.values()].every((beat) =>
@@ -439,6 +445,7 @@ function createBeat(check: Check): Beat {
     timer: null,
     missed: 0,
     isSpread: false,
+    wasSeen: false,
     running: null,
     hasStarted: false,
     againAfterMs: null,

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import type { Channel } from "../src/domain/channel.ts";
+import type { Condition } from "../src/domain/condition.ts";
 import type { ReportEvent } from "../src/domain/condition_state.ts";
 import type { Report } from "../src/domain/report.ts";
-import { freshRow, type RowOptions, rowsFor } from "../src/outbox_rows.ts";
+import { type RowOptions, rowsFor } from "../src/outbox_rows.ts";
 
 const NOW = 1_800_000_000_000;
 
@@ -31,8 +32,8 @@ function channel(key: string): Channel {
 const OPTIONS: RowOptions = {
   channels: [channel("one"), channel("two")],
   nameOf: (channel) => `${channel.kind} ${channel.key}`,
-  knowsProblem: () => true,
-  lastOf: () => null,
+  knownOf: () => "ok",
+  isPending: () => false,
   sequence: 7,
   nowMs: NOW,
 };
@@ -77,45 +78,47 @@ Deno.test("rowsFor() makes nothing without channels", () => {
   assert.deepEqual(rowsFor(report(), { ...OPTIONS, channels: [] }), []);
 });
 
-Deno.test("rowsFor() sends a recovery only where its problem went, and all else everywhere", async (t) => {
-  const rows: Readonly<Record<ReportEvent, readonly string[]>> = {
-    problem: ["one", "two"],
-    change: ["one", "two"],
-    reminder: ["one", "two"],
-    recovery: ["two"],
-  };
-  for (const [event, expected] of Object.entries(rows)) {
-    await t.step(event, () => {
-      const made = rowsFor(report(event as ReportEvent), {
+Deno.test("rowsFor() makes a row only where a channel knows another condition, and says from which it changed", async (t) => {
+  const table: readonly (readonly [ReportEvent, known: Condition, row: readonly unknown[] | null])[] = [
+    ["problem", "ok", ["problem", "ok"]],
+    ["problem", "warning", ["change", "warning"]],
+    ["problem", "critical", null],
+    ["change", "ok", ["problem", "ok"]],
+    ["change", "unknown", ["change", "unknown"]],
+    ["change", "critical", null],
+    ["recovery", "ok", null],
+    ["recovery", "warning", ["recovery", "warning"]],
+  ];
+  for (const [event, known, expected] of table) {
+    await t.step(`${event}, the channel knows ${known}`, () => {
+      const made = rowsFor(report(event), {
         ...OPTIONS,
-        knowsProblem: (channel) => channel.key === "two",
+        knownOf: ({ key }) => key === "two" ? known : event === "recovery" ? "ok" : "critical",
       });
-      assert.deepEqual(made.map((row) => row.channelKey), expected);
-      // No number is left out for a row that is not made.
-      assert.deepEqual(made.map((row) => row.sequence), expected.map((_, index) => 7 + index));
+      assert.deepEqual(
+        made.map((row) => [row.channelKey, row.sequence, row.report.event, row.report.previous]),
+        // No number is left out for a row that is not made.
+        expected === null ? [] : [["two", 7, ...expected]],
+      );
     });
   }
 });
 
-Deno.test("rowsFor() sends a reminder only where nothing waits that says the same", async (t) => {
-  const problem = report("problem");
-  const rows: Readonly<Record<string, readonly [waits: Report | null, count: number]>> = {
-    "nothing": [null, 2],
-    "its problem": [problem, 1],
-    "a reminder": [report("reminder"), 1],
-    "another condition": [{ ...problem, condition: "warning" }, 2],
-    "what was before": [report("recovery"), 2],
+Deno.test("rowsFor() sends a reminder only where its problem is known and nothing is pending", async (t) => {
+  const table: Readonly<Record<string, readonly [known: Condition, isPending: boolean, count: number]>> = {
+    "known, nothing pending": ["critical", false, 2],
+    "known, something pending": ["critical", true, 1],
+    "another condition known": ["warning", false, 1],
   };
-  for (const [name, [waits, count]] of Object.entries(rows)) {
+  for (const [name, [known, isPending, count]] of Object.entries(table)) {
     await t.step(name, () => {
-      const last = waits === null
-        ? null
-        : freshRow(waits, { channelKey: "one", channelName: "one", sequence: 1, nowMs: NOW });
       const made = rowsFor(report("reminder"), {
         ...OPTIONS,
-        lastOf: (channel) => channel.key === "one" ? last : null,
+        knownOf: ({ key }) => key === "one" ? known : "critical",
+        isPending: ({ key }) => key === "one" && isPending,
       });
       assert.deepEqual(made.map((row) => row.channelKey), ["one", "two"].slice(-count));
+      assert.deepEqual(made.at(-1)?.report, report("reminder"));
     });
   }
 });

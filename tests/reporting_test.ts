@@ -35,6 +35,8 @@ interface Desk {
   readonly troubles: (StoreFailure | null)[];
   /** Enters an observation as the watch does, and sends what it leads to. */
   observe(check: Check, condition: Condition): Promise<void>;
+  /** Decides again without a result, as a watch does after a reload, and sends what that leads to. */
+  review(check: Check): Promise<void>;
   /** Lets each row be tried once. */
   drain(): Promise<void>;
 }
@@ -84,15 +86,20 @@ async function openDesk(checks: readonly Check[], options: DeskOptions = {}): Pr
       durationMs: 5,
     }, {
       nowMs,
-      held: reporting.heldBy(check, nowMs),
-      rowsOf: (report) => reporting.rowsOf(report, check),
+      ...reporting.deciding(check, nowMs),
       plan: () => ({ atMs: nowMs + MINUTE, intervalMs: MINUTE, missed: 0 }),
     });
     await ledger.flush();
     reporting.send(entry.rows);
   };
+  const review = async (check: Check): Promise<void> => {
+    const nowMs = clock.wallMs();
+    const entry = ledger.review(check, { nowMs, ...reporting.deciding(check, nowMs) });
+    await ledger.flush();
+    reporting.send(entry?.rows ?? []);
+  };
   const drain = (): Promise<void> => reporting.drain(clock.wallMs() + HOUR);
-  return { clock, store, ledger, reporting, lines, events, troubles, observe, drain };
+  return { clock, store, ledger, reporting, lines, events, troubles, observe, review, drain };
 }
 
 function documentOf(checks: readonly Check[]): Parameters<typeof startReporting>[0] {
@@ -182,7 +189,7 @@ Deno.test("refresh() reads silences, and goes on with those it knows while the s
   await reporting.stop();
 });
 
-Deno.test("rowsOf() sends a recovery only where its problem went", async () => {
+Deno.test("deciding() sends a recovery only where its problem went", async () => {
   await withFolder(async (folder) => {
     const file = fileChannel(`${folder}/told`);
     const both = withChannels(FREE, [CONSOLE, file]);
@@ -203,7 +210,22 @@ Deno.test("rowsOf() sends a recovery only where its problem went", async () => {
   });
 });
 
-Deno.test("rowsOf() sends a recovery after a problem that still waits", async () => {
+Deno.test("deciding() notifies a new channel of a problem that goes on, and the others not again", async () => {
+  await withFolder(async (folder) => {
+    const both = withChannels(FREE, [CONSOLE, fileChannel(`${folder}/told`)]);
+    const { reporting, observe, review, drain, lines } = await openDesk([FREE]);
+    await observe(FREE, "critical");
+    await drain();
+    reporting.adopt(documentOf([both]));
+    await review(both);
+    await drain();
+    assert.ok((await Deno.stat(`${folder}/told`)).isFile);
+    assert.equal(lines.length, 1);
+    await reporting.stop();
+  });
+});
+
+Deno.test("deciding() sends a recovery after a problem that still waits", async () => {
   const { clock, reporting, observe, drain, lines } = await openDesk([FREE]);
   await observe(FREE, "critical");
   await observe(FREE, "ok");
@@ -215,7 +237,7 @@ Deno.test("rowsOf() sends a recovery after a problem that still waits", async ()
   await reporting.stop();
 });
 
-Deno.test("rowsOf() goes on counting where the kept rows end", async () => {
+Deno.test("deciding() goes on counting where the kept rows end", async () => {
   const hopeless = withChannels(FREE, [fileChannel("/none/such/folder/told")]);
   const first = await openDesk([hopeless]);
   await first.observe(hopeless, "critical");
@@ -295,143 +317,187 @@ Deno.test("send() keeps what did not arrive, once, when a full store takes it", 
   });
 });
 
-Deno.test("adopt() gives up what waits for a channel that the document has no more", async () => {
-  const hopeless = withChannels(FREE, [fileChannel("/none/such/folder/told")]);
-  const { reporting, observe, drain, events, store } = await openDesk([hopeless]);
-  await observe(hopeless, "critical");
-  await drain();
-  reporting.adopt(documentOf([withChannels(FREE, [])]));
-  await drain();
-  assert.deepEqual(events.map(({ event }) => event), ["failed", "given_up"]);
-  const [row] = (await store.outbox()).rows;
-  assert.deepEqual([row?.state, row?.lastFailure], ["given_up", "the channel is no longer in the document"]);
-  await reporting.stop();
-});
-
-Deno.test("adopt() hands what waits to the channel that takes the place of one, and so does the next start", async (t) => {
-  for (const way of ["reload", "start"]) {
-    await t.step(way, async () => {
-      const before = withChannels(FREE, [CONSOLE, fileChannel("/none/such/folder/told")]);
-      const desk = await openDesk([before]);
-      await desk.observe(before, "critical");
-      await desk.drain();
-      assert.deepEqual(desk.lines.length, 1);
-      const folder = await Deno.makeTempDir();
-      const after = withChannels(FREE, [CONSOLE, fileChannel(`${folder}/told`)]);
-      if (way === "reload") desk.reporting.adopt(documentOf([after]));
-      else await desk.reporting.stop();
-      const { clock, store } = desk;
-      const { reporting, events, lines, drain } = way === "reload"
-        ? desk
-        : await openDesk([after], { clock, store });
-      await drain();
-      assert.ok((await Deno.stat(`${folder}/told`)).isFile);
-      assert.equal(lines.length, way === "reload" ? 1 : 0, "who was told is not told again");
-      assert.deepEqual(
-        events.map(({ event }) => event).slice(-2),
-        ["readdressed", "delivered"],
-      );
-      assert.deepEqual((await store.outbox()).rows, []);
-      await reporting.stop();
-      await Deno.remove(folder, { recursive: true });
-    });
+Deno.test("adopt() leaves due what it drops of a problem that goes on", async (t) => {
+  const channel = (folder: string): Check => withChannels(FREE, [fileChannel(`${folder}/there/told`)]);
+  /** What vanishes from the config for a moment. */
+  const vanishing: Readonly<Record<string, readonly Check[]>> = {
+    "its channel": [withChannels(FREE, [])],
+    "its channel, another in its place": [FREE],
+    "the check": [],
+  };
+  for (const [name, others] of Object.entries(vanishing)) {
+    for (const way of ["reload", "start"]) {
+      await t.step(`${name}, by a ${way}`, () =>
+        withFolder(async (folder) => {
+          const check = channel(folder);
+          const arrives = async (): Promise<boolean> => {
+            const came = await Deno.remove(`${folder}/there/told`).then(() => true, () => false);
+            return came;
+          };
+          let desk = await openDesk([check]);
+          const go = async (checks: readonly Check[]): Promise<void> => {
+            if (way === "reload") return desk.reporting.adopt(documentOf(checks));
+            await desk.reporting.stop();
+            desk = await openDesk(checks, { clock: desk.clock, store: desk.store });
+          };
+          await desk.observe(check, "critical");
+          await desk.drain();
+          assert.deepEqual(desk.reporting.pending.map(({ state }) => state), ["refused"]);
+          await go(others);
+          await desk.drain();
+          assert.deepEqual(desk.reporting.pending, []);
+          await go([check]);
+          await Deno.mkdir(`${folder}/there`);
+          await desk.observe(check, "critical");
+          await desk.drain();
+          assert.ok(await arrives(), "the problem");
+          await desk.observe(check, "critical");
+          await desk.drain();
+          assert.ok(!await arrives(), "once");
+          await desk.observe(check, "ok");
+          await desk.drain();
+          assert.ok(await arrives(), "the recovery");
+          assert.deepEqual(desk.reporting.pending, []);
+          await desk.reporting.stop();
+        }));
+    }
   }
 });
 
-Deno.test("adopt() has handed over for good what it hands over: the same document again takes nothing away", async (t) => {
-  for (const way of ["a reload", "a start after a kill"]) {
-    await t.step(way, async () => {
-      const folder = await Deno.makeTempDir();
-      const before = withChannels(FREE, [fileChannel(`${folder}/there/told`)]);
-      await Deno.mkdir(`${folder}/there`);
-      const desk = await openDesk([before]);
-      await desk.observe(before, "warning");
-      await desk.drain();
-      await Deno.remove(`${folder}/there`, { recursive: true });
-      await desk.observe(before, "critical");
-      await desk.drain();
-      const after = withChannels(FREE, [fileChannel(`${folder}/told`)]);
-      desk.reporting.adopt(documentOf([after]));
-      if (way === "a reload") desk.reporting.adopt(documentOf([after]));
-      await desk.reporting.catchUp();
-      const { clock, store } = desk;
-      const { drain, reporting } = way === "a reload" ? desk : await openDesk([after], { clock, store });
-      await drain();
-      assert.ok((await Deno.stat(`${folder}/told`)).isFile);
-      assert.deepEqual(reporting.rows, []);
-      await Promise.all([reporting.stop(), desk.reporting.stop()]);
-      await Deno.remove(folder, { recursive: true });
-    });
-  }
+Deno.test("adopt() leaves a recovery due that it drops", async () => {
+  await withFolder(async (folder) => {
+    const check = withChannels(FREE, [fileChannel(`${folder}/there/told`)]);
+    await Deno.mkdir(`${folder}/there`);
+    const { reporting, observe, drain, events, clock } = await openDesk([check]);
+    await observe(check, "critical");
+    await drain();
+    await Deno.remove(`${folder}/there`, { recursive: true });
+    await clock.advance(MINUTE);
+    await observe(check, "ok");
+    await drain();
+    reporting.adopt(documentOf([withChannels(FREE, [])]));
+    assert.deepEqual(events.map(({ event }) => event), ["delivered", "failed", "given_up"]);
+    assert.equal(reporting.rows[0]?.lastFailure, "its check no longer has this channel");
+    reporting.adopt(documentOf([check]));
+    await Deno.mkdir(`${folder}/there`);
+    await clock.advance(MINUTE);
+    await observe(check, "ok");
+    assert.deepEqual(
+      reporting.pending.map(({ report }) => [report.event, report.previous, report.problemBeganAtMs]),
+      [["recovery", "critical", START]],
+    );
+    await drain();
+    assert.ok((await Deno.stat(`${folder}/there/told`)).isFile);
+    await reporting.stop();
+  });
 });
 
-Deno.test("adopt() goes by what each check had: what another still has, or had all along, takes nobody's place", async (t) => {
-  for (const way of ["reload", "start"]) {
-    await t.step(way, async () => {
-      const folder = await Deno.makeTempDir();
-      const shared = fileChannel("/none/such/folder/told");
-      const silent = fileChannel(`${folder}/silent`);
-      const checks = [withChannels(FREE, [shared]), withChannels(ROUTER, [shared])];
-      const desk = await openDesk(checks);
-      const [free = FREE, router = ROUTER] = checks;
-      await desk.observe(free, "critical");
-      await desk.drain();
-      // A channel that comes later is not told what was decided before.
-      desk.reporting.adopt(documentOf([withChannels(FREE, [silent, shared]), router]));
-      await desk.drain();
-      const mended = withChannels(FREE, [silent, fileChannel(`${folder}/mended`)]);
-      if (way === "reload") desk.reporting.adopt(documentOf([mended, router]));
-      else await desk.reporting.stop();
-      const { clock, store } = desk;
-      const { drain, reporting } = way === "reload"
-        ? desk
-        : await openDesk([mended, router], { clock, store });
-      await drain();
-      assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["mended"]);
-      assert.deepEqual(reporting.rows, []);
-      await reporting.stop();
-      await Deno.remove(folder, { recursive: true });
-    });
-  }
+Deno.test("adopt() leaves alone what another config on the same state waits for", async () => {
+  await withFolder(async (folder) => {
+    const check = withChannels(FREE, [fileChannel(`${folder}/there/told`)]);
+    const first = await openDesk([check]);
+    await first.observe(check, "critical");
+    await first.drain();
+    await first.reporting.stop();
+    const { clock, store } = first;
+    const { rows } = await store.outbox();
+    const other = withChannels(ROUTER, [CONSOLE]);
+    const between = await openDesk([other], { clock, store });
+    await between.observe(other, "critical");
+    await between.drain();
+    assert.deepEqual([between.events.map(({ event }) => event), between.lines.length], [["delivered"], 1]);
+    assert.deepEqual([between.reporting.rows, between.reporting.pending], [rows, []]);
+    await between.reporting.stop();
+    assert.deepEqual((await store.outbox()).rows, rows);
+    await Deno.mkdir(`${folder}/there`);
+    const { reporting, drain, lines } = await openDesk([check], { clock, store });
+    await drain();
+    assert.ok((await Deno.stat(`${folder}/there/told`)).isFile);
+    assert.deepEqual([reporting.rows, lines], [[], []]);
+    await reporting.stop();
+  });
 });
 
-Deno.test("holds() keeps what waits while a silence holds what came after it", async () => {
-  const folder = await Deno.makeTempDir();
-  const before = withChannels(FREE, [fileChannel("/none/such/folder/told")]);
-  const { reporting, observe, drain, store, clock } = await openDesk([before]);
-  await observe(before, "critical");
+Deno.test("adopt() gives what waits for an edited channel to what it has become, for good", async () => {
+  await withFolder(async (folder) => {
+    const before = withChannels(FREE, [CONSOLE, fileChannel("/none/such/folder/told")]);
+    const { reporting, observe, drain, events, lines, store } = await openDesk([before]);
+    await observe(before, "critical");
+    await drain();
+    const [id] = reporting.rows.map(({ report }) => report.id);
+    const after = withChannels(FREE, [CONSOLE, fileChannel(`${folder}/told`)]);
+    reporting.adopt(documentOf([after]));
+    assert.deepEqual(reporting.pending.map(({ report }) => report.id), [id], "it is the same notification");
+    // The same config again takes nothing away.
+    reporting.adopt(documentOf([after]));
+    await drain();
+    assert.ok((await Deno.stat(`${folder}/told`)).isFile);
+    assert.equal(lines.length, 1, "who was notified is not notified again");
+    assert.deepEqual(events.map(({ event }) => event), ["delivered", "failed", "delivered"]);
+    assert.deepEqual((await store.outbox()).rows, []);
+    await reporting.stop();
+  });
+});
+
+Deno.test("adopt() lets an edited channel know what it was notified of", async () => {
+  await withFolder(async (folder) => {
+    const before = withChannels(FREE, [fileChannel(`${folder}/before`)]);
+    const { reporting, observe, review, drain, store, events } = await openDesk([before]);
+    await observe(before, "critical");
+    await drain();
+    const after = withChannels(FREE, [fileChannel(`${folder}/after`)]);
+    reporting.adopt(documentOf([after]));
+    await review(after);
+    await drain();
+    await assert.rejects(Deno.stat(`${folder}/after`), Deno.errors.NotFound, "not the problem again");
+    await observe(after, "ok");
+    await drain();
+    assert.ok((await Deno.stat(`${folder}/after`)).isFile, "its recovery");
+    assert.deepEqual(events.map(({ event }) => event), ["delivered", "delivered"]);
+    assert.deepEqual(await store.outbox().then(({ rows, told }) => [rows, told]), [[], []]);
+    await reporting.stop();
+  });
+});
+
+Deno.test("adopt() forgets what a channel knew that its check has no more, a day after the problem", async () => {
+  const { reporting, observe, drain, store, clock } = await openDesk([FREE]);
+  await observe(FREE, "critical");
   await drain();
-  await store.addSilences([{ ...silence(null), untilMs: START + 48 * HOUR }]);
-  await reporting.refresh();
-  await observe(before, "ok");
+  const bare = withChannels(FREE, []);
+  reporting.adopt(documentOf([bare]));
+  await clock.advance(48 * HOUR);
+  reporting.adopt(documentOf([bare]));
+  await observe(bare, "ok");
+  reporting.adopt(documentOf([bare]));
+  await reporting.catchUp();
+  assert.equal((await store.outbox()).told.length, 1, "it may come back");
   await clock.advance(25 * HOUR);
-  await drain();
-  const after = withChannels(FREE, [fileChannel(`${folder}/told`)]);
-  reporting.adopt(documentOf([after]));
-  // It begins again, and nothing else tells of it.
-  await observe(after, "critical");
-  await drain();
-  assert.ok((await Deno.stat(`${folder}/told`)).isFile);
+  reporting.adopt(documentOf([bare]));
+  await reporting.catchUp();
+  assert.equal((await store.outbox()).told.length, 0);
   await reporting.stop();
-  await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("adopt() gives up what a check is to tell no more over a channel that another check still has", async () => {
-  const folder = await Deno.makeTempDir();
-  const shared = fileChannel(`${folder}/there/told`);
-  const checks = [withChannels(FREE, [shared, CONSOLE]), withChannels(ROUTER, [shared])] as const;
-  const { reporting, observe, drain, lines, events } = await openDesk(checks);
-  await observe(checks[0], "critical");
-  await drain();
-  reporting.adopt(documentOf([withChannels(FREE, [CONSOLE]), checks[1]]));
-  await Deno.mkdir(`${folder}/there`);
-  await drain();
-  assert.equal(lines.length, 1);
-  assert.deepEqual([...Deno.readDirSync(`${folder}/there`)], []);
-  assert.deepEqual(events.map(({ event }) => event).slice(-1), ["given_up"]);
-  assert.equal(reporting.rows[0]?.lastFailure, "its check no longer has this channel");
-  await reporting.stop();
-  await Deno.remove(folder, { recursive: true });
+Deno.test("holds() leaves due what begins again after it was dropped while a silence held its recovery", async () => {
+  await withFolder(async (folder) => {
+    const check = withChannels(FREE, [fileChannel(`${folder}/there/told`)]);
+    const { reporting, observe, review, drain, store, clock } = await openDesk([check]);
+    await observe(check, "critical");
+    await drain();
+    await store.addSilences([{ ...silence(null), untilMs: START + 48 * HOUR }]);
+    await reporting.refresh();
+    await observe(check, "ok");
+    await clock.advance(25 * HOUR);
+    await drain();
+    assert.deepEqual(reporting.pending, [], "too old, and no longer true");
+    await observe(check, "critical");
+    await Deno.mkdir(`${folder}/there`);
+    await clock.advance(24 * HOUR);
+    await review(check);
+    await drain();
+    assert.ok((await Deno.stat(`${folder}/there/told`)).isFile);
+    await reporting.stop();
+  });
 });
 
 Deno.test("catchUp() brings nothing back that was told while nothing could be kept", async () => {
@@ -466,39 +532,6 @@ Deno.test("catchUp() lets a store that takes the place of a damaged one know all
   assert.deepEqual(await fresh.outbox(), kept);
   await reporting.stop();
   await Deno.remove(folder, { recursive: true });
-});
-
-Deno.test("adopt() lets the channel that takes the place of one know what that one was told", async () => {
-  const folder = await Deno.makeTempDir();
-  const before = withChannels(FREE, [fileChannel(`${folder}/before`)]);
-  const { reporting, observe, drain, ledger, store, events } = await openDesk([before]);
-  await observe(before, "critical");
-  await drain();
-  const after = withChannels(FREE, [fileChannel(`${folder}/after`)]);
-  reporting.adopt(documentOf([after]));
-  await observe(after, "ok");
-  await drain();
-  assert.ok((await Deno.stat(`${folder}/after`)).isFile, "it is told of the recovery");
-  assert.deepEqual(events.map(({ event }) => event), ["delivered", "delivered"]);
-  assert.equal(ledger.recordOf(FREE.name, START).condition.reported, "ok");
-  assert.deepEqual(await store.outbox().then(({ rows, told }) => [rows, told]), [[], []]);
-  await reporting.stop();
-  await Deno.remove(folder, { recursive: true });
-});
-
-Deno.test("adopt() lets a recovery follow its problem to the channel that takes the place of one", async () => {
-  const before = withChannels(FREE, [fileChannel("/none/such/folder/told")]);
-  const { reporting, observe, drain, lines, store } = await openDesk([before]);
-  await observe(before, "critical");
-  await drain();
-  reporting.adopt(documentOf([FREE]));
-  // It is over before it was handed over.
-  await observe(FREE, "ok");
-  await drain();
-  assert.equal(lines.length, 1);
-  assert.match(lines[0] ?? "", /OK, recovered: free: ok \(was critical from/);
-  assert.deepEqual((await store.outbox()).rows, []);
-  await reporting.stop();
 });
 
 Deno.test("startReporting() takes secrets out of what a channel says", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Check } from "../src/domain/check.ts";
+import type { Condition } from "../src/domain/condition.ts";
 import { requestCheck, testCheck } from "./support/checks.ts";
 import { createFaultyStore } from "./support/faulty_store.ts";
 import { programCheck } from "./support/played_programs.ts";
@@ -477,6 +478,38 @@ Deno.test("startWatch() holds reports back with --no-notify, and still settles",
   assert.deepStrictEqual(reports(), []);
   assert.strictEqual(runs().at(-1)?.entry.record.condition.settled, "critical");
   await end();
+});
+
+Deno.test("reload() reports at once what a channel does not know any more, unless it was not run since the start", async () => {
+  let known: readonly Condition[] = [];
+  let silentUntilMs = 0;
+  const hourly = requestCheck("http://web/", { regularIntervalMs: HOUR });
+  const { clock, store, reports, reload, end } = await startStage([hourly], {
+    known: () => known,
+    heldBy: (_check, nowMs) => nowMs < silentUntilMs ? "silence" : null,
+    play: () => ({ status: 500, afterMs: 20 }),
+  });
+  await clock.advance(10 * MINUTE);
+  const events = (): readonly string[] => reports().map(({ event }) => event);
+  assert.deepStrictEqual(events(), ["problem"]);
+  // One channel is as it was; what was pending for the other one was dropped.
+  known = ["critical", "ok"];
+  reload([hourly]);
+  await clock.advance(SECOND);
+  assert.deepStrictEqual(events(), ["problem", "problem"]);
+  silentUntilMs = clock.wallMs() + 5 * MINUTE;
+  reload([hourly]);
+  await clock.advance(4 * MINUTE);
+  assert.deepStrictEqual(events(), ["problem", "problem"], "suppressed");
+  await clock.advance(2 * MINUTE);
+  assert.deepStrictEqual(events(), ["problem", "problem", "problem"]);
+  await end();
+
+  const next = await startStage([hourly], { clock, store, known: () => known });
+  next.reload([hourly]);
+  await clock.advance(MINUTE);
+  assert.deepStrictEqual(next.reports(), [], "it may be over");
+  await next.end();
 });
 
 Deno.test("startWatch() tells what a hold kept back soon after its end, not at the next run", async (t) => {

@@ -3,7 +3,6 @@ import type { WatchOptions } from "../../src/watch.ts";
 /** Reporting without channels: what the soak measures ends at the kept state. */
 export const NO_REPORTING: WatchOptions["reporting"] = {
   refresh: () => Promise.resolve(),
-  heldBy: () => null,
-  rowsOf: () => [],
+  deciding: () => ({ held: null, known: [], rowsOf: () => [] }),
   send: () => {},
 };

@@ -23,6 +23,13 @@ export interface Circumstances {
   readonly held: Hold | null;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
+  /**
+   * What each channel of the check was notified of last, or is about to be. A report is due while one of them differs
+   * from the settled condition: what was on its way to it was dropped, or it is new.
+   *
+   * @default what was reported last
+   */
+  readonly known?: readonly Condition[];
 }
 
 /** One observation as the machine sees it, made at `nowMs`. */
@@ -71,7 +78,7 @@ export interface Transition {
  * The first `ok` of a new check reports nothing, since the settled condition is `ok` from the start.
  */
 export function transition(policy: ConditionPolicy, state: ConditionState, observed: Observed): Transition {
-  const { condition, held, nowMs } = observed;
+  const { condition, nowMs } = observed;
   const counters = count(state, condition);
   const change = settle(counters, state.settled, policy);
   const settled = change === null ? state.settled : change.to;
@@ -80,6 +87,7 @@ export function transition(policy: ConditionPolicy, state: ConditionState, obser
     ...state,
     ...counters,
     settled,
+    reported: leastInformed(settled, state.reported, observed.known),
     settledSinceMs: change === null ? state.settledSinceMs ?? nowMs : nowMs,
     observed: condition,
     observedAtMs: nowMs,
@@ -89,7 +97,7 @@ export function transition(policy: ConditionPolicy, state: ConditionState, obser
   const decision = event === null
     ? decideReminder(policy, next, nowMs)
     : { event, reason: change === null ? "it was held back until now" : change.reason };
-  return { ...conclude(next, decision, { held, nowMs }), change };
+  return { ...conclude(next, decision, observed), change };
 }
 
 /**
@@ -97,7 +105,9 @@ export function transition(policy: ConditionPolicy, state: ConditionState, obser
  * what it kept back, not by an hour's wait for the next run. Never makes a reminder. Not for the start of a run,
  * which is never a report.
  */
-export function review(state: ConditionState, circumstances: Circumstances): Transition {
+export function review(before: ConditionState, circumstances: Circumstances): Transition {
+  const reported = leastInformed(before.settled, before.reported, circumstances.known);
+  const state = { ...before, reported };
   const event = dueEvent(state);
   const decision: Decision = event === null
     ? { event, reason: "nothing was held back" }
@@ -125,11 +135,18 @@ export function isAttentive(state: ConditionState): boolean {
   return state.settled !== "ok" || (state.observed !== null && state.observed !== "ok");
 }
 
-/** The report that is due when nothing holds it; `null` when the settled condition is the one last reported. */
-export function dueEvent(state: ConditionState): Exclude<ReportEvent, "reminder"> | null {
-  if (state.settled === state.reported) return null;
+/**
+ * The report that is due when nothing holds it; `null` when the settled condition is the one last reported, and that
+ * which every channel knows.
+ */
+export function dueEvent(
+  state: Pick<ConditionState, "settled" | "reported">,
+  known: readonly Condition[] = [],
+): Exclude<ReportEvent, "reminder"> | null {
+  const reported = leastInformed(state.settled, state.reported, known);
+  if (state.settled === reported) return null;
   if (state.settled === "ok") return "recovery";
-  return state.reported === "ok" ? "problem" : "change";
+  return reported === "ok" ? "problem" : "change";
 }
 
 /**
@@ -141,6 +158,15 @@ export function dueEvent(state: ConditionState): Exclude<ReportEvent, "reminder"
 export function dependencyHolds(dependency: ConditionState, problemBeganAtMs: number): boolean {
   return isAttentive(dependency) || dependency.observedAtMs === null ||
     dependency.observedAtMs < problemBeganAtMs;
+}
+
+/** What was reported as far as every channel knows: one that knows something else than is settled, if there is one. */
+function leastInformed(
+  settled: Condition,
+  reported: Condition,
+  known: readonly Condition[] = [],
+): Condition {
+  return known.length === 0 ? reported : known.find((condition) => condition !== settled) ?? settled;
 }
 
 interface Decision {
@@ -184,7 +210,7 @@ function conclude(
       ...state,
       reported: state.settled,
       reportedAtMs: nowMs,
-      reportedProblemBeganAtMs: state.settled === "ok" ? null : began,
+      reportedProblemBeganAtMs: began,
     },
     occurrences: seen,
     verdict: {

@@ -37,6 +37,6 @@ export interface ConditionState {
   readonly reported: Condition;
   /** The last report of any event. */
   readonly reportedAtMs: number | null;
-  /** When the problem last reported began; `null` while `ok` is what was last reported. */
+  /** When the problem last reported began, also after its recovery; `null` before the first. */
   readonly reportedProblemBeganAtMs: number | null;
 }

@@ -41,6 +41,11 @@ export interface Told {
   readonly messageId: string;
   /** The condition it was told last; never `ok`. */
   readonly condition: Condition;
+  /**
+   * Whether the channel is known to know it; not when a message was dropped that may have arrived, nor once its check did
+   * not have the channel for a while.
+   */
+  readonly certain: boolean;
 }
 
 /** What came of sending: kept whole or not at all. */
@@ -55,8 +60,6 @@ export interface OutboxChange {
   readonly untold: readonly { readonly check: string; readonly channelKey: string }[];
   /** What is added to the counts of channels. @default none */
   readonly counted?: readonly ChannelCount[];
-  /** Which channels each check has now, as a text that only its writer understands. @default as before */
-  readonly channelLists?: string;
 }
 
 /** Reports of a check are held back for a while. */

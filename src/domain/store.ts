@@ -177,8 +177,6 @@ export interface KeptOutbox {
   readonly told: readonly Told[];
   /** What each channel took and did not take so far, in the order in which they were first counted. */
   readonly counts: readonly ChannelCount[];
-  /** Which channels each check had last, as it was kept; `null`: nobody has said so yet. */
-  readonly channelLists: string | null;
 }
 
 /** How far forgetting has come. */

@@ -109,6 +109,7 @@ export function copyTold(told: Told): Told {
     channelKey: told.channelKey,
     messageId: told.messageId,
     condition: told.condition,
+    certain: told.certain,
   };
 }
 

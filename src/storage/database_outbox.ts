@@ -2,7 +2,7 @@
 import type { OutboxChange, OutboxRow, Silence } from "../domain/outbox.ts";
 import type { KeptOutbox } from "../domain/store.ts";
 import type { Connection } from "./connection.ts";
-import { encodedTextIn, encodeText, encodeTextOrNull } from "./members.ts";
+import { encodeText, encodeTextOrNull } from "./members.ts";
 import {
   countOfRow,
   outboxRowOfRow,
@@ -19,8 +19,6 @@ import {
   DELETE_TOLD,
   END_ALL_SILENCES,
   END_SILENCES,
-  REPLACE_CHANNEL_LISTS,
-  SELECT_CHANNEL_LISTS,
   SELECT_COUNTS,
   SELECT_OUTBOX,
   SELECT_SILENCES,
@@ -41,15 +39,14 @@ export function readOutbox(connection: Connection): KeptOutbox {
     rows: connection.all(SELECT_OUTBOX).map(outboxRowOfRow),
     told: connection.all(SELECT_TOLD).map(toldOfRow),
     counts: connection.all(SELECT_COUNTS).map(countOfRow),
-    channelLists: readChannelLists(connection),
   }), "DEFERRED");
 }
 
 /** What `changeOutbox()` of the store does. */
 export function changeOutbox(connection: Connection, change: OutboxChange): void {
-  const { changed, removed, told, untold, counted = [], channelLists } = change;
+  const { changed, removed, told, untold, counted = [] } = change;
   const count = changed.length + removed.length + told.length + untold.length + counted.length;
-  if (count === 0 && channelLists === undefined) return;
+  if (count === 0) return;
   connection.transaction(() => {
     for (const row of changed) keepOutboxRow(connection, row);
     for (const id of removed) connection.run(DELETE_OUTBOX_ROW, encodeText(id));
@@ -58,13 +55,7 @@ export function changeOutbox(connection: Connection, change: OutboxChange): void
     }
     for (const mark of told) connection.run(UPSERT_TOLD, ...rowOfTold(mark));
     for (const count of counted) connection.run(ADD_TO_COUNTS, ...rowOfCount(count));
-    if (channelLists !== undefined) connection.run(REPLACE_CHANNEL_LISTS, encodeText(channelLists));
   });
-}
-
-function readChannelLists(connection: Connection): string | null {
-  const row = connection.first(SELECT_CHANNEL_LISTS);
-  return row === undefined ? null : encodedTextIn(row, "text");
 }
 
 /** What `silences()` of the store answers. */

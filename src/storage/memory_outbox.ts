@@ -29,7 +29,6 @@ export function createMemoryOutbox(): MemoryOutbox {
   const told = new Map<string, Told>();
   const counts = new Map<string, ChannelCount>();
   const silences = new Map<string, Silence>();
-  let channelLists: string | null = null;
   const keepRow = (row: OutboxRow): void => void rows.set(row.id, copyOutboxRow(row));
 
   return {
@@ -38,7 +37,6 @@ export function createMemoryOutbox(): MemoryOutbox {
       rows: [...rows.values()].sort((one, other) => one.sequence - other.sequence).map(copyOutboxRow),
       told: [...told.values()].map(copyTold),
       counts: [...counts.values()].map((count) => ({ ...count })),
-      channelLists,
     }),
     change: (change) => {
       change.changed.forEach(keepRow);
@@ -48,7 +46,6 @@ export function createMemoryOutbox(): MemoryOutbox {
       for (const count of change.counted ?? []) {
         counts.set(count.channelKey, addCounts(counts.get(count.channelKey), count));
       }
-      channelLists = change.channelLists ?? channelLists;
     },
     silences: (nowMs) =>
       [...silences.values()].filter(({ untilMs }) => untilMs > nowMs)

@@ -142,6 +142,7 @@ export const MIGRATIONS: readonly Migration[] = [
     // Nobody knows how many there were in a row; where there were any, at least one.
     "UPDATE rollups SET failed_streak_max = 1 WHERE observed_unknown + observed_warning + observed_critical > 0",
   ],
+  ["DROP TABLE channel_lists", "ALTER TABLE told ADD COLUMN certain INTEGER NOT NULL DEFAULT 1"],
 ];
 
 /** The statements of one step. */

@@ -59,8 +59,9 @@ export function outboxRowOfRow(row: Members): OutboxRow {
 }
 
 /** What `UPSERT_TOLD` takes. */
-export function rowOfTold({ check, channelKey, messageId, condition }: Told): readonly SQLInputValue[] {
-  return [encodeText(check), encodeText(channelKey), encodeText(messageId), condition];
+export function rowOfTold(mark: Told): readonly SQLInputValue[] {
+  const { check, channelKey, messageId, condition, certain } = mark;
+  return [encodeText(check), encodeText(channelKey), encodeText(messageId), condition, Number(certain)];
 }
 
 /**
@@ -74,6 +75,7 @@ export function toldOfRow(row: Members): Told {
     channelKey: encodedTextIn(row, "channel_key"),
     messageId: encodedTextIn(row, "message_id"),
     condition: conditionIn(row, "condition"),
+    certain: numberIn(row, "certain") !== 0,
   };
 }
 

@@ -27,13 +27,14 @@ export const DELETE_GIVEN_UP = `DELETE FROM outbox WHERE id IN (
       AND coalesce(first_failed_at_ms, next_attempt_at_ms) < ?1 LIMIT ?2)`;
 
 /** All that channels were told, in the order in which they first were. */
-export const SELECT_TOLD = "SELECT check_name, channel_key, message_id, condition FROM told ORDER BY id";
+export const SELECT_TOLD =
+  "SELECT check_name, channel_key, message_id, condition, certain FROM told ORDER BY id";
 
 /** Keeps what a channel was told of a check. */
 export const UPSERT_TOLD =
-  `INSERT INTO told (check_name, channel_key, message_id, condition) VALUES (?, ?, ?, ?)
+  `INSERT INTO told (check_name, channel_key, message_id, condition, certain) VALUES (?, ?, ?, ?, ?)
   ON CONFLICT (check_name, channel_key) DO UPDATE SET message_id = excluded.message_id,
-    condition = excluded.condition`;
+    condition = excluded.condition, certain = excluded.certain`;
 
 /** Removes what a channel was told of a check. */
 export const DELETE_TOLD = "DELETE FROM told WHERE check_name = ? AND channel_key = ?";
@@ -54,12 +55,6 @@ export const ADD_TO_COUNTS =
 
 /** Forgets the counts of channels that were last counted before a time. */
 export const DELETE_OLD_COUNTS = "DELETE FROM channels WHERE counted_at_ms < ?";
-
-/** The text that says which channels each check had last. */
-export const SELECT_CHANNEL_LISTS = "SELECT text FROM channel_lists WHERE id = 1";
-
-/** Keeps another such text. */
-export const REPLACE_CHANNEL_LISTS = "INSERT OR REPLACE INTO channel_lists (id, text) VALUES (1, ?)";
 
 /** The silences that end after a time; their index has them in this order. */
 export const SELECT_SILENCES =

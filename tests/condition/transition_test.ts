@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Annoy } from "../../src/domain/check.ts";
+import type { Condition } from "../../src/domain/condition.ts";
 import type { ConditionState, Hold } from "../../src/domain/condition_state.ts";
 import {
   type ConditionPolicy,
@@ -262,7 +263,7 @@ Deno.test("transition() gives a report what it tells of", async (t) => {
     assert.ok(verdict.kind === "report" && verdict.event === "recovery");
     assert.equal(verdict.problemBeganAtMs, START_MS + MINUTE);
     assert.equal(state.problemBeganAtMs, null);
-    assert.equal(state.reportedProblemBeganAtMs, null);
+    assert.equal(state.reportedProblemBeganAtMs, START_MS + MINUTE);
   });
   await t.step("a recovery told late knows the problem it ends, whatever was observed since", () => {
     const { verdict } = last(run({ observed: "O W W W O O O/silence O/silence W/silence W" }));
@@ -275,6 +276,55 @@ Deno.test("transition() gives a report what it tells of", async (t) => {
     assert.equal(verdict.problemBeganAtMs, START_MS + 2 * MINUTE);
     assert.equal(verdict.previous, "warning");
   });
+});
+
+Deno.test("transition() and review() go by what the least informed channel knows", async (t) => {
+  const wasCritical = last(run({ threshold: 1, observed: "C" })).state;
+  const isOver = last(run({ threshold: 1, observed: "C O" })).state;
+  const table: readonly {
+    name: string;
+    state: ConditionState;
+    known: readonly Condition[];
+    expected: readonly [event: string, previous: Condition] | null;
+  }[] = [
+    { name: "all know it", state: wasCritical, known: ["critical", "critical"], expected: null },
+    { name: "one knows nothing", state: wasCritical, known: ["critical", "ok"], expected: ["problem", "ok"] },
+    {
+      name: "one knows what was before",
+      state: wasCritical,
+      known: ["warning", "critical"],
+      expected: ["change", "warning"],
+    },
+    { name: "there is no channel", state: wasCritical, known: [], expected: null },
+    {
+      name: "one misses the recovery",
+      state: isOver,
+      known: ["ok", "critical"],
+      expected: ["recovery", "critical"],
+    },
+    { name: "none misses the recovery", state: isOver, known: ["ok"], expected: null },
+  ];
+  const policy = { threshold: 1, recoveryThreshold: 1, annoy: false } as const;
+  for (const { name, state, known, expected } of table) {
+    await t.step(name, () => {
+      const nowMs = START_MS + HOUR;
+      const condition = state.observed ?? "ok";
+      const decided = [
+        transition(policy, state, { condition, held: null, nowMs, known }),
+        review(state, { held: null, nowMs, known }),
+      ];
+      for (const { verdict, state: after } of decided) {
+        const due = verdict.kind === "report" ? [verdict.event, verdict.previous] : null;
+        assert.deepEqual(due, expected);
+        if (verdict.kind === "report") assert.equal(verdict.problemBeganAtMs, START_MS);
+        assert.equal(after.reported, state.settled);
+      }
+      assert.equal(dueEvent(state, known), expected?.[0] ?? null);
+      const held = transition(policy, state, { condition, held: "silence", nowMs, known });
+      assert.equal(held.verdict.kind, expected === null ? "quiet" : "held");
+      assert.equal(held.state.reported, expected?.[1] ?? state.settled, "it is still due");
+    });
+  }
 });
 
 Deno.test("transition() keeps since when the condition is settled", async (t) => {
@@ -317,7 +367,7 @@ Deno.test("review() tells what a hold kept back without waiting for an observati
   await t.step("not while another hold goes on", () => {
     const { verdict, state } = review(held, { held: "maintenance", nowMs });
     assert.ok(verdict.kind === "held" && verdict.hold === "maintenance");
-    assert.equal(state, held);
+    assert.deepEqual(state, held);
   });
   await t.step("never a reminder, and nothing of a new check", () => {
     const told = last(run({ annoy: true, observed: "W W W" })).state;

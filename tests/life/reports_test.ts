@@ -349,7 +349,7 @@ test("monitor check: the heartbeat is given while it runs, and after each call w
     assert.equal(touchedMs(), null, "a call by hand is no sign of life");
   }));
 
-test("monitor check --once: what waits for a channel goes to the one that takes its place, or that it is given up is said", () =>
+test("monitor check --once: a channel in the place of another is notified of what goes on, and what is dropped is logged", () =>
   withStage(async (stage) => {
     await using hook = startHook();
     await using next = startHook();
@@ -359,19 +359,59 @@ test("monitor check --once: what waits for a channel goes to the one that takes 
     assert.equal(hook.attempts, 1);
     next.status = 503;
     writeDocument(stage, [next.channel], { web: fileCheck("web") });
-    await stage.run(ONCE);
+    const dropped =
+      /the report of "web" to webhook 127\.0\.0\.1:\d+ given up: its check no longer has this channel/;
+    assert.match((await stage.run(ONCE)).stderr, dropped);
     assert.deepEqual([hook.attempts, next.attempts, next.posts.length], [1, 1, 0]);
     writeDocument(stage, [], { web: fileCheck("web") });
-    const { stderr } = await stage.run(ONCE);
-    assert.match(
-      stderr,
-      /the report of "web" to webhook 127\.0\.0\.1:\d+ given up: the channel is no longer in the document/,
-    );
+    assert.match((await stage.run(ONCE)).stderr, dropped);
     assert.doesNotMatch((await stage.run(ONCE)).stderr, /given up/);
     assert.deepEqual([hook.attempts, next.attempts], [1, 1]);
   }));
 
-test("monitor check: a reload sends what was refused to the channel that takes the place, and its recovery too", () =>
+test("monitor check --once --due: what was pending arrives, whatever was away from the config for one call", (addCase) => {
+  const due = ["check", "--once", "--due"];
+  const vanish: Readonly<Record<string, (stage: Stage, channel: unknown) => void>> = {
+    "its channel": (stage) => writeDocument(stage, [], { web: fileCheck("web") }),
+    "its check": (stage, channel) => writeDocument(stage, [channel], { other: fileCheck("other") }),
+    "all of it, as with another config on the same state": (stage) =>
+      writeDocument(stage, [], { other: fileCheck("other") }),
+    "the file that has it": (stage) => {
+      Deno.writeTextFileSync(`${stage.folder}/web.json`, "{}");
+    },
+  };
+  for (const [name, leave] of Object.entries(vanish)) {
+    addCase(name, () =>
+      withStage(async (stage) => {
+        await using hook = startHook();
+        const come = (): void => {
+          const included = { checks: { web: { ...fileCheck("web"), notifications: [hook.channel] } } };
+          Deno.writeTextFileSync(`${stage.folder}/web.json`, JSON.stringify(included), { mode: 0o600 });
+          writeDocument(stage, [], {}, { include: ["./web.json"] });
+        };
+        hook.status = 503;
+        come();
+        await stage.run(due);
+        assert.equal(hook.attempts, 1);
+        leave(stage, hook.channel);
+        await stage.run(due);
+        come();
+        hook.status = 200;
+        await stage.run(ONCE);
+        appear(stage, "web");
+        await stage.run(ONCE);
+        await stage.run(ONCE);
+        assert.deepEqual(
+          hook.posts.flatMap(({ reports }) =>
+            reports.flatMap(({ check, event }) => check === "web" ? [event] : [])
+          ),
+          ["problem", "recovery"],
+        );
+      }));
+  }
+});
+
+test("monitor check: a reload sends what was refused to the edited channel, and its recovery too", () =>
   withStage(async (stage) => {
     await using hook = startHook();
     await using next = startHook();
@@ -381,7 +421,6 @@ test("monitor check: a reload sends what was refused to the channel that takes t
     await program.stderr.next(/the report of "web" refused by webhook 127\.0\.0\.1:\d+: status is 404/);
     writeDocument(stage, [next.channel], { web: fileCheck("web") });
     program.signal("SIGHUP");
-    await program.stderr.next(/the report of "web" to webhook .* passed on to webhook /);
     const conditions = (): readonly string[] =>
       next.posts.flatMap(({ reports }) => reports.map(({ condition }) => condition));
     await until("the problem", () => conditions().length > 0);

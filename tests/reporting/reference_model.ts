@@ -16,13 +16,21 @@ export interface ExpectedReport {
   readonly problemBeganAtMs: number;
 }
 
+/** What an observation leads to. */
+export interface Decision {
+  /** What is due, if every channel knows what was reported before. */
+  readonly report: ExpectedReport | null;
+  /** What a channel may be notified of that does not know it; `null`: something suppresses it. */
+  readonly news: Pick<ExpectedReport, "check" | "condition" | "decidedAtMs" | "problemBeganAtMs"> | null;
+}
+
 /** Takes observations, and answers what each leads to. */
 export interface ReferenceModel {
   /** `silenced`: whether a silence holds the check's reports now. */
   observe(
     check: Check,
     observed: { readonly condition: Condition; readonly nowMs: number; readonly silenced: boolean },
-  ): ExpectedReport | null;
+  ): Decision;
 }
 
 interface Known {
@@ -48,24 +56,22 @@ export function createReferenceModel(): ReferenceModel {
       now.settled = settle(now, check);
       if (condition === "ok" && now.settled === "ok") now.beganAtMs = null;
       else now.beganAtMs ??= nowMs;
+      const isHeld = silenced ||
+        now.settled !== "ok" && check.dependsOn.some((name) => isInDoubt(known.get(name), now));
+      if (isHeld) return { report: null, news: null };
       const event = dueEvent(now, check, nowMs);
-      if (event === null || silenced) return null;
-      if (event !== "recovery" && check.dependsOn.some((name) => isInDoubt(known.get(name), now))) {
-        return null;
-      }
-      const began = (event === "recovery" ? now.reportedBeganAtMs : now.beganAtMs) ?? nowMs;
-      const expected: ExpectedReport = {
+      const news = {
         check: check.name,
-        event,
         condition: now.settled,
-        previous: now.reported,
         decidedAtMs: nowMs,
-        problemBeganAtMs: began,
+        problemBeganAtMs: (now.settled === "ok" ? now.reportedBeganAtMs : now.beganAtMs) ?? nowMs,
       };
+      if (event === null) return { report: null, news };
+      const report: ExpectedReport = { ...news, event, previous: now.reported };
       now.reported = now.settled;
       now.reportedAtMs = nowMs;
-      now.reportedBeganAtMs = began;
-      return expected;
+      now.reportedBeganAtMs = news.problemBeganAtMs;
+      return { report, news };
     },
   };
 }

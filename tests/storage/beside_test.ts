@@ -128,7 +128,7 @@ Deno.test("openSqliteStore() brings a state of version 1 to the present one and 
             },
           ],
         );
-        assert.deepEqual(await store.outbox(), { rows: [], told: [], counts: [], channelLists: null });
+        assert.deepEqual(await store.outbox(), { rows: [], told: [], counts: [] });
         await store.addSilences([silenceOf("a")]);
         await store.close();
         await withState(path, async (owner) => {

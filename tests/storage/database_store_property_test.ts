@@ -146,13 +146,18 @@ function beats(): fc.Arbitrary<Beat> {
 function outboxChanges(): fc.Arbitrary<OutboxChange> {
   const place = fc.record({ check: fc.constantFrom(...NAMES), channelKey: fc.constantFrom("x", "y\0") });
   const mark = fc.tuple(place, fc.constantFrom(...CONDITIONS), fc.string({ unit: "binary" }))
-    .map(([{ check, channelKey }, condition, messageId]) => ({ check, channelKey, messageId, condition }));
+    .map(([{ check, channelKey }, condition, messageId]) => ({
+      check,
+      channelKey,
+      messageId,
+      condition,
+      certain: messageId.length % 2 === 0,
+    }));
   return fc.record({
     changed: fc.array(rows(), { maxLength: 5 }),
     removed: fc.array(rowIds(), { maxLength: 3 }),
     told: fc.array(mark, { maxLength: 3 }),
     untold: fc.array(place, { maxLength: 3 }),
-    channelLists: fc.string({ unit: "binary" }),
   }, { requiredKeys: ["changed", "removed", "told", "untold"] });
 }
 

@@ -28,7 +28,6 @@ Deno.test("migrate() takes an empty database to the present version", () => {
   const tables = connection.all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name");
   assert.deepEqual(tables.map(({ name }) => name), [
     "changes",
-    "channel_lists",
     "channels",
     "checks",
     "clock",

@@ -125,7 +125,14 @@ export function outboxRowOf(id: string, sequence: number, members: Partial<Outbo
 
 /** What a channel was told of a check. */
 export function toldOf(check: string, members: Partial<Told> = {}): Told {
-  return { check, channelKey: "email a1b2", messageId: "message-1", condition: "critical", ...members };
+  return {
+    check,
+    channelKey: "email a1b2",
+    messageId: "message-1",
+    condition: "critical",
+    certain: true,
+    ...members,
+  };
 }
 
 /** A change of the outbox, with nothing in it unless given. */

@@ -4,8 +4,7 @@ import type { WatchOptions } from "../../src/watch.ts";
 export function createSilentReporting(notifies = true): WatchOptions["reporting"] {
   return {
     refresh: () => Promise.resolve(),
-    heldBy: () => notifies ? null : "no_notify",
-    rowsOf: () => [],
+    deciding: () => ({ held: notifies ? null : "no_notify", known: [], rowsOf: () => [] }),
     send: () => {},
   };
 }

@@ -53,6 +53,8 @@ export interface WatchStageOptions {
   readonly notifies?: boolean;
   /** What holds reports back at a time; nothing unless it says otherwise. */
   heldBy?(check: Check, nowMs: number): Hold | null;
+  /** What the channels of each check know; what was reported last unless it says otherwise. */
+  known?(): readonly Condition[];
   /** What HTTP targets do; they answer 200 after 20 ms unless it says otherwise. */
   play?(target: string, nowMs: number): PlayedAnswer | "hang";
   /** Called when a request has been answered or ended. */
@@ -94,7 +96,11 @@ export async function startStage(
     limits: options.limits ?? { process: 4, network: 60 },
     reporting: {
       ...createSilentReporting(options.notifies),
-      ...(options.heldBy !== undefined && { heldBy: options.heldBy }),
+      deciding: (check, nowMs) => ({
+        held: options.notifies === false ? "no_notify" : options.heldBy?.(check, nowMs) ?? null,
+        known: options.known?.() ?? [],
+        rowsOf: () => [],
+      }),
     },
     onEvent: (event) => void events.push(event),
     onBug: (error) => {

@@ -19,11 +19,6 @@ export function describeOutboxEvent(event: OutboxEvent, whatNext: string): Outbo
     }
     return event.isBack ? { level: "info", message: `${channel} takes reports again: ${reports}` } : null;
   }
-  if (event.event === "readdressed") {
-    const message =
-      `${reports} to ${event.fromName} passed on to ${channel}: the document has it in its place`;
-    return { level: "info", message };
-  }
   if (event.event === "failed") {
     const what = event.isRefused ? "refused by" : "not delivered to";
     return { level: "warning", message: `${reports} ${what} ${channel}: ${event.reason}; ${whatNext}` };

@@ -1,7 +1,5 @@
 import type { Check } from "../../domain/check.ts";
 import { worst } from "../../domain/condition.ts";
-import type { OutboxRow } from "../../domain/outbox.ts";
-import type { Report } from "../../domain/report.ts";
 import type { Result } from "../../domain/result.ts";
 import type { StoreError } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
@@ -137,7 +135,7 @@ async function runReporting(checks: readonly Check[], options: ReportingRunOptio
   await reporting.stop();
   if (bug !== null) throw bug;
   if (isKept) await writeMetrics({ ...options, reporting });
-  const waiting = settings.notifies ? reporting.rows.filter((row) => row.state !== "given_up") : [];
+  const waiting = settings.notifies ? reporting.pending : [];
   // Why another one was not taken was said when that happened.
   const unanswered = waiting.filter(({ attempts, lastFailure }) => attempts > 0 && lastFailure === null);
   const silent = Map.groupBy(unanswered, (row) => row.channelKey);
@@ -210,8 +208,7 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     const nowMs = clock.wallMs();
     const entry = enterAsked(ledger, result, {
       nowMs,
-      held: reporting.heldBy(check, nowMs),
-      rowsOf: (report) => reporting.rowsOf(report, check),
+      ...reporting.deciding(check, nowMs),
     });
     const record = { result, occurrences: entry.occurrences, settled: entry.record.condition.settled };
     records.set(check, record);
@@ -266,11 +263,9 @@ function reviewOthers(
   { system, document, ledger, reporting }: ChosenOptions,
 ): readonly Entry[] {
   const nowMs = system.clock.wallMs();
-  return document.checks.filter((check) => check.active && !ran.has(check)).flatMap((check) => {
-    const held = reporting.heldBy(check, nowMs);
-    const rowsOf = (report: Report): readonly OutboxRow[] => reporting.rowsOf(report, check);
-    return ledger.review(check, { nowMs, held, rowsOf }) ?? [];
-  });
+  return document.checks.filter((check) => check.active && !ran.has(check)).flatMap((check) =>
+    ledger.review(check, { nowMs, ...reporting.deciding(check, nowMs) }) ?? []
+  );
 }
 
 function print(text: string, system: System): void {

@@ -26,6 +26,8 @@ export interface ModelChange {
   readonly from: Condition;
   readonly to: Condition;
   readonly token: string;
+  /** The round in which it was kept. @default not kept */
+  readonly round?: number;
 }
 
 /** What is known of one check. */

@@ -79,7 +79,10 @@ function planDisk(random: Random): DiskTrouble | null {
 }
 
 function planMoves(random: Random, channels: readonly string[]): readonly PlannedMove[] {
-  const times = random.pick([[], [], [], [0], [random.below(1_500)], [0, random.below(1_500)]]);
+  const times = random.pick([[], [], [], [], [], [], [], [0], [random.below(1_500)], [
+    0,
+    random.below(1_500),
+  ]]);
   return times.map((atMs) => ({ atMs, channels: channels.filter(() => random.oneIn(2)) }));
 }
 

@@ -1,5 +1,6 @@
 /** What arrived at one channel, held against the changes that were kept. */
 import assert from "node:assert/strict";
+import type { Condition } from "../../../src/domain/condition.ts";
 import type { Arrival, ArrivedItem } from "./arrivals.ts";
 import type { ModelChange } from "./model.ts";
 
@@ -7,6 +8,16 @@ import type { ModelChange } from "./model.ts";
 export interface History {
   /** Kept changes of the checks that report to this channel, in order. */
   readonly changes: readonly ModelChange[];
+  /** By the token of a run that was kept, how many changes of its check there were by then. */
+  readonly changeCounts: ReadonlyMap<string, number>;
+  /** Tokens of runs that were not kept. */
+  readonly unkeptRuns: ReadonlySet<string>;
+  /**
+   * The rounds in which the channel was edited in the config. Only a reload knows that it is the same; for a start it is
+   * a new one. What was pending then is dropped and, if it is still true, due again by a later run; what was told is told
+   * again.
+   */
+  readonly editedRounds: readonly number[];
   /** Changes that were decided while the state could not be written, and not kept: they may have been told. */
   readonly unkept: readonly ModelChange[];
   /**
@@ -30,7 +41,8 @@ export interface ToldCounts {
 
 /**
  * Each change that was kept is told once but for twins, in order, and nothing else is told, but what was decided while
- * the state could not be written. Between a problem and an end that are told together, changes may lack.
+ * the state could not be written. Between a problem and an end that are told together, changes may lack; so may what was
+ * pending when the channel was edited, up to the last of them.
  */
 export function assertToldExactly(arrivals: readonly Arrival[], history: History): ToldCounts {
   const messages = withoutTwins(arrivals);
@@ -87,6 +99,8 @@ class Telling {
   readonly #indexes: ReadonlyMap<string, number>;
   /** Where each change was told last. */
   readonly #toldIn: Pick<Arrival, "id" | "round">[] = [];
+  /** Changes that were dropped. */
+  readonly #lost = new Set<number>();
 
   constructor(name: string, changes: readonly ModelChange[], history: History) {
     this.#name = name;
@@ -103,12 +117,17 @@ class Telling {
     for (const index of [...indexes].sort((one, other) => one - other)) {
       const before = this.#toldIn[index];
       if (before === undefined) {
-        assert.equal(index, this.#toldIn.length, `${where}: change ${index} is told before an earlier one`);
+        for (let lost = this.#toldIn.length; lost < index; lost++) {
+          assert.ok(this.#isLost(lost, round), `${where}: change ${index} is told before change ${lost}`);
+          this.#lost.add(lost);
+          this.#toldIn.push({ id, round });
+        }
         this.#toldIn.push({ id, round });
       } else {
         this.repeated++;
         assert.ok(
-          this.#history.troubledRounds.has(before.round) || this.#history.unnoticed.has(before.id),
+          this.#history.troubledRounds.has(before.round) || this.#history.unnoticed.has(before.id) ||
+            this.#wasEdited(before.round - 1, round),
           `${where}: change ${index} was told in round ${before.round} under another id`,
         );
         // A receiver that had it twice may have it three times, if nothing could be noted this time either.
@@ -118,17 +137,41 @@ class Telling {
   }
 
   assertComplete(): void {
-    const lost = this.#changes.slice(this.#toldIn.length);
-    assert.deepEqual(lost, [], `${this.#name}: these were never told`);
+    const first = this.#toldIn.length;
+    for (let index = first; index < this.#changes.length && this.#isLost(index, Infinity); index++) {
+      this.#lost.add(index);
+    }
+    const isWell = this.#changes.at(-1)?.to === "ok" && this.#lost.has(this.#changes.length - 1);
+    if (!isWell) assert.deepEqual(this.#changes.slice(first), [], `${this.#name}: these were never told`);
+  }
+
+  /** What was pending when the channel was edited; and the end of a problem that was, or that was told before the edit. */
+  #isLost(index: number, round: number): boolean {
+    const { round: changedIn = 0, to } = this.#changes[index] ?? {};
+    const fromRound = to === "ok" ? this.#toldIn[index - 1]?.round ?? changedIn : changedIn;
+    return this.#wasEdited(fromRound - 1, round) || to === "ok" && this.#lost.has(index - 1);
+  }
+
+  /** An edit counts from the next start or reload on, which may be in the round after it. */
+  #wasEdited(fromRound: number, untilRound: number): boolean {
+    return this.#history.editedRounds.some((round) => round >= fromRound && round <= untilRound);
+  }
+
+  /** The change that a run goes by that is told though it was none: what was dropped, or was told elsewhere, before. */
+  #renewedBy({ token }: ArrivedItem, round: number): number | undefined {
+    const count = this.#history.changeCounts.get(token) ?? 0;
+    return count > 0 && this.#wasEdited(-1, round) ? count - 1 : undefined;
   }
 
   /** The changes that an item tells of; none where it is one that could not be kept. */
   #indexesOf(item: ArrivedItem, where: string, round: number): readonly number[] {
-    const end = this.#indexes.get(item.token);
-    const change = end === undefined ? this.#unkeptOf(item) : this.#changes[end];
+    const end = this.#indexes.get(item.token) ?? this.#renewedBy(item, round);
+    const change = end === undefined ? this.#unkeptOf(item, round) : this.#changes[end];
     assert.ok(change !== undefined, `${where}: invented: ${JSON.stringify(item)}`);
     assert.equal(item.condition, change.to, where);
-    if (item.previous !== null) assert.equal(item.previous, change.from, where);
+    if (item.previous !== null && !this.#wasEdited(-1, round)) {
+      assert.equal(item.previous, change.from, where);
+    }
     if (item.isOver) assert.equal(change.to, "ok", `${where}: only an end is told with its problem`);
     if (end === undefined) {
       assert.ok(
@@ -138,18 +181,28 @@ class Telling {
       this.unkept++;
       return [];
     }
-    return item.isOver ? this.#together(item, end, where) : [end];
+    return item.isOver ? this.#together(item, end, { where, round }) : [end];
   }
 
   /** The problem, its changes and its end. */
-  #together(item: ArrivedItem, end: number, where: string): readonly number[] {
+  #together(
+    item: ArrivedItem,
+    end: number,
+    { where, round }: { readonly where: string; readonly round: number },
+  ): readonly number[] {
     const begin = this.#changes.slice(0, end).findLastIndex(({ from }) => from === "ok");
     assert.ok(begin >= 0, `${where}: the end of nothing`);
-    if (item.missedToken !== null) assert.equal(item.missedToken, this.#changes[begin]?.token, where);
+    if (item.missedToken !== null && !this.#wasEdited(-1, round)) {
+      assert.equal(item.missedToken, this.#changes[begin]?.token, where);
+    }
     return Array.from({ length: end - begin + 1 }, (_, index) => begin + index);
   }
 
-  #unkeptOf({ token }: ArrivedItem): ModelChange | undefined {
-    return this.#history.unkept.find((change) => change.check === this.#name && change.token === token);
+  #unkeptOf({ token, condition, previous }: ArrivedItem, round: number): ModelChange | undefined {
+    const { unkept, unkeptRuns } = this.#history;
+    const renewed: ModelChange | undefined = unkeptRuns.has(token) && this.#wasEdited(-1, round)
+      ? { check: this.#name, from: (previous ?? "ok") as Condition, to: condition as Condition, token }
+      : undefined;
+    return unkept.find((change) => change.check === this.#name && change.token === token) ?? renewed;
   }
 }

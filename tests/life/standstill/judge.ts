@@ -50,6 +50,9 @@ export async function judge(stage: Stage, options: JudgeOptions): Promise<Told> 
   const told = CHANNELS.map((channel) =>
     assertToldExactly(channels.arrivals.filter((arrival) => arrival.channel === channel), {
       changes,
+      changeCounts: new Map(),
+      unkeptRuns: new Set(),
+      editedRounds: [],
       unkept: [],
       troubledRounds: new Set(),
       unnoticed: new Set(),
