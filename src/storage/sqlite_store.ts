@@ -92,7 +92,7 @@ async function connectToWrite(path: string, options: SqliteStoreOptions): Promis
     ? OPENING_BUSY_TIMEOUT_MS
     : options.patience === undefined
     ? BESIDE_BUSY_TIMEOUT_MS
-    : PATIENT_BUSY_TIMEOUT_MS;
+    : 0; // it waits between its tries
   const connection = await openConnection(path, { readOnly: false, busyTimeoutMs });
   return await usingOrClosing(connection, (connection) => {
     if (sizeBytes > 0) findDamage(connection, sizeBytes);
@@ -185,9 +185,6 @@ const OPENING_BUSY_TIMEOUT_MS = 2000;
 
 /** Who comes to change a silence or to note a beat has nothing else to do meanwhile, and the monitor may be writing a great deal. */
 const BESIDE_BUSY_TIMEOUT_MS = 5000;
-
-/** Who waits between its tries blocks itself for little more than the moment that a usual transaction takes. */
-const PATIENT_BUSY_TIMEOUT_MS = 10;
 
 /** After one wait it is done, unless the process that was let through has failed, or been killed. */
 const SWITCH_TRIES = 10;

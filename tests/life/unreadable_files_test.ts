@@ -49,7 +49,7 @@ Deno.test("monitor check: a config, include, secret or certificate file that is 
     {
       name: "a secret",
       checks: { web: secret },
-      code: 78,
+      code: 3,
       shows: 'the file "pipe" cannot be read: it is not a regular file\n',
     },
     { name: "an authority", checks: { web: certificate }, code: 3, shows: "it is not a regular file\n" },
