@@ -8,10 +8,22 @@ import type { CheckRecord } from "../domain/store.ts";
 import { type OpenWindow, openWindow } from "../maintenance.ts";
 import { isInFuture, overdueAtMs } from "../next_run.ts";
 
+/** A check as it is shown: as the config has it, or by what the state knows of it while the config has errors. */
+export interface ShownCheck
+  extends
+    Pick<Check, "name" | "title" | "active" | "tags" | "windows" | "dependsOn" | "schedule" | "timeoutMs"> {
+  /** `null` where it is not known. */
+  readonly kind: string | null;
+  /** `null` where it is not known. */
+  readonly threshold: number | null;
+  /** `null` where it is not known. */
+  readonly recoveryThreshold: number | null;
+}
+
 /** What is known of one check by now. */
 export interface CheckStatus {
-  /** The check, as the document has it. */
-  readonly check: Check;
+  /** The check. */
+  readonly check: ShownCheck;
   /** What is kept of it; `null` when nobody has looked. */
   readonly record: CheckRecord | null;
   /** The settled condition; `unknown` when nobody has looked, or not lately. */
@@ -33,7 +45,7 @@ export interface StatusOptions {
 }
 
 /** What a record means now: a check whose next run is overdue by two intervals, or whose last one lies as far ahead, is `unknown`. */
-export function statusOf(check: Check, { recordOf, nowMs }: StatusOptions): CheckStatus {
+export function statusOf(check: ShownCheck, { recordOf, nowMs }: StatusOptions): CheckStatus {
   const record = recordOf(check.name);
   const maintenance = openWindow(check.windows, nowMs);
   const common = { check, record, maintenance };
@@ -50,7 +62,11 @@ export function statusOf(check: Check, { recordOf, nowMs }: StatusOptions): Chec
   return { ...common, condition: state === "current" ? settled : "unknown", state, waitsFor };
 }
 
-function timeState(check: Check, record: CheckRecord, nowMs: number): "current" | "overdue" | "in_future" {
+function timeState(
+  check: ShownCheck,
+  record: CheckRecord,
+  nowMs: number,
+): "current" | "overdue" | "in_future" {
   if (isInFuture(check, record, nowMs)) return "in_future";
   return nowMs > overdueAtMs(check, record) ? "overdue" : "current";
 }
@@ -78,16 +94,18 @@ export function describeStatus({ check, record, state, waitsFor }: CheckStatus, 
 function describeStale(state: CheckStatus["state"], agoMs: number, settled: Condition): string {
   if (state === "overdue") return `not run for ${describeDuration(agoMs)}, was ${settled}`;
   if (state !== "in_future") return "";
-  const ahead = agoMs < 0 ? `${describeDuration(-agoMs)} in the future` : "recorded in the future";
-  return `last run is ${ahead}, was ${settled}`;
+  // The clock may also have gone ahead during the run.
+  if (agoMs >= 0) return `last run ended in the future, was ${settled}`;
+  return `last run is ${describeDuration(-agoMs)} in the future, was ${settled}`;
 }
 
 /** The condition last observed, with how often it was, where more of it would settle: `critical (2 of 3)`. */
-function describeCount(check: Check, { condition }: CheckRecord): string {
+function describeCount(check: ShownCheck, { condition }: CheckRecord): string {
   const { observed, settled } = condition;
   if (observed === null) return settled;
   const isWorse = badness(observed) > badness(settled);
   const counters = { atLeast: condition.atLeast, atMost: condition.atMost };
   const seen = isWorse ? occurrences(counters, observed) : condition.atMost[observed];
-  return `${observed} (${seen} of ${isWorse ? check.threshold : check.recoveryThreshold})`;
+  const wanted = isWorse ? check.threshold : check.recoveryThreshold;
+  return `${observed} (${wanted === null ? `${seen} in a row` : `${seen} of ${wanted}`})`;
 }

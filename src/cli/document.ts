@@ -109,6 +109,9 @@ export interface Selection {
   readonly tags: readonly string[];
 }
 
+/** What checks are chosen by. */
+export type Choosable = Pick<Check, "name" | "tags" | "active">;
+
 /** Reads which checks a command is about: its operands are their names. */
 export function readSelection(invocation: Invocation): Selection {
   return { names: invocation.operands, tags: optionValues(invocation, TAG_OPTION.name) };
@@ -125,7 +128,10 @@ export function isEverything({ names, tags }: Selection): boolean {
  *
  * @throws {UsageError} If a name or a tag is not in the document, or no check is left.
  */
-export function selectChecks(checks: readonly Check[], { names, tags }: Selection): readonly Check[] {
+export function selectChecks<C extends Choosable>(
+  checks: readonly C[],
+  { names, tags }: Selection,
+): readonly C[] {
   for (const name of names) {
     if (checks.some((check) => check.name === name)) continue;
     const meant = nearest(name, checks.map((check) => check.name));
@@ -154,7 +160,10 @@ export function selectChecks(checks: readonly Check[], { names, tags }: Selectio
  *
  * @throws {UsageError} As above, and where a check that was named is inactive, or every one with the tag.
  */
-export function selectActiveChecks(checks: readonly Check[], selection: Selection): readonly Check[] {
+export function selectActiveChecks<C extends Choosable>(
+  checks: readonly C[],
+  selection: Selection,
+): readonly C[] {
   const chosen = selectChecks(checks, selection);
   if (selection.names.length === 0) {
     const active = chosen.filter((check) => check.active);

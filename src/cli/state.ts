@@ -47,7 +47,7 @@ export class StateHeldError extends Error {
 /** Finds where the state of a document is kept. */
 export async function locateState(
   invocation: Invocation,
-  document: Pick<LoadedDocument, "source" | "statePath">,
+  document: Pick<LoadedDocument, "statePath"> & { readonly source: Pick<LoadedDocument["source"], "path"> },
   system: System,
 ): Promise<StatePlace> {
   const named = optionValue(invocation, "state");

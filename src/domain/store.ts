@@ -2,6 +2,7 @@ import type { ChannelCount } from "./channel_count.ts";
 import type { Condition } from "./condition.ts";
 import type { ConditionCounts, ConditionState } from "./condition_state.ts";
 import type { JobFacts, JobRun } from "./job.ts";
+import type { MonitorRun } from "./monitor_run.ts";
 import type { OutboxChange, OutboxRow, Silence, Told } from "./outbox.ts";
 
 /** The last result of a check, as it is kept. */
@@ -242,6 +243,10 @@ export interface Store {
    * and the one whose end was noted last. Durable once this resolves.
    */
   keepJobRun(name: string, run: JobRun, nowMs: number): Promise<void>;
+  /** Who runs the checks, as that was kept last; `null`: nobody has said so yet. */
+  monitorRun(): Promise<MonitorRun | null>;
+  /** Keeps who runs the checks in the place of what was kept. Durable once this resolves. */
+  keepMonitorRun(run: MonitorRun): Promise<void>;
   /**
    * Forgets what is too old: checks not seen for 30 days, changes after 400 days and beyond the newest 1,000 of a
    * check, roll-ups after 100 days; roll-ups of days (in UTC) that ended 8 days ago become daily ones. With a check

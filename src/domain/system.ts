@@ -429,6 +429,8 @@ export interface StateAccess {
   lock(path: string): Lock | null;
   /** The id of the process that last took it; `null` where that is not known. */
   holder(path: string): number | null;
+  /** Whether a process has it now. */
+  isLocked(path: string): boolean;
 }
 
 /** The whole machine. */

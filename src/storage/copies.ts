@@ -4,6 +4,7 @@
  */
 import type { ConditionCounts, ConditionState } from "../domain/condition_state.ts";
 import type { JobEnd, JobRun } from "../domain/job.ts";
+import type { MonitorRun } from "../domain/monitor_run.ts";
 import type { OutboxRow, Silence, Told } from "../domain/outbox.ts";
 import type { Report } from "../domain/report.ts";
 import { cutToBytes } from "../domain/cut_text.ts";
@@ -127,6 +128,20 @@ export function copyJobEnd(end: JobEnd): JobEnd {
     exitCode: end.exitCode,
     reason: end.reason,
     output: end.output,
+  };
+}
+
+/** A copy of who runs the checks. */
+export function copyMonitorRun(run: MonitorRun): MonitorRun {
+  return {
+    mode: run.mode,
+    processId: run.processId,
+    startedAtMs: run.startedAtMs,
+    stoppedAtMs: run.stoppedAtMs,
+    configPath: run.configPath,
+    configHash: run.configHash,
+    configLoadedAtMs: run.configLoadedAtMs,
+    checks: [...run.checks],
   };
 }
 

@@ -17,6 +17,7 @@ import {
   readSilences,
 } from "./database_outbox.ts";
 import { keepJobRun, readJob } from "./database_jobs.ts";
+import { keepMonitorRun, readMonitorRun } from "./database_monitor.ts";
 import { explainStoreFailure } from "./failure.ts";
 import { type Patience, whileBusy } from "./patience.ts";
 import { createPruner } from "./prune.ts";
@@ -100,6 +101,8 @@ export function createDatabaseStore(connection: Connection, path: string, patien
     endSilences: (checks, nowMs) => answer("write", () => endSilences(connection, checks, nowMs)),
     job: (name, nowMs) => answer("read", () => readJob(connection, name, nowMs)),
     keepJobRun: (name, run, nowMs) => answer("write", () => keepJobRun(connection, name, { run, nowMs })),
+    monitorRun: () => answer("read", () => readMonitorRun(connection)),
+    keepMonitorRun: (run) => answer("write", () => keepMonitorRun(connection, run)),
     prune: (nowMs) => answer("write", () => pruneSome(nowMs)),
     close: () => {
       connection.close();

@@ -68,6 +68,15 @@ export function encodedTextOrNullIn(members: Members, name: string): string | nu
   return members[name] === null ? null : encodedTextIn(members, name);
 }
 
+/** A list of texts. */
+export function textsIn(members: Members, name: string): readonly string[] {
+  const value = members[name];
+  if (!Array.isArray(value) || !value.every((one) => typeof one === "string")) {
+    throw unreadable(name, "a list of texts");
+  }
+  return value;
+}
+
 /** One of some words. */
 export function wordIn<T extends string>(members: Members, name: string, words: readonly T[]): T {
   const word = words.find((known) => known === members[name]);

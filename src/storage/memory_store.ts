@@ -1,5 +1,6 @@
 import type { Condition } from "../domain/condition.ts";
 import type { ConditionCounts } from "../domain/condition_state.ts";
+import type { MonitorRun } from "../domain/monitor_run.ts";
 import {
   type CheckRecord,
   type CheckUpdate,
@@ -10,7 +11,7 @@ import {
   type Store,
   StoreError,
 } from "../domain/store.ts";
-import { copyChange, copyRecord, copyRollup } from "./copies.ts";
+import { copyChange, copyMonitorRun, copyRecord, copyRollup } from "./copies.ts";
 import { createMemoryJobs } from "./memory_jobs.ts";
 import { createMemoryOutbox } from "./memory_outbox.ts";
 import { addRun, packRun, unpackRuns } from "./recent_runs.ts";
@@ -31,6 +32,7 @@ export function createMemoryStore(): Store {
   const outbox = createMemoryOutbox();
   const jobs = createMemoryJobs();
   let clock: ClockReadings | null = null;
+  let monitorRun: MonitorRun | null = null;
   let isClosed = false;
 
   const answer = <T>(work: () => T): Promise<T> =>
@@ -83,6 +85,8 @@ export function createMemoryStore(): Store {
     endSilences: (checks, nowMs) => answer(() => outbox.endSilences(checks, nowMs)),
     job: (name, nowMs) => answer(() => jobs.read(name, nowMs)),
     keepJobRun: (name, run, nowMs) => answer(() => jobs.keep(name, run, nowMs)),
+    monitorRun: () => answer(() => monitorRun === null ? null : copyMonitorRun(monitorRun)),
+    keepMonitorRun: (run) => answer(() => void (monitorRun = copyMonitorRun(run))),
     prune: (nowMs) =>
       answer(() => {
         clock = addReading(clock, nowMs);

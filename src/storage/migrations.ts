@@ -8,7 +8,7 @@ export const APPLICATION_ID = 0x6d6e7472;
  * was released never changes: a new step goes to the end.
  *
  * `fresh_runs` and `runs` are what recent_runs.ts packs. Conditions are kept as their names, times as wall time in milliseconds since 1970. `condition` and `last` of a
- * check, the `report` of the outbox and the `ending` of a job's run are JSON; other text is as `encodeText` in members.ts makes it. A `key` is what
+ * check, the `report` of the outbox the `ending` of a job's run and the `text` of `monitor` are JSON; other text is as `encodeText` in members.ts makes it. A `key` is what
  * everything but the tables calls an id; the ids of the tables keep the order in which things came.
  *
  * `told` and `outbox` name their checks rather than refer to them: when a record cannot be kept just now, what its
@@ -143,6 +143,7 @@ export const MIGRATIONS: readonly Migration[] = [
     "UPDATE rollups SET failed_streak_max = 1 WHERE observed_unknown + observed_warning + observed_critical > 0",
   ],
   ["DROP TABLE channel_lists", "ALTER TABLE told ADD COLUMN certain INTEGER NOT NULL DEFAULT 1"],
+  ["CREATE TABLE monitor (id INTEGER PRIMARY KEY, text TEXT NOT NULL)"],
 ];
 
 /** The statements of one step. */

@@ -31,6 +31,24 @@ export function lockHolder(path: string): number | null {
   }
 }
 
+/**
+ * Whether a process holds the lock at a path. For that it is taken for a moment, together with all who look too; who
+ * comes to hold it in that moment waits.
+ */
+export function isLocked(path: string): boolean {
+  try {
+    // A pipe would not open before somebody writes to it.
+    if (!Deno.lstatSync(path).isFile) return false;
+    using file = Deno.openSync(path, { read: true });
+    if (!file.tryLockSync(false)) return true;
+    file.unlockSync();
+    return false;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    return false;
+  }
+}
+
 /** How often the file may vanish between two looks at it before that is called an error. */
 const ATTEMPTS = 5;
 
@@ -40,7 +58,7 @@ function tryToAcquire(path: string): Lock | null {
     if (file === null) continue;
     let isKept = false;
     try {
-      if (!file.tryLockSync(true)) return null;
+      if (!tryToLock(file)) return null;
       if (!isSameFile(file.statSync(), lookAt(path))) continue;
       signWithProcessId(file);
       isKept = true;
@@ -51,6 +69,18 @@ function tryToAcquire(path: string): Lock | null {
   }
   throw new StoreError(`Cannot lock "${path}": the file is replaced again and again`, "other");
 }
+
+/** Who only looks ({@linkcode isLocked}) is gone after a moment, and is no other monitor. */
+function tryToLock(file: Deno.FsFile): boolean {
+  for (let triesLeft = LOOKS_MAX;; triesLeft--) {
+    if (file.tryLockSync(true)) return true;
+    if (triesLeft === 0) return false;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_MS);
+  }
+}
+
+const LOOKS_MAX = 3;
+const LOOK_MS = 5;
 
 function createLock(file: Deno.FsFile, path: string): Lock {
   const locked = file.statSync();

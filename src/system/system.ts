@@ -1,7 +1,7 @@
 import type { System } from "../domain/system.ts";
 import { createClock } from "./clock.ts";
 import { createFiles } from "./files.ts";
-import { acquireLock, lockHolder } from "./lock.ts";
+import { acquireLock, isLocked, lockHolder } from "./lock.ts";
 import { lazyConnections, lazyForeground, lazyMail, lazyProcesses, lazyRequests } from "./lazy_parts.ts";
 import { createPermissions } from "./permissions.ts";
 import { createStoreFiles } from "./store_files.ts";
@@ -26,7 +26,7 @@ export function createSystem({ ownDocument }: SystemOptions = {}): System {
     requests: lazyRequests(),
     connections: lazyConnections(clock),
     mail: lazyMail(clock),
-    state: { files: createStoreFiles(), lock: acquireLock, holder: lockHolder },
+    state: { files: createStoreFiles(), lock: acquireLock, holder: lockHolder, isLocked },
     stdout: createTextSink(Deno.stdout),
     stderr: createTextSink(Deno.stderr),
     readStdin: async () => new Uint8Array(await new Response(Deno.stdin.readable).arrayBuffer()),

@@ -56,7 +56,7 @@ Deno.test("docs/formats.md names every member that is printed, in its order, and
     stage.writeDocument({ bad }, { state: "kept.sqlite" });
     const status = JSON.parse((await stage.run(["status", "--format", "json"])).stdout);
     objects.push(["`status --format json`", status], ["A check of `status`", status.checks[0]]);
-    objects.push(["The last run", status.checks[0].last]);
+    objects.push(["The last run", status.checks[0].last], ["The monitor of `status`", status.monitor]);
     const history = JSON.parse((await stage.run(["history", "--format", "json", "bad"])).stdout);
     objects.push(["`history --format json`", history], ["A change", history.changes[0]]);
     assert.deepEqual(Object.keys(history.spans), ["day", "week", "month"]);

@@ -29,6 +29,7 @@ export async function withDemo(
     timeZone: "Europe/Berlin",
     documentLabel: "/etc/monitor/monitor.jsonc",
     intervalMs: 60_000,
+    notRunning: null,
   };
   try {
     await makeHistory({ store, checks, endMs: NOW_MS, fineStepMs: count > 100 ? 3 * HOUR_MS : HOUR_MS });

@@ -13,6 +13,7 @@ import {
   DAY_MS,
   entryOf,
   HOUR_MS,
+  monitorRunOf,
   NOW_MS,
   outboxChangeOf,
   recordOf,
@@ -281,6 +282,24 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
     await store.save([updateOf("web", { record: left })]);
     await pruneAll(store, NOW_MS);
     assert.deepEqual(await store.recentRuns(["web"]), [], "they go with their check");
+  });
+
+  test("keeps who runs the checks, the last that was said alone", async (store) => {
+    assert.equal(await store.monitorRun(), null);
+    const service = monitorRunOf({ checks: HOSTILE_TEXTS });
+    await store.keepMonitorRun(service);
+    assert.deepEqual(await store.monitorRun(), service);
+    const cron = monitorRunOf({
+      mode: "cron",
+      processId: null,
+      stoppedAtMs: null,
+      configPath: null,
+      checks: [],
+    });
+    await store.keepMonitorRun({ ...cron, ...{ secret: "secret" } });
+    assert.deepEqual(await store.monitorRun(), cron);
+    await pruneAll(store, NOW_MS + 500 * DAY_MS);
+    assert.deepEqual(await store.monitorRun(), cron);
   });
 
   test("keeps nothing that a caller can still change", async (store) => {
@@ -605,6 +624,8 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
       () => store.endSilences("all", NOW_MS),
       () => store.job("web", NOW_MS),
       () => store.keepJobRun("web", beatOf("a"), NOW_MS),
+      () => store.monitorRun(),
+      () => store.keepMonitorRun(monitorRunOf()),
       () => store.prune(NOW_MS),
     ];
     for (const attempt of attempts) {

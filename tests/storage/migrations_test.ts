@@ -33,6 +33,7 @@ Deno.test("migrate() takes an empty database to the present version", () => {
     "clock",
     "job_runs",
     "jobs",
+    "monitor",
     "outbox",
     "recent_runs",
     "rollups",

@@ -1,6 +1,7 @@
 import type { JobEnd, JobRun } from "../../src/domain/job.ts";
 import type { ChannelCount } from "../../src/domain/channel_count.ts";
 import type { Condition } from "../../src/domain/condition.ts";
+import type { MonitorRun } from "../../src/domain/monitor_run.ts";
 import type { OutboxChange, OutboxRow, Silence, Told } from "../../src/domain/outbox.ts";
 import type { Report } from "../../src/domain/report.ts";
 import type {
@@ -181,6 +182,21 @@ export function endOf(members: Partial<JobEnd> = {}): JobEnd {
 /** A run of a job that began a minute ago, under way unless an end is given. */
 export function beatOf(id: string, end: JobEnd | null = null, members: Partial<JobRun> = {}): JobRun {
   return { id, startedAtMs: NOW_MS - 60_000, end, ...members };
+}
+
+/** Who runs the checks, with something in every member. */
+export function monitorRunOf(members: Partial<MonitorRun> = {}): MonitorRun {
+  return {
+    mode: "service",
+    processId: 4711,
+    startedAtMs: NOW_MS - HOUR_MS,
+    stoppedAtMs: NOW_MS - 1,
+    configPath: "/etc/monitor/monitor.jsonc",
+    configHash: "a1b2",
+    configLoadedAtMs: NOW_MS - 60_000,
+    checks: ["web"],
+    ...members,
+  };
 }
 
 /** Counts of one condition. */

@@ -78,5 +78,7 @@ function failing(inner: Store, failOrGoOn: () => void): Omit<Store, "save" | "pr
     endSilences: guard(inner.endSilences),
     job: guard(inner.job),
     keepJobRun: guard(inner.keepJobRun),
+    monitorRun: guard(inner.monitorRun),
+    keepMonitorRun: guard(inner.keepMonitorRun),
   };
 }

@@ -3,7 +3,7 @@ import type { System, TextSink } from "../../src/domain/system.ts";
 import { createClock } from "../../src/system/clock.ts";
 import { createConnections } from "../../src/system/connections.ts";
 import { createFiles } from "../../src/system/files.ts";
-import { acquireLock, lockHolder } from "../../src/system/lock.ts";
+import { acquireLock, isLocked, lockHolder } from "../../src/system/lock.ts";
 import { createForeground } from "../../src/system/foreground.ts";
 import { createMail } from "../../src/system/mail.ts";
 import { createProcesses } from "../../src/system/processes.ts";
@@ -66,7 +66,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     requests: createRequests(),
     connections: createConnections(clock),
     mail: createMail(clock),
-    state: { files: createStoreFiles(), lock: acquireLock, holder: lockHolder },
+    state: { files: createStoreFiles(), lock: acquireLock, holder: lockHolder, isLocked },
     stdout: createMemorySink(options.columns ?? null),
     stderr: createMemorySink(options.columns ?? null),
     readStdin: () => Promise.resolve(new TextEncoder().encode(options.stdin ?? "")),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { StoreError, type StoreFailure } from "../../src/domain/store.ts";
-import { acquireLock, lockHolder } from "../../src/system/lock.ts";
+import { acquireLock, isLocked, lockHolder } from "../../src/system/lock.ts";
 import { SOURCE_FLAGS } from "../../testing/source.ts";
 import { inTime } from "../life/in_time.ts";
 import { makePipe } from "../support/make_pipe.ts";
@@ -36,6 +36,32 @@ Deno.test("acquireLock() writes over a longer id of before", () =>
     const lock = acquireLock(path);
     assert.equal(lockHolder(path), Deno.pid);
     lock?.release();
+  }));
+
+Deno.test("isLocked() says whether a process holds a lock, and keeps nobody from taking it", () =>
+  withLockPath(async (path) => {
+    assert.equal(isLocked(path), false, "no file");
+    const lock = acquireLock(path);
+    assert.equal(isLocked(path), true);
+    assert.equal(isLocked(path), true);
+    lock?.release();
+    assert.equal(isLocked(path), false);
+    const looking = await startLooking(path);
+    try {
+      for (let round = 0; round < 200; round++) {
+        const taken = acquireLock(path);
+        assert.notEqual(taken, null, `round ${round}`);
+        taken?.release();
+      }
+    } finally {
+      await looking.kill();
+    }
+  }));
+
+Deno.test("isLocked() opens nothing but files", () =>
+  withLockPath((path) => {
+    makePipe(path);
+    assert.equal(isLocked(path), false);
   }));
 
 Deno.test("lockHolder() knows nothing of a file that does not say it", async (t) => {
@@ -207,14 +233,30 @@ interface Holder {
   kill(): Promise<void>;
 }
 
-async function startHolder(path: string): Promise<Holder> {
-  const lockModule = new URL("../../src/system/lock.ts", import.meta.url).href;
-  const program = `
-    import { acquireLock } from ${JSON.stringify(lockModule)};
+function startHolder(path: string): Promise<Holder> {
+  return startProgram(
+    `
     const lock = acquireLock(Deno.args[0]);
     const child = new Deno.Command("sleep", { args: ["600"], stdin: "null", stdout: "null", stderr: "null" }).spawn();
     console.log(lock === null ? "refused" : [Deno.pid, child.pid].join(" "));
-    setInterval(() => {}, 1000);`;
+    setInterval(() => {}, 1000);`,
+    path,
+  );
+}
+
+/** Looks at a lock again and again, as many who want to know do. */
+function startLooking(path: string): Promise<Holder> {
+  return startProgram(
+    `
+    console.log([Deno.pid, 0].join(" "));
+    setInterval(() => isLocked(Deno.args[0]), 1);`,
+    path,
+  );
+}
+
+async function startProgram(body: string, path: string): Promise<Holder> {
+  const lockModule = new URL("../../src/system/lock.ts", import.meta.url).href;
+  const program = `import { acquireLock, isLocked } from ${JSON.stringify(lockModule)};${body}`;
   const holder = startChild(Deno.execPath(), ["eval", ...SOURCE_FLAGS, program, path], { stdout: "piped" });
   const reader = holder.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const { value = "" } = await inTime("the holder of the lock", reader.read());

@@ -20,6 +20,8 @@ export interface KeptFiles {
   adopt(files: readonly KeptFile[]): void;
   /** Writes all of them soon: what is in them has changed. */
   changed(): void;
+  /** Writes all of them for the last time, after what is being written. */
+  finish(): Promise<void>;
   /** Writes no more. */
   end(): void;
 }
@@ -85,6 +87,7 @@ export function startKeptFiles(files: readonly KeptFile[], options: KeptFilesOpt
     };
     tick(clock.monotonicMs()).catch(onBug);
     return {
+      file,
       changed: () => {
         isChanged = true;
         if (cancel !== null && soon() < nextMs) plan(soon());
@@ -101,6 +104,15 @@ export function startKeptFiles(files: readonly KeptFile[], options: KeptFilesOpt
   };
   kept = files.map(keep);
   return {
+    finish: async () => {
+      const last = kept.map(({ file }) => file);
+      end();
+      await writing;
+      for (const file of last) {
+        const failure = await writeKeptFile(file, system.files);
+        if (failure !== null && !inTrouble.has(file.path)) log.warning(failure);
+      }
+    },
     adopt: (next) => {
       end();
       kept = next.map(keep);
@@ -113,6 +125,7 @@ export function startKeptFiles(files: readonly KeptFile[], options: KeptFilesOpt
 }
 
 interface Keeper {
+  readonly file: KeptFile;
   changed(): void;
   end(): void;
 }

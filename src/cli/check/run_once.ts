@@ -20,6 +20,7 @@ import { keptPageOf } from "../page/kept_page.ts";
 import { printable } from "../printable.ts";
 import { writeKeptFile } from "./kept_files.ts";
 import { describeOutboxEvent, describeUnfinished } from "./outbox_words.ts";
+import { recordCronRun } from "./run_recorder.ts";
 import { type Progress, startProgress } from "../progress.ts";
 import { locateState, ownState } from "../state.ts";
 import { wantsColour } from "../terminal.ts";
@@ -56,6 +57,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
       hostName: system.hostName(),
     });
     const nowMs = system.clock.wallMs();
+    if (settings.due) await recordCronRun(ledger.store, document, nowMs);
     const isChosen = (check: Check): boolean =>
       !settings.due || isCheckDue(check, ledger.recordOf(check.name, nowMs), nowMs);
     const due = checks.filter(isChosen);
@@ -158,6 +160,7 @@ async function writeMetrics(
     schedulerLagMs: null,
     documentLoadedAtMs: nowMs,
     isReloadSuccessful: null,
+    isRunning: null,
   };
   const values = gatherMetrics({ document, ledger, reporting, nowMs, loop });
   // Nothing else is under way.

@@ -16,6 +16,7 @@ import { describeOutboxEvent } from "./outbox_words.ts";
 import { startPulse } from "./pulse.ts";
 import { createReload, factsOf, logDoubts, toReported, toWatched } from "./reload.ts";
 import type { CheckSettings } from "./settings.ts";
+import { createRunRecorder } from "./run_recorder.ts";
 import { createSteadySink } from "./steady_sink.ts";
 import { createStop } from "./stop.ts";
 import { logWatchEvent } from "./watch_log.ts";
@@ -115,6 +116,7 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     onTrouble: (error) => {
       if (error !== null) return log.error(`${error.message}; monitoring goes on and it is tried again`);
       log.info("the state can be written again; nothing that was decided meanwhile is lost");
+      system.clock.after(0, () => void recorder.repeat().catch(stopped.reject));
       // Not from within the write that has just gone well: what follows waits for it to end.
       system.clock.after(0, () => void reporting.catchUp());
     },
@@ -123,6 +125,8 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     hostName: system.hostName(),
   });
   const stopped = Promise.withResolvers<number>();
+  const recorder = createRunRecorder({ ledger, system, statePath: state.path });
+  await recorder.adopt(document);
   const reporting = startReporting(toReported(document, first), {
     system,
     ledger,
@@ -168,7 +172,12 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     document,
     onBug: stopped.reject,
   });
-  const stop = createStop({ watch, ledger, reporting, system, log, output, stopped });
+  const recordStop = async (hasTime: boolean): Promise<void> => {
+    const nowMs = system.clock.wallMs();
+    await recorder.stopped(nowMs);
+    if (hasTime) await Promise.all([page.stopped(nowMs), metrics.stopped()]);
+  };
+  const stop = createStop({ watch, ledger, reporting, system, log, output, recordStop, stopped });
   const stopSignals = system.onStopSignal(stop.ask);
   const places = { document, watched: first, statePath: state.path };
   const reload = createReload({
@@ -176,7 +185,7 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     system,
     watch,
     reporting,
-    followers: [pulse, page, metrics],
+    followers: [pulse, page, metrics, { adopt: (next) => void recorder.adopt(next).catch(stopped.reject) }],
     log,
     output: {
       ...output,

@@ -23,6 +23,8 @@ export interface StopOptions {
   readonly log: Log;
   /** Prints the last event. */
   readonly output: WatchOutput;
+  /** Leaves word that the service was stopped on purpose: in the state, and if there is time on the page and in metrics. */
+  recordStop(hasTime: boolean): Promise<void>;
   /** Gets the exit code. */
   readonly stopped: PromiseWithResolvers<number>;
 }
@@ -39,7 +41,8 @@ export interface Stop {
  * The first signal lets running checks finish. A second one ends everything at once; programs that still run are
  * killed with this process.
  */
-export function createStop({ watch, ledger, reporting, system, log, output, stopped }: StopOptions): Stop {
+export function createStop(options: StopOptions): Stop {
+  const { watch, ledger, reporting, system, log, output, recordStop, stopped } = options;
   let wasAsked = false;
   let isAtOnce = false;
   const stop = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
@@ -51,6 +54,7 @@ export function createStop({ watch, ledger, reporting, system, log, output, stop
     }
     await reporting.drain(system.clock.wallMs() + STOP_GRACE_MS);
     await reporting.stop();
+    if (!isAtOnce) await recordStop(true);
     if (!isAtOnce) output.stopped({ signal, unfinished });
     if (ledger.waiting === 0) return EXIT.ok;
     log.error("what came last could not be kept: the state cannot be written");
@@ -61,6 +65,7 @@ export function createStop({ watch, ledger, reporting, system, log, output, stop
     const unfinished = watch.running;
     log.warning(`stopping at once, after another ${signal}`);
     await ledger.flush();
+    await recordStop(false);
     await reporting.stop();
     output.stopped({ signal, unfinished });
     return signal === "SIGINT" ? EXIT.interrupted : EXIT.terminated;

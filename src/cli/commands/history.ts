@@ -23,12 +23,12 @@ import {
   REPORT_FORMATS,
   UsageError,
 } from "../command.ts";
-import { openDocument } from "../document.ts";
 import { EXIT } from "../exit_code.ts";
 import { isoTime, roundedMs } from "../formats/check_members.ts";
 import { jsonText } from "../formats/json_text.ts";
+import { openKnownConfig } from "../known_config.ts";
 import { printable } from "../printable.ts";
-import { locateState, readState, STATE_OPTION } from "../state.ts";
+import { readState, STATE_OPTION } from "../state.ts";
 
 const DAY_MS = 86_400_000;
 const CHANGES_SHOWN = 20;
@@ -62,13 +62,13 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
   const [name] = invocation.operands;
   if (name === undefined) throw new UsageError("history needs the name of a check", "monitor history NAME");
   const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
-  const document = await openDocument(invocation, system, { withoutSecrets: true });
-  const store = await readState(await locateState(invocation, document, system), system);
+  const { document, place } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
+  const store = await readState(place, system);
   const nowMs = system.clock.wallMs();
   const record = (await store?.records() ?? []).find((candidate) => candidate.name === name);
   if (store === null || record === undefined) {
     await store?.close();
-    const isInDocument = document.checks.some((check) => check.name === name);
+    const isInDocument = document?.checks.some((check) => check.name === name) ?? false;
     throw new UsageError(
       isInDocument ? `the check "${name}" never ran` : `nothing is kept of a check "${name}"`,
       "list the checks with: monitor status",

@@ -1,11 +1,13 @@
 import { pathFromHere } from "../../config/source.ts";
 import type { System } from "../../domain/system.ts";
 import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
-import { isEverything, openDocument, readSelection, selectChecks, TAG_OPTION } from "../document.ts";
+import { isEverything, readSelection, selectChecks, TAG_OPTION } from "../document.ts";
 import { EXIT } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
+import { checksOfState, openKnownConfig } from "../known_config.ts";
+import { monitorStatusOf } from "../monitor_status.ts";
 import { pageFacts } from "../page/facts.ts";
-import { locateState, readState, STATE_OPTION } from "../state.ts";
+import { readState, STATE_OPTION } from "../state.ts";
 
 /** `monitor report`: the state of every check and its history as a page for browsers. */
 export const reportCommand: Command = {
@@ -41,16 +43,29 @@ export const reportCommand: Command = {
 async function runReport(invocation: Invocation, system: System): Promise<number> {
   const output = optionValue(invocation, "output") ?? "-";
   if (output === "") throw new UsageError("--output is empty, expected a file or -");
-  const document = await openDocument(invocation, system, { withoutSecrets: true });
   const selection = readSelection(invocation);
-  const checks = selectChecks(document.checks, selection);
+  const { document, error, label, place } = await openKnownConfig(invocation, selection, system);
+  const configured = document === null ? null : selectChecks(document.checks, selection);
   const path = output === "-" ? null : pathFromHere(output, system);
-  const clash = path === null ? null : await document.clashOf(path);
+  // Only a config without errors says which files are not to be overwritten.
+  if (path !== null && error !== null) throw error;
+  const clash = path === null ? null : await document?.clashOf(path) ?? null;
   if (clash !== null) throw new UsageError(`--output ${clash}`);
   const { writePage } = await import("../page/write_page.ts");
-  const store = await readState(await locateState(invocation, document, system), system);
+  const store = await readState(place, system);
   try {
-    const facts = pageFacts(document, system, path);
+    const run = await store?.monitorRun() ?? null;
+    const checks = configured ??
+      selectChecks(checksOfState(run, await store?.records() ?? []), selection);
+    const records = run === null || run.stoppedAtMs === null ? [] : await store?.records() ?? [];
+    const monitor = await monitorStatusOf(run, { place, document, records, system });
+    const isStopped = monitor?.state === "stopped" || monitor?.state === "died";
+    const facts = pageFacts({
+      label,
+      page: document?.page ?? null,
+      path,
+      notRunning: isStopped ? { stoppedAtMs: monitor.run.stoppedAtMs } : null,
+    }, system);
     const text = await writePage({
       store,
       checks,

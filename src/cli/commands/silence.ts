@@ -2,11 +2,12 @@ import { parseIntervalText } from "../../config/interval.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
 import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
-import { isEverything, openDocument, readSelection, selectChecks, TAG_OPTION } from "../document.ts";
+import { isEverything, readSelection, selectChecks, TAG_OPTION } from "../document.ts";
 import { EXIT } from "../exit_code.ts";
+import { checksOfState, openKnownConfig } from "../known_config.ts";
 import { parseTime, type TimeContext, timeText } from "../local_time.ts";
 import { printable } from "../printable.ts";
-import { besideState, locateState, STATE_OPTION, warnOfMissing } from "../state.ts";
+import { besideState, STATE_OPTION, warnOfMissing } from "../state.ts";
 
 /** `monitor silence`: holds reports back for a while. */
 export const silenceCommand: Command = {
@@ -63,18 +64,18 @@ async function runSilence(invocation: Invocation, system: System): Promise<numbe
       "monitor silence NAME --for 1h",
     );
   }
-  const document = await openDocument(invocation, system, { withoutSecrets: true });
-  const names: readonly (string | null)[] = isAll
-    ? [null]
-    : selectChecks(document.checks, selection).map((check) => check.name);
+  const { document, place } = await openKnownConfig(invocation, selection, system);
+  const configured = document === null ? null : selectChecks(document.checks, selection);
   const nowMs = system.clock.wallMs();
   // Before the state is touched: a wrong time is wrong usage.
   const timeZone = system.timeZone();
   const untilMs = readEnd(invocation, { timeZone, nowMs });
-  const place = await locateState(invocation, document, system);
   await warnOfMissing(place, system);
   const store = await besideState(place, system);
   try {
+    const checks = configured ??
+      selectChecks(checksOfState(await store.monitorRun(), await store.records()), selection);
+    const names: readonly (string | null)[] = isAll ? [null] : checks.map((check) => check.name);
     if (isList) {
       system.stdout.write(renderList(await store.silences(nowMs), timeZone));
     } else if (options.has("end")) {

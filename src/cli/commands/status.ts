@@ -1,4 +1,4 @@
-import { badness, CONDITIONS, worst } from "../../domain/condition.ts";
+import { badness, type Condition, CONDITIONS, worst } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
@@ -11,8 +11,9 @@ import {
   optionChoice,
   type OptionSpec,
   REPORT_FORMATS,
+  UsageError,
 } from "../command.ts";
-import { isEverything, openDocument, readSelection, selectActiveChecks, TAG_OPTION } from "../document.ts";
+import { isEverything, readSelection, selectActiveChecks, TAG_OPTION } from "../document.ts";
 import { exitCodeOf, failRule } from "../exit_code.ts";
 import { isoTime, roundedMs } from "../formats/check_members.ts";
 import { jsonText } from "../formats/json_text.ts";
@@ -21,7 +22,15 @@ import type { PluginItem } from "../formats/plugin.ts";
 import { believableColumns, renderTable, type TableOptions, type TableRow } from "../formats/table.ts";
 import { wrap } from "../formats/wrap.ts";
 import { printable } from "../printable.ts";
-import { locateState, readState, STATE_OPTION } from "../state.ts";
+import { checksOfState, openKnownConfig } from "../known_config.ts";
+import {
+  describeMonitor,
+  describeMonitorTrouble,
+  monitorMembers,
+  type MonitorStatus,
+  monitorStatusOf,
+} from "../monitor_status.ts";
+import { readState, STATE_OPTION } from "../state.ts";
 import {
   countKeptReports,
   keptReportMembers,
@@ -50,12 +59,20 @@ export const statusCommand: Command = {
   description:
     "Shows what the kept state knows of every active check, or of those that are named, beside a running " +
     "monitor or without one. The exit code is the worst settled condition; a check that never ran, or whose next run " +
-    "is overdue by two intervals or lies in the future, counts as unknown. Checks that are named are shown with all that is known of them.",
-  options: [CONFIG_OPTION, STATE_OPTION, TAG_OPTION, FORMAT_OPTION],
+    "is overdue by two intervals or lies in the future, counts as unknown. Checks that are named are shown with all that is known of them. The last line says whether a " +
+    "monitor is running.",
+  options: [
+    CONFIG_OPTION,
+    STATE_OPTION,
+    TAG_OPTION,
+    { name: "problems", description: "only checks that are not ok, and pending notifications" },
+    FORMAT_OPTION,
+  ],
   examples: [
     ["monitor status", "every check"],
     ["monitor status web", "one check: its last run and its next one too"],
     ["monitor status --tag web", "the checks that are tagged so"],
+    ["monitor status --problems", "only what is not ok or pending"],
     ["monitor status --format json", "for programs"],
     ["monitor status --format plugin", "for Nagios, over NRPE for example"],
   ],
@@ -66,20 +83,29 @@ export const statusCommand: Command = {
 
 async function runStatus(invocation: Invocation, system: System): Promise<number> {
   const format = optionChoice(invocation, "format", FORMATS) ?? "pretty";
-  const document = await openDocument(invocation, system, { withoutSecrets: true });
+  const hasProblemsOnly = invocation.options.has("problems");
+  if (hasProblemsOnly && format === "plugin") {
+    throw new UsageError("--problems cannot be used with --format plugin, which prints problems anyway");
+  }
   const selection = readSelection(invocation);
-  const checks = selectActiveChecks(document.checks, selection);
-  const store = await readState(await locateState(invocation, document, system), system);
-  const records = new Map((await store?.records() ?? []).map((record) => [record.name, record]));
+  const config = await openKnownConfig(invocation, selection, system);
+  const { document, place } = config;
+  const configured = document === null ? null : selectActiveChecks(document.checks, selection);
+  const store = await readState(place, system);
+  const kept = await store?.records() ?? [];
+  const run = await store?.monitorRun() ?? null;
+  const checks = configured ?? selectActiveChecks(checksOfState(run, kept), selection);
+  const records = new Map(kept.map((record) => [record.name, record]));
   const nowMs = system.clock.wallMs();
   const chosen = new Set(checks.map((check) => check.name));
   const isShown = (name: string | null): boolean =>
     isEverything(selection) || name === null || chosen.has(name);
-  const kept = {
+  const reports = {
     rows: ((await store?.outbox())?.rows ?? []).filter((row) => isShown(row.report.check)),
     silences: (await store?.silences(nowMs) ?? []).filter((silence) => isShown(silence.check)),
   };
   await store?.close();
+  const monitor = await monitorStatusOf(run, { place, document, records: kept, system });
   const recordOf = (name: string): CheckRecord | null => records.get(name) ?? null;
   const statuses = checks.map((check) => statusOf(check, { recordOf, nowMs }));
   const fails = failRule("warning");
@@ -90,17 +116,41 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     system.stdout.write(renderPlugin(items, [], { fails }));
     return exitCodeOf(items.length === 0 ? [PLUGIN_WITHOUT_CHECKS] : conditions, fails);
   }
+  const all: Known = { statuses, reports, monitor, configError: config.error?.message ?? null };
+  const known = hasProblemsOnly ? problemsOf(all) : all;
   system.stdout.write(
-    format === "json" ? renderJson(statuses, kept) : renderPretty(statuses, kept, {
+    format === "json" ? renderJson(known, worst(conditions)) : renderPretty(known, {
       nowMs,
+      all,
       colours: createColours(wantsColour(invocation, system.stdout, system)),
       columns: believableColumns(system.stdout.columns()),
-      inactiveCount: isEverything(selection) ? document.checks.length - checks.length : 0,
+      inactiveCount: isEverything(selection) && document !== null
+        ? document.checks.length - checks.length
+        : 0,
       header: { word: "settled", name: "check", duration: "for", output: "output" },
       detailed: invocation.operands.length > 0,
     }),
   );
   return exitCodeOf(conditions, fails);
+}
+
+/** Everything that the command shows. */
+interface Known {
+  readonly statuses: readonly CheckStatus[];
+  readonly reports: KeptReports;
+  /** `null`: nobody has said yet who runs the checks. */
+  readonly monitor: MonitorStatus | null;
+  /** Why the config can't be used; `null` if it can. */
+  readonly configError: string | null;
+}
+
+/** What is not ok, and what is still to be sent. */
+function problemsOf(known: Known): Known {
+  return {
+    ...known,
+    statuses: known.statuses.filter(({ condition }) => condition !== "ok"),
+    reports: { rows: known.reports.rows.filter(({ state }) => state !== "given_up"), silences: [] },
+  };
 }
 
 /** The numbers of a run that does not count any more are not printed: whoever draws them would take them for new. */
@@ -117,11 +167,14 @@ function toPluginItem(status: CheckStatus, nowMs: number): PluginItem {
   };
 }
 
-function renderJson(statuses: readonly CheckStatus[], kept: KeptReports): string {
+function renderJson(
+  { statuses, reports, monitor, configError }: Known,
+  condition: Condition,
+): string {
   const time = (ms: number | null | undefined): string | null =>
     ms === null || ms === undefined ? null : isoTime(ms);
   const value = {
-    condition: worst(statuses.map((status) => status.condition)),
+    condition,
     checks: statuses.map(({ check, record, condition, state, maintenance }) => ({
       name: check.name,
       title: check.title ?? null,
@@ -147,13 +200,17 @@ function renderJson(statuses: readonly CheckStatus[], kept: KeptReports): string
         reason: maintenance.window.reason ?? "",
       },
     })),
-    ...keptReportMembers(kept),
+    ...keptReportMembers(reports),
+    monitor: monitorMembers(monitor),
+    config_error: configError,
   };
   return `${jsonText(value, { indent: 2 })}\n`;
 }
 
 interface PrettyOptions extends TableOptions {
   readonly nowMs: number;
+  /** What is summed up, also where less is shown. */
+  readonly all: Known;
   /** How many checks are left out since they are inactive. */
   readonly inactiveCount: number;
   /** Whether lines below each check tell of its runs. */
@@ -161,19 +218,24 @@ interface PrettyOptions extends TableOptions {
 }
 
 /** The mildest first, so that the worst stands at the end, where the eye is; then what waits, and what sums it up. */
-function renderPretty(
-  statuses: readonly CheckStatus[],
-  kept: KeptReports,
-  options: PrettyOptions,
-): string {
+function renderPretty({ statuses, reports, monitor, configError }: Known, options: PrettyOptions): string {
+  const { nowMs, all, columns } = options;
   const rows = statuses
     .toSorted((one, other) => badness(one.condition) - badness(other.condition))
     .map((status) => toRow(status, options));
+  const trouble = describeMonitorTrouble(monitor, { nowMs, hasErrors: configError !== null });
+  const running = describeMonitor(monitor, nowMs);
+  const sums = [
+    countStatuses(all.statuses, options),
+    ...countKeptReports(all.reports),
+    ...(running === null ? [] : [running]),
+  ];
   const blocks = [
-    renderTable(rows, options),
-    maintenanceLines(statuses, options),
-    ...renderKeptReports(kept, options),
-    wrapTo([countStatuses(statuses, options), ...countKeptReports(kept)].join("; "), options.columns),
+    rows.length === 0 ? [] : renderTable(rows, options),
+    all.statuses === statuses ? maintenanceLines(statuses, options) : [],
+    ...renderKeptReports(reports, options),
+    trouble.flatMap((line) => wrapTo(printable(line), columns)),
+    wrapTo(sums.join("; "), columns),
   ];
   return blocks.filter((lines) => lines.length > 0).map((lines) => `${lines.join("\n")}\n`).join("\n");
 }

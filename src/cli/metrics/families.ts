@@ -5,6 +5,10 @@ const CODES = "0 ok, 1 warning, 2 critical, 3 unknown";
 /** Every metric there is. `docs/metrics.md` lists the same; a test compares them. */
 export const FAMILIES = {
   build: gauge("monitor_build_info", "The monitor's version; always 1."),
+  running: gauge(
+    "monitor_running",
+    "Whether the service runs; 0 once it was stopped on purpose. Only where the monitor runs all the time.",
+  ),
   lastLoop: gauge(
     "monitor_last_loop_timestamp_seconds",
     "When the monitor was last known to do its work, with no run overdue.",

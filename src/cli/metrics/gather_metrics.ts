@@ -19,7 +19,7 @@ export interface MetricSources {
   /** What only the loop knows. */
   readonly loop: Pick<
     MetricValues,
-    "lastLoopAtMs" | "schedulerLagMs" | "documentLoadedAtMs" | "isReloadSuccessful"
+    "isRunning" | "lastLoopAtMs" | "schedulerLagMs" | "documentLoadedAtMs" | "isReloadSuccessful"
   >;
 }
 

@@ -38,6 +38,8 @@ export interface MetricValues {
   readonly version: string;
   /** Tells several monitors of one machine apart; absent where there is one. */
   readonly name?: string;
+  /** Whether the service runs, rather than having been stopped on purpose; `null` where there is no service. */
+  readonly isRunning: boolean | null;
   /** When the loop was last known to do its work. */
   readonly lastLoopAtMs: number;
   /** How late its last timer was; `null` where there is no loop. */
@@ -75,6 +77,7 @@ export async function renderMetrics(values: MetricValues, pause: () => Promise<v
 function addMonitor(exposition: Exposition, values: MetricValues): void {
   const one = (value: number): readonly Sample[] => [["", value]];
   exposition.add(FAMILIES.build, [[labelText("version", values.version), 1]]);
+  exposition.add(FAMILIES.running, one(values.isRunning === null ? NaN : Number(values.isRunning)));
   exposition.add(FAMILIES.lastLoop, one(seconds(values.lastLoopAtMs)));
   exposition.add(FAMILIES.schedulerLag, one(seconds(values.schedulerLagMs)));
   exposition.add(FAMILIES.documentLoaded, one(seconds(values.documentLoadedAtMs)));

@@ -14,6 +14,8 @@ export interface WatchMetrics {
   adopt(document: OpenDocument): void;
   /** Notes what became of a reload. */
   reloaded(isSuccessful: boolean): void;
+  /** Writes the file for the last time: it says that the service was stopped. */
+  stopped(): Promise<void>;
   /** Writes no more. */
   end(): void;
 }
@@ -44,12 +46,13 @@ export function startWatchMetrics(options: WatchMetricsOptions): WatchMetrics {
   let documentLoadedAtMs = clock.wallMs();
   let lastLoopAtMs = clock.wallMs();
   let isReloadSuccessful = true;
+  let isRunning = true;
 
   const pause = (): Promise<void> => new Promise((resolve) => void clock.after(0, resolve));
   const render = (schedulerLagMs: number): Promise<string> => {
     const nowMs = clock.wallMs();
     if (watch.isAdvancing) lastLoopAtMs = nowMs;
-    const loop = { lastLoopAtMs, schedulerLagMs, documentLoadedAtMs, isReloadSuccessful };
+    const loop = { lastLoopAtMs, schedulerLagMs, documentLoadedAtMs, isReloadSuccessful, isRunning };
     return renderMetrics(gatherMetrics({ document, ledger, reporting, nowMs, loop }), pause);
   };
   const filesOf = ({ metrics }: OpenDocument): readonly KeptFile[] =>
@@ -65,6 +68,10 @@ export function startWatchMetrics(options: WatchMetricsOptions): WatchMetrics {
       files.adopt(filesOf(next));
     },
     reloaded: (isSuccessful) => isReloadSuccessful = isSuccessful,
+    stopped: async () => {
+      isRunning = false;
+      await files.finish();
+    },
     end: files.end,
   };
 }

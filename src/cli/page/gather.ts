@@ -1,9 +1,9 @@
 import { addPresent, type Availability, availabilityOf, type RunCounts } from "../../availability.ts";
-import type { Check } from "../../domain/check.ts";
 import { type Condition, CONDITIONS, worst } from "../../domain/condition.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
-import { type CheckStatus, statusOf } from "../check_status.ts";
+import { type CheckStatus, type ShownCheck, statusOf } from "../check_status.ts";
+import type { PageFacts } from "./facts.ts";
 import { DAYS_SHOWN, type PageCheck, type PageDay, type PageSnapshot } from "./snapshot.ts";
 
 const DAY_MS = 86_400_000;
@@ -16,11 +16,11 @@ export interface GatherOptions {
   /** What is kept; `null`: nothing yet. */
   readonly store: Store | null;
   /** Every check that is to be shown, inactive ones included, in the document's order. */
-  readonly checks: readonly Check[];
+  readonly checks: readonly ShownCheck[];
   /** Whether these are all of the document: then what waits for checks that left it is shown too. */
   readonly isWhole: boolean;
   /** Those of the page that need no looking up. */
-  readonly facts: Pick<PageSnapshot, "nowMs" | "hostName" | "timeZone" | "documentLabel" | "intervalMs">;
+  readonly facts: PageFacts;
   /** The record of a check, where somebody knows a newer one than the store. */
   recordOf?(name: string): CheckRecord | null;
   /** Lets others have their turn; called between steps of some milliseconds. */
@@ -69,7 +69,7 @@ interface ChecksOptions {
 }
 
 async function gatherChecks(
-  checks: readonly Check[],
+  checks: readonly ShownCheck[],
   { store, nowMs, recordOf }: ChecksOptions,
 ): Promise<readonly PageCheck[]> {
   const names = checks.map((check) => check.name);

@@ -14,6 +14,8 @@ export interface KeptPageSource {
   readonly ledger: Ledger;
   /** The checks that run. */
   readonly selection: Selection;
+  /** When the service was stopped on purpose; `null` while it runs. @default null */
+  stoppedAtMs?(): number | null;
 }
 
 /** The page that a document wants to be kept fresh, if any. */
@@ -23,7 +25,13 @@ export function keptPageOf(document: OpenDocument, source: KeptPageSource): read
   if (page === null) return [];
   const render = async (): Promise<string> => {
     const { writePage } = await import("./write_page.ts");
-    const facts = pageFacts(document, system, page.path);
+    const stoppedAtMs = source.stoppedAtMs?.() ?? null;
+    const facts = pageFacts({
+      label: document.source.label,
+      page,
+      path: page.path,
+      notRunning: stoppedAtMs === null ? null : { stoppedAtMs },
+    }, system);
     return await writePage({
       store: ledger.store,
       checks: selectChecks(document.checks, selection),
@@ -42,6 +50,8 @@ export interface WatchPage {
   adopt(document: OpenDocument): void;
   /** Looks whether the page is to be renewed because of what happened. */
   happened(event: WatchEvent): void;
+  /** Writes it for the last time: it says that the service was stopped. */
+  stopped(atMs: number): Promise<void>;
   /** Writes no more. */
   end(): void;
 }
@@ -60,13 +70,19 @@ export interface WatchPageOptions extends KeptPageSource {
 
 /** Keeps the document's page fresh: at its interval, and soon after a settled condition has changed. */
 export function startWatchPage(options: WatchPageOptions): WatchPage {
-  const files = startKeptFiles(keptPageOf(options.document, options), options);
+  let stoppedAtMs: number | null = null;
+  const source = { ...options, stoppedAtMs: () => stoppedAtMs };
+  const files = startKeptFiles(keptPageOf(options.document, source), options);
   return {
-    adopt: (document) => files.adopt(keptPageOf(document, options)),
+    adopt: (document) => files.adopt(keptPageOf(document, source)),
     happened: (event) => {
       if (event.event !== "result") return;
       const { settledSinceMs, observedAtMs } = event.entry.record.condition;
       if (settledSinceMs === observedAtMs) files.changed();
+    },
+    stopped: async (atMs) => {
+      stoppedAtMs = atMs;
+      await files.finish();
     },
     end: files.end,
   };

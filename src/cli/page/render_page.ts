@@ -71,7 +71,7 @@ function renderHead(snapshot: PageSnapshot, problemCount: number): string {
   const worst = CONDITIONS.findLast((condition) =>
     snapshot.checks.some((status) => status.condition === condition)
   );
-  const title = `${
+  const title = `${snapshot.notRunning === null ? "" : "not running: "}${
     problemCount === 0 ? "" : `${count(problemCount)} not ok: `
   }monitor on ${snapshot.hostName}`;
   return `<!doctype html>
@@ -123,8 +123,8 @@ function renderHeader(snapshot: PageSnapshot, { problems, fine, time, daysPerPoi
   ].map(([id, text]) => `<a href=#${id}>${text}</a>`);
   return `<header>
 <h1>${headline(problems.length, fine.length)}</h1>
-<nav aria-label="Parts of this page">${links.join(" ")}</nav>
-<p>${place}. Written ${time(nowMs)}${renderRenewal(snapshot, time)}
+${renderValidity(snapshot, time)}<nav aria-label="Parts of this page">${links.join(" ")}</nav>
+<p>${place}. Written ${time(nowMs)}${renderRenewal(snapshot)}
 Times are those of ${describeZone(timeZone, nowMs)}.</p>
 ${snapshot.isKept ? "" : "<p>Nothing is kept yet: no check has run.</p>\n"}${
     renderLegend(daysPerPoint)
@@ -145,12 +145,29 @@ function headline(problemCount: number, fineCount: number): string {
   return `${count(problemCount)} of ${count(total)} checks ${problemCount === 1 ? "is" : "are"} not ok`;
 }
 
-function renderRenewal({ intervalMs, nowMs }: PageSnapshot, time: TimeText): string {
+function renderRenewal({ intervalMs, notRunning }: PageSnapshot): string {
   if (intervalMs === null) return "; it does not renew itself.";
-  return `, and again every ${exactDuration(intervalMs)} while monitor runs: if it is long past ${
-    time(nowMs + intervalMs)
-  }, nobody is looking.`;
+  if (notRunning !== null) return ".";
+  return `, and again every ${exactDuration(intervalMs)} while monitor runs.`;
 }
+
+/** A reader has to see at first sight that a page tells nothing of the present any more. */
+function renderValidity({ intervalMs, nowMs, notRunning }: PageSnapshot, time: TimeText): string {
+  if (notRunning !== null) {
+    const why = notRunning.stoppedAtMs === null
+      ? "monitor is not running: it ended without being stopped."
+      : `monitor was stopped on purpose at ${time(notRunning.stoppedAtMs)}.`;
+    return `<p class=z>${why} No check runs until it is started again.</p>\n`;
+  }
+  if (intervalMs === null) return "";
+  const untilMs = nowMs + Math.max(2 * intervalMs, intervalMs + LATE_MS);
+  return `<p class=z>Valid until ${
+    time(untilMs)
+  }. If that is past, monitor has died or cannot write this page.</p>\n`;
+}
+
+/** A page takes its time to be made, and others have their turn meanwhile. */
+const LATE_MS = 60_000;
 
 /** The latest changes of all checks. */
 function renderLatest(checks: readonly PageCheck[], time: TimeText): string {

@@ -45,6 +45,8 @@ export interface PageSnapshot {
   readonly documentLabel: string;
   /** From one page to the next; `null` where it is not renewed by itself. */
   readonly intervalMs: number | null;
+  /** Why no check runs: it was stopped on purpose, at that time, or it died; `null`: checks run, or nothing is known. */
+  readonly notRunning: { readonly stoppedAtMs: number | null } | null;
   /** Active checks, in the document's order. */
   readonly checks: readonly PageCheck[];
   /** Names and titles of checks that do not run. */

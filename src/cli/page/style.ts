@@ -16,6 +16,7 @@ h3{margin:0;font-size:1rem;line-height:1.3}
 p,ul,ol{margin:0;padding:0}
 ul,ol{list-style:none}
 a{color:var(--link)}
+header .z{color:var(--text);font-weight:600}
 header p{color:var(--soft);margin:.3rem 0;max-width:60rem}
 header,main{position:relative}
 nav{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;margin:.6rem 0}

@@ -286,3 +286,35 @@ Deno.test("monitor status --format plugin prints what the state knows as one plu
   );
   assert.equal(code, 2);
 });
+
+Deno.test("monitor status --problems shows only what is not ok or pending, and sums up all", async () => {
+  const args = ["--problems"];
+  const { text, code } = await show({ columns: null, args });
+  assert.equal(
+    text,
+    `settled   check               for  output
+UNKNOWN   disk (Root disk)         never ran
+WARNING   family 👩\u200d👩\u200d👧\u200d👦           5 s  🔥 cafe\u0301
+CRITICAL  web (Website)     3 min  status is 500, expected 200; header content-type is "text/plain"
+
+waits: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
+refused: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
+
+5 checks: 2 ok, 1 unknown, 1 warning, 1 critical; 1 report waits, 1 was refused; 1 silence
+`,
+  );
+  assert.equal(code, 2);
+  const json = JSON.parse((await show({ columns: null, args: [...args, "--format", "json"] })).text);
+  assert.deepEqual(json.checks.map(({ condition }: { condition: string }) => condition), [
+    "critical",
+    "warning",
+    "unknown",
+  ]);
+  assert.deepEqual([json.condition, json.reports.length, json.silences], ["critical", 2, []]);
+});
+
+Deno.test("monitor status --problems of checks that are all ok is the line that sums up", async () => {
+  const ok = recordFor("web", "ok", "fine", MINUTE);
+  const options = { columns: null, records: [ok], titles: { web: undefined }, withReports: false };
+  assert.deepEqual(await show({ ...options, args: ["--problems"] }), { text: "1 check: 1 ok\n", code: 0 });
+});

@@ -14,7 +14,7 @@ Deno.test({
   fn: async () => {
     const { code, text } = await promtool(["check", "rules", "--lint=all", "--lint-fatal", RULES]);
     assert.equal(code, 0, text);
-    assert.match(text, /^Checking .*\n {2}SUCCESS: 11 rules found\n\n?$/);
+    assert.match(text, /^Checking .*\n {2}SUCCESS: 12 rules found\n\n?$/);
   },
 });
 

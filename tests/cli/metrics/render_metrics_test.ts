@@ -73,6 +73,7 @@ Deno.test("renderMetrics() writes every family", async () => {
   }
   assert.deepEqual(samplesOf(text), [
     'monitor_build_info{version="1.2.3"} 1',
+    "monitor_running 1",
     "monitor_last_loop_timestamp_seconds 1800000000.5",
     "monitor_scheduler_lag_seconds 0.0015",
     "monitor_document_loaded_timestamp_seconds 1800000000",

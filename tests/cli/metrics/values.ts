@@ -7,6 +7,7 @@ import { testCheck } from "../../support/checks.ts";
 export function valuesOf(members: Partial<MetricValues> = {}): MetricValues {
   return {
     version: "1.2.3",
+    isRunning: true,
     lastLoopAtMs: 1_800_000_000_500,
     schedulerLagMs: 1.5,
     documentLoadedAtMs: 1_800_000_000_000,

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { PageFacts } from "../../../src/cli/page/facts.ts";
 import { writePage } from "../../../src/cli/page/write_page.ts";
 import type { Check } from "../../../src/domain/check.ts";
 import type { Store } from "../../../src/domain/store.ts";
@@ -26,9 +27,10 @@ const FACTS = {
   timeZone: "Europe/Berlin",
   documentLabel: "monitor.jsonc",
   intervalMs: 60_000,
+  notRunning: null,
 };
 
-function write(checks: readonly Check[], store: Store | null, facts = FACTS): Promise<string> {
+function write(checks: readonly Check[], store: Store | null, facts: PageFacts = FACTS): Promise<string> {
   return writePage({ store, checks, isWhole: true, facts, clock: createFakeClock() });
 }
 
@@ -65,7 +67,7 @@ Deno.test("writePage() tells problems first, with since when, availability and t
   const text = readText(html);
   assert.match(
     text,
-    /^ 1 of 2 checks is not ok 1 warning 1 ok last changes monitor\.jsonc on host\.example\. Written 2026-01-31 11:00 , and again every 1 min while monitor runs: if it is long past 2026-01-31 11:01 , nobody is looking\. Times are those of Europe\/Berlin \(UTC\+1\)\./,
+    /^ 1 of 2 checks is not ok Valid until 2026-01-31 11:02 \. If that is past, monitor has died or cannot write this page\. 1 warning 1 ok last changes monitor\.jsonc on host\.example\. Written 2026-01-31 11:00 , and again every 1 min while monitor runs\. Times are those of Europe\/Berlin \(UTC\+1\)\./,
   );
   assert.ok(html.indexOf("<h3>Website</h3>") < html.indexOf("<h3>calm</h3>"));
   assert.match(
@@ -160,6 +162,27 @@ Deno.test("writePage() shows a check whose last run lies in the future as unknow
     text,
     /Availability 24 h 0\.00% ok 1 min observed 7 d 0\.00% ok 1 min observed 90 d 0\.00% ok 1 min observed 24 h 100% warning/,
   );
+});
+
+Deno.test("writePage() says at the top and in its title why no check runs", async (t) => {
+  const rows: Readonly<Record<string, readonly [stoppedAtMs: number | null, expected: RegExp]>> = {
+    "a service that was stopped": [
+      NOW_MS - 60_000,
+      /^ The check is not ok monitor was stopped on purpose at 2026-01-31 10:59 \. No check runs until it is started again\. /,
+    ],
+    "a service that died": [
+      null,
+      /^ The check is not ok monitor is not running: it ended without being stopped\. /,
+    ],
+  };
+  for (const [name, [stoppedAtMs, expected]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const html = await write([testCheck("ok")], null, { ...FACTS, notRunning: { stoppedAtMs } });
+      assert.match(readText(html), expected);
+      assert.doesNotMatch(readText(html), /Valid until|again every/);
+      assert.match(html, /<title>not running: 1 not ok: monitor on host\.example<\/title>/);
+    });
+  }
 });
 
 Deno.test("writePage() makes a page before anything was kept, and of a document without checks", async () => {

@@ -1,0 +1,92 @@
+import type { MonitorRun } from "../../domain/monitor_run.ts";
+import { type Store, StoreError } from "../../domain/store.ts";
+import type { System } from "../../domain/system.ts";
+import type { OpenDocument } from "../document.ts";
+import { configHash } from "../monitor_status.ts";
+
+/** Keeps in the state who runs the checks, and by which config. */
+export interface RunRecorder {
+  /** Records the config that is in force from now on. */
+  adopt(document: OpenDocument): Promise<void>;
+  /** Writes again what a store did not take, or what a fresh one does not have. */
+  repeat(): Promise<void>;
+  /** Records that the service is being stopped on purpose. */
+  stopped(atMs: number): Promise<void>;
+}
+
+/** What recording needs. */
+export interface RunRecorderOptions {
+  /** Has the store in use. */
+  readonly ledger: { readonly store: Pick<Store, "keepMonitorRun"> };
+  /** Its clock, and the lock that says which process this is. */
+  readonly system: Pick<System, "clock" | "state">;
+  /** Where the state is; `null`: in memory. */
+  readonly statePath: string | null;
+}
+
+/** Makes the recorder of a service. A state that can't be written just now is the ledger's to complain of. */
+export function createRunRecorder({ ledger, system, statePath }: RunRecorderOptions): RunRecorder {
+  const startedAtMs = system.clock.wallMs();
+  const processId = statePath === null ? null : system.state.holder(`${statePath}.lock`);
+  let run: MonitorRun | null = null;
+  const write = async (): Promise<void> => {
+    const kept = run;
+    if (kept !== null) await unlessUnusable(() => ledger.store.keepMonitorRun(kept));
+  };
+  return {
+    adopt: async (document) => {
+      run = {
+        mode: "service",
+        processId,
+        startedAtMs,
+        stoppedAtMs: null,
+        ...await factsOf(document, system.clock.wallMs()),
+      };
+      await write();
+    },
+    repeat: write,
+    stopped: async (atMs) => {
+      if (run !== null) run = { ...run, stoppedAtMs: atMs };
+      await write();
+    },
+  };
+}
+
+/** Records that calls by cron run the checks; a call by which nothing has changed writes nothing. */
+export async function recordCronRun(
+  store: Pick<Store, "monitorRun" | "keepMonitorRun">,
+  document: OpenDocument,
+  nowMs: number,
+): Promise<void> {
+  const facts = await factsOf(document, nowMs);
+  await unlessUnusable(async () => {
+    const before = await store.monitorRun();
+    if (before?.mode === "cron" && before.configHash === facts.configHash) return;
+    await store.keepMonitorRun({
+      mode: "cron",
+      processId: null,
+      startedAtMs: nowMs,
+      stoppedAtMs: null,
+      ...facts,
+    });
+  });
+}
+
+type ConfigFacts = Pick<MonitorRun, "configPath" | "configHash" | "configLoadedAtMs" | "checks">;
+
+async function factsOf(document: OpenDocument, nowMs: number): Promise<ConfigFacts> {
+  return {
+    configPath: document.source.path,
+    configHash: await configHash(document),
+    configLoadedAtMs: nowMs,
+    checks: document.checks.filter(({ active }) => active).map(({ name }) => name),
+  };
+}
+
+async function unlessUnusable(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+  }
+}

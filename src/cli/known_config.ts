@@ -1,0 +1,90 @@
+/**
+ * The config for commands that only read the state, or make notes in it. While it has errors, a service goes on with
+ * what it loaded before, so these commands go by the names in the state.
+ */
+import { ConfigError } from "../config/problem.ts";
+import { absolutePath } from "../config/source.ts";
+import { findStatePath } from "../config/state_path.ts";
+import type { MonitorRun } from "../domain/monitor_run.ts";
+import type { CheckRecord } from "../domain/store.ts";
+import type { System } from "../domain/system.ts";
+import type { ShownCheck } from "./check_status.ts";
+import { type Invocation, optionValue } from "./command.ts";
+import { type OpenDocument, openDocument, type Selection } from "./document.ts";
+import { printable } from "./printable.ts";
+import { locateState, type StatePlace } from "./state.ts";
+
+/** A config as far as it can be used, and where its state is. */
+export interface KnownConfig {
+  /** `null` while it has errors. */
+  readonly document: OpenDocument | null;
+  /** Its errors; `null` without any. */
+  readonly error: ConfigError | null;
+  /** How messages name it. */
+  readonly label: string;
+  /** Where the state is. */
+  readonly place: StatePlace;
+}
+
+/**
+ * Loads the config; while it has errors, that is a warning, if it is known all the same where its state is and there
+ * is one.
+ *
+ * @throws {ConfigError} If it has errors, and the state can't be found or the checks are chosen by their tags.
+ */
+export async function openKnownConfig(
+  invocation: Invocation,
+  { names: _, tags }: Selection,
+  system: System,
+): Promise<KnownConfig> {
+  try {
+    const document = await openDocument(invocation, system, { withoutSecrets: true });
+    const place = await locateState(invocation, document, system);
+    return { document, error: null, label: document.source.label, place };
+  } catch (error) {
+    if (!(error instanceof ConfigError) || tags.length > 0) throw error;
+    const place = await locateStateOf(error, invocation, system);
+    if (place === null) throw error;
+    const message = `${error.message}; its checks are shown as the state knows them (see: monitor validate)`;
+    system.stderr.write(`monitor: warning: ${printable(message)}\n`);
+    return { document: null, error, label: error.source?.label ?? "no config", place };
+  }
+}
+
+async function locateStateOf(
+  { source }: ConfigError,
+  invocation: Invocation,
+  system: System,
+): Promise<StatePlace | null> {
+  if (source === null && optionValue(invocation, "state") === undefined) return null;
+  const found = source === null ? null : findStatePath(source.text);
+  const place = await locateState(invocation, {
+    source: source ?? { path: null },
+    statePath: found === null || source === null ? null : absolutePath(found, source.folder),
+  }, system);
+  return place.path !== null && await system.state.files.look(place.path) !== null ? place : null;
+}
+
+/** The checks that run by what the state knows; of what else a config says of them there is nothing. */
+export function checksOfState(
+  run: MonitorRun | null,
+  records: readonly CheckRecord[],
+): readonly ShownCheck[] {
+  const intervals = new Map(records.map(({ name, intervalMs }) => [name, intervalMs]));
+  const names = run?.checks ?? records.map(({ name }) => name);
+  return names.map((name) => {
+    const intervalMs = intervals.get(name) ?? 0;
+    return {
+      name,
+      kind: null,
+      active: true,
+      tags: [],
+      windows: [],
+      dependsOn: [],
+      schedule: { regularIntervalMs: intervalMs, attentiveIntervalMs: intervalMs },
+      timeoutMs: 0,
+      threshold: null,
+      recoveryThreshold: null,
+    };
+  });
+}

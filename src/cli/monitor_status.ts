@@ -1,0 +1,113 @@
+/** What the state and its lock say of the process that runs the checks. */
+import { describeDuration } from "../domain/duration.ts";
+import type { MonitorRun } from "../domain/monitor_run.ts";
+import type { CheckRecord } from "../domain/store.ts";
+import type { System } from "../domain/system.ts";
+import type { OpenDocument } from "./document.ts";
+import type { StatePlace } from "./state.ts";
+
+/** Who runs the checks, and whether by the config as it is now. */
+export interface MonitorStatus {
+  /** `died`: the service ended without being stopped; `cron`: there is none, and single calls run the checks. */
+  readonly state: "running" | "stopped" | "died" | "cron";
+  /** What it kept of itself. */
+  readonly run: MonitorRun;
+  /** The config that it goes by, compared with the present one; `unknown`: that has errors or came from stdin. */
+  readonly config: "same" | "edited" | "another" | "unknown";
+}
+
+/** Tells texts of a config from others. */
+export async function configHash({ sources }: Pick<OpenDocument, "sources">): Promise<string> {
+  const texts = new TextEncoder().encode(JSON.stringify(sources.map(({ text }) => text)));
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", texts));
+  return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** What a status is made from. */
+export interface MonitorStatusOptions {
+  /** Where the state is. */
+  readonly place: StatePlace;
+  /** The config as it is now; `null` while it has errors. */
+  readonly document: OpenDocument | null;
+  /** What is known of the checks; after a service was stopped, others may have run them. */
+  readonly records: readonly CheckRecord[];
+  /** For the lock. */
+  readonly system: Pick<System, "state">;
+}
+
+/** Says who runs the checks; `null` where nobody has said so yet. */
+export async function monitorStatusOf(
+  run: MonitorRun | null,
+  { place, document, records, system }: MonitorStatusOptions,
+): Promise<MonitorStatus | null> {
+  if (run === null) return null;
+  return { state: stateOf(run, { place, records, system }), run, config: await compareConfig(run, document) };
+}
+
+function stateOf(
+  { mode, processId, stoppedAtMs }: MonitorRun,
+  { place, records, system: { state } }: Omit<MonitorStatusOptions, "document">,
+): MonitorStatus["state"] {
+  if (mode === "cron") return "cron";
+  if (stoppedAtMs !== null) {
+    const hasRunSince = records.some(({ condition }) => (condition.observedAtMs ?? 0) > stoppedAtMs);
+    return hasRunSince ? "cron" : "stopped";
+  }
+  const lockPath = `${place.path}.lock`;
+  // A call of check --once by hand has the lock, too.
+  const isIts = processId === null || state.holder(lockPath) === processId;
+  return isIts && state.isLocked(lockPath) ? "running" : "died";
+}
+
+async function compareConfig(
+  run: MonitorRun,
+  document: OpenDocument | null,
+): Promise<MonitorStatus["config"]> {
+  if (document === null || document.source.path === null || run.configPath === null) return "unknown";
+  if (document.source.path !== run.configPath) return "another";
+  return await configHash(document) === run.configHash ? "same" : "edited";
+}
+
+/** A part of a line that sums up, such as `monitor running for 2 h`; `null`: there is nothing to say. */
+export function describeMonitor(status: MonitorStatus | null, nowMs: number): string | null {
+  if (status === null || status.state === "cron") return null;
+  const { state, run } = status;
+  if (state === "running") {
+    return `monitor running for ${describeDuration(Math.max(0, nowMs - run.startedAtMs))}`;
+  }
+  if (state === "died" || run.stoppedAtMs === null) return "monitor not running";
+  return `monitor stopped ${describeDuration(Math.max(0, nowMs - run.stoppedAtMs))} ago`;
+}
+
+/** What there is to know besides: lines without their ends. */
+export function describeMonitorTrouble(
+  status: MonitorStatus | null,
+  { nowMs, hasErrors }: { readonly nowMs: number; readonly hasErrors: boolean },
+): readonly string[] {
+  if (status === null) return [];
+  const { state, run, config } = status;
+  if (state === "died") return ["monitor: it ended without being stopped (killed, a crash or a power cut)"];
+  if (state !== "running") return [];
+  const loaded = describeDuration(Math.max(0, nowMs - run.configLoadedAtMs));
+  if (hasErrors) return [`config: it has errors; monitor goes on with the one that it loaded ${loaded} ago`];
+  if (config === "another") return [`config: monitor runs another one, "${run.configPath}"`];
+  if (config !== "edited") return [];
+  const how = run.processId === null ? "SIGHUP" : `kill -HUP ${run.processId}`;
+  return [`config: edited after monitor loaded it ${loaded} ago; reload it with: ${how}`];
+}
+
+/** The same for machines; fields are only ever added. */
+export function monitorMembers(status: MonitorStatus | null): Readonly<Record<string, unknown>> | null {
+  if (status === null) return null;
+  const { state, run, config } = status;
+  const time = (ms: number | null): string | null => ms === null ? null : new Date(ms).toISOString();
+  return {
+    state,
+    process_id: run.processId,
+    started_at: time(run.startedAtMs),
+    stopped_at: time(run.stoppedAtMs),
+    config: run.configPath,
+    config_loaded_at: time(run.configLoadedAtMs),
+    config_edited: config === "unknown" || config === "another" ? null : config === "edited",
+  };
+}

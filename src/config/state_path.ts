@@ -1,0 +1,23 @@
+import { createTokenReader, TOKEN } from "./tokens.ts";
+
+/**
+ * Finds the path that a config names as its `state`, whatever errors the text has; `null` where it names none. With
+ * broken braces a key deeper inside may be the one, so the first of those counts if there is none at the top.
+ */
+export function findStatePath(text: string): string | null {
+  const reader = createTokenReader(text);
+  let deeper: string | null = null;
+  let depth = 0;
+  for (let token = reader.next(); token !== TOKEN.end;) {
+    if (token === TOKEN.openBrace) depth++;
+    if (token === TOKEN.closeBrace) depth--;
+    const isKey = token === TOKEN.string && reader.value() === "state";
+    token = reader.next();
+    if (!isKey || token !== TOKEN.colon) continue;
+    token = reader.next();
+    if (token !== TOKEN.string || reader.fault() !== 0 || reader.value() === "") continue;
+    if (depth === 1) return reader.value();
+    deeper ??= reader.value();
+  }
+  return deeper;
+}

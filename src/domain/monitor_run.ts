@@ -1,0 +1,19 @@
+/** What the process that runs the checks keeps of itself, for commands that look at its state. */
+export interface MonitorRun {
+  /** `service`: it runs all the time. `cron`: each call of `check --once --due` goes by the config as it is then. */
+  readonly mode: "service" | "cron";
+  /** Of a service its own; `null` where that is not known. */
+  readonly processId: number | null;
+  /** When it began; of calls by cron, the first one with this config. Wall time, milliseconds since 1970. */
+  readonly startedAtMs: number;
+  /** When it was stopped on purpose; `null`: it runs, or it died. */
+  readonly stoppedAtMs: number | null;
+  /** Absolute path of the config; `null` for standard input. */
+  readonly configPath: string | null;
+  /** Tells the loaded text, with all that it includes, from any other. */
+  readonly configHash: string;
+  /** When that was loaded; wall time, milliseconds since 1970. */
+  readonly configLoadedAtMs: number;
+  /** The names of the checks that run, in the config's order. */
+  readonly checks: readonly string[];
+}

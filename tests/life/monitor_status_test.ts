@@ -1,0 +1,180 @@
+/** What `monitor status` and the others say of a running, stopped or dead service, and with a config that has errors. */
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { until } from "./in_time.ts";
+import { type Program, type Stage, withStage } from "./program.ts";
+
+const OK = { kind: "test", parameters: { condition: "ok", output: "all is well" } };
+const BAD = { kind: "test", parameters: { condition: "critical", output: "it is gone" } };
+const PLACE = {
+  state: "kept.sqlite",
+  report: { path: "page.html", interval: "1 hour" },
+  metrics: { path: "monitor.prom", interval: "1 hour" },
+};
+
+interface Monitor {
+  readonly state: string;
+  readonly process_id: number | null;
+  readonly stopped_at: string | null;
+  readonly config: string | null;
+  readonly config_edited: boolean | null;
+}
+
+interface Status {
+  readonly checks: readonly { readonly name: string; readonly condition: string }[];
+  readonly monitor: Monitor | null;
+  readonly config_error: string | null;
+}
+
+async function statusOf(stage: Stage): Promise<Status & { readonly code: number; readonly stderr: string }> {
+  const { code, stdout, stderr } = await stage.run(["status", "--format", "json"]);
+  return { code, stderr, ...JSON.parse(stdout) as Status };
+}
+
+async function startService(stage: Stage): Promise<Program> {
+  stage.writeDocument({ fine: OK, bad: BAD }, PLACE);
+  await stage.run(["check", "--once"]);
+  const program = stage.start(["check", "--format", "ndjson"]);
+  await program.stdout.event("start");
+  return program;
+}
+
+Deno.test("monitor status: it says whether a service runs, was stopped, or died", () =>
+  withStage(async (stage) => {
+    let program = await startService(stage);
+    const { monitor } = await statusOf(stage);
+    assert.deepEqual(
+      { ...monitor, started_at: null, config_loaded_at: null },
+      {
+        state: "running",
+        process_id: program.pid,
+        started_at: null,
+        stopped_at: null,
+        config: `${stage.folder}/monitor.json`,
+        config_loaded_at: null,
+        config_edited: false,
+      },
+    );
+    assert.match(
+      (await stage.run(["status"])).stdout,
+      /2 checks: 1 ok, 1 critical; monitor running for \d+ s\n$/,
+    );
+    const page = (): string => Deno.readTextFileSync(`${stage.folder}/page.html`);
+    const valid = /Valid until <time[^]*If that is past, monitor has died/;
+    await until("the first page", () => existsSync(`${stage.folder}/page.html`) && valid.test(page()));
+
+    const metrics = (): string => Deno.readTextFileSync(`${stage.folder}/monitor.prom`);
+    await until("the first metrics of the service", () => metrics().includes("\nmonitor_running 1\n"));
+
+    program.signal("SIGTERM");
+    assert.equal((await program.end()).code, 0);
+    assert.match(metrics(), /\nmonitor_running 0\n/);
+    assert.equal((await statusOf(stage)).monitor?.state, "stopped");
+    assert.match((await stage.run(["status"])).stdout, /; monitor stopped \d+ s ago\n$/);
+    const stopped = /monitor was stopped on purpose at <time[^]*No check runs until it is started again\./;
+    assert.match(page(), stopped);
+    assert.match((await stage.run(["report"])).stdout, stopped);
+
+    program = await startService(stage);
+    await until("the page of the next service", () => valid.test(page()));
+    program.signal("SIGKILL");
+    await program.end();
+    assert.equal((await statusOf(stage)).monitor?.state, "died");
+    assert.match(
+      (await stage.run(["status"])).stdout,
+      /\n\nmonitor: it ended without being stopped \(.*\)\n\n2 checks: .*; monitor not running\n$/,
+    );
+    assert.match(
+      (await stage.run(["report"])).stdout,
+      /monitor is not running: it ended without being stopped\./,
+    );
+    // A page that was written before can only say how long it was meant to be good.
+    assert.match(page(), valid);
+
+    await stage.run(["check", "--once", "--due"]);
+    assert.doesNotMatch(metrics(), /monitor_running/, "cron is no service");
+    assert.equal((await statusOf(stage)).monitor?.state, "cron");
+    assert.match((await stage.run(["status"])).stdout, /\n\n2 checks: 1 ok, 1 critical[^\n]*\n$/);
+  }));
+
+Deno.test("monitor status: it says that the config was edited after the service loaded it, until a reload", () =>
+  withStage(async (stage) => {
+    const program = await startService(stage);
+    stage.writeDocument({ fine: { ...OK, title: "Fine" }, bad: BAD }, PLACE);
+    assert.equal((await statusOf(stage)).monitor?.config_edited, true);
+    assert.match(
+      (await stage.run(["status"])).stdout,
+      new RegExp(
+        `\\n\\nconfig: edited after monitor loaded it \\d+ s ago; reload it with: kill -HUP ${program.pid}\\n\\n`,
+      ),
+    );
+    program.signal("SIGHUP");
+    await program.stdout.event("reload");
+    assert.equal((await statusOf(stage)).monitor?.config_edited, false);
+    const other = `${stage.folder}/other.json`;
+    Deno.copyFileSync(`${stage.folder}/monitor.json`, other);
+    assert.match(
+      (await stage.run(["status", "-c", other])).stdout,
+      /\n\nconfig: monitor runs another one, ".*\/monitor\.json"\n\n/,
+    );
+  }));
+
+Deno.test("monitor status, history, silence, report: they go by the state while the config has errors", async (t) => {
+  const broken: Readonly<Record<string, string>> = {
+    "an unknown key": JSON.stringify({ defaults: {}, chekcs: {}, state: "kept.sqlite" }),
+    "no JSON any more": '{ "defaults": {}, "state": "kept.sqlite", "checks": { "fine": {',
+  };
+  await withStage(async (stage) => {
+    const program = await startService(stage);
+    for (const [name, text] of Object.entries(broken)) {
+      await t.step(name, async () => {
+        Deno.writeTextFileSync(`${stage.folder}/monitor.json`, text);
+        const { code, checks, monitor, config_error: error, stderr } = await statusOf(stage);
+        assert.equal(code, 2);
+        assert.deepEqual(checks.map(({ name, condition }) => [name, condition]), [["fine", "ok"], [
+          "bad",
+          "critical",
+        ]]);
+        assert.equal(monitor?.state, "running");
+        assert.equal(monitor.config_edited, null);
+        assert.match(error ?? "", /^Cannot use config "\.\/monitor\.json": it has a mistake$/);
+        assert.match(
+          stderr,
+          /^monitor: warning: Cannot use config .*; its checks are shown as the state knows them \(see: monitor validate\)\n$/,
+        );
+        assert.match(
+          (await stage.run(["status", "bad"])).stdout,
+          /\n\nconfig: it has errors; monitor goes on with the one that it loaded \d+ s ago\n\n/,
+        );
+        assert.match((await stage.run(["history", "bad"])).stdout, /ok to critical: it is gone\n$/);
+        assert.match((await stage.run(["silence", "bad"])).stdout, /^bad: silent until /);
+        assert.match((await stage.run(["silence", "--list"])).stdout, /^bad: silent until /);
+        assert.equal((await stage.run(["silence", "--end", "bad"])).stdout, "ended 1 silence\n");
+        assert.match((await stage.run(["report"])).stdout, /<h3>bad<\/h3>/);
+        // What it would overwrite is not known.
+        assert.equal((await stage.run(["report", "-o", "other.html"])).code, 78);
+        assert.equal((await stage.run(["status", "--tag", "web"])).code, 78, "tags are in the config alone");
+        const unknown = await stage.run(["silence", "badd"]);
+        assert.equal(unknown.code, 64);
+        assert.match(unknown.stderr, /did you mean "bad"\?/);
+      });
+    }
+    Deno.removeSync(`${stage.folder}/monitor.json`);
+    assert.equal((await stage.run(["status"])).code, 78, "nothing says where the state is");
+    const named = await stage.run(["status", "--state", "kept.sqlite", "--format", "plugin"]);
+    assert.equal(named.code, 2);
+    assert.match(named.stdout, /^MONITOR CRITICAL - 1 of 2 checks critical: bad \(it is gone\) \|/);
+    program.signal("SIGTERM");
+    await program.end();
+  });
+});
+
+Deno.test("monitor status: without a state a config with errors is one", () =>
+  withStage(async (stage) => {
+    Deno.writeTextFileSync(`${stage.folder}/monitor.json`, "{");
+    for (const args of [["status"], ["history", "web"], ["silence", "web"], ["report"]]) {
+      const { code, stderr } = await stage.run(args);
+      assert.equal(code, 78);
+      assert.match(stderr, /^monitor: error: Cannot use config /m);
+    }
+  }));
