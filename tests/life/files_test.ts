@@ -180,7 +180,7 @@ Deno.test("monitor: neither the kept page nor monitor report -o overwrites the c
       assert.ok(stderr.includes(`--output is ${what}, expected a file of its own`), stderr);
     }
     stage.writeDocument({ bad: BAD }, { report: { path: `link/${state}` } });
-    for (const command of [["validate"], ["check", "--once", "--due"], ["report"]]) {
+    for (const command of [["validate"], ["check", "--once", "--due"], ["report", "-o", "other.html"]]) {
       const { code, stderr } = await stage.run(command, { environment });
       assert.equal(code, 78, stderr);
       assert.ok(stderr.includes("report.path: is the file of the state, expected a file of its own"), stderr);
