@@ -59,8 +59,8 @@ Deno.test("isLocked() says whether a process holds a lock, and keeps nobody from
   }));
 
 Deno.test("isLocked() opens nothing but files", () =>
-  withLockPath((path) => {
-    makePipe(path);
+  withLockPath(async (path) => {
+    await makePipe(path);
     assert.equal(isLocked(path), false);
   }));
 
