@@ -6,8 +6,8 @@ import { certificateFacts } from "./certificate_facts.ts";
 import { createHangingLimit } from "./hanging_limit.ts";
 import { askForTls, type ClearText } from "./start_tls.ts";
 import { withoutBrackets } from "./tcp_stream.ts";
-import type { HandshakeTarget } from "./tls_problem.ts";
 import { beginTls, shakeHands } from "./tls_stream.ts";
+import type { HandshakeTarget } from "./try_handshake.ts";
 
 /**
  * Reads what a server's certificate says, valid or not; `null` when it cannot be read. Rejects with the signal's

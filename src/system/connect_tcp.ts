@@ -1,9 +1,9 @@
 /**
  * Connections over TCP in clear text.
  *
- * All addresses of a name are tried, as RFC 8305 has it. Deno 2.9 does so by itself; before, `Deno.connect` knows the
- * first address alone, and nobody listens on it where `localhost` is `::1` first and a server has only `127.0.0.1`.
- * The others are reached by `node:net` there, which alone may connect to the addresses of a name that is granted.
+ * All addresses of a name are tried, as RFC 8305 has it. `Deno.connect` tries the first address alone, and nobody
+ * listens on it where `localhost` is `::1` first and a server has only `127.0.0.1`. The others are reached by
+ * `node:net`, which alone may connect to the addresses of a name that is granted.
  */
 import type { LookupAddress } from "node:dns";
 import { connect, isIP, type LookupFunction, type Socket } from "node:net";
@@ -15,7 +15,7 @@ import { closeQuietly, withoutBrackets } from "./tcp_stream.ts";
 
 /**
  * Connects. When the signal aborts, it rejects with its reason, and no descriptor is left behind but those of attempts
- * at other addresses before Deno 2.9, see {@linkcode connectToAddress}.
+ * at other addresses, see {@linkcode connectToAddress}.
  */
 export async function connectTcp(
   { host, port }: ConnectionTarget,
@@ -25,7 +25,7 @@ export async function connectTcp(
   const target = { host: withoutBrackets(host), port };
   let connection: Deno.TcpConn;
   try {
-    connection = TRIES_ALL_ADDRESSES || isIP(target.host) !== 0
+    connection = isIP(target.host) !== 0
       ? await connectDirectly(target, signal)
       : await connectToAny(target, signal);
   } catch (error) {
@@ -36,9 +36,6 @@ export async function connectTcp(
   closeQuietly(connection);
   throw signal.reason;
 }
-
-const [MAJOR = 0, MINOR = 0] = Deno.version.deno.split(".").map(Number);
-const TRIES_ALL_ADDRESSES = MAJOR > 2 || MINOR >= 9;
 
 /**
  * The runtime asks its signal once more when it has connected, and where that has aborted meanwhile it throws and
@@ -177,7 +174,7 @@ function connectToAddress(
   });
 }
 
-/** What lies under a socket before Deno 2.9. */
+/** What lies under a socket. */
 function connectionOf(socket: Socket): Deno.TcpConn | null {
   const handle: object | null = Reflect.get(socket, "_handle");
   if (handle === null) return null;

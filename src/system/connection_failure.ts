@@ -76,12 +76,6 @@ const RULES: readonly Rule[] = [
       otherwise: "connection closed by the server",
     },
   },
-  // Words of the TLS library behind node:tls on Deno 2.9.
-  { pattern: /wrong version number|packet length too long|http request/i, reason: "answer is not TLS" },
-  {
-    pattern: /socket disconnected before secure TLS connection|handshake eof/,
-    reason: "connection closed during the handshake",
-  },
 ];
 
 function codeOf(error: unknown): string {

@@ -6,7 +6,6 @@
  * those that follow are limited in number (see `HangingLimit`).
  */
 import type {
-  CertificateFacts,
   CertificateProblem,
   CertificateReading,
   Clock,
@@ -15,16 +14,13 @@ import type {
   Connections,
 } from "../domain/system.ts";
 import { onAbort } from "../domain/on_abort.ts";
-import { certificateFacts } from "./certificate_facts.ts";
 import { createCertificateReader } from "./certificate_reader.ts";
 import { connectTcp } from "./connect_tcp.ts";
 import { explainConnectionError } from "./connection_failure.ts";
 import { createHangingLimit, type HangingLimit } from "./hanging_limit.ts";
 import { explainRequestError } from "./request_failure.ts";
-import { askForTls } from "./start_tls.ts";
-import { clearTextOf, closeQuietly, TcpStream, withoutBrackets, writeAll } from "./tcp_stream.ts";
-import { explainRefusal, type HandshakeOptions, type HandshakeTarget, isVague } from "./tls_problem.ts";
-import { beginTls, shakeHands } from "./tls_stream.ts";
+import { clearTextOf, closeQuietly, withoutBrackets, writeAll } from "./tcp_stream.ts";
+import { type HandshakeTarget, tryHandshake } from "./try_handshake.ts";
 
 /** The machine's connections. */
 export function createConnections(clock: Clock): Connections {
@@ -34,10 +30,10 @@ export function createConnections(clock: Clock): Connections {
     async connect({ tls, ...target }, options): Promise<Connection> {
       if (tls === undefined) return await connectPlain(target, options);
       try {
-        await tryTls({ ...target, tls }, options);
+        await tryHandshake({ ...target, tls }, options);
         return await connectTls({ ...target, tls }, { hanging, signal: options.signal });
       } catch (error) {
-        throw await precise(error, { ...target, tls }, { clock, hanging, signal: options.signal });
+        throw refusedCertificate(error) ?? error;
       }
     },
     async readCertificate(target, options): Promise<CertificateReading> {
@@ -45,11 +41,11 @@ export function createConnections(clock: Clock): Connections {
       let facts = null;
       let problem: CertificateProblem | null = null;
       try {
-        facts = await tryTls(target, options);
+        facts = await tryHandshake(target, options);
       } catch (error) {
-        const known = await precise(error, target, { clock, hanging, signal });
-        if (!(known instanceof RefusedCertificate)) throw known;
-        problem = known.problem;
+        const refused = refusedCertificate(error);
+        if (refused === null) throw error;
+        problem = refused.problem;
       }
       facts ??= await readUnverified(target, signal);
       return { problem, facts };
@@ -65,42 +61,6 @@ async function connectPlain(
   signal.throwIfAborted();
   onPhase?.("connecting");
   return standingConnection(await connectTcp(target, signal), signal);
-}
-
-/**
- * Shakes hands once and ends that connection, whatever the server does and without losing a descriptor. Answers what
- * the certificate says, as far as the runtime tells; rejects where it is not valid.
- */
-async function tryTls(
-  { host, port, tls, startTls }: HandshakeTarget,
-  { onPhase, signal }: ConnectionOptions,
-): Promise<CertificateFacts | null> {
-  signal.throwIfAborted();
-  onPhase?.("connecting");
-  const connection = await connectTcp({ host, port }, signal);
-  let end = (): void => closeQuietly(connection);
-  const stopListening = onAbort(signal, () => end());
-  try {
-    signal.throwIfAborted();
-    if (startTls !== undefined) {
-      onPhase?.("asking for TLS");
-      await askForTls(clearTextOf(connection), startTls);
-    }
-    onPhase?.("TLS");
-    const stream = new TcpStream(connection);
-    const socket = beginTls(stream, tls, { verifies: true });
-    end = () => {
-      socket.destroy();
-      stream.destroy();
-    };
-    return await shakeHands(socket, stream, certificateFacts);
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error;
-  } finally {
-    stopListening();
-    end();
-  }
 }
 
 /**
@@ -166,22 +126,10 @@ class RefusedCertificate extends Error {
   }
 }
 
-/** Says exactly what is wrong where a certificate was refused; hands back every other error as it is. */
-async function precise(
-  error: unknown,
-  target: HandshakeTarget,
-  options: HandshakeOptions,
-): Promise<unknown> {
-  if (!(error instanceof Error) || error instanceof RefusedCertificate || options.signal.aborted) {
-    return error;
-  }
-  if (error.message.includes("invalid peer certificate")) {
-    return new RefusedCertificate(problemOf(explainRequestError(error, "https://server.invalid").reason));
-  }
-  if (!isVague(error)) return error;
-  const known = await explainRefusal(target, options);
-  options.signal.throwIfAborted();
-  return new RefusedCertificate(problemOf(known?.reason ?? `certificate is not accepted (${error.message})`));
+/** What an error says of a certificate that was refused; `null` where it is about something else. */
+function refusedCertificate(error: unknown): RefusedCertificate | null {
+  if (!(error instanceof Error) || !error.message.includes("invalid peer certificate")) return null;
+  return new RefusedCertificate(problemOf(explainRequestError(error, "https://server.invalid").reason));
 }
 
 function problemOf(reason: string): CertificateProblem {

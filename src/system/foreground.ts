@@ -30,8 +30,8 @@ const SIGNALS: readonly Deno.Signal[] = IS_WINDOWS
   : ["SIGINT", "SIGTERM", "SIGQUIT", "SIGUSR1", "SIGUSR2"];
 
 /**
- * A terminal that goes tells the command too; we stay to see how it ends. This is not handed on: `nohup` may have had
- * it ignored, which some versions of the runtime undo for the command.
+ * A terminal that goes sends it to the command too; we stay to see how it ends. It is not forwarded, because `nohup`
+ * may have had it ignored.
  */
 const SURVIVED_SIGNALS: readonly Deno.Signal[] = IS_WINDOWS ? [] : ["SIGHUP"];
 

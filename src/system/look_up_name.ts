@@ -6,7 +6,7 @@ import type { ConnectionTarget } from "../domain/system.ts";
 export interface KnownAddresses {
   /** In the order in which they were told. */
   readonly addresses: readonly LookupAddress[];
-  /** By which `node:net` knows that they are those of the name; the runtime's own, and nothing on some versions. */
+  /** By which `node:net` knows that they are those of the name; the runtime's own. */
   readonly token: unknown;
 }
 

@@ -5,20 +5,19 @@
  * Invariant: when `send` is done, whatever came of it, its socket is gone.
  */
 import type { Clock, Mail, MailEnd, OutgoingMail } from "../domain/system.ts";
-import { createHangingLimit } from "./hanging_limit.ts";
 import { connectFailure, refusal } from "./mail_failure.ts";
 import { converse, prepareMail } from "./mail_session.ts";
 import { type Protection, type ProtectionFacts, protectionOf } from "./mail_protection.ts";
 import { connectSocket, type MailSocket } from "./mail_socket.ts";
-import { explainHandshake, type HandshakeTarget } from "./tls_problem.ts";
+import { explainHandshake } from "./tls_problem.ts";
 import { explainTrustError, requireTrust } from "./trust.ts";
+import type { HandshakeTarget } from "./try_handshake.ts";
 
 /** Mail as the machine sends it; `protect` decides what is encrypted. */
 export function createMail(
   clock: Clock,
   protect: (facts: ProtectionFacts) => Protection = protectionOf,
 ): Mail {
-  const hanging = createHangingLimit(() => clock.monotonicMs());
   return {
     async send(mail, { onStep, signal }): Promise<MailEnd> {
       signal.throwIfAborted();
@@ -43,7 +42,7 @@ export function createMail(
         socket.destroy();
         return refusal("TLS", explainTrustError(error) ?? String(error));
       }
-      const explain = () => explainHandshake(handshakeWith(mail, protection), { clock, hanging, signal });
+      const explain = () => explainHandshake(handshakeWith(mail, protection), { clock, signal });
       try {
         return await converse(socket, mail, { prepared, protection, clock, explain, onStep, signal });
       } finally {

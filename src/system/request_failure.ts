@@ -1,7 +1,6 @@
 /**
- * The runtime tells why a request failed only in the text of its errors, and where that text stands depends on
- * its version: in `message` on 2.7, in `cause.message` on 2.9. So both are read as one, after the address was
- * taken out of it, which may hold credentials and words that look like an error.
+ * The runtime tells why a request failed only in the text of its errors. The address is taken out of it first, which
+ * may hold credentials and words that look like an error.
  */
 import { describeDuration } from "../domain/duration.ts";
 import type { RequestFailure } from "../domain/system.ts";
@@ -32,7 +31,9 @@ export function explainRequestError(
   if (error instanceof Error && error.name === "TlsSettingsError") {
     return { phase: "settings", reason: error.message };
   }
-  const text = `${isBehindHandshake ? "(SendRequest) " : ""}${runtimeText(error)}`;
+  const text = `${isBehindHandshake ? "(SendRequest) " : ""}${
+    withoutAddress(error instanceof Error ? error.message : String(error))
+  }`;
   for (const { pattern, phase, reason } of RULES) {
     const found = pattern.exec(text);
     if (found !== null) {
@@ -56,7 +57,7 @@ const NOT_TLS_ANY_MORE = "what the server sent is no longer valid TLS";
 
 /** What stands in an error of a connection on which the handshake had succeeded. */
 function afterHandshake({ source }: RegExp): RegExp {
-  return new RegExp(`(?:\\(SendRequest\\)|^fetch failed: (?!.*\\(Connect\\))).*(?:${source})`);
+  return new RegExp(`\\(SendRequest\\).*(?:${source})`);
 }
 
 /** Puts spaces into a name of the TLS library: `HandshakeFailure` becomes `handshake failure`. */
@@ -157,11 +158,6 @@ const RULES: readonly Rule[] = [
   { pattern: /peer is incompatible/, phase: "TLS", reason: "no TLS version or cipher in common" },
   { pattern: /tls handshake eof/, phase: "TLS", reason: "connection closed during the handshake" },
   {
-    pattern: /Requests to port \d+ are blocked/,
-    phase: "connecting",
-    reason: "port is blocked by the runtime",
-  },
-  {
     pattern: /Too many open files|os error 10024\b/,
     phase: "machine",
     reason: "too many open files on this machine",
@@ -196,7 +192,7 @@ const RULES: readonly Rule[] = [
     reason: "connection reset by the server",
   },
   {
-    pattern: /(?:\(SendRequest\)|^fetch failed): .*(?:[Cc]onnection reset|Broken pipe|os error 10054\b)/,
+    pattern: /\(SendRequest\): .*(?:[Cc]onnection reset|Broken pipe|os error 10054\b)/,
     phase: "head",
     reason: "connection reset by the server",
   },
@@ -245,13 +241,6 @@ function hostAndPort(target: string): string {
   return `${url.hostname}:${url.protocol === "https:" ? 443 : 80}`;
 }
 
-function runtimeText(error: unknown): string {
-  if (!(error instanceof Error)) return withoutAddress(String(error));
-  const cause = error.cause instanceof Error ? error.cause.message : "";
-  const parts = error.message.includes(cause) ? [error.message] : [error.message, cause];
-  return parts.map(withoutAddress).join(": ");
-}
-
 /** An address has no spaces, so the first `): client error (` is the runtime's own. */
 function withoutAddress(text: string): string {
   return text
@@ -261,14 +250,13 @@ function withoutAddress(text: string): string {
 
 function phaseOfUnknown(text: string): RequestFailure["phase"] {
   if (text.includes("(Connect)")) return "connecting";
-  return text.includes("(SendRequest)") || text.startsWith("fetch failed") ? "head" : "body";
+  return text.includes("(SendRequest)") ? "head" : "body";
 }
 
 const REASON_LENGTH_MAX = 200;
 
 function withoutNoise(text: string): string {
   const reason = text
-    .replace(/^fetch failed: /, "")
     .replace(/client error \(\w+\): /, "")
     .replace(/ ?\(os error \d+\)/g, "")
     .replace(/[\s\p{Cc}]+/gu, " ")

@@ -13,7 +13,7 @@ import type { ClientTls } from "./tls_settings.ts";
  * somebody keeps it (`keepShared`).
  *
  * Deno 2.7 sends a request once more, without telling, when the server ends the connection before a response head
- * (denoland/deno#32566; 2.9 does not). No option prevents that, so there only the second such failure in a row is
+ * (denoland/deno#32566). No option prevents that, so there only the second such failure in a row is
  * seen.
  */
 export function createRequests(): Requests {

@@ -20,7 +20,7 @@ export function endProperly(socket: TLSSocket): void {
   });
 }
 
-/** `null` where the runtime has none, or another one that ends by itself. */
+/** `null` once the connection has ended. */
 function readerOf(socket: TLSSocket): TlsReader | null {
   const { _handle: handle } = socket as unknown as { readonly _handle: object | null };
   if (handle === null) return null;

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import type { Clock } from "../../src/domain/system.ts";
 import { createClock } from "../../src/system/clock.ts";
 import { createConnections } from "../../src/system/connections.ts";
-import { createHangingLimit } from "../../src/system/hanging_limit.ts";
-import { explainHandshake, explainRefusal } from "../../src/system/tls_problem.ts";
+import { explainHandshake } from "../../src/system/tls_problem.ts";
 import { beSilent } from "../support/hostile_servers.ts";
 import { startServer, type Visitor } from "../support/http_servers.ts";
 
@@ -43,33 +42,10 @@ Deno.test("explainHandshake() gives a server up that hangs, and leaves it no con
   const target = { host: "127.0.0.1", port: server.port, tls: TLS };
   const { signal } = new AbortController();
   const problems = await Promise.all(
-    Array.from({ length: 5 }, () => {
-      const clock = hurriedClock();
-      const hanging = createHangingLimit(() => clock.monotonicMs());
-      return explainHandshake(target, { clock, hanging, signal });
-    }),
+    Array.from({ length: 5 }, () => explainHandshake(target, { clock: hurriedClock(), signal })),
   );
   assert.deepEqual(problems, [null, null, null, null, null]);
   await server.untilLeft();
-});
-
-Deno.test("explainRefusal() asks a server no more that hangs again and again", {
-  // What the runtime cannot end stays until the server ends it.
-  sanitizeResources: false,
-}, async () => {
-  let visits = 0;
-  await using server = startServer((visitor) => {
-    visits++;
-    return beSilent(visitor);
-  });
-  const clock = hurriedClock();
-  const hanging = createHangingLimit(() => clock.monotonicMs());
-  const target = { host: "127.0.0.1", port: server.port, tls: TLS };
-  for (let count = 0; count < 6; count++) {
-    const { signal } = new AbortController();
-    assert.equal(await explainRefusal(target, { clock, hanging, signal }), null);
-  }
-  assert.equal(visits, 4);
 });
 
 Deno.test("connect() and readCertificate() ask nobody twice who has said in an alert what is wrong", async (t) => {
