@@ -18,6 +18,10 @@ export const desktopNotificationKind: ChannelKindEntry<"desktop_notification"> =
   deliver: deliverDesktopNotification,
   gathers: () => false,
   describe: () => "desktop notification",
+  findLack: async (system) => {
+    const found = await findProgram(NOTIFIERS[system.platform].program, system);
+    return "path" in found || found.isDenied ? null : found.problem;
+  },
   needs: (_channel, system) => describeNeeds(system),
   staleAfterMs: STALE_AFTER_MS,
 };
@@ -166,7 +170,7 @@ function lookUpPlaces(program: string, { environment }: Pick<System, "environmen
 async function findProgram(
   program: string,
   system: Pick<System, "files" | "environment">,
-): Promise<{ readonly path: string } | { readonly problem: string }> {
+): Promise<{ readonly path: string } | { readonly problem: string; readonly isDenied: boolean }> {
   // What is named with its folder is started without looking; that tells by itself what is wrong.
   if (/[\\/]/.test(program)) return { path: program };
   let denied: string | null = null;
@@ -178,7 +182,9 @@ async function findProgram(
       if (error instanceof Deno.errors.NotCapable) denied ??= path;
     }
   }
-  return denied === null
-    ? { problem: `there is no "${program}" in PATH; the package libnotify-bin or libnotify has it` }
-    : { problem: `cannot look for "${program}": grant --allow-read=${denied}` };
+  if (denied !== null) {
+    return { problem: `cannot look for "${program}": grant --allow-read=${denied}`, isDenied: true };
+  }
+  const problem = `there is no "${program}" in PATH; the package libnotify-bin or libnotify has it`;
+  return { problem, isDenied: false };
 }

@@ -24,6 +24,19 @@ export function channelEntryOf(channel: Channel): ChannelKindEntry<never> {
   return CHANNEL_KINDS[channel.kind] as unknown as ChannelKindEntry<never>;
 }
 
+/** Describes what this machine lacks for kinds of channels; kinds that it can serve are not in the answer. */
+export async function findLacks(
+  kinds: ReadonlySet<string>,
+  system: DeliverContext["system"],
+): Promise<ReadonlyMap<string, string>> {
+  const lacks = new Map<string, string>();
+  for (const [kind, entry] of Object.entries<Pick<ChannelKindEntry<never>, "findLack">>(CHANNEL_KINDS)) {
+    const lack = kinds.has(kind) ? await entry.findLack?.(system) ?? null : null;
+    if (lack !== null) lacks.set(kind, lack);
+  }
+  return lacks;
+}
+
 /** Hands over one message, as the channel's kind does it; fails, to be retried, while the channel lacks something. */
 export async function deliverTo(
   channel: Channel,

@@ -1,5 +1,6 @@
 import { entriesOf } from "../checks/registry.ts";
 import { loadDocument, type LoadedDocument, type LoadOptions } from "../config/load.ts";
+import { channelsIn } from "../config/channels_in.ts";
 import { locateDocument } from "../config/locate.ts";
 import { nearest } from "../config/nearest.ts";
 import type { DocumentLocation } from "../config/source.ts";
@@ -44,8 +45,9 @@ export async function openDocument(
   const entryOf = await entriesOf(document.checks);
   refuseMistakes(document, entryOf);
   const caveats = document.checks.flatMap((check) => placesOf(check, entryOf(check).caveats(check as never)));
+  const lacks = options.withoutSecrets === true ? [] : await findChannelLacks(document, system);
   const placedWarnings = inTextOrder(
-    [...document.warnings, ...caveats].map(document.place),
+    [...document.warnings, ...caveats, ...lacks].map(document.place),
     document.sources,
   );
   return { ...document, placedWarnings };
@@ -91,6 +93,19 @@ function placesOf(check: Check, caveats: readonly Caveat[]): readonly Problem[] 
     path: ["checks", check.name, "parameters", ...path],
     message,
   }));
+}
+
+/** What this machine lacks for whole kinds of channels, at each place that names one. */
+async function findChannelLacks({ files }: LoadedDocument, system: System): Promise<readonly Problem[]> {
+  const { findLacks } = await import("../channels/registry.ts");
+  const channels = files.flatMap(({ source, written }) =>
+    channelsIn(written).map((channel) => ({ ...channel, source }))
+  );
+  const lacks = await findLacks(new Set(channels.map(({ kind }) => kind)), system);
+  return channels.flatMap(({ kind, path, source }) => {
+    const message = lacks.get(kind);
+    return message === undefined ? [] : [{ path: [...path, "kind"], message, source }];
+  });
 }
 
 /** The option that chooses checks by their tags. */

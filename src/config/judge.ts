@@ -11,7 +11,7 @@ import { type CreateCronTimes, findCronProblems, findScheduleProblems } from "./
 import { isObject, type SchemaReader } from "./schema_view.ts";
 import { createObject, type JsonObject } from "./syntax.ts";
 import { findStructureProblems, type Validator } from "./validate.ts";
-import { warnOfExposure, warnOfFile } from "./warnings.ts";
+import { warnOfExposure, warnOfFile, warnOfPaths } from "./warnings.ts";
 
 /** A file that was held to the schema. */
 export interface JudgedPart {
@@ -84,6 +84,7 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
   const exposures: Problem[] = [];
   const programs: FormattedValue[] = [];
   const inputFiles: FormattedValue[] = [];
+  const paths: FormattedValue[] = [];
   const expressions: FormattedValue[] = [];
   const cronExpressions: FormattedValue[] = [];
   visitFormattedValues({ value, written, reader }, (item) => {
@@ -96,6 +97,7 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
     if (problem !== null) formatProblems.push({ ...problem, ...(isLack && { isLack }) });
     if (item.format === "program") programs.push(item);
     if (item.format === "input_file") inputFiles.push(item);
+    if (PATH_FORMATS.includes(item.format)) paths.push(item);
     if (item.format === "cron") cronExpressions.push(item);
     if (item.format === "pattern" || item.format === "json_path") expressions.push(item);
   });
@@ -120,6 +122,11 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
       ...fragmentWarnings,
       ...exposures,
       ...withoutSecrets ? [] : await warnOfInputFiles(inputFiles, source.folder, system.files),
+      ...await warnOfPaths(paths, {
+        folder: source.folder,
+        files: withoutSecrets ? null : system.files,
+        programs: found.programs,
+      }),
     ]),
     value: isObject(value) ? value : createObject(),
     written: isObject(written) ? written : createObject(),
@@ -130,6 +137,8 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
 
 /** Formats that are looked at even where a placeholder has no value: none may stand there. */
 const KNOWN_FORMATS: readonly string[] = ["include", "tag"];
+
+const PATH_FORMATS: readonly string[] = ["path", "input_file", "program"];
 
 /** Whether the rest of the document can be used all the same: not without a kind, or a place for the state. */
 function isUsableWithout({ isLack = false, path }: Problem): boolean {

@@ -3,10 +3,11 @@ import { isCron } from "../domain/schedule.ts";
 import { exactDuration } from "../domain/duration.ts";
 import { holdsCredential } from "./credentials.ts";
 import type { MetricsFile } from "../domain/metrics_file.ts";
+import type { FileFacts, Files } from "../domain/system.ts";
 import type { FormattedValue } from "./formats.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { type Problem, quote } from "./problem.ts";
-import type { Source } from "./source.ts";
+import { absolutePath, type Source } from "./source.ts";
 
 /** What deserves a warning in the checks of a valid document, whatever their kinds. */
 export function findWarnings(
@@ -125,6 +126,94 @@ export function warnOfExposure(item: FormattedValue, { mode, label }: Source): P
   }
   return null;
 }
+
+/** How {@linkcode warnOfPaths} looks at paths. */
+export interface PathOptions {
+  /** Relative paths start here. */
+  readonly folder: string;
+  /** Where the paths are; `null`: not on this machine. */
+  readonly files: Pick<Files, "stat"> | null;
+  /** Commands that were found in `PATH`. */
+  readonly programs: ReadonlyMap<string, string>;
+}
+
+/** What deserves a warning in paths that cannot work: what only a shell would expand, and commands that cannot start. */
+export async function warnOfPaths(
+  values: readonly FormattedValue[],
+  { folder, files, programs }: PathOptions,
+): Promise<readonly Problem[]> {
+  // All at once: on a hung mount each takes two seconds.
+  const facts = new Map<string, Promise<FileFacts | "missing" | "unknown">>();
+  const look = (path: string): Promise<FileFacts | "missing" | "unknown"> => {
+    if (files === null) return Promise.resolve("unknown");
+    let found = facts.get(path);
+    if (found === undefined) facts.set(path, found = lookAt(path, files));
+    return found;
+  };
+  const warnings = await Promise.all(values.map(async (item) => {
+    const { path, value, written } = item;
+    const isCommand = item.format === "program";
+    const suspicion = suspect(item);
+    const isNamedAlone = isCommand && !/[\\/]/.test(String(value));
+    if (suspicion === null && (!isCommand || isNamedAlone)) return null;
+    if (isNamedAlone && programs.has(String(value))) return null;
+    const found = isNamedAlone ? "missing" : await look(absolutePath(String(value), folder));
+    if (suspicion !== null && (found === "missing" || found === "unknown")) {
+      return { path, message: `${quote(written)} ${suspicion.message}`, hint: suspicion.hint };
+    }
+    return isCommand ? warnOfCommand(found, { path, written }) : null;
+  }));
+  return warnings.filter((warning) => warning !== null);
+}
+
+async function lookAt(path: string, files: Pick<Files, "stat">): Promise<FileFacts | "missing" | "unknown"> {
+  try {
+    return await files.stat(path);
+  } catch (error) {
+    // Anything else may be a matter of the moment or of permissions, and the run says it.
+    return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory
+      ? "missing"
+      : "unknown";
+  }
+}
+
+/** What a shell would do with a path, and nobody does here; `null`: nothing. */
+function suspect({ format, value, written }: FormattedValue): Suspicion | null {
+  const path = String(value);
+  const whole = "write the whole path";
+  if (path.trim() !== path) return { message: "begins or ends with a blank", hint: "remove the blank" };
+  if (path.startsWith("~")) return { message: 'begins with "~", which no shell expands here', hint: whole };
+  const variable = /\$\{?([A-Za-z_]\w*)\}?/.exec(path)?.[1];
+  if (variable !== undefined) {
+    // What a placeholder stands for is not for showing.
+    const hint = value === written ? `write \${env:${variable}}` : whole;
+    return { message: "has a variable in it, which no shell expands here", hint };
+  }
+  if (path.includes("*")) {
+    return { message: 'has a "*" in it, which no shell expands here', hint: "name one file" };
+  }
+  if (format !== "program" || !/\s/.test(path)) return null;
+  return { message: "has a blank in it, and no shell splits it", hint: 'put arguments into "arguments"' };
+}
+
+interface Suspicion {
+  readonly message: string;
+  readonly hint: string;
+}
+
+function warnOfCommand(
+  found: FileFacts | "missing" | "unknown",
+  { path, written }: Pick<FormattedValue, "path" | "written">,
+): Problem | null {
+  const command = `the command ${quote(written)}`;
+  if (found === "unknown") return null;
+  if (found === "missing") return { path, message: `${command} does not exist` };
+  if (found.kind !== "file") return { path, message: `${command} is not a file` };
+  if (found.mode === null || (found.mode & ANYONE_RUNS) !== 0) return null;
+  return { path, message: `${command} is not executable`, hint: `chmod +x ${written}` };
+}
+
+const ANYONE_RUNS = 0o111;
 
 function describeMode(mode: number): string {
   return (mode & 0o777).toString(8);

@@ -33,6 +33,8 @@ export interface ChannelKindEntry<K extends ChannelKind> {
   gathers(channel: ChannelOf<K>): boolean;
   /** How messages and `monitor status` name the channel, such as `email to admin@example.org`; no secrets. */
   describe(channel: ChannelOf<K>): string;
+  /** Describes what this machine lacks for every channel of the kind; `null`: nothing. @default nothing */
+  findLack?(system: DeliverContext["system"]): Promise<string | null>;
   /** What the runtime must permit for `deliver` on this machine. */
   needs(channel: ChannelOf<K>, system: DeliverContext["system"]): Promise<Needs>;
   /** A report is not worth telling after so long, in milliseconds; `null`: it always is. */

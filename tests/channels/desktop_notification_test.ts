@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { desktopNotificationKind } from "../../src/channels/desktop_notification.ts";
-import type { ProcessCommand } from "../../src/domain/system.ts";
+import type { Files, ProcessCommand } from "../../src/domain/system.ts";
 import { createFiles } from "../../src/system/files.ts";
 import {
   deliverOver,
@@ -9,6 +9,7 @@ import {
   makeItem,
   makeMessage,
 } from "../support/channel_delivery.ts";
+import { createMemorySystem } from "../support/memory_system.ts";
 import { needsSessionBus, startSessionBus } from "../support/notification_service.ts";
 import { needs } from "../support/tools.ts";
 
@@ -142,6 +143,27 @@ Deno.test("desktopNotificationKind refuses for good where there is no notifier",
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("desktopNotificationKind.findLack() names a missing notifier", async () => {
+  const system = (files: Partial<Files>, platform: "linux" | "darwin" = "linux") => ({
+    ...createMemorySystem({ environment: { PATH: "/bin" } }),
+    platform,
+    files: { ...createFiles(), ...files },
+  });
+  const program = { kind: "file", sizeBytes: 1, modifiedAtMs: 0, mode: 0o755, ownerId: 0 } as const;
+  const missing = { stat: () => Promise.reject(new Deno.errors.NotFound()) };
+  const denied = { stat: () => Promise.reject(new Deno.errors.NotCapable("Requires read access")) };
+  assert.equal(
+    await desktopNotificationKind.findLack?.(system(missing)),
+    'there is no "notify-send" in PATH; the package libnotify-bin or libnotify has it',
+  );
+  assert.equal(
+    await desktopNotificationKind.findLack?.(system({ stat: () => Promise.resolve(program) })),
+    null,
+  );
+  assert.equal(await desktopNotificationKind.findLack?.(system(denied)), null, "the permission is missing");
+  assert.equal(await desktopNotificationKind.findLack?.(system(missing, "darwin")), null);
 });
 
 Deno.test("desktopNotificationKind takes no notifier from the working directory", async () => {

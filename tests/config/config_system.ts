@@ -5,7 +5,10 @@ import { createMemorySystem } from "../support/memory_system.ts";
 
 /** What a test may set. */
 export interface ConfigSystemOptions {
-  /** Files by absolute path; other paths do not exist. An error is thrown when the file is looked at. */
+  /**
+   * Files by absolute path; of the other paths only `/x` exists, a command. An error is thrown when the file is looked
+   * at.
+   */
   readonly files?: Readonly<Record<string, string | Uint8Array | Partial<FileFacts> | Error>>;
   readonly environment?: Readonly<Record<string, string>>;
   /** Variables that may not be read. */
@@ -23,7 +26,7 @@ export function createConfigSystem(options: ConfigSystemOptions = {}): System {
   const system = createMemorySystem({ environment });
   return {
     ...system,
-    files: { ...system.files, ...createFakeFiles(options.files ?? {}) },
+    files: { ...system.files, ...createFakeFiles({ "/x": { mode: 0o755 }, ...options.files }) },
     readStdin: () => Promise.resolve(typeof stdin === "string" ? new TextEncoder().encode(stdin) : stdin),
     environment: (name) => options.forbidden?.includes(name) ? undefined : environment[name],
     mayReadEnvironment: (name) => !options.forbidden?.includes(name),

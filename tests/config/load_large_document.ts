@@ -17,7 +17,7 @@ const KINDS: readonly ((index: number) => string)[] = [
 ];
 
 const bytes = makeDocument(Number(Deno.args[0]));
-const facts = { kind: "file", sizeBytes: bytes.length, modifiedAtMs: 0, mode: 0o600, ownerId: 0 } as const;
+const facts = { kind: "file", sizeBytes: bytes.length, modifiedAtMs: 0, mode: 0o700, ownerId: 0 } as const;
 const files = { stat: () => Promise.resolve(facts), read: () => Promise.resolve(bytes) };
 const environment = (name: string) => name === "TOKEN" ? "swordfish" : undefined;
 const system = {

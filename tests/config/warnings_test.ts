@@ -275,3 +275,65 @@ Deno.test("loadDocument() places each warning at the value that it is about", as
   const places = warnings.map(place).map(({ line, column }) => `${line}:${column}`);
   assert.deepEqual(places.toSorted(), ["1:1", "2:34", "4:41", "5:67", "6:77"]);
 });
+
+Deno.test("loadDocument() warns of paths that cannot work", async (t) => {
+  const script = (path: string) => withCheck({ kind: "script", parameters: { path } });
+  const file = (path: string) => withCheck({ kind: "file_timestamp", parameters: { path } });
+  const files = {
+    "/b": { mode: 0o644 },
+    "/d": { kind: "folder" },
+    "/e": {},
+    "/a b": { mode: 0o755 },
+  } as const;
+  const at = "checks.web.parameters.path:";
+  const TILDE = 'begins with "~", which no shell expands here (write the whole path)';
+  const VARIABLE = "has a variable in it, which no shell expands here";
+  const STAR = 'has a "*" in it, which no shell expands here (name one file)';
+  const SPLIT = 'has a blank in it, and no shell splits it (put arguments into "arguments")';
+  const rows: Readonly<Record<string, readonly [document: unknown, warning: string | null]>> = {
+    "a command that is there": [script("/x"), null],
+    "a command that is missing": [script("/none"), 'the command "/none" does not exist'],
+    "a relative command that is missing": [script("./none"), 'the command "./none" does not exist'],
+    "a command that is not executable": [
+      script("/b"),
+      'the command "/b" is not executable (chmod +x /b)',
+    ],
+    "a directory as command": [script("/d"), 'the command "/d" is not a file'],
+    "a command with arguments": [script("/x -v"), `"/x -v" ${SPLIT}`],
+    "a command with a blank in its name": [script("/a b"), null],
+    "a command below the home": [script("~/x"), `"~/x" ${TILDE}`],
+    "a file that is missing": [file("/none"), null],
+    "a file with a blank in its name": [file("/my file"), null],
+    "a blank at the end": [file("/none "), '"/none " begins or ends with a blank (remove the blank)'],
+    "a home": [file("~/x"), `"~/x" ${TILDE}`],
+    "another home": [file("~root/x"), `"~root/x" ${TILDE}`],
+    "a file in the name of a backup": [file("/x~"), null],
+    "a variable": [file("$HOME/x"), `"$HOME/x" ${VARIABLE} (write \${env:HOME})`],
+    "a variable in braces": [file("/a/${USER}"), `"/a/\${USER}" ${VARIABLE} (write \${env:USER})`],
+    "a dollar sign": [file("/a$/b$1"), null],
+    "a pattern": [file("/var/log/*.log"), `"/var/log/*.log" ${STAR}`],
+    "a variable from a placeholder": [
+      file("${env:P}"),
+      `"\${env:P}" ${VARIABLE} (write the whole path)`,
+    ],
+  };
+  for (const [name, [document, warning]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const warnings = await warningsOf(document, { files, environment: { P: "/$SWORDFISH" } });
+      assert.deepEqual(warnings, warning === null ? [] : [`${at} ${warning}`]);
+    });
+  }
+  await t.step("not if such a file exists", async () => {
+    for (const path of ["/$HOME", "/*", "/e "]) {
+      assert.deepEqual(await warningsOf(file(path), { files: { [path]: {} } }), [], path);
+    }
+  });
+  await t.step("not of commands on another machine", async () => {
+    assert.deepEqual(await warningsOf(script("/none"), { withoutSecrets: true }), []);
+    assert.deepEqual(await warningsOf(script("~/x"), { withoutSecrets: true }), [`${at} "~/x" ${TILDE}`]);
+  });
+  await t.step("not of what may not be looked at", async () => {
+    const denied = { files: { "/none": new Deno.errors.NotCapable("Requires read access") } };
+    assert.deepEqual(await warningsOf(script("/none"), denied), []);
+  });
+});
