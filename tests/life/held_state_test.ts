@@ -53,20 +53,22 @@ for (const args of [["check"], ["check", "--once"]]) {
   Deno.test(`monitor ${args.join(" ")}: ends with 75 once its lock file is removed, with the checks that run`, () =>
     withStage(async (stage) => {
       const started = `${stage.folder}/started`;
-      stage.writeScript("slow.sh", `touch '${started}'; exec sleep 300`);
+      stage.writeScript("slow.sh", `echo $$ > '${started}'; exec sleep 300`);
+      const script = (): number | false =>
+        existsSync(started) && (Number(Deno.readTextFileSync(started)) || false);
       stage.writeDocument({
         [stage.mark]: { kind: "script", timeout: 600, parameters: { path: "./slow.sh" } },
       }, { state: "kept.sqlite" });
       const first = stage.start(args);
-      await until("the script", () => existsSync(started));
+      const pid = await until("the script", script);
       Deno.removeSync(started);
       Deno.removeSync(`${stage.folder}/kept.sqlite.lock`);
       const second = stage.start(["check"]);
       const { code, stderr } = await first.end();
       assert.equal(code, 75, stderr);
       assert.match(stderr, LOST);
-      await until("the script of the second", () => existsSync(started));
-      assert.equal(livingProcesses(stage.mark).length, 1);
+      await until("the end of its script", () => !livingProcesses(stage.mark).includes(pid));
+      await until("the script of the second", script);
       second.signal("SIGKILL");
     }));
 }
