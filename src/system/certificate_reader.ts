@@ -3,7 +3,7 @@ import type { TLSSocket } from "node:tls";
 import type { CertificateFacts, Clock } from "../domain/system.ts";
 import { onAbort } from "../domain/on_abort.ts";
 import { certificateFacts } from "./certificate_facts.ts";
-import { createHangingLimit } from "./hanging_limit.ts";
+import { createHangingLimit } from "./deno_workarounds/hanging_limit.ts";
 import { askForTls, type ClearText } from "./start_tls.ts";
 import { withoutBrackets } from "./tcp_stream.ts";
 import { beginTls, shakeHands } from "./tls_stream.ts";

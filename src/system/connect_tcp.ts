@@ -1,21 +1,13 @@
-/**
- * Connections over TCP in clear text.
- *
- * All addresses of a name are tried, as RFC 8305 has it. `Deno.connect` tries the first address alone, and nobody
- * listens on it where `localhost` is `::1` first and a server has only `127.0.0.1`. The others are reached by
- * `node:net`, which alone may connect to the addresses of a name that is granted.
- */
-import type { LookupAddress } from "node:dns";
-import { connect, isIP, type LookupFunction, type Socket } from "node:net";
-import { onAbort } from "../domain/on_abort.ts";
+/** Connections over TCP in clear text. */
+import { isIP } from "node:net";
 import type { ConnectionTarget } from "../domain/system.ts";
-import { createHangingLimit } from "./hanging_limit.ts";
-import { type KnownAddresses, lookUpName } from "./look_up_name.ts";
+import { connectToAny } from "./deno_workarounds/all_addresses.ts";
+import { connectDirectly } from "./deno_workarounds/connect_directly.ts";
 import { closeQuietly, withoutBrackets } from "./tcp_stream.ts";
 
 /**
  * Connects. When the signal aborts, it rejects with its reason, and no descriptor is left behind but those of attempts
- * at other addresses, see {@linkcode connectToAddress}.
+ * at other addresses, see {@linkcode connectToAny}.
  */
 export async function connectTcp(
   { host, port }: ConnectionTarget,
@@ -35,152 +27,4 @@ export async function connectTcp(
   if (!signal.aborted) return connection;
   closeQuietly(connection);
   throw signal.reason;
-}
-
-/**
- * The runtime asks its signal once more when it has connected, and where that has aborted meanwhile it throws and
- * forgets the connection, which nobody can close any more. So its signal ends an attempt and answers nothing.
- */
-async function connectDirectly(
-  { host, port }: ConnectionTarget,
-  signal: AbortSignal,
-): Promise<Deno.TcpConn> {
-  const end = new AbortController();
-  Object.defineProperty(end.signal, "throwIfAborted", { value: () => {} });
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  aborted.catch(() => {});
-  const stopListening = onAbort(signal, () => {
-    end.abort();
-    reject(signal.reason);
-  });
-  const attempt = Deno.connect({ hostname: host, port, signal: end.signal });
-  // Deno 2.7 hears of an abort only when the name has been looked up.
-  attempt.then((connection) => signal.aborted && closeQuietly(connection), () => {});
-  try {
-    return await Promise.race([attempt, aborted]);
-  } finally {
-    stopListening();
-  }
-}
-
-/** Where none can be reached, the error is that of the first address. */
-async function connectToAny(target: ConnectionTarget, signal: AbortSignal): Promise<Deno.TcpConn> {
-  const end = new AbortController();
-  const stopListening = onAbort(signal, () => end.abort(signal.reason));
-  const first = connectDirectly(target, end.signal);
-  const attempts = [first];
-  try {
-    if (!await wantsAnother(attempts)) return await first;
-    const { addresses, token } = await lookUpBeside(first, { target, signal: end.signal });
-    for (const address of addresses.length > 1 ? addresses : []) {
-      if (signal.aborted) break;
-      // What has not answered again and again is left out for a while; an address that does answer is never among it.
-      if (hanging.isReached({ host: address.address, port: target.port })) continue;
-      attempts.push(connectToAddress({ ...target, ...address, token }, end.signal));
-      if (!await wantsAnother(attempts)) break;
-    }
-    const winner = await Promise.any(attempts).catch(() => first);
-    for (const attempt of attempts) {
-      attempt.then((connection) => connection !== winner && closeQuietly(connection), () => {});
-    }
-    return winner;
-  } finally {
-    stopListening();
-    end.abort();
-  }
-}
-
-/** So long an address has before the next one is tried beside it (RFC 8305, section 5). */
-const ALONE_MS = 250;
-
-/** Whether none has succeeded when the last one has failed in a way that is the address's, or takes long. */
-async function wantsAnother(attempts: readonly Promise<unknown>[]): Promise<boolean> {
-  const { promise: isDecided, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(true), ALONE_MS);
-  attempts.at(-1)?.catch((error: unknown) => resolve(isOfAddress(error)));
-  for (const attempt of attempts) attempt.then(() => resolve(false), () => {});
-  try {
-    return await isDecided;
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** What the system says of an address has a code; that a name has none, or a permission is missing, has not. */
-function isOfAddress(error: unknown): boolean {
-  return error instanceof Error && "code" in error && !NOT_OF_ADDRESS.has(error.code);
-}
-
-const NOT_OF_ADDRESS: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "EPERM"]);
-
-const NO_ADDRESSES: KnownAddresses = { addresses: [], token: undefined };
-
-/** The addresses of a name; none when an attempt has succeeded before they are known. */
-async function lookUpBeside(
-  first: Promise<unknown>,
-  { target, signal }: { readonly target: ConnectionTarget; readonly signal: AbortSignal },
-): Promise<KnownAddresses> {
-  const { promise: isThere, resolve } = Promise.withResolvers<KnownAddresses>();
-  first.then(() => resolve(NO_ADDRESSES), () => {});
-  return await Promise.race([isThere, lookUpName(target, signal).catch(() => NO_ADDRESSES)]);
-}
-
-/**
- * `node:net` cannot end an attempt to which there is no answer: the system gives it up after about two minutes. So there
- * are only some at a time to an address that does not answer.
- */
-const hanging = createHangingLimit(() => performance.now());
-
-/** One address of a name, with what lets the runtime know that it is one. */
-interface AddressTarget extends ConnectionTarget, LookupAddress {
-  readonly token: unknown;
-}
-
-/** When the signal aborts, an attempt is left to itself, and ended as soon as it has succeeded. */
-function connectToAddress(
-  { host, port, address, family, token }: AddressTarget,
-  signal: AbortSignal,
-): Promise<Deno.TcpConn> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    // The runtime hands the token on as one more argument, which its types do not know.
-    const answer: LookupFunction = (_name, _options, callback) => {
-      queueMicrotask(() => callback(null, address, family, ...[token] as unknown as []));
-    };
-    const socket = connect({ host, port, autoSelectFamily: false, lookup: answer });
-    // It must not read: that is for whoever takes the connection over.
-    socket.pause();
-    const { promise: over, resolve: end } = Promise.withResolvers<void>();
-    const stopListening = onAbort(signal, () => {
-      hanging.add({ host: address, port }, over);
-      reject(signal.reason);
-    });
-    const finish = (): void => {
-      stopListening();
-      end();
-    };
-    // The listener stays, so that an error that comes late is nobody's crash.
-    socket.on("error", (error) => {
-      finish();
-      reject(error);
-    });
-    socket.once("connect", () => {
-      finish();
-      const connection = signal.aborted ? null : connectionOf(socket);
-      if (connection !== null) return resolve(connection);
-      socket.destroy();
-      reject(new Error("the connection cannot be taken over"));
-    });
-  });
-}
-
-/** What lies under a socket. */
-function connectionOf(socket: Socket): Deno.TcpConn | null {
-  const handle: object | null = Reflect.get(socket, "_handle");
-  if (handle === null) return null;
-  for (const key of Object.getOwnPropertySymbols(handle)) {
-    const value: unknown = Reflect.get(handle, key);
-    if (typeof value === "object" && value !== null && "closeWrite" in value) return value as Deno.TcpConn;
-  }
-  return null;
 }

@@ -17,7 +17,7 @@ import { onAbort } from "../domain/on_abort.ts";
 import { createCertificateReader } from "./certificate_reader.ts";
 import { connectTcp } from "./connect_tcp.ts";
 import { explainConnectionError } from "./connection_failure.ts";
-import { createHangingLimit, type HangingLimit } from "./hanging_limit.ts";
+import { createHangingLimit, type HangingLimit } from "./deno_workarounds/hanging_limit.ts";
 import { explainRequestError } from "./request_failure.ts";
 import { clearTextOf, closeQuietly, withoutBrackets, writeAll } from "./tcp_stream.ts";
 import { type HandshakeTarget, tryHandshake } from "./try_handshake.ts";

@@ -7,7 +7,7 @@ import { limitReplies, requireStartMailInput } from "./mail_replies.ts";
 import type { MailSocket } from "./mail_socket.ts";
 import type { Protection } from "./mail_protection.ts";
 import type { TlsProblem } from "./tls_problem.ts";
-import { endProperly } from "./tls_end.ts";
+import { endProperly } from "./deno_workarounds/tls_end.ts";
 import { type MailFailure, refusal, replyOf, sessionFailure } from "./mail_failure.ts";
 
 /** From the connection to the greeting, and for a handshake. */

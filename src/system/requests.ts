@@ -1,5 +1,5 @@
 import type { IncomingResponse, OutgoingRequest, Requests } from "../domain/system.ts";
-import { abortLate } from "./late_abort.ts";
+import { abortLate } from "./deno_workarounds/late_abort.ts";
 import { explainRequestError } from "./request_failure.ts";
 import type { ClientTls } from "./tls_settings.ts";
 

@@ -1,4 +1,12 @@
-import type { ConnectionTarget } from "../domain/system.ts";
+/**
+ * Workaround: some connections can't be ended before they are established. Until the server or the system ends them,
+ * each keeps a descriptor: a TLS handshake of `Deno.startTls`, one of `node:tls` over a socket, and an attempt of
+ * `node:net` to connect.
+ *
+ * Upstream: https://github.com/denoland/deno/pull/14547 makes `close()` wait for the handshake; no issue was found for
+ * the descriptor (in 2.7.11)
+ */
+import type { ConnectionTarget } from "../../domain/system.ts";
 
 /** Connections that hang in the making and that the runtime cannot end, counted for each server. */
 export interface HangingLimit {

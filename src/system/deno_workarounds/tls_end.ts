@@ -1,14 +1,18 @@
+/**
+ * Workaround: `node:tls` over a stream that is no socket takes the end of TLS for zero bytes and reads on forever,
+ * without giving the event loop a turn.
+ *
+ * Upstream: no issue was found (in 2.7.11); https://github.com/denoland/deno/pull/32325 is about the same class
+ */
 import type { TLSSocket } from "node:tls";
 
 /** What reads from TLS that lies over a stream, as far as it matters here. */
-interface TlsReader {
+export interface TlsReader {
   read(buffer: Uint8Array): Promise<number | null>;
 }
 
 /**
- * Lets TLS over a stream that is no socket end as it does over a socket. Deno 2.7 takes its end for zero bytes and reads
- * on for ever, without a pause in which anything else could happen: a server that says goodbye would stop this whole
- * process. To be called before the handshake has ended.
+ * Makes TLS over a stream that is no socket end as it does over a socket. Must be called before the handshake has ended.
  */
 export function endProperly(socket: TLSSocket): void {
   // Only then there is something that reads, and it has not read yet.
@@ -21,7 +25,7 @@ export function endProperly(socket: TLSSocket): void {
 }
 
 /** `null` once the connection has ended. */
-function readerOf(socket: TLSSocket): TlsReader | null {
+export function readerOf(socket: TLSSocket): TlsReader | null {
   const { _handle: handle } = socket as unknown as { readonly _handle: object | null };
   if (handle === null) return null;
   const parts = Object.getOwnPropertySymbols(handle).map((symbol) => Reflect.get(handle, symbol) as unknown);

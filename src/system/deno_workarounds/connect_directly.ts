@@ -1,0 +1,33 @@
+/**
+ * Workaround: `Deno.connect` mishandles its signal twice. It asks it once more when it has connected; if it has aborted
+ * meanwhile, it throws without closing the connection. And it ignores an abort while it resolves the name.
+ *
+ * Upstream: https://github.com/denoland/deno/issues/26819 for the second, none was found for the first (in 2.7.11)
+ */
+import { onAbort } from "../../domain/on_abort.ts";
+import type { ConnectionTarget } from "../../domain/system.ts";
+import { closeQuietly } from "../tcp_stream.ts";
+
+/** Connects to the first address of a name. Rejects with the signal's reason, and then leaves nothing open. */
+export async function connectDirectly(
+  { host, port }: ConnectionTarget,
+  signal: AbortSignal,
+): Promise<Deno.TcpConn> {
+  const end = new AbortController();
+  // It ends an attempt and answers nothing.
+  Object.defineProperty(end.signal, "throwIfAborted", { value: () => {} });
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  aborted.catch(() => {});
+  const stopListening = onAbort(signal, () => {
+    end.abort();
+    reject(signal.reason);
+  });
+  const attempt = Deno.connect({ hostname: host, port, signal: end.signal });
+  // The attempt goes on while the name is being resolved.
+  attempt.then((connection) => signal.aborted && closeQuietly(connection), () => {});
+  try {
+    return await Promise.race([attempt, aborted]);
+  } finally {
+    stopListening();
+  }
+}

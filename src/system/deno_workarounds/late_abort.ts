@@ -1,0 +1,29 @@
+/**
+ * Workaround: when `fetch` is aborted in the moment in which its response arrives, it drops the response without closing
+ * it, and the connection stays open.
+ *
+ * Upstream: https://github.com/denoland/deno/issues/33927 (in 2.7.11)
+ */
+import { setImmediate } from "node:timers";
+import { onAbort } from "../../domain/on_abort.ts";
+
+/** A signal that follows another one. */
+export interface LateAbort {
+  /** For one call of the runtime. */
+  readonly signal: AbortSignal;
+  /** Ends the following. */
+  stop(): void;
+}
+
+/**
+ * A signal for `fetch`. It aborts when the other does, but not before all responses that have arrived were handed over.
+ *
+ * On a busy machine both often happen together, because timers are called before the responses that came meanwhile. The
+ * callbacks of `setImmediate` run after both.
+ */
+export function abortLate(signal: AbortSignal): LateAbort {
+  const late = new AbortController();
+  const abort = (): void => late.abort(signal.reason);
+  if (signal.aborted) abort();
+  return { signal: late.signal, stop: onAbort(signal, () => void setImmediate(abort)) };
+}

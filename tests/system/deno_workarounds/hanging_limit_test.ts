@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { connect as connectSocket, type Socket } from "node:net";
+import { connect as beginTls } from "node:tls";
+import { createHangingLimit } from "../../../src/system/deno_workarounds/hanging_limit.ts";
+import { TcpStream } from "../../../src/system/tcp_stream.ts";
+
+const SERVER = { host: "example.org", port: 443 };
+
+Deno.test("createHangingLimit() counts four for each server, and forgets those that are over", async () => {
+  const limit = createHangingLimit(() => 0);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  for (let count = 0; count < 3; count++) limit.add(SERVER, new Promise(() => {}));
+  assert.equal(limit.isReached(SERVER), false);
+  limit.add(SERVER, promise);
+  assert.equal(limit.isReached(SERVER), true);
+  assert.equal(limit.isReached({ ...SERVER, port: 444 }), false);
+  resolve();
+  await promise;
+  assert.equal(limit.isReached(SERVER), false);
+});
+
+Deno.test("createHangingLimit() forgets what nothing tells of when its time has come, without a timer", () => {
+  let nowMs = 0;
+  const limit = createHangingLimit(() => nowMs);
+  for (nowMs = 0; nowMs < 4; nowMs++) limit.addLost(SERVER);
+  nowMs = 3_599_999;
+  assert.equal(limit.isReached(SERVER), true);
+  nowMs = 3_600_000;
+  assert.equal(limit.isReached(SERVER), false);
+  limit.addLost(SERVER);
+  assert.equal(limit.isReached(SERVER), true);
+  nowMs = 3_600_001;
+  assert.equal(limit.isReached(SERVER), false);
+});
+
+/** Begins a handshake with a port of this machine; returns what closes the connection. */
+type Begin = (port: number) => Promise<() => void>;
+
+const HANDSHAKES: Readonly<
+  Record<"Deno.startTls" | "node:tls over a socket" | "node:tls over a stream", Begin>
+> = {
+  "Deno.startTls": async (port) => {
+    const connection = await Deno.connect({ hostname: "127.0.0.1", port });
+    const secured = await Deno.startTls(connection, { hostname: "localhost" });
+    secured.handshake().catch(() => {});
+    return () => secured.close();
+  },
+  "node:tls over a socket": async (port) => {
+    const socket = connectSocket(port, "127.0.0.1");
+    await new Promise<void>((resolve) => socket.once("connect", resolve));
+    const secured = beginTls({ socket, servername: "localhost" });
+    for (const stream of [socket, secured]) stream.on("error", () => {});
+    return () => {
+      secured.destroy();
+      socket.destroy();
+    };
+  },
+  "node:tls over a stream": async (port) => {
+    const stream = new TcpStream(await Deno.connect({ hostname: "127.0.0.1", port }));
+    const secured = beginTls({ socket: stream as unknown as Socket, servername: "localhost" });
+    secured.on("error", () => {});
+    return () => {
+      secured.destroy();
+      stream.destroy();
+    };
+  },
+};
+
+/** Whether a client still answers that it was sent no TLS, when it has closed its connection in the handshake. */
+async function answersAfterClose(begin: Begin): Promise<boolean> {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const [close, connection] = await Promise.all([begin(listener.addr.port), listener.accept()]);
+  try {
+    await connection.read(new Uint8Array(4096));
+    close();
+    await connection.write(new TextEncoder().encode("220 mail.example.org ESMTP\r\n"));
+    return await connection.read(new Uint8Array(4096)) !== null;
+  } catch {
+    return false; // a reset
+  } finally {
+    connection.close();
+  }
+}
+
+for (const kind of ["Deno.startTls", "node:tls over a socket"] as const) {
+  Deno.test(
+    `${kind} still keeps a connection that is closed in its handshake: see hanging_limit.ts if this fails`,
+    {
+      sanitizeOps: false,
+      sanitizeResources: false,
+    },
+    async () => {
+      assert.equal(await answersAfterClose(HANDSHAKES[kind]), true);
+    },
+  );
+}
+
+Deno.test("TcpStream ends a connection in its TLS handshake at once", async () => {
+  assert.equal(await answersAfterClose(HANDSHAKES["node:tls over a stream"]), false);
+});
