@@ -67,6 +67,8 @@ export interface Entry {
   readonly report: Report | null;
   /** The report's way to each channel; to be sent once they are kept, or the store cannot keep them. */
   readonly rows: readonly OutboxRow[];
+  /** What suppresses a report that is due; `null`: nothing does, or none is due but a reminder. */
+  readonly suppressed: Hold | null;
 }
 
 /** See the top of the file. */
@@ -78,10 +80,10 @@ export interface Ledger {
   /** Enters a result. What it changes waits for `flush`, which is urgent when {@linkcode Ledger.isUrgent} says so. */
   enter(result: Result, options: EntryOptions): Entry;
   /**
-   * Decides again, without a new result, whether to tell what a hold kept back; `null`: there is nothing to tell.
-   * What it changes waits for `flush`, as with `enter`.
+   * Decides again, without a new result, whether to tell what a hold kept back. What it changes waits for `flush`, as
+   * with `enter`; nothing changes where there is nothing to tell.
    */
-  review(check: Check, options: Omit<EntryOptions, "plan">): Entry | null;
+  review(check: Check, options: Omit<EntryOptions, "plan">): Entry;
   /** Notes when a check that was never observed is to run; kept with what `flush` writes next. */
   plan(name: string, atMs: number, nowMs: number): void;
   /**
@@ -252,7 +254,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
         ...reviewOptions,
         ...options,
       });
-      if (entry === null) return null;
+      if (entry.report === null) return entry;
       records.set(entry.record.name, entry.record);
       waiting.push(entry.update);
       hasNews = true;
@@ -356,20 +358,28 @@ function enterResult(
   const moved = change === null
     ? null
     : { name: check.name, atMs: nowMs, from: change.from, to: change.to, output };
-  return { record, occurrences, report, rows, update: { record, rollup, change: moved, rows } };
+  const update: CheckUpdate = { record, rollup, change: moved, rows };
+  return { record, occurrences, report, rows, suppressed: suppressionIn(verdict), update };
 }
 
 function reviewRecord(
   before: CheckRecord,
   check: Check,
   options: Omit<EntryOptions, "plan"> & ReportOptions,
-): EnteredResult | null {
+): EnteredResult {
   const { state, occurrences, verdict } = review(before.condition, circumstancesOf(options));
-  if (verdict.kind !== "report") return null;
-  const record: CheckRecord = { ...before, condition: state };
-  const report = reportOf(verdict, { record, check, occurrences, options });
-  const rows = options.rowsOf(report);
-  return { record, occurrences, report, rows, update: { record, rollup: null, change: null, rows } };
+  const record: CheckRecord = verdict.kind === "report" ? { ...before, condition: state } : before;
+  const report = verdict.kind === "report"
+    ? reportOf(verdict, { record, check, occurrences, options })
+    : null;
+  const rows = report === null ? [] : options.rowsOf(report);
+  const update: CheckUpdate = { record, rollup: null, change: null, rows };
+  return { record, occurrences, report, rows, suppressed: suppressionIn(verdict), update };
+}
+
+/** A reminder that is suppressed is none that is due later. */
+function suppressionIn(verdict: Verdict): Hold | null {
+  return verdict.kind === "held" && verdict.event !== "reminder" ? verdict.hold : null;
 }
 
 function circumstancesOf({ held, nowMs, known }: Omit<EntryOptions, "plan">): Circumstances {

@@ -3,7 +3,7 @@
  * keeps the rows together with what led to them; what becomes of them is kept here.
  */
 import { channelEntryOf, deliverTo } from "./channels/registry.ts";
-import { dependencyHolds } from "./condition/transition.ts";
+import { dependencyHolds, dependencyIsUnknown } from "./condition/transition.ts";
 import { addCounts, type ChannelCount } from "./domain/channel_count.ts";
 import type { Channel } from "./domain/channel.ts";
 import type { Check } from "./domain/check.ts";
@@ -27,6 +27,8 @@ import { isSilenced } from "./silences.ts";
 export interface ReportedDocument {
   /** All checks of the document: what waits for a channel of any of them can go. */
   readonly checks: readonly Check[];
+  /** The checks that run here: active, and chosen by name or tag. Only these suppress what depends on them. */
+  readonly running: readonly Check[];
   /** The document's folder, absolute. */
   readonly folder: string;
   /** Takes secrets out of a text. */
@@ -64,6 +66,8 @@ export interface Reporting {
   heldBy(check: Check, nowMs: number): Hold | null;
   /** What a check's next report is decided by, and the rows that it makes. */
   deciding(check: Check, nowMs: number): Deciding;
+  /** The checks that are to be run at once, so that it is known whether they suppress what is due of a check. */
+  parentsToRun(check: Check, nowMs: number): readonly Check[];
   /** Sends rows that are kept, or that the store cannot keep just now. */
   send(rows: readonly OutboxRow[]): void;
   /** Goes on with another document. */
@@ -102,6 +106,7 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
   let document = first;
   let channels = channelsByKey(first.checks);
   let keysByCheck = channelKeysOf(first.checks);
+  let running = byName(first.running);
   let silences: readonly Silence[] = [];
   let sequence = kept.rows.reduce((largest, row) => Math.max(largest, row.sequence), 0) + 1;
   /** Rows that were made and not handed to the outbox yet. */
@@ -223,11 +228,13 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
     if (!notifies) return "no_notify";
     if (isSilenced(check.name, silences, nowMs)) return "silence";
     if (isInWindow(check.windows, nowMs)) return "maintenance";
+    return parentsWhere(check, nowMs, dependencyHolds).length > 0 ? "dependency" : null;
+  };
+  const parentsWhere = (check: Check, nowMs: number, isWanted: typeof dependencyHolds): readonly Check[] => {
     const { problemBeganAtMs } = ledger.recordOf(check.name, nowMs).condition;
-    const holds = check.dependsOn.some((name) =>
-      dependencyHolds(ledger.recordOf(name, nowMs).condition, problemBeganAtMs ?? nowMs)
+    return check.dependsOn.flatMap((name) => running.get(name) ?? []).filter(({ name }) =>
+      isWanted(ledger.recordOf(name, nowMs).condition, problemBeganAtMs ?? nowMs)
     );
-    return holds ? "dependency" : null;
   };
   const rowsOf = (report: Report, check: Check): readonly OutboxRow[] => {
     const rows = rowsFor(report, {
@@ -262,6 +269,7 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
       known: notifies ? check.notifications.flatMap(({ key }) => knownOf(check.name, key)) : [],
       rowsOf: (report) => rowsOf(report, check),
     }),
+    parentsToRun: (check, nowMs) => parentsWhere(check, nowMs, dependencyIsUnknown),
     send: (rows) => {
       for (const row of rows) upcoming.delete(row);
       outbox.add(rows);
@@ -271,6 +279,7 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
       document = next;
       channels = channelsByKey(next.checks);
       keysByCheck = channelKeysOf(next.checks);
+      running = byName(next.running);
       adoptChannels(rekeyed);
     },
     drain: (deadlineMs) => outbox.drain(deadlineMs),
@@ -302,6 +311,10 @@ function redactDelivery(delivery: Delivery, redact: Redact): Delivery {
 
 function channelsByKey(checks: readonly Check[]): ReadonlyMap<string, Channel> {
   return new Map(checks.flatMap((check) => check.notifications.map((channel) => [channel.key, channel])));
+}
+
+function byName(checks: readonly Check[]): ReadonlyMap<string, Check> {
+  return new Map(checks.map((check) => [check.name, check]));
 }
 
 /** The keys of each check's channels. */

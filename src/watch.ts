@@ -8,7 +8,6 @@
  * Invariant: a beat that runs has no timer, and one that does not run has exactly one, until the watch stops.
  */
 import { entryOf } from "./checks/registry.ts";
-import { dueEvent } from "./condition/transition.ts";
 import type { Check } from "./domain/check.ts";
 import type { JobBook } from "./domain/job.ts";
 import type { Report } from "./domain/report.ts";
@@ -70,7 +69,7 @@ export interface WatchOptions {
   /** How many checks run at a time; the others wait, and are told as late. */
   readonly limits: Limits;
   /** What holds reports back, and where they go. */
-  readonly reporting: Pick<Reporting, "refresh" | "deciding" | "send">;
+  readonly reporting: Pick<Reporting, "refresh" | "deciding" | "parentsToRun" | "send">;
   /** Called at once for each event; for a report only after the ledger has tried to keep it. */
   onEvent(event: WatchEvent): void;
   /** Told of what must not happen; the watch ends. */
@@ -106,6 +105,8 @@ interface Beat {
   missed: number;
   /** Whether the next run was put off because many came late; once only, or a slow machine would run nothing. */
   isSpread: boolean;
+  /** Whether checks that depend on it are decided again after its next result. */
+  isAwaited: boolean;
   /** Whether it has had a result since the start; what it was before that may be over. */
   wasSeen: boolean;
   /** Ends the present run; `null` while none is under way. */
@@ -228,12 +229,23 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
     if (stalledMs === 0) return;
     for (const beat of beats.values()) if (beat.hasStarted) beat.stalledMs += stalledMs;
   };
-  const noteUntold = ({ name, condition }: CheckRecord): void => {
-    if (dueEvent(condition) === null) untold.delete(name);
-    else untold.add(name);
+  const noteUntold = (check: Check, { suppressed }: Entry, runsParents: boolean): void => {
+    if (suppressed === null) untold.delete(check.name);
+    else untold.add(check.name);
+    if (suppressed === "dependency" && runsParents) runParents(check);
+  };
+  /** Runs checks at once whose state decides whether what is due of a check is suppressed. */
+  const runParents = (check: Check): void => {
+    const nowMs = time.nowMs();
+    for (const { name } of reporting.parentsToRun(check, nowMs)) {
+      const beat = beats.get(name);
+      if (beat === undefined || beat.isGone || beat.isAwaited) continue;
+      beat.isAwaited = true;
+      if (beat.running === null) plan(beat, nowMs);
+    }
   };
   /** Tells what a hold kept back that has ended meanwhile, rather than at the next run. */
-  const reviewHeld = async (): Promise<void> => {
+  const reviewHeld = async ({ runsParents = true } = {}): Promise<void> => {
     if (![...untold].some((name) => beats.has(name))) return;
     await reporting.refresh();
     const nowMs = time.nowMs();
@@ -241,11 +253,9 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
       const beat = beats.get(name);
       if (isStopping || beat === undefined || beat.isGone) continue;
       const { check } = beat;
-      const deciding = reporting.deciding(check, nowMs);
-      const entry = ledger.review(check, { nowMs, ...deciding });
-      if (entry !== null) tell(entry);
-      else if (dueEvent(recordOf(beat).condition, deciding.known) !== null) continue;
-      untold.delete(name);
+      const entry = ledger.review(check, { nowMs, ...reporting.deciding(check, nowMs) });
+      if (entry.report !== null) tell(entry);
+      noteUntold(check, entry, runsParents);
     }
   };
   // Whenever a timer fires, the clocks are compared.
@@ -331,9 +341,14 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
     beat.missed = 0;
     beat.wasSeen = true;
     plan(beat, entry.record.nextRunAtMs ?? nowMs);
-    noteUntold(entry.record);
+    noteUntold(check, entry, true);
     onEvent({ event: "result", result, entry, lateMs });
     tell(entry);
+    if (beat.isAwaited) {
+      beat.isAwaited = false;
+      // Not again: by a clock that was set back, it may never seem to be new.
+      reviewHeld({ runsParents: false }).catch(onBug);
+    }
   };
   /** Tells what is to be told once it is kept, or the store was found unable to. */
   const tell = ({ report, rows }: Entry): void => {
@@ -445,6 +460,7 @@ function createBeat(check: Check): Beat {
     timer: null,
     missed: 0,
     isSpread: false,
+    isAwaited: false,
     wasSeen: false,
     running: null,
     hasStarted: false,

@@ -102,8 +102,11 @@ async function openDesk(checks: readonly Check[], options: DeskOptions = {}): Pr
   return { clock, store, ledger, reporting, lines, events, troubles, observe, review, drain };
 }
 
-function documentOf(checks: readonly Check[]): Parameters<typeof startReporting>[0] {
-  return { checks, folder: "/", redact: (text) => text.replaceAll("swordfish", "***") };
+function documentOf(
+  checks: readonly Check[],
+  running: readonly Check[] = checks,
+): Parameters<typeof startReporting>[0] {
+  return { checks, running, folder: "/", redact: (text) => text.replaceAll("swordfish", "***") };
 }
 
 function withChannels(check: Check, notifications: readonly Channel[]): Check {
@@ -154,6 +157,24 @@ Deno.test("heldBy() waits until a dependency was seen, and since the problem beg
   await observe(WEB, "critical");
   await clock.advance(1);
   assert.equal(lines.length, 1);
+  await reporting.stop();
+});
+
+Deno.test("heldBy() and parentsToRun() go by the dependencies that run", async () => {
+  const { clock, reporting, observe } = await openDesk([ROUTER, WEB]);
+  const decide = (): unknown => [
+    reporting.heldBy(WEB, clock.wallMs()),
+    reporting.parentsToRun(WEB, clock.wallMs()).map(({ name }) => name),
+  ];
+  await observe(WEB, "critical");
+  assert.deepEqual(decide(), ["dependency", ["router"]], "never run");
+  await observe(ROUTER, "ok");
+  assert.deepEqual(decide(), [null, []]);
+  await observe(ROUTER, "critical");
+  assert.deepEqual(decide(), ["dependency", []]);
+  // It is inactive from now on, or the call is about others.
+  reporting.adopt(documentOf([ROUTER, WEB], [WEB]));
+  assert.deepEqual(decide(), [null, []]);
   await reporting.stop();
 });
 

@@ -480,6 +480,40 @@ Deno.test("startWatch() holds reports back with --no-notify, and still settles",
   await end();
 });
 
+Deno.test("startWatch() runs a dependency at once whose state is needed, and decides again after it", async (t) => {
+  const router = requestCheck("http://router/", { name: "router", regularIntervalMs: HOUR });
+  const web = requestCheck("http://web/", { name: "web", regularIntervalMs: MINUTE });
+  for (const isRouterDown of [false, true]) {
+    await t.step(isRouterDown ? "it is down as well" : "it is well", async () => {
+      let isDown = false;
+      let routerRuns = 0;
+      const isUnknown = (): boolean => isDown && stage.runs(router.name).length === routerRuns;
+      const stage = await startStage([router, web], {
+        play: (target) => ({
+          status: isDown && (target.includes("web") || isRouterDown) ? 500 : 200,
+          afterMs: 20,
+        }),
+        heldBy: ({ name }) => name === web.name && (isUnknown() || isRouterDown) ? "dependency" : null,
+        parentsToRun: () => isUnknown() ? [router] : [],
+      });
+      const { clock, runs, reports, end } = stage;
+      await clock.advance(10 * MINUTE);
+      routerRuns = runs(router.name).length;
+      isDown = true;
+      await clock.advance(10 * MINUTE);
+      const failed = runs(web.name).find(({ condition }) => condition === "critical") ?? assert.fail();
+      const [ran, ...others] = runs(router.name).slice(routerRuns);
+      assert.deepStrictEqual(others, [], "once");
+      assert.ok((ran?.startedAtMs ?? Infinity) - failed.startedAtMs < SECOND);
+      const decided = reports().map((
+        { check, decidedAtMs },
+      ) => [check, decidedAtMs - failed.startedAtMs < SECOND]);
+      assert.deepStrictEqual(decided, [[isRouterDown ? router.name : web.name, true]]);
+      await end();
+    });
+  }
+});
+
 Deno.test("reload() reports at once what a channel does not know any more, unless it was not run since the start", async () => {
   let known: readonly Condition[] = [];
   let silentUntilMs = 0;

@@ -4,5 +4,6 @@ import type { WatchOptions } from "../../src/watch.ts";
 export const NO_REPORTING: WatchOptions["reporting"] = {
   refresh: () => Promise.resolve(),
   deciding: () => ({ held: null, known: [], rowsOf: () => [] }),
+  parentsToRun: () => [],
   send: () => {},
 };

@@ -40,12 +40,14 @@ export interface CheckStatus {
 export interface StatusOptions {
   /** What is kept of a check; `null` when nobody has looked. */
   recordOf(name: string): CheckRecord | null;
+  /** Names of inactive checks, which suppress nothing. @default none */
+  readonly inactive?: ReadonlySet<string>;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
 }
 
 /** What a record means now: a check whose next run is overdue by two intervals, or whose last one lies as far ahead, is `unknown`. */
-export function statusOf(check: ShownCheck, { recordOf, nowMs }: StatusOptions): CheckStatus {
+export function statusOf(check: ShownCheck, { recordOf, inactive, nowMs }: StatusOptions): CheckStatus {
   const record = recordOf(check.name);
   const maintenance = openWindow(check.windows, nowMs);
   const common = { check, record, maintenance };
@@ -54,12 +56,18 @@ export function statusOf(check: ShownCheck, { recordOf, nowMs }: StatusOptions):
   }
   const { problemBeganAtMs, settled, reported } = record.condition;
   const holds = (name: string): boolean => {
+    if (inactive?.has(name)) return false;
     const dependency = recordOf(name);
     return dependency === null || dependencyHolds(dependency.condition, problemBeganAtMs ?? nowMs);
   };
   const waitsFor = settled === reported ? [] : check.dependsOn.filter(holds);
   const state = timeState(check, record, nowMs);
   return { ...common, condition: state === "current" ? settled : "unknown", state, waitsFor };
+}
+
+/** The names of the checks that are inactive. */
+export function inactiveNames(checks: readonly Pick<Check, "name" | "active">[]): ReadonlySet<string> {
+  return new Set(checks.filter((check) => !check.active).map((check) => check.name));
 }
 
 function timeState(

@@ -169,6 +169,16 @@ function leastInformed(
   return known.length === 0 ? reported : known.find((condition) => condition !== settled) ?? settled;
 }
 
+/**
+ * Whether a dependency is to be run at once, so that it is known whether it suppresses: it was not observed since the
+ * problem began. Not if it was last observed not `ok` and that is not settled: more runs would settle it too early.
+ */
+export function dependencyIsUnknown(dependency: ConditionState, problemBeganAtMs: number): boolean {
+  const { settled, observed, observedAtMs } = dependency;
+  if (settled === "ok" && observed !== null && observed !== "ok") return false;
+  return observedAtMs === null || observedAtMs < problemBeganAtMs;
+}
+
 interface Decision {
   readonly event: ReportEvent | null;
   readonly reason: string;

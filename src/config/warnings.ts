@@ -17,6 +17,8 @@ export function findWarnings(
   return [...warnOfNothing(checks), ...warnOfSchedules(checks, locate)];
 }
 
+type SettingPath = readonly [member: string, ...rest: readonly (string | number)[]];
+
 /** Where a setting of a check stands. */
 export interface SettingPlace {
   /** Whether the check gives it itself. */
@@ -42,7 +44,7 @@ function warnOfSchedules(
   const warnings: Problem[] = [];
   // What stands in "defaults" is said once, not for each check that takes it.
   const saidOfDefaults = new Map<Source, Set<string>>();
-  const warn = (name: string, [member = "", ...rest]: readonly string[], message: string): void => {
+  const warn = (name: string, [member, ...rest]: SettingPath, message: string): void => {
     const { isOwn, source } = locate(name, member);
     if (!isOwn) {
       const said = saidOfDefaults.get(source) ?? new Set();
@@ -53,9 +55,14 @@ function warnOfSchedules(
     const path = [...(isOwn ? ["checks", name] : ["defaults"]), member, ...rest];
     warnings.push({ path, source, message });
   };
-  for (const { name, schedule, timeoutMs, notifications } of checks) {
+  const inactive = new Set(checks.filter(({ active }) => !active).map(({ name }) => name));
+  for (const { name, active, schedule, timeoutMs, notifications, dependsOn } of checks) {
     if (notifications.length === 0) {
       warn(name, ["notifications"], "is empty, so no report reaches anybody");
+    }
+    for (const [index, parent] of dependsOn.entries()) {
+      if (!active || !inactive.has(parent)) continue;
+      warn(name, ["depends_on", index], `is ${quote(parent)}, which is inactive and suppresses nothing`);
     }
     if (isCron(schedule)) continue;
     const { regularIntervalMs, attentiveIntervalMs } = schedule;

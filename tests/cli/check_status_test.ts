@@ -103,6 +103,12 @@ Deno.test("statusOf() says which checks hold back what is to be told", async (t)
     "was not seen since": [router(NOW - 2 * MINUTE, "ok"), 'down [not reported: waits for "router"]'],
     "is well": [router(NOW, "ok"), "down [not reported]"],
   };
+  await t.step("is inactive", () => {
+    const check = testCheck("ok", { name: "web", dependsOn: ["router"] });
+    const recordOf = (one: string) => one === "web" ? web : null;
+    const status = statusOf(check, { recordOf, inactive: new Set(["router"]), nowMs: NOW });
+    assert.equal(describeStatus(status, NOW), "down [not reported]");
+  });
   for (const [name, [dependency, text]] of Object.entries(rows)) {
     await t.step(name, () => {
       const status = statusOf(testCheck("ok", { name: "web", dependsOn: ["router"] }), {

@@ -5,6 +5,7 @@ import type { ConditionState, Hold } from "../../src/domain/condition_state.ts";
 import {
   type ConditionPolicy,
   dependencyHolds,
+  dependencyIsUnknown,
   dueEvent,
   initialState,
   isAttentive,
@@ -401,6 +402,25 @@ Deno.test("dueEvent() says what waits", async (t) => {
   ];
   for (const { name, observed, due } of table) {
     await t.step(name, () => assert.equal(dueEvent(stateAfter({ threshold: 1, observed })), due));
+  }
+});
+
+Deno.test("dependencyIsUnknown() asks for a run of what was not observed since the problem began", async (t) => {
+  const table: readonly { name: string; observed: string; beganMinutes: number; isUnknown: boolean }[] = [
+    { name: "never observed", observed: "", beganMinutes: 0, isUnknown: true },
+    { name: "ok before the problem began", observed: "O", beganMinutes: 1, isUnknown: true },
+    { name: "a settled problem before it began", observed: "W W W", beganMinutes: 5, isUnknown: true },
+    { name: "observed since", observed: "O O O", beganMinutes: 1, isUnknown: false },
+    { name: "a problem observed since", observed: "W W W", beganMinutes: 1, isUnknown: false },
+    { name: "a failure that is not settled yet", observed: "O W", beganMinutes: 5, isUnknown: false },
+  ];
+  for (const { name, observed, beganMinutes, isUnknown } of table) {
+    await t.step(name, () => {
+      assert.equal(
+        dependencyIsUnknown(stateAfter({ observed }), START_MS + beganMinutes * MINUTE),
+        isUnknown,
+      );
+    });
   }
 });
 

@@ -67,6 +67,18 @@ Deno.test("loadDocument() warns of an attentive interval longer than the regular
   });
 });
 
+Deno.test("loadDocument() warns of a dependency that is inactive", async () => {
+  const checks = {
+    web: { ...CHECK, depends_on: ["router", "switch"] },
+    off: { ...CHECK, active: false, depends_on: ["switch"] },
+    router: CHECK,
+    switch: { ...CHECK, active: false },
+  };
+  assert.deepEqual(await warningsOf({ defaults: {}, checks }), [
+    'checks.web.depends_on[1]: is "switch", which is inactive and suppresses nothing',
+  ]);
+});
+
 Deno.test("loadDocument() warns of a timeout longer than the interval, when the check gives it", async (t) => {
   const why = "so a slow run makes the check miss its next ones";
   await t.step("its own interval", async () => {

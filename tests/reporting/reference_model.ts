@@ -26,11 +26,18 @@ export interface Decision {
 
 /** Takes observations, and answers what each leads to. */
 export interface ReferenceModel {
-  /** `silenced`: whether a silence holds the check's reports now. */
-  observe(
-    check: Check,
-    observed: { readonly condition: Condition; readonly nowMs: number; readonly silenced: boolean },
-  ): Decision;
+  /** Takes one, at which something else may be the case than at the one before. */
+  observe(check: Check, observed: Observed): Decision;
+}
+
+/** An observation, and what is the case then. */
+export interface Observed {
+  readonly condition: Condition;
+  readonly nowMs: number;
+  /** Whether a silence holds the check's reports. */
+  readonly silenced: boolean;
+  /** Names of the checks that run: the others suppress nothing. */
+  readonly running: ReadonlySet<string>;
 }
 
 interface Known {
@@ -48,7 +55,7 @@ interface Known {
 export function createReferenceModel(): ReferenceModel {
   const known = new Map<string, Known>();
   return {
-    observe: (check, { condition, nowMs, silenced }) => {
+    observe: (check, { condition, nowMs, silenced, running }) => {
       const now = known.get(check.name) ?? unseen();
       known.set(check.name, now);
       now.history.push(condition);
@@ -57,7 +64,8 @@ export function createReferenceModel(): ReferenceModel {
       if (condition === "ok" && now.settled === "ok") now.beganAtMs = null;
       else now.beganAtMs ??= nowMs;
       const isHeld = silenced ||
-        now.settled !== "ok" && check.dependsOn.some((name) => isInDoubt(known.get(name), now));
+        now.settled !== "ok" &&
+          check.dependsOn.some((name) => running.has(name) && isInDoubt(known.get(name), now));
       if (isHeld) return { report: null, news: null };
       const event = dueEvent(now, check, nowMs);
       const news = {

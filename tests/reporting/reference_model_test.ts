@@ -202,7 +202,8 @@ async function playTrace(seed: number, { edit, editsAtStart }: TraceOptions): Pr
     );
     conditions.set(check.name, condition);
     await observe(check, { condition, nowMs, ...monitor });
-    const decision = model.observe(check, { condition, nowMs, silenced });
+    const running = new Set(checks.map(({ name }) => name));
+    const decision = model.observe(check, { condition, nowMs, silenced, running });
     if (decision.report !== null) expected.push(decision.report);
     if (decision.news !== null) news.push(decision.news);
     if (decision.news === null) settled.delete(check.name);
@@ -297,7 +298,7 @@ async function startMonitor({ checks, system, store, onEvent }: MonitorOptions):
 }
 
 function documentOf(checks: readonly Check[]): Parameters<typeof startReporting>[0] {
-  return { checks, folder: "/", redact: (text) => text };
+  return { checks, running: checks, folder: "/", redact: (text) => text };
 }
 
 async function observe(

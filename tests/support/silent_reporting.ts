@@ -5,6 +5,7 @@ export function createSilentReporting(notifies = true): WatchOptions["reporting"
   return {
     refresh: () => Promise.resolve(),
     deciding: () => ({ held: notifies ? null : "no_notify", known: [], rowsOf: () => [] }),
+    parentsToRun: () => [],
     send: () => {},
   };
 }

@@ -53,6 +53,8 @@ export interface WatchStageOptions {
   readonly notifies?: boolean;
   /** What holds reports back at a time; nothing unless it says otherwise. */
   heldBy?(check: Check, nowMs: number): Hold | null;
+  /** What is to be run at once for a check; nothing unless it says otherwise. */
+  parentsToRun?(check: Check, nowMs: number): readonly Check[];
   /** What the channels of each check know; what was reported last unless it says otherwise. */
   known?(): readonly Condition[];
   /** What HTTP targets do; they answer 200 after 20 ms unless it says otherwise. */
@@ -101,6 +103,7 @@ export async function startStage(
         known: options.known?.() ?? [],
         rowsOf: () => [],
       }),
+      ...options.parentsToRun !== undefined && { parentsToRun: options.parentsToRun },
     },
     onEvent: (event) => void events.push(event),
     onBug: (error) => {

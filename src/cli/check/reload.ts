@@ -96,8 +96,8 @@ export function toWatched(document: OpenDocument, selection: Selection): Watched
 }
 
 /** What of a document reports go by: what waits for a channel of any of its checks can go. */
-export function toReported(document: OpenDocument, { folder, redact }: Watched): ReportedDocument {
-  return { checks: document.checks, folder, redact };
+export function toReported(document: OpenDocument, { checks, folder, redact }: Watched): ReportedDocument {
+  return { checks: document.checks, running: checks, folder, redact };
 }
 
 /** What is watched of a document, in numbers. */

@@ -7,7 +7,7 @@ import { beat } from "../../heartbeat.ts";
 import { jobBookOf } from "../../job_book.ts";
 import { startWriting } from "../../keeping.ts";
 import { type Entry, type Ledger, openLedger } from "../../ledger.ts";
-import { DEFAULT_LIMITS, runPass } from "../../monitor.ts";
+import { DEFAULT_LIMITS, type PassOptions, runPass } from "../../monitor.ts";
 import { enterAsked, isCheckDue, regularRunAfter } from "../../next_run.ts";
 import { BATCHING_DELAY_MS, type Reporting, startReporting } from "../../reporting.ts";
 import type { Invocation } from "../command.ts";
@@ -69,7 +69,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     }
     // What was seen is kept, also where it cannot be printed.
     const code = await state.whileLocked(
-      runReporting(due, { ...options, ledger, isKept: state.path !== null })
+      runReporting(due, { ...options, ledger, selected: checks, isKept: state.path !== null })
         .finally(() => ledger.finish(document.checks, system.clock.wallMs())),
     );
     if (settings.due && document.heartbeat !== null) {
@@ -92,6 +92,8 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
 
 interface ReportingRunOptions extends OnceOptions {
   readonly ledger: Ledger;
+  /** All checks that the call is about, those too that are not due. */
+  readonly selected: readonly Check[];
   /** Whether there is a state: without one no channel is called. */
   readonly isKept: boolean;
 }
@@ -113,7 +115,12 @@ async function runReporting(checks: readonly Check[], options: ReportingRunOptio
   const toStderr = settings.format !== null && settings.format !== "pretty";
   let bug: unknown = null;
   const onBug = (error: unknown): void => void (bug ??= error);
-  const reporting = startReporting({ checks: document.checks, folder: document.source.folder, redact }, {
+  const reporting = startReporting({
+    checks: document.checks,
+    running: options.selected,
+    folder: document.source.folder,
+    redact,
+  }, {
     system,
     ledger,
     kept: await ledger.store.outbox(),
@@ -206,35 +213,47 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     else telling = Promise.all([telling, kept]).then(() => reporting.send(rows)).catch(onBug);
   };
 
-  const onResult = (result: Result): void => {
-    const { check } = result;
-    const nowMs = clock.wallMs();
-    const entry = enterAsked(ledger, result, {
-      nowMs,
-      ...reporting.deciding(check, nowMs),
-    });
-    const record = { result, occurrences: entry.occurrences, settled: entry.record.condition.settled };
-    records.set(check, record);
-    tell(entry);
-    progress.finished(check);
-    if (isQuiet) return;
-    progress.clear();
-    print(format.record(record, formatOptions), system);
-  };
-  if (settings.due) reviewOthers(new Set(checks), options).forEach(tell);
-  const unfinished = await runPass(checks, {
+  const pass = {
     system,
     jobs: isKept ? jobBookOf(ledger) : null,
     folder: document.source.folder,
     limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
     signal: abort.signal,
     redact: document.redact,
-    onResult,
-  }).finally(() => {
-    progress.end();
-    stopListening();
-  });
-  if (settings.due) reviewOthers(new Set(records.keys()), options).forEach(tell);
+  };
+  const parents = createParentRuns(checks, { ...options, pass, tell, enter: (result) => enter(result) });
+  const enter = (result: Result): Entry => {
+    const { check } = result;
+    const nowMs = clock.wallMs();
+    const entry = enterAsked(ledger, result, { nowMs, ...reporting.deciding(check, nowMs) });
+    tell(entry);
+    parents.entered(check, entry);
+    return entry;
+  };
+  const onResult = (result: Result): void => {
+    const { check } = result;
+    const entry = enter(result);
+    const record = { result, occurrences: entry.occurrences, settled: entry.record.condition.settled };
+    records.set(check, record);
+    progress.finished(check);
+    if (isQuiet) return;
+    progress.clear();
+    print(format.record(record, formatOptions), system);
+  };
+  const reviewOthers = (ran: ReadonlySet<Check>): void => {
+    if (settings.due) {
+      document.checks.filter((check) => check.active && !ran.has(check)).forEach(parents.review);
+    }
+  };
+  reviewOthers(new Set(checks));
+  const unfinished = await runPass(checks, { ...pass, onResult })
+    .finally(async () => {
+      await parents.ended();
+      progress.end();
+      stopListening();
+    });
+  reviewOthers(new Set(records.keys()));
+  await parents.ended();
   writing.end();
   await ledger.flush();
   await telling;
@@ -260,15 +279,62 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
   return exitCodeOf(ordered.length === 0 ? [format.withoutChecks ?? "ok"] : conditions, fails);
 }
 
-/** A suppression may have ended of a check that is not due for an hour. */
-function reviewOthers(
-  ran: ReadonlySet<Check>,
-  { system, document, ledger, reporting }: ChosenOptions,
-): readonly Entry[] {
-  const nowMs = system.clock.wallMs();
-  return document.checks.filter((check) => check.active && !ran.has(check)).flatMap((check) =>
-    ledger.review(check, { nowMs, ...reporting.deciding(check, nowMs) }) ?? []
-  );
+/** What decides again what a dependency suppresses. */
+interface ParentRuns {
+  /** Takes a result that was entered. */
+  entered(check: Check, entry: Entry): void;
+  /** Decides again on a check that was not run: a suppression may have ended. */
+  review(check: Check): void;
+  /** Resolves when no more checks run. */
+  ended(): Promise<void>;
+}
+
+/**
+ * Runs checks at once whose state decides whether something due of another check is suppressed, also those that are not
+ * due or ran before it failed. Their results are entered and not printed.
+ */
+function createParentRuns(
+  checks: readonly Check[],
+  { system, ledger, reporting, onBug, pass, tell, enter }: ChosenOptions & {
+    readonly pass: Omit<PassOptions, "onResult">;
+    tell(entry: Entry): void;
+    enter(result: Result): void;
+  },
+): ParentRuns {
+  const running = new Set(checks);
+  /** Checks of which something is due that a dependency suppresses. */
+  const suppressed = new Set<Check>();
+  const runs = new Set<Promise<unknown>>();
+  const note = (check: Check, entry: Entry, runsParents: boolean): void => {
+    if (entry.suppressed !== "dependency") return void suppressed.delete(check);
+    suppressed.add(check);
+    if (!runsParents) return;
+    for (const parent of reporting.parentsToRun(check, system.clock.wallMs())) {
+      if (running.has(parent)) continue;
+      running.add(parent);
+      const run = runPass([parent], { ...pass, onResult: enter }).catch(onBug).finally(() =>
+        runs.delete(run)
+      );
+      runs.add(run);
+    }
+  };
+  const review = (check: Check, runsParents: boolean): void => {
+    const nowMs = system.clock.wallMs();
+    const entry = ledger.review(check, { nowMs, ...reporting.deciding(check, nowMs) });
+    if (entry.report !== null) tell(entry);
+    note(check, entry, runsParents);
+  };
+  return {
+    entered: (check, entry) => {
+      running.delete(check);
+      note(check, entry, true);
+      for (const child of suppressed) if (child.dependsOn.includes(check.name)) review(child, false);
+    },
+    review: (check) => review(check, true),
+    ended: async () => {
+      while (runs.size > 0) await Promise.all(runs);
+    },
+  };
 }
 
 function print(text: string, system: System): void {

@@ -2,7 +2,7 @@ import { badness, type Condition, CONDITIONS, worst } from "../../domain/conditi
 import { describeDuration } from "../../domain/duration.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
-import { type CheckStatus, describeStatus, statusOf } from "../check_status.ts";
+import { type CheckStatus, describeStatus, inactiveNames, statusOf } from "../check_status.ts";
 import { createColours } from "../colour.ts";
 import {
   type Command,
@@ -107,7 +107,8 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
   await store?.close();
   const monitor = await monitorStatusOf(run, { place, document, records: kept, system });
   const recordOf = (name: string): CheckRecord | null => records.get(name) ?? null;
-  const statuses = checks.map((check) => statusOf(check, { recordOf, nowMs }));
+  const inactive = inactiveNames(document?.checks ?? []);
+  const statuses = checks.map((check) => statusOf(check, { recordOf, inactive, nowMs }));
   const fails = failRule("warning");
   const conditions = statuses.map((status) => status.condition);
   if (format === "plugin") {

@@ -2,7 +2,7 @@ import { addPresent, type Availability, availabilityOf, type RunCounts } from ".
 import { type Condition, CONDITIONS, worst } from "../../domain/condition.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
-import { type CheckStatus, type ShownCheck, statusOf } from "../check_status.ts";
+import { type CheckStatus, inactiveNames, type ShownCheck, statusOf } from "../check_status.ts";
 import type { PageFacts } from "./facts.ts";
 import { DAYS_SHOWN, type PageCheck, type PageDay, type PageSnapshot } from "./snapshot.ts";
 
@@ -36,12 +36,13 @@ export async function gatherPage(options: GatherOptions): Promise<PageSnapshot> 
   const { store, checks, isWhole, facts, pause } = options;
   const { nowMs } = facts;
   const active = checks.filter((check) => check.active);
+  const inactive = inactiveNames(checks);
   const recordOf = options.recordOf ?? await keptRecords(store);
   const shown: PageCheck[] = [];
   for (let index = 0; index < active.length; index += CHECKS_AT_A_TIME) {
     await pause();
     const some = active.slice(index, index + CHECKS_AT_A_TIME);
-    shown.push(...await gatherChecks(some, { store, nowMs, recordOf }));
+    shown.push(...await gatherChecks(some, { store, nowMs, recordOf, inactive }));
   }
   const names = new Set(checks.map((check) => check.name));
   const isShown = (name: string | null): boolean => isWhole || name === null || names.has(name);
@@ -66,11 +67,12 @@ interface ChecksOptions {
   readonly store: Store | null;
   readonly nowMs: number;
   readonly recordOf: RecordOf;
+  readonly inactive: ReadonlySet<string>;
 }
 
 async function gatherChecks(
   checks: readonly ShownCheck[],
-  { store, nowMs, recordOf }: ChecksOptions,
+  { store, nowMs, recordOf, inactive }: ChecksOptions,
 ): Promise<readonly PageCheck[]> {
   const names = checks.map((check) => check.name);
   const sums = async ({ days, each }: typeof SPANS[number]): Promise<Sums> =>
@@ -83,7 +85,7 @@ async function gatherChecks(
   const found: PageCheck[] = [];
   for (const check of checks) {
     const record = recordOf(check.name);
-    const status = statusOf(check, { recordOf, nowMs });
+    const status = statusOf(check, { recordOf, inactive, nowMs });
     const own = sumsOfSpans.map((sums) => sums.get(check.name) ?? []);
     found.push({
       ...status,
