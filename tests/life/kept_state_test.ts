@@ -164,6 +164,20 @@ function overwriteTables(path: string): void {
   database.close();
 }
 
+test("monitor check: a truncated -shm file ends it with SIGBUS, and the state is as it was", () =>
+  withStage(async (stage) => {
+    stage.writeDocument({ bad: BAD }, { state: "kept.sqlite" });
+    const program = stage.start(["check", "--format", "ndjson"]);
+    await program.stdout.event("result");
+    Deno.truncateSync(`${stage.folder}/kept.sqlite-shm`, 0);
+    // 128 and the signal's number.
+    assert.equal((await program.end()).code, 135);
+    assert.equal((await stage.run(["check", "--once"])).code, 2);
+    const { stdout, stderr } = await stage.run(["status"]);
+    assert.match(stdout, /CRITICAL\s+bad/);
+    assert.equal(stderr, "");
+  }));
+
 test("monitor check --state none: nothing is kept", () =>
   withStage(async (stage) => {
     stage.writeDocument({ bad: BAD });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { livingProcesses, untilGone } from "../support/processes.ts";
 import { until } from "./in_time.ts";
-import { withStage } from "./program.ts";
+import { type Program, type Stage, withStage } from "./program.ts";
 import { withTarget } from "./target.ts";
 
 const test = concurrentTests("monitor check: stop");
@@ -114,4 +114,54 @@ for (const { signal, code } of [{ signal: "SIGINT", code: 130 }, { signal: "SIGT
       await untilGone(stage.mark);
       assert.equal((await stage.run(["status", "quick"])).code, 2, "what was seen is kept");
     }));
+}
+
+for (
+  const { signal, args, code } of [
+    { signal: "SIGTERM", args: [], code: 0 },
+    { signal: "SIGINT", args: [], code: 0 },
+    { signal: "SIGTERM", args: ["--once"], code: 143 },
+    { signal: "SIGINT", args: ["--once", "--due"], code: 130 },
+  ] as const
+) {
+  test(`monitor ${["check", ...args].join(" ")}: ${signal} while the config is read exits ${code}`, () =>
+    withStage(async (stage) => {
+      const { program, complete } = await startReading(stage, args);
+      program.signal(signal);
+      const ended = await program.end();
+      complete();
+      const stderr = `monitor: stopped by ${signal} before any check ran\n`;
+      assert.deepEqual(ended, { code, stdout: "", stderr });
+    }));
+}
+
+test("monitor check: SIGHUP while the config is read is a reload, once the checks run", () =>
+  withStage(async (stage) => {
+    const { program, complete } = await startReading(stage, ["--state", "none"]);
+    program.signal("SIGHUP");
+    complete();
+    await program.stderr.next("the document came from stdin and cannot be read again");
+    program.signal("SIGTERM");
+    assert.equal((await program.end()).code, 0);
+  }));
+
+/** Starts `check` and waits until it reads its config, which it does until that is complete. */
+async function startReading(
+  stage: Stage,
+  args: readonly string[],
+): Promise<{ readonly program: Program; complete(): void }> {
+  Deno.writeTextFileSync(`${stage.folder}/text`, '{ "defaults": {}, "checks": {} }');
+  // A pipe holds 64 KiB, so more than that is taken only by a program that reads.
+  stage.writeScript(
+    "write",
+    "head -c 200000 /dev/zero | tr '\\0' ' '; touch reading; until [ -e complete ] || [ ! -e write ]; do sleep 0.02; done; cat text",
+  );
+  const program = stage.start(["check", "--config", "-", ...args], {
+    shell: 'mkfifo config; ./write >config 2>/dev/null & exec "$@" <config',
+  });
+  await until(
+    "the program reads",
+    () => Deno.readDirSync(stage.folder).some(({ name }) => name === "reading"),
+  );
+  return { program, complete: () => Deno.writeTextFileSync(`${stage.folder}/complete`, "") };
 }

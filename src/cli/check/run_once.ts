@@ -25,6 +25,7 @@ import { type Progress, startProgress } from "../progress.ts";
 import { locateState, ownState } from "../state.ts";
 import { wantsColour } from "../terminal.ts";
 import type { CheckSettings } from "./settings.ts";
+import { type StartSignals, stopCode } from "./start_signals.ts";
 
 /** What a run of `check --once` is about. */
 export interface OnceOptions {
@@ -36,6 +37,8 @@ export interface OnceOptions {
   readonly document: OpenDocument;
   /** The options of the command, read and valid. */
   readonly settings: CheckSettings;
+  /** What listens to signals until the checks run. */
+  readonly signals: Pick<StartSignals, "stopIsHandled">;
 }
 
 /** Runs checks once, prints them, keeps what they mean and answers the exit code. */
@@ -185,7 +188,8 @@ interface ChosenOptions extends OnceOptions {
 }
 
 async function runChosen(checks: readonly Check[], options: ChosenOptions): Promise<number> {
-  const { invocation, system, document, settings, ledger, isKept, reporting, progress, onBug } = options;
+  const { invocation, system, document, settings, ledger, isKept, reporting, progress, onBug, signals } =
+    options;
   const { clock } = system;
   const fails = failRule(settings.failOn);
   const format = await FORMATS[settings.format ?? "pretty"]();
@@ -196,11 +200,12 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     fails,
   };
   const abort = new AbortController();
-  let stopCode: number | null = null;
+  let code: number | null = null;
   const stopListening = system.onStopSignal((signal) => {
-    stopCode ??= signal === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
+    code ??= stopCode(signal);
     abort.abort(new Error(`Stopped by ${signal}`));
   });
+  signals.stopIsHandled();
   const startedAtMs = clock.wallMs();
   const startedMonotonicMs = clock.monotonicMs();
   const records = new Map<Check, RunRecord>();
@@ -271,10 +276,10 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     hostName: system.hostName(),
   };
   if (!isQuiet) print(format.summary(summary, formatOptions), system);
-  if (unfinished.length > 0 && stopCode !== null) {
+  if (unfinished.length > 0 && code !== null) {
     const names = unfinished.map((check) => printable(check.name)).join(", ");
     system.stderr.write(`monitor: stopped: no result of ${names}\n`);
-    return stopCode;
+    return code;
   }
   return exitCodeOf(ordered.length === 0 ? [format.withoutChecks ?? "ok"] : conditions, fails);
 }

@@ -17,6 +17,7 @@ import { startPulse } from "./pulse.ts";
 import { createReload, factsOf, logDoubts, toReported, toWatched } from "./reload.ts";
 import type { CheckSettings } from "./settings.ts";
 import { createRunRecorder } from "./run_recorder.ts";
+import type { StartSignals } from "./start_signals.ts";
 import { createSteadySink } from "./steady_sink.ts";
 import { createStop } from "./stop.ts";
 import { logWatchEvent } from "./watch_log.ts";
@@ -34,6 +35,8 @@ export interface WatchCommandOptions {
   readonly settings: CheckSettings;
   /** What the document needs and is not granted; what needs it cannot run. */
   readonly missing: readonly Need[];
+  /** What listens to signals until the checks run; reload signals as long as the command lasts. */
+  readonly signals: StartSignals;
 }
 
 /** Keeps running the checks until a stop signal comes, and answers the exit code. */
@@ -41,8 +44,6 @@ export async function runWatch(options: WatchCommandOptions): Promise<number> {
   const { invocation, document, settings } = options;
   const { system, log } = withSteadySinks(options);
   const output = settings.format === "ndjson" ? createEventOutput(system, log) : createPrettyOutput(system);
-  // From here on a hangup means a reload, not the end; one that comes too early waits.
-  const reloads = listenForReloads(system);
   const first = toWatched(document, readSelection(invocation));
   logDoubts(document, log);
   for (const need of options.missing) log.warning(describeMissing(need));
@@ -53,10 +54,9 @@ export async function runWatch(options: WatchCommandOptions): Promise<number> {
   });
   try {
     return await state.whileLocked(
-      watchUntilStopped({ ...options, system, first, log, output, state, reloads }),
+      watchUntilStopped({ ...options, system, first, log, output, state }),
     );
   } finally {
-    reloads.end();
     await state.close();
   }
 }
@@ -82,35 +82,15 @@ function withSteadySinks(
   return { system: { ...system, stdout, stderr }, log };
 }
 
-interface Reloads {
-  /** Sets who is called at each reload, and at once if one is waiting. */
-  handle(callback: () => void): void;
-  end(): void;
-}
-
-function listenForReloads(system: System): Reloads {
-  let isWaiting = false;
-  let onReload = (): void => void (isWaiting = true);
-  const end = system.onReloadSignal(() => onReload());
-  return {
-    handle: (callback) => {
-      onReload = callback;
-      if (isWaiting) callback();
-    },
-    end,
-  };
-}
-
 interface UntilStoppedOptions extends WatchCommandOptions {
   readonly first: Watched;
   readonly log: Log;
   readonly output: WatchOutput;
   readonly state: OwnedState;
-  readonly reloads: Reloads;
 }
 
 async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> {
-  const { invocation, system, document, settings, first, log, output, state, reloads } = options;
+  const { invocation, system, document, settings, first, log, output, state, signals } = options;
   const ledger = await openLedger({
     store: state.store,
     onTrouble: (error) => {
@@ -179,6 +159,7 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
   };
   const stop = createStop({ watch, ledger, reporting, system, log, output, recordStop, stopped });
   const stopSignals = system.onStopSignal(stop.ask);
+  signals.stopIsHandled();
   const places = { document, watched: first, statePath: state.path };
   const reload = createReload({
     invocation,
@@ -196,7 +177,7 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     },
     ...places,
   });
-  reloads.handle(() => {
+  signals.handleReload(() => {
     if (!stop.wasAsked) reload().catch(stopped.reject);
   });
   // Whoever waits for this line may send signals from now on.

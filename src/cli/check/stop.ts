@@ -4,6 +4,7 @@ import type { Reporting } from "../../reporting.ts";
 import type { Watch } from "../../watch.ts";
 import { EXIT } from "../exit_code.ts";
 import type { Log } from "../log.ts";
+import { stopCode } from "./start_signals.ts";
 import type { WatchOutput } from "./watch_output.ts";
 
 /** How long running checks may take to finish once somebody asked to stop. */
@@ -68,7 +69,7 @@ export function createStop(options: StopOptions): Stop {
     await recordStop(false);
     await reporting.stop();
     output.stopped({ signal, unfinished });
-    return signal === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
+    return stopCode(signal);
   };
   return {
     ask: (signal) => {

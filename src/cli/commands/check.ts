@@ -1,7 +1,8 @@
 import type { System } from "../../domain/system.ts";
 import { DEFAULT_LIMITS } from "../../monitor.ts";
 import { runOnce } from "../check/run_once.ts";
-import { FORMAT_NAMES, readCheckSettings } from "../check/settings.ts";
+import { type CheckSettings, FORMAT_NAMES, readCheckSettings } from "../check/settings.ts";
+import { listenAtStart, type StartSignals } from "../check/start_signals.ts";
 import { type Command, CONFIG_OPTION, type Invocation, optionValue } from "../command.ts";
 import { renderProblems } from "../diagnostics.ts";
 import { openDocument, readSelection, selectActiveChecks, TAG_OPTION } from "../document.ts";
@@ -81,6 +82,21 @@ export const checkCommand: Command = {
 
 async function runCheckCommand(invocation: Invocation, system: System): Promise<number> {
   const settings = readCheckSettings(invocation);
+  const signals = listenAtStart(system, settings);
+  try {
+    return await Promise.race([signals.stopped, runChecks(invocation, { system, settings, signals })]);
+  } finally {
+    signals.end();
+  }
+}
+
+interface RunOptions {
+  readonly system: System;
+  readonly settings: CheckSettings;
+  readonly signals: StartSignals;
+}
+
+async function runChecks(invocation: Invocation, { system, settings, signals }: RunOptions): Promise<number> {
   const document = await openDocument(invocation, system);
   const checks = selectActiveChecks(document.checks, readSelection(invocation));
   // Without --once they go to the log.
@@ -94,7 +110,7 @@ async function runCheckCommand(invocation: Invocation, system: System): Promise<
   const notifies = settings.notifies && !(settings.once && optionValue(invocation, "state") === "none");
   const needs = await needsOfDocument(document, { invocation, system, checks, notifies });
   const missing = keepToNeeds(needs, { system, document });
-  const options = { invocation, system, document, settings };
+  const options = { invocation, system, document, settings, signals };
   if (settings.once) {
     for (const need of settings.due ? [] : missing) {
       system.stderr.write(`monitor: warning: ${printable(describeMissing(need))}\n`);

@@ -1,0 +1,43 @@
+import type { System } from "../../domain/system.ts";
+import { EXIT } from "../exit_code.ts";
+
+/** The signals that come before the checks run: without a listener each would end the process by itself. */
+export interface StartSignals {
+  /** The exit code, once a signal came that stops the run. */
+  readonly stopped: Promise<number>;
+  /** Must be called when the run listens to stop signals itself, or has ended. */
+  stopIsHandled(): void;
+  /** Sets the callback of reload signals; one that came before is handed on at once. */
+  handleReload(callback: () => void): void;
+  /** Listens no more. */
+  end(): void;
+}
+
+/** Listens from the first moment of `check`. */
+export function listenAtStart(system: System, { once }: { readonly once: boolean }): StartSignals {
+  const { promise: stopped, resolve } = Promise.withResolvers<number>();
+  const stopIsHandled = system.onStopSignal((signal) => {
+    system.stderr.write(`monitor: stopped by ${signal} before any check ran\n`);
+    resolve(once ? stopCode(signal) : EXIT.ok);
+  });
+  let isReloadWaiting = false;
+  let onReload = (): void => void (isReloadWaiting = true);
+  const endReloads = once ? () => {} : system.onReloadSignal(() => onReload());
+  return {
+    stopped,
+    stopIsHandled,
+    handleReload: (callback) => {
+      onReload = callback;
+      if (isReloadWaiting) callback();
+    },
+    end: () => {
+      stopIsHandled();
+      endReloads();
+    },
+  };
+}
+
+/** The exit code of a run that a signal has stopped. */
+export function stopCode(signal: "SIGINT" | "SIGTERM"): number {
+  return signal === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
+}
