@@ -1,5 +1,6 @@
-import type { PeerCertificate, TLSSocket } from "node:tls";
+import type { TLSSocket } from "node:tls";
 import type { CertificateFacts } from "../domain/system.ts";
+import { peerCertificate } from "./deno_workarounds/peer_certificate.ts";
 
 /** What the certificate of a TLS connection says; `null` when the runtime does not tell. */
 export function certificateFacts(socket: TLSSocket): CertificateFacts | null {
@@ -17,16 +18,6 @@ export function certificateFacts(socket: TLSSocket): CertificateFacts | null {
       .map((name) => name.replace(/^(?:DNS|IP Address):/, ""))
       .filter((name) => name !== ""),
   };
-}
-
-/** Deno 2.7 has no certificate of a connection over a stream that is no socket, and throws there. */
-function peerCertificate(socket: TLSSocket): PeerCertificate | null {
-  try {
-    return socket.getPeerCertificate();
-  } catch (error) {
-    if (error instanceof TypeError) return null;
-    throw error;
-  }
 }
 
 /** Of several values of one attribute, the first. */

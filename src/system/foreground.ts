@@ -7,6 +7,7 @@
  * without us, and what is sent to us alone is handed on.
  */
 import type { Clock, Foreground, ForegroundEnd } from "../domain/system.ts";
+import { endOf } from "./deno_workarounds/real_time_signals.ts";
 import { explainSpawnFailure, isOutOfDescriptors } from "./spawn_failure.ts";
 import { createOutputTail, type OutputTail } from "./output_tail.ts";
 
@@ -122,14 +123,18 @@ async function follow({ child, isPiped }: Spawned, { clock, tail }: Following): 
       passOn(child.stdout, { to: Deno.stdout, source: "stdout", tail, clock }),
       passOn(child.stderr, { to: Deno.stderr, source: "stderr", tail, clock }),
     ];
-    const departure = await departureOf(child);
+    const departure = await endOf(child);
     await Promise.all(pipes.map((pipe) => finish(pipe, clock)));
     return departure.signal === null
       ? { ended: "exited", code: departure.code, tail: tail.text() }
-      : { ended: "signalled", code: departure.code, signal: departure.signal, tail: tail.text() };
+      : { ended: "signalled", code: departure.code, signal: nameOf(departure.signal), tail: tail.text() };
   } finally {
     stopForwarding();
   }
+}
+
+function nameOf(signal: string): string {
+  return signal.startsWith("SIG") ? signal : `signal ${signal}`;
 }
 
 /** The runtime aborts if it has no descriptors for its first signal listener. */
@@ -167,19 +172,6 @@ function forwardSignals(child: Deno.ChildProcess): () => void {
     ...SURVIVED_SIGNALS.map((signal) => listen(signal, () => {})),
   ];
   return () => ends.forEach((end) => end());
-}
-
-/** Shells say 128 and the number of the signal. */
-async function departureOf(
-  child: Deno.ChildProcess,
-): Promise<{ readonly code: number; readonly signal: string | null }> {
-  try {
-    return await child.status;
-  } catch (error) {
-    // The runtime has no name for a real-time signal and fails with "Invalid signal: 34".
-    const number = error instanceof Error ? Number(/\d+/.exec(error.message)?.[0] ?? 0) : 0;
-    return { code: 128 + number, signal: `signal ${number}` };
-  }
 }
 
 /** A pipe of the command, while what comes out of it is passed on. */

@@ -1,5 +1,6 @@
 import type { Clock, ProcessCommand, ProcessEnd, Processes } from "../domain/system.ts";
 import { type CapturedPipe, capturePipe } from "./captured_pipe.ts";
+import { type ChildEnd, endOf } from "./deno_workarounds/real_time_signals.ts";
 import { createProcessGroups, type ProcessGroups } from "./process_group.ts";
 import { explainSpawnFailure } from "./spawn_failure.ts";
 
@@ -101,7 +102,7 @@ async function follow(leader: Deno.ChildProcess, following: Following): Promise<
   const stdout = capturePipe(leader.stdout, { bytesMax: command.outputBytesMax, clock });
   const stderr = capturePipe(leader.stderr, { bytesMax: command.outputBytesMax, clock });
   const pipesEnded = Promise.all([stdout.ended, stderr.ended]);
-  const departure = departureOf(leader);
+  const departure = endOf(leader);
   if (command.input !== undefined) feed(leader, command.input);
 
   const cut = await firstCut(departure, following);
@@ -166,25 +167,9 @@ function abandon(leader: Deno.ChildProcess): boolean {
   }
 }
 
-/** How a leader ended: by itself, or by a signal. */
-interface Departure {
-  readonly code: number;
-  readonly signal: string | null;
-}
-
-async function departureOf(leader: Deno.ChildProcess): Promise<Departure> {
-  try {
-    return await leader.status;
-  } catch (error) {
-    // The runtime has no name for a real-time signal and fails with "Invalid signal: 34".
-    const number = error instanceof Error ? /\d+/.exec(error.message)?.[0] : undefined;
-    return { code: 0, signal: number ?? "of unknown number" };
-  }
-}
-
 type Cut = "exited" | "timed_out" | "aborted";
 
-function firstCut(departure: Promise<Departure>, { command, signal, clock }: Following): Promise<Cut> {
+function firstCut(departure: Promise<ChildEnd>, { command, signal, clock }: Following): Promise<Cut> {
   return new Promise((resolve) => {
     const finish = (cut: Cut): void => {
       cancel();

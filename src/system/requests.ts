@@ -12,8 +12,8 @@ import type { ClientTls } from "./tls_settings.ts";
  * session shows no certificate. No client outlives its last request, so nothing needs to be shut down, except where
  * somebody keeps it (`keepShared`).
  *
- * Deno 2.7 sends a request once more, without telling, when the server ends the connection before a response head
- * (denoland/deno#32566). No option prevents that, so there only the second such failure in a row is
+ * The runtime sends a request once more, without telling, when the server ends the connection before a response head
+ * (denoland/deno#35610, see `tests/system/deno_workarounds/fetch_retry_test.ts`). No option prevents that, so there only the second such failure in a row is
  * seen.
  */
 export function createRequests(): Requests {

@@ -2,6 +2,7 @@ import { isIP, type Socket } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
 import type { Duplex } from "node:stream";
 import type { TlsExpectations } from "../domain/system.ts";
+import { hasShakenHands } from "./deno_workarounds/failed_handshake.ts";
 import { withoutBrackets } from "./tcp_stream.ts";
 import { requireTrust } from "./trust.ts";
 
@@ -73,12 +74,4 @@ export async function shakeHands<T>(
     stream.off("end", onEnd);
     clearTimeout(timer);
   }
-}
-
-/**
- * On Deno 2.7 a handshake that failed ends like one that succeeded; its error comes with the first read, which
- * happens by itself. Before the end of a handshake no protocol is agreed on, not even none (`false`).
- */
-function hasShakenHands(socket: TLSSocket): boolean {
-  return socket.alpnProtocol !== null;
 }
