@@ -104,6 +104,9 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
   const { system, ledger, kept, notifies } = options;
   const { clock } = system;
   let document = first;
+  /** How people call a channel. Its receiver may come from a placeholder. */
+  const nameOf = (channel: Channel): string =>
+    document.redact(channelEntryOf(channel).describe(channel as never));
   let channels = channelsByKey(first.checks);
   let keysByCheck = channelKeysOf(first.checks);
   let running = byName(first.running);
@@ -275,8 +278,9 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
       outbox.add(rows);
     },
     adopt: (next) => {
-      const rekeyed = findRekeyed(document.checks, next.checks, nameOf);
+      const { checks } = document;
       document = next;
+      const rekeyed = findRekeyed(checks, next.checks, nameOf);
       channels = channelsByKey(next.checks);
       keysByCheck = channelKeysOf(next.checks);
       running = byName(next.running);
@@ -322,9 +326,4 @@ function channelKeysOf(checks: readonly Check[]): ReadonlyMap<string, ReadonlySe
   return new Map(
     checks.map(({ name, notifications }) => [name, new Set(notifications.map(({ key }) => key))]),
   );
-}
-
-/** How people call a channel. */
-function nameOf(channel: Channel): string {
-  return channelEntryOf(channel).describe(channel as never);
 }

@@ -10,6 +10,7 @@ const ENVIRONMENT = {
   BLANKS: "  bl  anks-42 ",
   SHORT: "q7#z",
   LONG: `Zq9!${"0123456789abcdef".repeat(4)}`,
+  RECEIVER: "someone-17@b.example",
   MAIL_PASSWORD: 'ma"il&p ass/w+rd',
 };
 /** Written out in the config. */
@@ -172,7 +173,7 @@ function writeConfig(
     parameters: {
       access: { host: "127.0.0.1", port, username: "monitor", password: "${env:MAIL_PASSWORD}" },
       sender: "a@b.example",
-      receivers: ["a@b.example"],
+      receivers: ["${env:RECEIVER}"],
     },
   });
   const credentials = `hook:${encodeURIComponent(URL_PASSWORD)}`;
