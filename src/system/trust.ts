@@ -8,15 +8,21 @@ import { TRUST_VARIABLE } from "../domain/needs.ts";
 const MACHINE_AND_BUILT_IN = "system,mozilla";
 
 /**
- * Makes TLS trust what the machine trusts, unless the user has chosen by the variable or it may not be set. Must be
- * called before the first client is made. Whether the certificates can be loaded shows only then: the executable keeps
- * the first failure, so nothing else could be tried after it.
+ * Makes TLS trust what the machine trusts, unless the user has chosen by the variable or it may not be set, and loads
+ * the certificates. Must be called before the first client is made. Later there may be no descriptor left to load them,
+ * and the executable keeps the first failure.
  */
 export function trustMachine(): void {
   const { state } = Deno.permissions.querySync({ name: "env", variable: TRUST_VARIABLE });
   // An empty variable is one that is not set.
-  if (state !== "granted" || (Deno.env.get(TRUST_VARIABLE) ?? "") !== "") return;
-  Deno.env.set(TRUST_VARIABLE, MACHINE_AND_BUILT_IN);
+  if (state === "granted" && (Deno.env.get(TRUST_VARIABLE) ?? "") === "") {
+    Deno.env.set(TRUST_VARIABLE, MACHINE_AND_BUILT_IN);
+  }
+  try {
+    requireTrust();
+  } catch {
+    // What needs it will say it.
+  }
 }
 
 let isLoaded = false;
@@ -40,6 +46,8 @@ const FILE_FAILURE = /^Failed opening CA file: (.*?)(?: \(os error \d+\))?$/;
 /** Why the trusted certificates cannot be loaded; `null` where an error is about something else. */
 export function explainTrustError(error: unknown): string | null {
   const text = error instanceof Error ? error.message : String(error);
+  // That passes, and is about more than certificates.
+  if (text.includes("Too many open files")) return null;
   const store = UNKNOWN_STORE.exec(text)?.[1];
   if (store !== undefined) {
     return `${TRUST_VARIABLE} has the unknown value ${store}, expected system or mozilla`;

@@ -301,5 +301,6 @@ Deno.test("httpRequestKind.needs() names the target and the files of tls", () =>
   assert.deepEqual(httpRequestKind.needs(httpCheck("https://example.org/", { request: { tls } })), {
     net: ["example.org:443"],
     read: ["/a.pem", "/c.pem", "/k.pem"],
+    env: ["DENO_TLS_CA_STORE"],
   });
 });

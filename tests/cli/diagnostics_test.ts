@@ -48,7 +48,7 @@ Deno.test("renderProblems() shows the line of a problem with a caret below it", 
       name: "credentials in a URL",
       text: '{ "target": "http://me:fish@h/?a=b&token=fish", "port": "x" }',
       needle: '"x"',
-      excerpt: '  1 | { "target": "http://*******@h/?a=b&token=****", "port": "x" }\n    |' + " ".repeat(60) +
+      excerpt: '  1 | { "target": "http://*******@h/?a=b&token=****", "port": "x" }\n    |' + " ".repeat(57) +
         "^",
     },
     {
