@@ -40,7 +40,8 @@ export function createMail(
         if (protection !== "none") requireTrust();
       } catch (error) {
         socket.destroy();
-        return refusal("TLS", explainTrustError(error) ?? String(error));
+        const reason = explainTrustError(error);
+        return reason === null ? connectFailure(error, mail) : refusal("TLS", reason);
       }
       const explain = () => explainHandshake(handshakeWith(mail, protection), { clock, signal });
       try {
