@@ -407,7 +407,6 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
     after,
     tell: (lateness) => onEvent({ event: "stalled", ...lateness }),
   });
-  const letGoOfShared = system.requests.keepShared();
   adopt(first);
   wakeNowAndThen();
   const keeping = startKeeping({
@@ -447,7 +446,6 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
       await Promise.all(runs);
       await ledger.flush();
       await telling;
-      letGoOfShared();
       return unfinished;
     },
   };

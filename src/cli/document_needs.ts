@@ -32,7 +32,8 @@ export async function needsOfDocument(
 ): Promise<readonly Need[]> {
   const { heartbeat } = document;
   const needs = await needsOf({ checks, heartbeat, notifies }, system);
-  const isOnNetwork = needs.some(({ permission }) => permission === "net");
+  // What is lacking may be a host.
+  const isOnNetwork = document.lacks.length > 0 || needs.some(({ permission }) => permission === "net");
   const place = await locateState(invocation, document, system);
   const named = optionValue(invocation, "config") ?? system.ownDocument ?? undefined;
   const vital = joinNeeds([

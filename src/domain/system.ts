@@ -233,11 +233,6 @@ export interface RequestFailure {
 export interface Requests {
   /** Throws the runtime's error when no head came, or the signal's reason when it aborts. */
   send(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingResponse>;
-  /**
-   * Keeps what requests share from one to the next, until the answer is called; otherwise it goes with the last
-   * request that is under way. For who sends them again and again.
-   */
-  keepShared(): () => void;
   /** Puts an error of `send`, or of reading a body, into words. */
   explain(error: unknown, target: string): RequestFailure;
 }

@@ -3,6 +3,7 @@
  * them takes longer than a run that needs none of them.
  */
 import type { Clock, Connections, Foreground, Mail, Processes, Requests } from "../domain/system.ts";
+import type { RequestsOptions } from "./requests.ts";
 import { lazily } from "../domain/lazily.ts";
 
 /** {@linkcode Processes} that are made at the first run. */
@@ -24,25 +25,11 @@ export function lazyMail(clock: Clock): Mail {
 }
 
 /** {@linkcode Requests} that are made at the first request. */
-export function lazyRequests(): Requests {
+export function lazyRequests(options: RequestsOptions): Requests {
   let made: Requests | null = null;
-  /** Who keeps what is shared, each with what lets go of it once there are requests. */
-  const keepers = new Map<symbol, () => void>();
-  const load = lazily(async () => {
-    const requests = (await import("./requests.ts")).createRequests();
-    for (const keeper of keepers.keys()) keepers.set(keeper, requests.keepShared());
-    return made = requests;
-  });
+  const load = lazily(async () => made = (await import("./requests.ts")).createRequests(options));
   return {
     send: async (request, signal) => await (await load()).send(request, signal),
-    keepShared: () => {
-      const keeper = Symbol();
-      keepers.set(keeper, made?.keepShared() ?? (() => {}));
-      return () => {
-        keepers.get(keeper)?.();
-        keepers.delete(keeper);
-      };
-    },
     explain: (error, target) => used(made).explain(error, target),
   };
 }

@@ -1,89 +1,107 @@
-import type { IncomingResponse, OutgoingRequest, Requests } from "../domain/system.ts";
+import type {
+  IncomingResponse,
+  OutgoingRequest,
+  RequestFailure,
+  Requests,
+  System,
+} from "../domain/system.ts";
+import { explainConnectionError } from "./connection_failure.ts";
+import { hasSmallBody } from "./http_body.ts";
+import { HttpError } from "./http_head.ts";
 import { abortLate } from "./deno_workarounds/late_abort.ts";
+import { ConnectError, plainTarget, sendPlain } from "./plain_http.ts";
 import { explainRequestError } from "./request_failure.ts";
 import type { ClientTls } from "./tls_settings.ts";
 
+/** What {@linkcode createRequests} needs to know of the machine. */
+export interface RequestsOptions {
+  /** Reads a variable; those that name a proxy matter. @default there are none */
+  readonly environment?: System["environment"];
+}
+
 /**
- * The runtime's HTTP client as {@link Requests}: every request gets a connection of its own, which is gone when
- * the response is closed.
+ * Requests that get a connection of their own each, which is gone when the response is closed.
  *
- * Plain requests that are under way at the same time share a client, since making one costs more than a request
- * over loopback does. An `https:` request has its own, because a client resumes TLS sessions, and a resumed
- * session shows no certificate. No client outlives its last request, so nothing needs to be shut down, except where
- * somebody keeps it (`keepShared`).
+ * What goes in clear text is sent and read here ({@linkcode sendPlain}); the runtime's HTTP client does the rest: TLS,
+ * and requests by way of a proxy. Each gets a client of its own, because a client resumes TLS sessions, and a resumed
+ * session shows no certificate.
  *
- * The runtime sends a request once more, without telling, when the server ends the connection before a response head
- * (denoland/deno#35610, see `tests/system/deno_workarounds/fetch_retry_test.ts`). No option prevents that, so there only the second such failure in a row is
- * seen.
+ * The runtime's client sends a request once more, without telling, when the server ends the connection before a response
+ * head (denoland/deno#35610, see `tests/system/deno_workarounds/fetch_retry_test.ts`). No option prevents that, so there
+ * only the second such failure in a row is seen.
  */
-export function createRequests(): Requests {
-  const shared = shareClient();
+export function createRequests({ environment = () => undefined }: RequestsOptions = {}): Requests {
   return {
-    keepShared: shared.keep,
     async send(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingResponse> {
       signal.throwIfAborted();
-      const { client, giveBack } = isPlain(request.target) ? shared.borrow() : await clientFor(request);
-      const late = abortLate(signal);
-      const end = (): void => {
-        late.stop();
-        giveBack();
-      };
-      try {
-        const response = await fetch(request.target, {
-          method: request.method,
-          headers: Object.entries(request.headers).map(([name, value]) => [name, asBytes(value)]),
-          ...(request.body !== undefined && { body: request.body }),
-          redirect: "manual",
-          signal: late.signal,
-          client,
-        });
-        return incomingResponse(response, end);
-      } catch (error) {
-        end();
-        throw error;
-      }
+      const isPlain = /^http:/i.test(request.target);
+      const isDirect = isPlain && !PLAIN_PROXY_VARIABLES.some((name) => environment(name));
+      return isDirect ? await sendPlain(request, signal) : await sendByRuntime(request, signal);
     },
-    explain: explainRequestError,
+    explain: (error, target) => {
+      if (error instanceof HttpError) return { phase: error.phase, reason: error.message };
+      if (error instanceof ConnectError) return explainConnect(error, target);
+      return explainRequestError(error, target);
+    },
   };
 }
 
-/** A client, and how to say that it is no longer used. */
-interface BorrowedClient {
-  readonly client: Deno.HttpClient;
-  /** Must be called exactly once. */
-  giveBack(): void;
+/** They may name a proxy for requests in clear text. */
+const PLAIN_PROXY_VARIABLES: readonly string[] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+
+function explainConnect({ cause }: ConnectError, target: string): RequestFailure {
+  const { phase, reason } = explainConnectionError(cause, plainTarget(new URL(target)), "connecting");
+  return {
+    phase: phase === "permission" || phase === "machine" || phase === "resolving" ? phase : "connecting",
+    reason,
+  };
 }
 
-function isPlain(target: string): boolean {
-  return /^http:/i.test(target);
+async function sendByRuntime(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingResponse> {
+  const client = await clientFor(request);
+  const late = abortLate(signal);
+  const end = (): void => {
+    late.stop();
+    client.close();
+  };
+  try {
+    const response = await fetch(request.target, {
+      method: request.method,
+      headers: Object.entries(request.headers).map(([name, value]) => [name, asBytes(value)]),
+      ...(request.body !== undefined && { body: request.body }),
+      redirect: "manual",
+      signal: late.signal,
+      client,
+    });
+    return incomingResponse(response, end);
+  } catch (error) {
+    end();
+    throw error;
+  }
 }
 
 /**
- * `allowHost`: the document may set a `Host` header; the runtime drops it otherwise. With HTTP/2 it would be dropped
- * all the same.
+ * `allowHost`: the document may set a `Host` header; the runtime drops it otherwise. `http2`: a server that floods with
+ * informational responses (1xx) or settings over HTTP/2 would stall the process; over TLS, HTTP/1.1 bounds what is read
+ * at a time.
  */
-function createClient(tls: ClientTls & { http2?: boolean } = {}): Deno.HttpClient {
+function createClient(tls: ClientTls = {}): Deno.HttpClient {
   return Deno.createHttpClient(
-    { poolMaxIdlePerHost: 0, allowHost: true, ...tls } as Deno.CreateHttpClientOptions,
+    { poolMaxIdlePerHost: 0, allowHost: true, http2: false, ...tls } as Deno.CreateHttpClientOptions,
   );
 }
 
-async function clientFor({ tls, headers }: OutgoingRequest): Promise<BorrowedClient> {
-  const settings = Object.keys(headers).some((name) => /^host$/i.test(name)) ? { http2: false } : {};
-  if (tls === undefined) return ownClient(createClient(settings));
+async function clientFor({ tls }: OutgoingRequest): Promise<Deno.HttpClient> {
+  if (tls === undefined) return createClient();
   const { clientTls, TlsSettingsError } = await import("./tls_settings.ts");
   const given = await clientTls(tls);
   try {
-    return ownClient(createClient({ ...settings, ...given }));
+    return createClient(given);
   } catch (error) {
     // Key and certificate were looked at already.
     const reason = error instanceof Error ? error.message : String(error);
     throw new TlsSettingsError(`tls.authority has a malformed certificate (${reason})`);
   }
-}
-
-function ownClient(client: Deno.HttpClient): BorrowedClient {
-  return { client, giveBack: () => client.close() };
 }
 
 /** The runtime sends each character as one byte; what is beyond ASCII goes as UTF-8. */
@@ -93,47 +111,13 @@ function asBytes(value: string): string {
   return Array.from(new TextEncoder().encode(value), (byte) => String.fromCharCode(byte)).join("");
 }
 
-/** Lends one client to all who need one at a time; who gives it back last closes it, unless it is kept. */
-function shareClient(): { borrow(): BorrowedClient; keep(): () => void } {
-  let client: Deno.HttpClient | null = null;
-  let users = 0;
-  const leave = (): void => {
-    users -= 1;
-    if (users > 0) return;
-    client?.close();
-    client = null;
-  };
-  return {
-    borrow: () => {
-      users += 1;
-      return { client: client ??= createClient(), giveBack: leave };
-    },
-    keep: () => {
-      users += 1;
-      return leave;
-    },
-  };
-}
-
-/** Up to here a body is read in one go. */
-const SMALL_BODY_BYTES_MAX = 1024 * 1024;
-
-/**
- * Reading a body's stream costs 130 µs in this runtime, `bytes()` 5 µs. `Content-Length` bounds only what is not
- * encoded.
- */
-function hasSmallBody(headers: Headers): boolean {
-  const length = headers.get("content-length");
-  return length !== null && Number(length) <= SMALL_BODY_BYTES_MAX && !headers.has("content-encoding");
-}
-
-function incomingResponse(response: Response, giveBack: () => void): IncomingResponse {
+function incomingResponse(response: Response, end: () => void): IncomingResponse {
   let closed = false;
   return {
     status: response.status,
     headers: response.headers,
     body: response.body,
-    smallBody: hasSmallBody(response.headers) ? () => response.bytes() : null,
+    smallBody: hasSmallBody((name) => response.headers.get(name)) ? () => response.bytes() : null,
     async close(): Promise<void> {
       if (closed) return;
       closed = true;
@@ -142,7 +126,7 @@ function incomingResponse(response: Response, giveBack: () => void): IncomingRes
       } catch {
         // The body has failed already, and its connection ended with it.
       } finally {
-        giveBack();
+        end();
       }
     },
   };

@@ -23,7 +23,7 @@ export function createSystem({ ownDocument }: SystemOptions = {}): System {
     files: createFiles(),
     processes: lazyProcesses(clock),
     foreground: lazyForeground(clock),
-    requests: lazyRequests(),
+    requests: lazyRequests({ environment }),
     connections: lazyConnections(clock),
     mail: lazyMail(clock),
     state: { files: createStoreFiles(), lock: acquireLock, holder: lockHolder, isLocked },

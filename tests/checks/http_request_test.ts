@@ -848,19 +848,22 @@ Deno.test("observeHttpRequest() trusts the authorities of the environment", asyn
     const { observation } = await observeInProcess(`${server.origin}/`, order);
     assert.equal(observation.output, "status is 200");
   });
-  await t.step("a certificate in order, over HTTP/2, with a body without end", async () => {
-    const block = new TextEncoder().encode("all is well ".repeat(1000));
-    const server = Deno.serve({
-      ...createCertificate({ authority }),
-      hostname: "127.0.0.1",
-      port: 0,
-      onListen: () => {},
-    }, () => new Response(new ReadableStream({ pull: (controller) => controller.enqueue(block) })));
-    const order = { ...run, untilLeftPort: server.addr.port, expectations: { bodyPart: "well" } };
-    const { observation } = await observeInProcess(`https://127.0.0.1:${server.addr.port}/`, order);
-    assert.equal(observation.output, "status is 200");
-    await inTime("the server to end", server.shutdown());
-  });
+  await t.step(
+    "a certificate in order, of a server that prefers HTTP/2, with a body without end",
+    async () => {
+      const block = new TextEncoder().encode("all is well ".repeat(1000));
+      const server = Deno.serve({
+        ...createCertificate({ authority }),
+        hostname: "127.0.0.1",
+        port: 0,
+        onListen: () => {},
+      }, () => new Response(new ReadableStream({ pull: (controller) => controller.enqueue(block) })));
+      const order = { ...run, untilLeftPort: server.addr.port, expectations: { bodyPart: "well" } };
+      const { observation } = await observeInProcess(`https://127.0.0.1:${server.addr.port}/`, order);
+      assert.equal(observation.output, "status is 200");
+      await inTime("the server to end", server.shutdown());
+    },
+  );
   await t.step("a certificate for another name", async () => {
     const certificate = createCertificate({ authority, hosts: ["other.example"], addresses: [] });
     await using server = startServer(answering(response(200)), { certificate });

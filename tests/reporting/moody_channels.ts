@@ -122,7 +122,6 @@ export function createMoodySystem(options: MoodyOptions): System {
     randomId: options.randomId,
     requests: {
       send,
-      keepShared: () => () => {},
       explain: (error) => ({
         phase: error instanceof Broken ? error.phase : "connecting",
         reason: String(error),

@@ -39,7 +39,6 @@ export function createPlayedSystem(
       promise.catch(() => {}).finally(() => ended(target));
       return promise;
     },
-    keepShared: () => () => {},
     explain: explainRequestError,
   };
   return { ...createMemorySystem(), clock, requests };

@@ -55,7 +55,6 @@ export function observeProgram(path: string, run: ScriptRun = {}): Promise<Obser
 
 const NO_REQUESTS: Requests = {
   send: () => Promise.reject(new Error("A script check sends no requests")),
-  keepShared: () => () => {},
   explain: () => {
     throw new Error("A script check sends no requests");
   },

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { lazyRequests } from "../../src/system/lazy_parts.ts";
 import { createRequests } from "../../src/system/requests.ts";
 import { until } from "../life/in_time.ts";
 import { createCertificate } from "../support/certificates.ts";
@@ -32,30 +31,6 @@ Deno.test("createRequests() uses a fresh connection for each request", async () 
   }
   await first.close();
   assert.equal(server.visits, 3);
-  await server.untilLeft();
-});
-
-Deno.test("createRequests() uses fresh connections also where its client is kept, and closes it in the end", async () => {
-  await using server = startServer(async (visitor) => {
-    while (true) {
-      await visitor.readHead();
-      await visitor.send(response(200, {}, "body"));
-    }
-  });
-  for (const make of [createRequests, lazyRequests]) {
-    const requests = make();
-    const letGo = requests.keepShared();
-    const letGoOfSecond = requests.keepShared();
-    for (const round of [1, 2, 3]) {
-      const { close } = await requests.send(get(`${server.origin}/`), NEVER);
-      await close();
-      if (round === 2) letGo();
-    }
-    letGoOfSecond();
-    const { close } = await requests.send(get(`${server.origin}/`), NEVER);
-    await close();
-  }
-  assert.equal(server.visits, 8);
   await server.untilLeft();
 });
 

@@ -10,6 +10,7 @@ import { connect, type LookupFunction, type Socket } from "node:net";
 import { onAbort } from "../../domain/on_abort.ts";
 import type { ConnectionTarget } from "../../domain/system.ts";
 import { type KnownAddresses, lookUpName } from "../look_up_name.ts";
+import { shareTimers } from "../shared_timers.ts";
 import { closeQuietly } from "../tcp_stream.ts";
 import { connectDirectly } from "./connect_directly.ts";
 import { createHangingLimit } from "./hanging_limit.ts";
@@ -47,19 +48,26 @@ export async function connectToAny(
   }
 }
 
+/** Hundreds of attempts begin together, and nearly all take their timer back. */
+const after = shareTimers({
+  nowMs: () => performance.now(),
+  set: (callback, delayMs) => setTimeout(callback, Math.ceil(delayMs)),
+  clear: (timer) => clearTimeout(timer),
+});
+
 /** So long an address has before the next one is tried beside it (RFC 8305, section 5). */
 const ALONE_MS = 250;
 
 /** Whether none has succeeded when the last one has failed in a way that is the address's, or takes long. */
 async function wantsAnother(attempts: readonly Promise<unknown>[]): Promise<boolean> {
   const { promise: isDecided, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(true), ALONE_MS);
+  const cancel = after(ALONE_MS, () => resolve(true));
   attempts.at(-1)?.catch((error: unknown) => resolve(isOfAddress(error)));
   for (const attempt of attempts) attempt.then(() => resolve(false), () => {});
   try {
     return await isDecided;
   } finally {
-    clearTimeout(timer);
+    cancel();
   }
 }
 

@@ -1,12 +1,18 @@
 /**
- * Workaround: `Deno.connect` mishandles its signal twice. It asks it once more when it has connected; if it has aborted
- * meanwhile, it throws without closing the connection. And it ignores an abort while it resolves the name.
+ * Workaround: `Deno.connect` mishandles its signal three times. It asks it once more when it has connected; if it has
+ * aborted meanwhile, it throws without closing the connection. It ignores an abort while it resolves the name. And if the
+ * name does not resolve, it forgets the resource that an abort would close.
  *
- * Upstream: https://github.com/denoland/deno/issues/26819 for the second, none was found for the first (in 2.7.11)
+ * Upstream: https://github.com/denoland/deno/issues/26819 for the second, none was found for the others (in 2.7.11)
  */
 import { onAbort } from "../../domain/on_abort.ts";
 import type { ConnectionTarget } from "../../domain/system.ts";
 import { closeQuietly } from "../tcp_stream.ts";
+
+const NOTHING_DONE = { value: (): void => {} };
+
+const REMOVE_ABORT_STEPS = Object.getOwnPropertySymbols(AbortSignal.prototype)
+  .find(({ description }) => description === "[[remove]]");
 
 /** Connects to the first address of a name. Rejects with the signal's reason, and then leaves nothing open. */
 export async function connectDirectly(
@@ -15,7 +21,9 @@ export async function connectDirectly(
 ): Promise<Deno.TcpConn> {
   const end = new AbortController();
   // It ends an attempt and answers nothing.
-  Object.defineProperty(end.signal, "throwIfAborted", { value: () => {} });
+  Object.defineProperty(end.signal, "throwIfAborted", NOTHING_DONE);
+  // It closes the resource, even after the attempt has failed.
+  if (REMOVE_ABORT_STEPS !== undefined) Object.defineProperty(end.signal, REMOVE_ABORT_STEPS, NOTHING_DONE);
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   aborted.catch(() => {});
   const stopListening = onAbort(signal, () => {
@@ -29,5 +37,6 @@ export async function connectDirectly(
     return await Promise.race([attempt, aborted]);
   } finally {
     stopListening();
+    attempt.catch(() => end.abort());
   }
 }

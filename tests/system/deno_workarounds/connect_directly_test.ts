@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { connectDirectly } from "../../../src/system/deno_workarounds/connect_directly.ts";
 import { countResources } from "./resources.ts";
 
 Deno.test(
@@ -22,3 +23,18 @@ Deno.test(
     assert.equal(countResources("tcpStream"), before + 1);
   },
 );
+
+const LOST =
+  "Deno.connect() still leaks a cancellation if a name does not resolve: see connect_directly.ts if this fails";
+
+Deno.test(LOST, { sanitizeResources: false }, async () => {
+  const { signal } = new AbortController();
+  const before = countResources("cancellation");
+  await assert.rejects(Deno.connect({ hostname: "nonexistent.invalid", port: 80, signal }));
+  assert.equal(countResources("cancellation"), before + 1);
+});
+
+Deno.test("connectDirectly() leaks no cancellation if a name does not resolve", async () => {
+  const { signal } = new AbortController();
+  await assert.rejects(connectDirectly({ host: "nonexistent.invalid", port: 80 }, signal));
+});
