@@ -135,6 +135,8 @@ function waitingRow(report: Report, nowMs: number): OutboxRow {
   return {
     id: `${report.id} email`,
     report,
+    missedProblem: null,
+    summarized: 0,
     channelKey: "email",
     channelName: "mail to admin@example.org",
     sequence: nowMs,

@@ -25,6 +25,7 @@ import {
   replace,
   rowsIn,
 } from "./outbox_lane.ts";
+import { mergeRows } from "./outbox_merge.ts";
 import { messageOf, toldKey } from "./outbox_message.ts";
 import { type Rekeyed, rekeyRows } from "./rekey.ts";
 import { createScheduleTime } from "./schedule_time.ts";
@@ -33,6 +34,9 @@ import { createScheduleTime } from "./schedule_time.ts";
 const HELD_MS_MAX = 60_000;
 /** After so long a row is given up, once what it tells no longer holds. */
 const GIVE_UP_MS = 24 * 3_600_000;
+
+/** As long as results wait to be written together. */
+const MERGE_AFTER_MS = 1_000;
 
 /** How often rows of checks that the config does not have are looked through for those that are too old. */
 const PARKED_EVERY_MS = 3_600_000;
@@ -53,6 +57,8 @@ export type OutboxEvent =
     readonly reason: string;
     readonly isRefused: boolean;
   }
+  /** Older problems that recovered unsent are counted from now on instead of listed; once until all is sent. */
+  | { readonly event: "summarized"; readonly rows: readonly OutboxRow[] }
   | { readonly event: "given_up"; readonly rows: readonly OutboxRow[]; readonly reason: string };
 
 /** What a sender needs. */
@@ -141,6 +147,8 @@ export function startOutbox(
         failures: 0,
         askedUntilMs: -Infinity,
         trouble: null,
+        mergeTimer: null,
+        isSummarizing: false,
       };
       lanes.set(key, lane);
     }
@@ -200,9 +208,38 @@ export function startOutbox(
       const isNew = row.state === "waiting" && row.attempts === 0;
       return { ...row, nextAttemptAtMs: isNew ? soonMs : keptTime(row.nextAttemptAtMs, nowMs) };
     });
+    if (rows.some(({ summarized }) => summarized > 0)) lane.isSummarizing = true;
+    const lastSequence = lane.rows.at(-1)?.sequence ?? -Infinity;
+    lane.rows = [...lane.rows, ...added];
     // What was parked or rekeyed may be older than what came meanwhile.
-    lane.rows = [...lane.rows, ...added].sort((one, other) => one.sequence - other.sequence);
+    if (added.some(({ sequence }) => sequence < lastSequence)) {
+      lane.rows = lane.rows.toSorted((one, other) => one.sequence - other.sequence);
+    }
+    mergeSoon(lane);
     for (const { nextAttemptAtMs } of added) wakeAt(lane, nextAttemptAtMs);
+  };
+
+  /** Merges what comes within a second together: each time costs a transaction. */
+  const mergeSoon = (lane: Lane): void => {
+    if (lane.rows.length > 1 && !stopping.signal.aborted) {
+      lane.mergeTimer ??= clock.after(MERGE_AFTER_MS, () => merge(lane));
+    }
+  };
+
+  /** Keeps the rows of a lane few, whatever happens while its channel is down. */
+  const merge = (lane: Lane): void => {
+    lane.mergeTimer?.();
+    lane.mergeTimer = null;
+    const merged = mergeRows(lane.rows);
+    if (merged === null) return;
+    const { rows, changed, removed, summarized } = merged;
+    lane.rows = rows;
+    const counted = summarized === 0 ? [] : countOf(changed, { summarized, countedAtMs: clock.wallMs() });
+    options.keep({ changed, removed, told: [], untold: [], counted });
+    if (summarized > 0 && !lane.isSummarizing) {
+      lane.isSummarizing = true;
+      options.onEvent({ event: "summarized", rows: changed });
+    }
   };
 
   /** Drops rows of absent checks after a day, and looks again later. */
@@ -241,6 +278,7 @@ export function startOutbox(
       const target = options.channelOf(lane.key);
       // A reload has taken its rows elsewhere.
       if (target === null) return;
+      merge(lane);
       dropStale(lane, target);
       const batch = nextBatch(lane, { target, tried, taken, nowMs: clock.wallMs(), force });
       if (batch === null) return;
@@ -255,7 +293,7 @@ export function startOutbox(
     if (staleAfterMs === null) return;
     const nowMs = clock.wallMs();
     const isStale = (row: OutboxRow): boolean =>
-      nowMs - row.report.decidedAtMs > staleAfterMs && !options.holds(row);
+      nowMs - row.report.decidedAtMs > staleAfterMs && (!options.holds(row) || row.missedProblem !== null);
     dropFrom(lane, lane.rows.filter(isStale), "it was too old to be shown");
   };
 
@@ -287,6 +325,7 @@ export function startOutbox(
       });
       lane.failures = 0;
       lane.askedUntilMs = -Infinity;
+      if (lane.rows.length === 0) lane.isSummarizing = false;
       if (isWell) lane.trouble = null;
       else if (lane.trouble !== null) lane.trouble = "stuck";
       return "taken";
@@ -397,6 +436,8 @@ export function startOutbox(
     }
     if (isNews) lane.trouble = retryable ? "down" : "refused";
     dropFrom(lane, old, reason);
+    // What is known not to have arrived may be merged with what came meanwhile.
+    mergeSoon(lane);
     // After a refusal the next message may be welcome; behind a server that is down it is not.
     return retryable ? "down" : "refused";
   };
@@ -413,6 +454,7 @@ export function startOutbox(
     const dropped = rows.map((row): OutboxRow => ({
       ...row,
       report: { ...row.report, output: "", detail: "" },
+      missedProblem: null,
       state: "given_up",
       nextAttemptAtMs: nowMs,
       lastFailure: reason,
@@ -510,7 +552,10 @@ export function startOutbox(
     stop: async () => {
       stopping.abort(new Error("Stopped"));
       for (const attempt of attempts) attempt.abort(new Error("Stopped"));
-      for (const lane of lanes.values()) lane.timer?.();
+      for (const lane of lanes.values()) {
+        lane.timer?.();
+        merge(lane);
+      }
       parkedTimer?.();
       await Promise.all([...lanes.values()].map((lane) => lane.sending));
     },
@@ -524,7 +569,7 @@ function countOf(
 ): readonly ChannelCount[] {
   if (row === undefined) return [];
   const { channelKey, channelName } = row;
-  return [{ channelKey, channelName, sent: 0, failedAttempts: 0, givenUp: 0, ...numbers }];
+  return [{ channelKey, channelName, sent: 0, failedAttempts: 0, givenUp: 0, summarized: 0, ...numbers }];
 }
 
 /** What came of an attempt; after `down` the lane does not go on. */

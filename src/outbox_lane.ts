@@ -34,6 +34,10 @@ export interface Lane {
   askedUntilMs: number;
   /** The trouble that was told since it last worked; `stuck`: it takes some, and what it did not take still waits. */
   trouble: "down" | "refused" | "stuck" | null;
+  /** When its rows are merged; `null` where nothing came since the last time. */
+  mergeTimer: (() => void) | null;
+  /** Whether it was logged that older problems are summarized, since it was last empty. */
+  isSummarizing: boolean;
 }
 
 /** Retries back off from 10 s to 15 min. */
@@ -141,8 +145,7 @@ export interface BatchOptions {
 
 /**
  * The rows of the next message. A message that may have arrived goes again as it was. Otherwise a gathering channel
- * takes everything that waits; any other one check's rows at a time, since a problem and its recovery that wait
- * together are told as one.
+ * takes everything that waits; any other one row at a time.
  *
  * What fails again and again may do so for what it says, so it lets all else go first, and what failed together is then
  * tried apart. Of one check nothing ever overtakes anything.
@@ -167,20 +170,12 @@ export function nextBatch(lane: Lane, options: BatchOptions): readonly OutboxRow
   const sealed = fresh.find((row) => row.messageId !== null);
   if (sealed !== undefined) return sealedWith(lane, sealed);
   if (target.gathers) return fresh.slice(0, ITEMS_MAX);
-  return takeOver(fresh, first);
+  return [first];
 }
 
 /** All that goes with a row that may have arrived. */
 function sealedWith(lane: Lane, { messageId }: OutboxRow): readonly OutboxRow[] {
   return lane.rows.filter((row) => row.messageId === messageId);
-}
-
-/** A row, and with a problem that is over its changes and its recovery. */
-function takeOver(rows: readonly OutboxRow[], first: OutboxRow): readonly OutboxRow[] {
-  if (first.report.event !== "problem") return [first];
-  const own = rows.filter((row) => row.report.check === first.report.check);
-  const end = own.findIndex((row) => row.report.event === "recovery");
-  return end < 0 ? [first] : own.slice(0, end + 1);
 }
 
 /** So often a message is tried before others, about half a minute long. */
@@ -215,7 +210,7 @@ function nextOfStuck(
   const [first] = heads;
   if (first === undefined) return null;
   if (first.messageId !== null) return sealedWith(lane, first);
-  if (!target.gathers) return takeOver(waiting, first);
+  if (!target.gathers) return [first];
   const isRefused = first.state === "refused";
   if (isRefused && tried.size > 0 && taken === 0 && !force) return null;
   const count = tried.size === 0 ? 1 : isRefused && taken > 0 ? 2 ** Math.min(taken - 1, 30) : Infinity;

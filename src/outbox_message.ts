@@ -7,25 +7,12 @@ export function toldKey(check: string, channelKey: string): string {
   return `${channelKey} ${check}`;
 }
 
-/** What is told: for each check what its rows come to, in order; the checks that are worst now first. */
+/** What is told, row by row; the checks that are worst now first, and of each check in order. */
 export function messageOf(id: string, rows: readonly OutboxRow[], told: ReadonlyMap<string, Told>): Message {
-  const items: MessageItem[] = [];
-  const missed = new Map<string, OutboxRow>();
-  for (const row of rows) {
-    const { report, channelKey } = row;
-    const key = toldKey(report.check, channelKey);
-    if (report.event === "problem") missed.set(report.check, row);
-    const problem = missed.get(report.check)?.report ?? null;
-    if (report.event === "recovery" && problem !== null) {
-      // The problem, and what became of it, is told in the recovery's line.
-      const first = items.findIndex((item) => item.report.id === problem.id);
-      const rest = items.filter((item, index) => index < first || item.report.check !== report.check);
-      items.splice(0, items.length, ...rest, { report, missedProblem: problem, threadId: null });
-      missed.delete(report.check);
-    } else {
-      items.push({ report, missedProblem: null, threadId: told.get(key)?.messageId ?? null });
-    }
-  }
+  const items = rows.map(({ report, missedProblem, summarized, channelKey }): MessageItem => {
+    const threadId = told.get(toldKey(report.check, channelKey))?.messageId ?? null;
+    return { report, missedProblem, summarized, threadId: missedProblem === null ? threadId : null };
+  });
   const badnessNow = new Map(items.map(({ report }) => [report.check, badness(report.condition)]));
   const badnessOf = ({ report: { check } }: MessageItem): number => badnessNow.get(check) ?? 0;
   return {

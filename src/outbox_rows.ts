@@ -1,5 +1,7 @@
 import type { Channel } from "./domain/channel.ts";
+import { shorten } from "./channels/shorten.ts";
 import type { Condition } from "./domain/condition.ts";
+import type { TextMax } from "./domain/deliver.ts";
 import type { OutboxRow } from "./domain/outbox.ts";
 import type { Report } from "./domain/report.ts";
 
@@ -11,6 +13,8 @@ export interface RowOptions {
   nameOf(channel: Channel): string;
   /** What a channel was notified of last, or is about to be; `ok` where it knows of no problem. */
   knownOf(channel: Channel): Condition;
+  /** How much of texts a channel sends. */
+  textMaxOf(channel: Channel): TextMax;
   /** Whether a notification of the check is on its way to a channel. */
   isPending(channel: Channel): boolean;
   /** The sequence of the first row; each further one gets the next. */
@@ -34,7 +38,7 @@ export function rowsFor(report: Report, options: RowOptions): readonly OutboxRow
         : known !== report.condition
     )
     .map(({ channel, known }, index) =>
-      freshRow(reportFor(report, known), {
+      freshRow(shortReport(reportFor(report, known), options.textMaxOf(channel)), {
         channelKey: channel.key,
         channelName: options.nameOf(channel),
         sequence: options.sequence + index,
@@ -50,6 +54,11 @@ function reportFor(report: Report, known: Condition): Report {
   return { ...report, event, previous: known };
 }
 
+/** Without what the channel would not send. */
+function shortReport(report: Report, { output, detail }: TextMax): Report {
+  return { ...report, output: shorten(report.output, output), detail: shorten(report.detail, detail) };
+}
+
 /** A row that was never tried. */
 export function freshRow(
   report: Report,
@@ -59,6 +68,8 @@ export function freshRow(
     ...rest,
     id: `${report.id}-${rest.channelKey}`,
     report,
+    missedProblem: null,
+    summarized: 0,
     state: "waiting",
     attempts: 0,
     nextAttemptAtMs: nowMs,

@@ -69,9 +69,10 @@ export function rekeyRows(
     const target = targetOf(old);
     if (target === undefined) return [];
     const messageId = staysWhole(old, target) ? old.messageId : null;
-    const { report, sequence, nextAttemptAtMs: nowMs } = old;
+    const { report, missedProblem, summarized, sequence, nextAttemptAtMs: nowMs } = old;
     // What failed under the old key says nothing of the new one.
-    return [{ old, row: { ...freshRow(report, { ...target, sequence, nowMs }), messageId } }];
+    const row = freshRow(report, { ...target, sequence, nowMs });
+    return [{ old, row: { ...row, missedProblem, summarized, messageId } }];
   });
 }
 

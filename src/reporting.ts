@@ -19,6 +19,7 @@ import type { System } from "./domain/system.ts";
 import type { EntryOptions, Ledger } from "./ledger.ts";
 import { isInWindow } from "./maintenance.ts";
 import { type Outbox, type OutboxEvent, startOutbox } from "./outbox.ts";
+import { joinChanges } from "./outbox_changes.ts";
 import { rowsFor } from "./outbox_rows.ts";
 import { findRekeyed, type Rekeyed } from "./rekey.ts";
 import { isSilenced } from "./silences.ts";
@@ -129,16 +130,17 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
       unkept = [everything()];
     }
     while (unkept.length > 0 && !ledger.isInTrouble) {
-      const [change] = unkept;
-      if (change === undefined) return;
+      // In one transaction, since each costs the disk a flush.
+      const change = joinChanges(unkept);
+      unkept = [];
       try {
         await ledger.store.changeOutbox(change);
       } catch (error) {
+        unkept = [change, ...unkept];
         // The ledger says it: it tries to write again before long, and this is tried with it.
         if (error instanceof StoreError) return;
         throw error;
       }
-      unkept = unkept.slice(1);
     }
   };
   const everything = (): OutboxChange => {
@@ -248,6 +250,7 @@ export function startReporting(first: ReportedDocument, options: ReportingOption
         return known.find((condition) => condition !== report.condition) ?? report.condition;
       },
       isPending: ({ key }) => lastOf(check.name, key) !== null,
+      textMaxOf: (channel) => channelEntryOf(channel).textMax,
       sequence,
       nowMs: clock.wallMs(),
     });

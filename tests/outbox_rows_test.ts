@@ -34,6 +34,7 @@ const OPTIONS: RowOptions = {
   nameOf: (channel) => `${channel.kind} ${channel.key}`,
   knownOf: () => "ok",
   isPending: () => false,
+  textMaxOf: () => ({ output: 100, detail: 100 }),
   sequence: 7,
   nowMs: NOW,
 };
@@ -43,6 +44,8 @@ Deno.test("rowsFor() makes a row for each channel, in the document's order", () 
     {
       id: "r1-one",
       report: report(),
+      missedProblem: null,
+      summarized: 0,
       channelKey: "one",
       channelName: "file_touch one",
       sequence: 7,
@@ -56,6 +59,8 @@ Deno.test("rowsFor() makes a row for each channel, in the document's order", () 
     {
       id: "r1-two",
       report: report(),
+      missedProblem: null,
+      summarized: 0,
       channelKey: "two",
       channelName: "file_touch two",
       sequence: 8,
@@ -66,6 +71,18 @@ Deno.test("rowsFor() makes a row for each channel, in the document's order", () 
       firstFailedAtMs: null,
       messageId: null,
     },
+  ]);
+});
+
+Deno.test("rowsFor() keeps no more of texts than a channel sends", () => {
+  const long = { ...report(), output: "o".repeat(1000), detail: "d".repeat(1000) };
+  const rows = rowsFor(long, {
+    ...OPTIONS,
+    textMaxOf: ({ key }) => key === "one" ? { output: 3, detail: 0 } : { output: 2000, detail: 10 },
+  });
+  assert.deepEqual(rows.map((row) => [row.report.output, row.report.detail]), [
+    ["oo…", ""],
+    [long.output, "ddddddddd…"],
   ]);
 });
 

@@ -5,7 +5,7 @@ import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import type { ProcessEnd } from "../domain/system.ts";
 import { describeItem } from "./console.ts";
 import { afterColon, DELIVERED, firstLine, notDelivered } from "./failures.ts";
-import { itemMembers } from "./report_members.ts";
+import { ITEM_TEXT_MAX, itemMembers } from "./report_members.ts";
 import { shorten } from "./shorten.ts";
 
 /** The channel that runs a program, with the report in its environment and as JSON on its standard input. */
@@ -35,6 +35,7 @@ export const commandKind: ChannelKindEntry<"command"> = {
   describe: (channel) => `command ${channel.parameters.path}`,
   needs: ({ parameters }) => Promise.resolve({ run: [parameters.path], env: PASSED_VARIABLES }),
   staleAfterMs: null,
+  textMax: ITEM_TEXT_MAX,
 };
 
 const OUTPUT_BYTES_MAX = 64 * 1024;

@@ -1,8 +1,13 @@
 import type { ChannelKindEntry } from "../domain/deliver.ts";
+import type { TextMax } from "../domain/deliver.ts";
 import type { MessageItem } from "../domain/delivery.ts";
 import type { Report } from "../domain/report.ts";
 import { DELIVERED, notDelivered } from "./failures.ts";
 import { shorten } from "./shorten.ts";
+
+const OUTPUT_LENGTH_MAX = 500;
+/** What a line of text takes of a check's texts. */
+export const LINE_TEXT_MAX: TextMax = { output: OUTPUT_LENGTH_MAX, detail: 0 };
 
 /** The console channel: a line for each report. */
 export const consoleKind: ChannelKindEntry<"console"> = {
@@ -22,6 +27,7 @@ export const consoleKind: ChannelKindEntry<"console"> = {
   describe: () => "console",
   needs: () => Promise.resolve({}),
   staleAfterMs: null,
+  textMax: LINE_TEXT_MAX,
 };
 
 const EVENT_WORDS: Readonly<Record<Report["event"], string>> = {
@@ -32,7 +38,6 @@ const EVENT_WORDS: Readonly<Record<Report["event"], string>> = {
 };
 
 const NAME_LENGTH_MAX = 200;
-const OUTPUT_LENGTH_MAX = 500;
 
 /**
  * An item as one line of text, for people, of less than 1000 characters. Control characters of outputs, line
@@ -51,7 +56,19 @@ export function describeOutput({ report: { output } }: MessageItem): string {
 }
 
 /** What was before, and since when; as in `was ok, seen 3 times since 2026-01-31T10:00:00Z`. */
-export function describeHistory({ report, missedProblem }: MessageItem): string {
+export function describeHistory(item: MessageItem): string {
+  return [describeOwnHistory(item), describeSummarized(item)].filter((part) => part !== "").join("; ");
+}
+
+/** What is counted in an item instead of listed; empty for nothing. */
+export function describeSummarized({ summarized }: MessageItem): string {
+  if (summarized === 0) return "";
+  return `${summarized} older ${
+    summarized === 1 ? "problem" : "problems"
+  } recovered before they could be sent`;
+}
+
+function describeOwnHistory({ report, missedProblem }: MessageItem): string {
   const { event, previous, occurrences, problemBeganAtMs, decidedAtMs } = report;
   const began = isoSeconds(problemBeganAtMs);
   if (missedProblem !== null) {

@@ -3,7 +3,7 @@ import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
 import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import type { Needs } from "../domain/needs.ts";
 import type { ProcessEnd, System } from "../domain/system.ts";
-import { describeHistory, describeOutput } from "./console.ts";
+import { describeHistory, describeOutput, LINE_TEXT_MAX } from "./console.ts";
 import { cleanLine } from "./clean_text.ts";
 import { afterColon, DELIVERED, firstLine, notDelivered } from "./failures.ts";
 import { toastArguments } from "./windows_toast.ts";
@@ -24,6 +24,7 @@ export const desktopNotificationKind: ChannelKindEntry<"desktop_notification"> =
   },
   needs: (_channel, system) => describeNeeds(system),
   staleAfterMs: STALE_AFTER_MS,
+  textMax: LINE_TEXT_MAX,
 };
 
 async function deliverDesktopNotification(

@@ -5,7 +5,7 @@ import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
 import type { Delivery, Message } from "../domain/delivery.ts";
 import type { MailEnd } from "../domain/system.ts";
 import { cleanLine } from "./clean_text.ts";
-import { reportBody, reportBrief, reportSubject, reportTitle } from "./report_text.ts";
+import { BODY_TEXT_MAX, reportBody, reportBrief, reportSubject, reportTitle } from "./report_text.ts";
 
 /** The email channel: one mail for everything that waits, to all receivers. */
 export const emailKind: ChannelKindEntry<"email"> = {
@@ -15,6 +15,7 @@ export const emailKind: ChannelKindEntry<"email"> = {
   needs: ({ parameters: { access } }) =>
     Promise.resolve({ net: [hostAndPort(access.host, access.port)], ...needsOfTls(mayUseTls(access)) }),
   staleAfterMs: null,
+  textMax: BODY_TEXT_MAX,
 };
 
 /** A local relay without a login is spoken to in clear text. */

@@ -20,6 +20,7 @@ export const fileTouchKind: ChannelKindEntry<"file_touch"> = {
   describe: (channel) => `file ${channel.parameters.path}`,
   needs: ({ parameters: { path } }) => Promise.resolve({ write: [path] }),
   staleAfterMs: null,
+  textMax: { output: 0, detail: 0 },
 };
 
 /** What somebody has to mend, by the system's code. Anything else, such as a full disk, may pass. */

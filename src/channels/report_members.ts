@@ -1,3 +1,4 @@
+import type { TextMax } from "../domain/deliver.ts";
 import type { MessageItem } from "../domain/delivery.ts";
 import type { Report } from "../domain/report.ts";
 import { shorten } from "./shorten.ts";
@@ -57,6 +58,8 @@ export interface ItemMembers extends ReportMembers {
   readonly test: boolean;
   /** The problem that was over before it was told; then the rest is its recovery. `null` otherwise. */
   readonly missed_problem: ReportMembers | null;
+  /** Older problems, of any check, that recovered before they could be sent and are not listed. */
+  readonly summarized: number;
 }
 
 /** How an item is told. */
@@ -67,9 +70,8 @@ export interface ItemTelling {
   readonly itemCount: number;
 }
 
-/** The most of an output and of a detail that goes to a receiver, in UTF-16 code units. */
-const OUTPUT_LENGTH_MAX = 8 * 1024;
-const DETAIL_LENGTH_MAX = 64 * 1024;
+/** The most of an output and of a detail that goes to a receiver. */
+export const ITEM_TEXT_MAX: TextMax = { output: 8 * 1024, detail: 64 * 1024 };
 /** What the outputs and details of all items share, a half each: many servers take no more than a megabyte. */
 const SHARED_LENGTH_MAX = 512 * 1024;
 
@@ -78,13 +80,14 @@ export function itemMembers(item: MessageItem, { isTest, itemCount }: ItemTellin
   const share = Math.floor(SHARED_LENGTH_MAX / 2 / itemCount);
   const bounded = (report: Report): ReportMembers => ({
     ...reportMembers(report),
-    output: shorten(report.output, Math.min(OUTPUT_LENGTH_MAX, share)),
-    detail: shorten(report.detail, Math.min(DETAIL_LENGTH_MAX, share)),
+    output: shorten(report.output, Math.min(ITEM_TEXT_MAX.output, share)),
+    detail: shorten(report.detail, Math.min(ITEM_TEXT_MAX.detail, share)),
   });
   return {
     ...bounded(item.report),
     test: isTest,
     missed_problem: item.missedProblem === null ? null : bounded(item.missedProblem),
+    summarized: item.summarized,
   };
 }
 

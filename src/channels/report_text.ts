@@ -2,14 +2,25 @@
  * The words of a report as channels with text share them. Times are UTC, as everywhere else in the program, so that
  * what two machines tell can be compared.
  */
+import type { TextMax } from "../domain/deliver.ts";
 import type { MessageItem } from "../domain/delivery.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { Report } from "../domain/report.ts";
 import { cleanLine, cleanLines } from "./clean_text.ts";
+import { describeSummarized } from "./console.ts";
 
 const TITLE_LENGTH_MAX = 120;
 const OUTPUT_LENGTH_MAX = 500;
 const DETAIL_LIMITS = { linesMax: 20, charactersMax: 4096 };
+
+/**
+ * What is read of a text for a mail: more than is shown, since escape sequences and the like are left out; and a little
+ * more, which shows that the detail was longer.
+ */
+export const BODY_TEXT_MAX: TextMax = {
+  output: 16 * OUTPUT_LENGTH_MAX,
+  detail: 16 * DETAIL_LIMITS.charactersMax + 2,
+};
 
 /** How people call the check: its title, else its name; one line of at most 120 characters. */
 export function reportTitle({ title, check }: Pick<Report, "title" | "check">): string {
@@ -51,6 +62,8 @@ export function reportBody(item: MessageItem): string {
     `Check: ${cleanLine(report.check, OUTPUT_LENGTH_MAX)}`,
     `Host: ${cleanLine(report.hostName, OUTPUT_LENGTH_MAX)}`,
   ];
+  const summarized = describeSummarized(item);
+  if (summarized !== "") lines.push(`Also: ${summarized}`);
   if (detail.lines.length > 0) {
     lines.push("", "Detail:", ...detail.lines);
     if (detail.isCut) lines.push("(cut here: the detail is longer)");
@@ -63,7 +76,13 @@ export function reportBrief(item: MessageItem): string {
   const { report } = item;
   const output = cleanLine(report.output, 160);
   const began = report.event === "recovery" ? `over at ${time(report.decidedAtMs)}` : since(report);
-  const lines = [reportSubject(item), ...output === "" ? [] : [`  ${output}`], `  ${began}`];
+  const summarized = describeSummarized(item);
+  const lines = [
+    reportSubject(item),
+    ...output === "" ? [] : [`  ${output}`],
+    `  ${began}`,
+    ...summarized === "" ? [] : [`  Also: ${summarized}`],
+  ];
   return lines.map((line) => `${line}\n`).join("");
 }
 

@@ -19,7 +19,7 @@ import {
 } from "../domain/template.ts";
 import { describeItem } from "./console.ts";
 import { afterColon, DELIVERED, notDelivered, oneLine } from "./failures.ts";
-import { itemMembers } from "./report_members.ts";
+import { ITEM_TEXT_MAX, itemMembers } from "./report_members.ts";
 import { shorten } from "./shorten.ts";
 
 /** The channel that posts reports to an address. */
@@ -30,6 +30,7 @@ export const webhookKind: ChannelKindEntry<"webhook"> = {
   describe: (channel) => `webhook ${URL.parse(channel.parameters.target)?.host ?? "of an unknown host"}`,
   needs: ({ parameters }) => Promise.resolve(needsOfUrl(parameters.target)),
   staleAfterMs: null,
+  textMax: ITEM_TEXT_MAX,
 };
 
 /** Whether a request is made from one item alone. */
@@ -251,6 +252,7 @@ function templateFields(item: MessageItem, isTest: boolean): Readonly<Record<Tem
     title: members.title ?? members.check,
     occurrences: String(members.occurrences),
     test: String(isTest),
+    summarized: String(members.summarized),
     summary: `${isTest ? "TEST " : ""}${describeItem(item)}`,
     action: members.event === "recovery" ? "resolve" : "trigger",
     severity: SEVERITIES[members.condition],

@@ -37,9 +37,10 @@ export function renderKeptReports(
 export function describeRow(row: OutboxRow, nowMs: number): string {
   const since = describeDuration(Math.max(0, nowMs - row.report.decidedAtMs));
   const why = row.lastFailure === null ? "" : `: ${row.lastFailure}`;
+  const counted = row.summarized === 0 ? "" : ` and ${row.summarized} older problems that recovered`;
   return `${
     STATE_WORDS[row.state]
-  }: ${row.report.condition} of "${row.report.check}" to ${row.channelName}, ` +
+  }: ${row.report.condition} of "${row.report.check}"${counted} to ${row.channelName}, ` +
     `decided ${since} ago, tried ${row.attempts === 1 ? "once" : `${row.attempts} times`}${why}`;
 }
 
@@ -110,6 +111,7 @@ export function keptReportMembers({ rows, silences }: KeptReports): Readonly<Rec
       channel: row.channelName,
       state: row.state,
       decided_at: time(row.report.decidedAtMs),
+      summarized: row.summarized,
       attempts: row.attempts,
       next_attempt_at: row.state === "given_up" ? null : time(row.nextAttemptAtMs),
       last_failure: row.lastFailure,

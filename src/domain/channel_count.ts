@@ -10,6 +10,8 @@ export interface ChannelCount {
   readonly failedAttempts: number;
   /** Reports that were given up. */
   readonly givenUp: number;
+  /** Problems that recovered before they were sent and were counted instead of listed. */
+  readonly summarized: number;
   /** When it was last counted; wall time, milliseconds since 1970. */
   readonly countedAtMs: number;
 }
@@ -22,6 +24,7 @@ export function addCounts(before: ChannelCount | undefined, added: ChannelCount)
     sent: (before?.sent ?? 0) + added.sent,
     failedAttempts: (before?.failedAttempts ?? 0) + added.failedAttempts,
     givenUp: (before?.givenUp ?? 0) + added.givenUp,
+    summarized: (before?.summarized ?? 0) + added.summarized,
     countedAtMs: Math.max(before?.countedAtMs ?? -Infinity, added.countedAtMs),
   };
 }

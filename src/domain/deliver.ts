@@ -23,6 +23,14 @@ export interface DeliverContext {
   readonly signal: AbortSignal;
 }
 
+/** The lengths of texts, in UTF-16 code units. */
+export interface TextMax {
+  /** Of an output. */
+  readonly output: number;
+  /** Of its further lines. */
+  readonly detail: number;
+}
+
 /** Everything that varies by channel kind. */
 export interface ChannelKindEntry<K extends ChannelKind> {
   /**
@@ -35,6 +43,8 @@ export interface ChannelKindEntry<K extends ChannelKind> {
   describe(channel: ChannelOf<K>): string;
   /** Describes what this machine lacks for every channel of the kind; `null`: nothing. @default nothing */
   findLack?(system: DeliverContext["system"]): Promise<string | null>;
+  /** How much of an output and of a detail it sends at most, in UTF-16 code units: more is not persisted. */
+  readonly textMax: TextMax;
   /** What the runtime must permit for `deliver` on this machine. */
   needs(channel: ChannelOf<K>, system: DeliverContext["system"]): Promise<Needs>;
   /** A report is not worth telling after so long, in milliseconds; `null`: it always is. */

@@ -6,6 +6,8 @@ export interface MessageItem {
   readonly report: Report;
   /** The problem that was over before it was told; then `report` is its recovery. `null` otherwise. */
   readonly missedProblem: Report | null;
+  /** Older problems, of any check, that recovered before they were sent and are counted here instead of listed. */
+  readonly summarized: number;
   /** The id of the message that told of the problem, for threading; `null` when none did. */
   readonly threadId: string | null;
 }

@@ -6,8 +6,12 @@ import type { Report } from "./report.ts";
 export interface OutboxRow {
   /** Unique: the report's id and the channel's key. */
   readonly id: string;
-  /** What is told. */
+  /** What is told, with no more of an output than the channel sends. */
   readonly report: Report;
+  /** The problem that recovered before it was sent; then `report` is its recovery. `null` otherwise. */
+  readonly missedProblem: Report | null;
+  /** Older problems, of any check, that recovered before they were sent and are counted here instead of listed. */
+  readonly summarized: number;
   /** The channel, as the resolved document keys it. */
   readonly channelKey: string;
   /** How people call the channel; no secrets. */

@@ -14,6 +14,7 @@ export const TEMPLATE_FIELDS = [
   "next_run_at",
   "host",
   "test",
+  "summarized",
   "summary",
   "action",
   "severity",
@@ -30,6 +31,7 @@ export const SAMPLE_FIELDS: Readonly<Record<TemplateField, string>> = {
   next_run_at: "2026-01-31T10:01:00.000Z",
   occurrences: "3",
   test: "false",
+  summarized: "0",
 };
 
 const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;

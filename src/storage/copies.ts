@@ -72,6 +72,8 @@ export function copyOutboxRow(row: OutboxRow): OutboxRow {
   return {
     id: row.id,
     report: copyReport(row.report),
+    missedProblem: row.missedProblem === null ? null : copyReport(row.missedProblem),
+    summarized: row.summarized,
     channelKey: row.channelKey,
     channelName: row.channelName,
     sequence: row.sequence,

@@ -144,6 +144,11 @@ export const MIGRATIONS: readonly Migration[] = [
   ],
   ["DROP TABLE channel_lists", "ALTER TABLE told ADD COLUMN certain INTEGER NOT NULL DEFAULT 1"],
   ["CREATE TABLE monitor (id INTEGER PRIMARY KEY, text TEXT NOT NULL)"],
+  [
+    "ALTER TABLE outbox ADD COLUMN missed_problem TEXT",
+    "ALTER TABLE outbox ADD COLUMN summarized INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE channels ADD COLUMN summarized INTEGER NOT NULL DEFAULT 0",
+  ],
 ];
 
 /** The statements of one step. */

@@ -34,6 +34,8 @@ export function rowOfOutboxRow(row: OutboxRow): readonly SQLInputValue[] {
     encodeTextOrNull(row.lastFailure),
     row.firstFailedAtMs,
     encodeTextOrNull(row.messageId),
+    row.missedProblem === null ? null : JSON.stringify(copyReport(row.missedProblem)),
+    row.summarized,
   ];
 }
 
@@ -43,6 +45,7 @@ export function rowOfOutboxRow(row: OutboxRow): readonly SQLInputValue[] {
  * @throws {UnreadableRowError} If it is none.
  */
 export function outboxRowOfRow(row: Members): OutboxRow {
+  const missed = textOrNullIn(row, "missed_problem");
   return {
     id: encodedTextIn(row, "key"),
     report: reportOf(membersOf(textIn(row, "report"))),
@@ -55,6 +58,8 @@ export function outboxRowOfRow(row: Members): OutboxRow {
     lastFailure: encodedTextOrNullIn(row, "last_failure"),
     firstFailedAtMs: numberOrNullIn(row, "first_failed_at_ms"),
     messageId: encodedTextOrNullIn(row, "message_id"),
+    missedProblem: missed === null ? null : reportOf(membersOf(missed)),
+    summarized: numberIn(row, "summarized"),
   };
 }
 
@@ -81,8 +86,9 @@ export function toldOfRow(row: Members): Told {
 
 /** What `ADD_TO_COUNTS` takes. */
 export function rowOfCount(count: ChannelCount): readonly SQLInputValue[] {
-  const { channelKey, channelName, sent, failedAttempts, givenUp, countedAtMs } = count;
-  return [encodeText(channelKey), encodeText(channelName), sent, failedAttempts, givenUp, countedAtMs];
+  const { channelKey, channelName, sent, failedAttempts, givenUp, summarized, countedAtMs } = count;
+  const names = [encodeText(channelKey), encodeText(channelName)];
+  return [...names, sent, failedAttempts, givenUp, summarized, countedAtMs];
 }
 
 /**
@@ -97,6 +103,7 @@ export function countOfRow(row: Members): ChannelCount {
     sent: numberIn(row, "sent"),
     failedAttempts: numberIn(row, "failed_attempts"),
     givenUp: numberIn(row, "given_up"),
+    summarized: numberIn(row, "summarized"),
     countedAtMs: numberIn(row, "counted_at_ms"),
   };
 }

@@ -5,18 +5,19 @@
 
 /** All rows, by sequence. */
 export const SELECT_OUTBOX = `SELECT key, report, channel_key, channel_name, sequence, state, attempts,
-    next_attempt_at_ms, last_failure, first_failed_at_ms, message_id
+    next_attempt_at_ms, last_failure, first_failed_at_ms, message_id, missed_problem, summarized
   FROM outbox ORDER BY sequence, id`;
 
 /** Keeps a row. */
 export const UPSERT_OUTBOX_ROW = `INSERT INTO outbox (key, report, channel_key, channel_name, sequence, state,
-    attempts, next_attempt_at_ms, last_failure, first_failed_at_ms, message_id)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    attempts, next_attempt_at_ms, last_failure, first_failed_at_ms, message_id, missed_problem, summarized)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (key) DO UPDATE SET report = excluded.report, channel_key = excluded.channel_key,
     channel_name = excluded.channel_name, sequence = excluded.sequence, state = excluded.state,
     attempts = excluded.attempts, next_attempt_at_ms = excluded.next_attempt_at_ms,
     last_failure = excluded.last_failure, first_failed_at_ms = excluded.first_failed_at_ms,
-    message_id = excluded.message_id`;
+    message_id = excluded.message_id, missed_problem = excluded.missed_problem,
+    summarized = excluded.summarized`;
 
 /** Removes the row of a key. */
 export const DELETE_OUTBOX_ROW = "DELETE FROM outbox WHERE key = ?";
@@ -44,13 +45,15 @@ export const DELETE_TOLD_OF_NOTHING = "DELETE FROM told WHERE check_name NOT IN 
 
 /** The counts of all channels, in the order in which they were first counted. */
 export const SELECT_COUNTS =
-  "SELECT key, name, sent, failed_attempts, given_up, counted_at_ms FROM channels ORDER BY id";
+  "SELECT key, name, sent, failed_attempts, given_up, summarized, counted_at_ms FROM channels ORDER BY id";
 
-/** Adds to the counts of a channel: key, name, the three numbers, time. */
+/** Adds to the counts of a channel: key, name, the four numbers, time. */
 export const ADD_TO_COUNTS =
-  `INSERT INTO channels (key, name, sent, failed_attempts, given_up, counted_at_ms) VALUES (?, ?, ?, ?, ?, ?)
+  `INSERT INTO channels (key, name, sent, failed_attempts, given_up, summarized, counted_at_ms)
+  VALUES (?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (key) DO UPDATE SET name = excluded.name, sent = sent + excluded.sent,
     failed_attempts = failed_attempts + excluded.failed_attempts, given_up = given_up + excluded.given_up,
+    summarized = summarized + excluded.summarized,
     counted_at_ms = max(counted_at_ms, excluded.counted_at_ms)`;
 
 /** Forgets the counts of channels that were last counted before a time. */

@@ -85,6 +85,7 @@ Deno.test("commandKind hands the report over in the environment, and nothing els
     MONITOR_OUTPUT: "status is 500, expected 200",
     MONITOR_DETAIL: "",
     MONITOR_PROBLEM_BEGAN_AT: "2026-01-31T09:58:00.000Z",
+    MONITOR_SUMMARIZED: "0",
     MONITOR_DECIDED_AT: "2026-01-31T10:00:00.000Z",
     MONITOR_OCCURRENCES: "3",
     MONITOR_NEXT_RUN_AT: "2026-01-31T10:01:00.000Z",

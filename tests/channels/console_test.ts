@@ -36,6 +36,14 @@ const LINES: readonly (readonly [name: string, item: MessageItem, line: string])
     makeItem({ event: "recovery", condition: "ok", previous: "critical", output: "fine" }, makeReport()),
     "2026-01-31T10:00:00Z OK, recovered: Website (web): fine (was critical from 2026-01-31T09:58:00Z to 2026-01-31T10:00:00Z)",
   ],
+  [
+    "one in which older ones are counted",
+    {
+      ...makeItem({ event: "recovery", condition: "ok", previous: "critical", output: "fine" }, makeReport()),
+      summarized: 17,
+    },
+    "2026-01-31T10:00:00Z OK, recovered: Website (web): fine (was critical from 2026-01-31T09:58:00Z to 2026-01-31T10:00:00Z; 17 older problems recovered before they could be sent)",
+  ],
 ];
 
 Deno.test("describeItem() tells an item in one line", async (t) => {

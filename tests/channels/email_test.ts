@@ -44,7 +44,7 @@ const CHANNEL: ChannelOf<"email"> = {
 };
 
 function item(report: Partial<Report> = {}, rest: Partial<MessageItem> = {}): MessageItem {
-  return { report: { ...REPORT, ...report }, missedProblem: null, threadId: null, ...rest };
+  return { report: { ...REPORT, ...report }, missedProblem: null, summarized: 0, threadId: null, ...rest };
 }
 
 function message(items: readonly MessageItem[], rest: Partial<Message> = {}): Message {
@@ -175,6 +175,14 @@ Check: web
 Host: server1
 `,
   );
+});
+
+Deno.test("deliver() counts older problems that recovered before they could be sent", async () => {
+  const counting = item({ ...RECOVERY, detail: "" }, { missedProblem: REPORT, summarized: 1 });
+  const { text } = await mailOf(message([counting]));
+  assert.match(text, /^Host: server1\nAlso: 1 older problem recovered before they could be sent\n$/m);
+  const many = await mailOf(message(Array.from({ length: 20 }, () => ({ ...counting, summarized: 12 }))));
+  assert.match(many.text, /^ {2}Also: 12 older problems recovered before they could be sent$/m);
 });
 
 Deno.test("deliver() marks a test in its text", async () => {

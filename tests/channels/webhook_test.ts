@@ -84,7 +84,7 @@ Deno.test("webhookKind posts the reports as JSON with an id for dropping the twi
     reports: [
       {
         ...{ ...problem, ...times, id: "report-1", output: "it's down", detail: "line 1\nline 2" },
-        ...{ test: false, missed_problem: null },
+        ...{ test: false, missed_problem: null, summarized: 0 },
       },
       {
         ...{
@@ -98,6 +98,7 @@ Deno.test("webhookKind posts the reports as JSON with an id for dropping the twi
         },
         ...{ output, detail: "", test: false },
         missed_problem: { ...problem, ...times, id: "report-0", output, detail: "" },
+        summarized: 0,
       },
     ],
   });
@@ -247,6 +248,7 @@ Deno.test("webhookKind fills every field of a template with something that JSON 
     output: "status is 500, expected 200",
     detail: "",
     problem_began_at: "2026-01-31T09:58:00.000Z",
+    summarized: "0",
     decided_at: "2026-01-31T10:00:00.000Z",
     occurrences: "3",
     next_run_at: "2026-01-31T10:01:00.000Z",

@@ -54,23 +54,27 @@ export function allChangesOf({ folder }: Pick<Stage, "folder">): ReadonlyMap<str
 }
 
 /**
- * With a threshold of 1 and nothing that holds, each change that was kept is one report, and no report is more. Where a
- * problem was over before it could be told, what it came to between is not told.
+ * With a threshold of 1 and nothing that holds, each change that was kept is told, in order, and nothing else. What was
+ * decided while something of its problem was pending speaks for that as well.
  */
 export function assertAllTold(reports: readonly PostedReport[], changes: readonly Change[]): void {
-  const missed = reports.flatMap(({ missed_problem: problem, decided_at }) =>
-    problem === null ? [] : [{ fromMs: Date.parse(problem.decided_at), untilMs: Date.parse(decided_at) }]
-  );
-  const isDue = ({ atMs }: Change): boolean =>
-    !missed.some(({ fromMs, untilMs }) => atMs > fromMs && atMs < untilMs);
-  const told = reports.flatMap(expanded).map(({ decided_at, previous, condition }) => ({
+  const told = reports.flatMap(expanded).map(({ decided_at, event, previous, condition }) => ({
     atMs: Date.parse(decided_at),
+    event,
     from: previous,
     to: condition,
-  }));
-  const inTime = (some: readonly Change[]): readonly Change[] =>
-    some.toSorted((one, other) => one.atMs - other.atMs || one.from.localeCompare(other.from));
-  assert.deepEqual(inTime(told), inTime(changes.filter(isDue)));
+  })).toSorted((one, other) => one.atMs - other.atMs || one.from.localeCompare(other.from));
+  const left = [...changes];
+  for (const { event, ...one } of told) {
+    const place = left.findIndex(({ atMs, to }) => atMs === one.atMs && to === one.to);
+    const merged = left.splice(0, place + 1);
+    const own = merged.pop();
+    assert.ok(own !== undefined, `invented, or told twice: ${JSON.stringify(one)}`);
+    assert.deepEqual(merged.filter(({ to }) => to === "ok"), [], "these were never told");
+    const isMergedProblem = merged[0]?.from === "ok" && event === "problem";
+    assert.deepEqual(one, isMergedProblem ? { ...own, from: "ok" } : own);
+  }
+  assert.deepEqual(left, [], "these were never told");
 }
 
 /** A report, and before it the problem that was over before it could be told. */

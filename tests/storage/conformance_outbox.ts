@@ -67,6 +67,8 @@ export function testOutbox(test: StoreTest): void {
     const changed: OutboxRow = {
       id: "a",
       report: reportOf("other", { id: "other", event: "recovery", condition: "ok" }),
+      missedProblem: reportOf("other", { id: "missed" }),
+      summarized: 3,
       channelKey: "other",
       channelName: "another channel",
       sequence: 3,
@@ -186,7 +188,13 @@ export function testOutbox(test: StoreTest): void {
 
   test("adds up what is counted of a channel, and calls it what it was called last", async (store) => {
     await store.changeOutbox(outboxChangeOf({ counted: [countOf("email"), countOf("webhook")] }));
-    const more = countOf("email", { channelName: "renamed", sent: 1, failedAttempts: 0, givenUp: 3 });
+    const more = countOf("email", {
+      channelName: "renamed",
+      sent: 1,
+      failedAttempts: 0,
+      givenUp: 3,
+      summarized: 0,
+    });
     await store.changeOutbox(outboxChangeOf({ counted: [more, { ...more, countedAtMs: NOW_MS - 1 }] }));
     assert.deepEqual((await store.outbox()).counts, [
       countOf("email", { channelName: "renamed", sent: 7, failedAttempts: 2, givenUp: 7 }),

@@ -111,6 +111,8 @@ export function outboxRowOf(id: string, sequence: number, members: Partial<Outbo
   return {
     id,
     report: reportOf("web"),
+    missedProblem: null,
+    summarized: 0,
     channelKey: "email a1b2",
     channelName: "mail to operators",
     sequence,
@@ -149,6 +151,7 @@ export function countOf(channelKey: string, members: Partial<ChannelCount> = {})
     sent: 5,
     failedAttempts: 2,
     givenUp: 1,
+    summarized: 4,
     countedAtMs: NOW_MS,
     ...members,
   };

@@ -30,7 +30,7 @@ export function makeReport(report: Partial<Report> = {}): Report {
 
 /** An item that tells of a report and of nothing before. */
 export function makeItem(report: Partial<Report> = {}, missedProblem: Report | null = null): MessageItem {
-  return { report: makeReport(report), missedProblem, threadId: null };
+  return { report: makeReport(report), missedProblem, summarized: 0, threadId: null };
 }
 
 /** A message of these items, by default of one problem. */

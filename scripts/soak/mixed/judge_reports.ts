@@ -76,11 +76,14 @@ function judgeSilenced(deliveries: Deliveries, presences: readonly Presence[]): 
   };
 }
 
-/** Whether each report goes on from the one before, and the last leads to a condition, where one is given. */
+/**
+ * Whether each report goes on from the one before, and the last leads to a condition, where one is given. Changes of a
+ * problem that were pending are merged, so one may come from another condition than was told.
+ */
 function isChain(chain: readonly ArrivedReport[], last?: string): boolean {
   let now = "ok";
   for (const { previous, condition } of chain) {
-    if (previous !== now || condition === now) return false;
+    if ((previous === "ok") !== (now === "ok") || condition === previous) return false;
     now = condition;
   }
   return last === undefined || now === last;

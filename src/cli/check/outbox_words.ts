@@ -23,6 +23,10 @@ export function describeOutboxEvent(event: OutboxEvent, whatNext: string): Outbo
     const what = event.isRefused ? "refused by" : "not delivered to";
     return { level: "warning", message: `${reports} ${what} ${channel}: ${event.reason}; ${whatNext}` };
   }
+  if (event.event === "summarized") {
+    const message = `too many recovered problems are pending for ${channel}: the older ones are only counted`;
+    return { level: "warning", message };
+  }
   return { level: "error", message: `${reports} to ${channel} given up: ${event.reason}` };
 }
 

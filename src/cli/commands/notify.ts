@@ -106,5 +106,10 @@ function testMessage(check: Check, system: System): Message {
     nextRunAtMs: regularRunAfter(check, nowMs),
     hostName: system.hostName(),
   } as const;
-  return { id, items: [{ report, missedProblem: null, threadId: null }], isTest: true, decidedAtMs: nowMs };
+  return {
+    id,
+    items: [{ report, missedProblem: null, summarized: 0, threadId: null }],
+    isTest: true,
+    decidedAtMs: nowMs,
+  };
 }

@@ -74,6 +74,10 @@ export const FAMILIES = {
     "Attempts to send that failed; reports that were tried together count once.",
   ),
   reportsGivenUp: counter("monitor_reports_given_up_total", "Reports that were given up."),
+  summarized: counter(
+    "monitor_notifications_summarized_total",
+    "Problems that recovered before they could be sent, and were counted instead of listed.",
+  ),
   reportsWaiting: gauge("monitor_reports_waiting", "Reports on their way to a channel."),
   reportsRefused: gauge(
     "monitor_reports_refused",

@@ -57,6 +57,7 @@ function channelsOf({ rows, counts, channelNames }: MetricSources["reporting"]):
     sent: countsByKey.get(key)?.sent ?? 0,
     failedAttempts: countsByKey.get(key)?.failedAttempts ?? 0,
     givenUp: countsByKey.get(key)?.givenUp ?? 0,
+    summarized: countsByKey.get(key)?.summarized ?? 0,
     waiting: queues.get(key)?.waiting ?? 0,
     refused: queues.get(key)?.refused ?? 0,
   }));

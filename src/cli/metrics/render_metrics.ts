@@ -16,6 +16,8 @@ export interface ChannelMetrics {
   readonly failedAttempts: number;
   /** Reports that were given up so far. */
   readonly givenUp: number;
+  /** Problems that recovered before they could be sent and were counted instead of listed. */
+  readonly summarized: number;
   /** Reports that wait for it now. */
   readonly waiting: number;
   /** Reports that it refused and that are tried seldom. */
@@ -182,6 +184,7 @@ function addChannels(exposition: Exposition, channels: readonly ChannelMetrics[]
   exposition.add(FAMILIES.reportsSent, samples(({ sent }) => sent));
   exposition.add(FAMILIES.attemptsFailed, samples(({ failedAttempts }) => failedAttempts));
   exposition.add(FAMILIES.reportsGivenUp, samples(({ givenUp }) => givenUp));
+  exposition.add(FAMILIES.summarized, samples(({ summarized }) => summarized));
   exposition.add(FAMILIES.reportsWaiting, samples(({ waiting }) => waiting));
   exposition.add(FAMILIES.reportsRefused, samples(({ refused }) => refused));
 }
@@ -193,6 +196,7 @@ function addUp(before: ChannelMetrics | undefined, { name, ...channel }: Channel
     sent: before.sent + channel.sent,
     failedAttempts: before.failedAttempts + channel.failedAttempts,
     givenUp: before.givenUp + channel.givenUp,
+    summarized: before.summarized + channel.summarized,
     waiting: before.waiting + channel.waiting,
     refused: before.refused + channel.refused,
   };

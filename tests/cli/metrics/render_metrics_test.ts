@@ -46,6 +46,7 @@ const VALUES = {
       sent: 1,
       failedAttempts: 0,
       givenUp: 0,
+      summarized: 0,
       waiting: 0,
       refused: 0,
     })),
@@ -112,6 +113,7 @@ Deno.test("renderMetrics() writes every family", async () => {
     'monitor_reports_sent_total{channel="console"} 3',
     'monitor_report_attempts_failed_total{channel="console"} 4',
     'monitor_reports_given_up_total{channel="console"} 5',
+    'monitor_notifications_summarized_total{channel="console"} 8',
     'monitor_reports_waiting{channel="console"} 6',
     'monitor_reports_refused{channel="console"} 7',
   ]);
@@ -155,12 +157,21 @@ Deno.test("renderMetrics() adds the monitor's name to every sample", async () =>
 });
 
 Deno.test("renderMetrics() adds up channels that people call the same", async () => {
-  const channel = { name: "console", sent: 1, failedAttempts: 2, givenUp: 3, waiting: 4, refused: 5 };
+  const channel = {
+    name: "console",
+    sent: 1,
+    failedAttempts: 2,
+    givenUp: 3,
+    summarized: 0,
+    waiting: 4,
+    refused: 5,
+  };
   const text = await renderMetrics(valuesOf({ channels: [channel, channel] }), noPause);
-  assert.deepEqual(samplesOf(text).slice(-5), [
+  assert.deepEqual(samplesOf(text).slice(-6), [
     'monitor_reports_sent_total{channel="console"} 2',
     'monitor_report_attempts_failed_total{channel="console"} 4',
     'monitor_reports_given_up_total{channel="console"} 6',
+    'monitor_notifications_summarized_total{channel="console"} 0',
     'monitor_reports_waiting{channel="console"} 8',
     'monitor_reports_refused{channel="console"} 10',
   ]);

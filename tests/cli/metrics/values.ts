@@ -15,7 +15,15 @@ export function valuesOf(members: Partial<MetricValues> = {}): MetricValues {
     isStateWritable: true,
     checks: [checkOf("web")],
     inactiveChecks: 2,
-    channels: [{ name: "console", sent: 3, failedAttempts: 4, givenUp: 5, waiting: 6, refused: 7 }],
+    channels: [{
+      name: "console",
+      sent: 3,
+      failedAttempts: 4,
+      givenUp: 5,
+      summarized: 8,
+      waiting: 6,
+      refused: 7,
+    }],
     ...members,
   };
 }

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { describeItem } from "../../src/channels/console.ts";
+import { CHANNEL_KINDS } from "../../src/channels/registry.ts";
+import { itemMembers } from "../../src/channels/report_members.ts";
+import { reportBody, reportBrief } from "../../src/channels/report_text.ts";
+import { shorten } from "../../src/channels/shorten.ts";
+import type { MessageItem } from "../../src/domain/delivery.ts";
+import type { TextMax } from "../../src/domain/deliver.ts";
+import { makeItem } from "../support/channel_delivery.ts";
+
+/** What each kind makes of an item. */
+const WRITERS: Readonly<Record<keyof typeof CHANNEL_KINDS, (item: MessageItem) => unknown>> = {
+  console: describeItem,
+  desktop_notification: describeItem,
+  file_touch: () => "",
+  email: (item) => [reportBody(item), reportBrief(item)],
+  webhook: (item) => [itemMembers(item, { isTest: false, itemCount: 1 }), describeItem(item)],
+  command: (item) => [itemMembers(item, { isTest: false, itemCount: 1 }), describeItem(item)],
+};
+
+const TEXTS: Readonly<Record<string, string>> = {
+  "short": "short",
+  "long lines": "x".repeat(200_000),
+  "many lines": "line\n".repeat(50_000),
+  "pairs": "😀".repeat(100_000),
+  "mostly escape sequences": "\u001b[31mx".repeat(30_000),
+};
+
+Deno.test("textMax lets each channel kind send what it sends of a whole text", async (t) => {
+  for (const [kind, write] of Object.entries(WRITERS)) {
+    const { output: outputMax, detail: detailMax }: TextMax =
+      CHANNEL_KINDS[kind as keyof typeof WRITERS].textMax;
+    for (const [name, text] of Object.entries(TEXTS)) {
+      await t.step(`${kind}: ${name}`, () => {
+        const output = shorten(text, outputMax);
+        const detail = shorten(text, detailMax);
+        assert.ok(output.length <= outputMax && detail.length <= detailMax);
+        assert.deepEqual(
+          write(makeItem({ output, detail })),
+          write(makeItem({ output: text, detail: text })),
+        );
+      });
+    }
+  }
+});
