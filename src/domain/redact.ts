@@ -137,7 +137,8 @@ interface Whole {
 }
 
 /** A run of white space stands for any other one: programs and protocols fold it. */
-const BLANK = /(?:\s|%20|%0[9adAD]|\+|\\[tnr]|\\u00(?:20|0[9adAD])|&nbsp;|&#(?:32|9|10|13);)+/y;
+const BLANK =
+  /(?:\s|%20|%0[9a-d]|%C2%A0|%E1%9A%80|%E2%80%(?:8[0-9A]|A[89F])|%E2%81%9F|%E3%80%80|%EF%BB%BF|\+|\\[tnrfv]|\\u00(?:20|0[9a-d])|&nbsp;|&#(?:32|9|10|13);)+/iy;
 
 const INVISIBLE = /(?!\s)[\p{Cc}\p{Cf}]/gu;
 

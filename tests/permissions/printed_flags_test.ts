@@ -187,32 +187,36 @@ Deno.test("monitor permissions: without the config or the state a run ends at on
   });
 });
 
-Deno.test("monitor check: what lacks a permission names the flag, and the others run", async (t) => {
-  await withNeeds(async (stage) => {
-    const needs = await stage.needs();
-    const [kill = "", probe = ""] = needs.run.toSorted((one) => one.endsWith("/kill") ? -1 : 1);
-    const [web = "", mail = ""] = needs.net.toSorted((one) => one.startsWith("localhost") ? -1 : 1);
-    const OK = "OK +web .*status is 200";
-    const FAILED = "CRITICAL +script .*all is lost";
-    const rows: Readonly<
-      Record<string, readonly [PermissionClass, value: string, printed: readonly string[]]>
-    > = {
-      "run of a script": ["run", probe, [OK, `UNKNOWN +script .*needs --allow-run=${probe}`]],
-      "run of what ends a script": ["run", kill, [OK, `UNKNOWN +script .*needs --allow-run=.*${kill}`]],
-      "net of a request": ["net", web, [`UNKNOWN +web .*--allow-net=${web}`, FAILED]],
-      "net of an email channel": ["net", mail, [OK, FAILED]],
-    };
-    for (const [name, [permission, value, printed]] of Object.entries(rows)) {
-      await t.step(name, async () => {
-        const permissions = flagsFor(needs, { permission, value });
-        const { stdout, stderr } = await stage.run(["check", "--once"], { permissions });
-        for (const pattern of printed) assert.match(stdout, new RegExp(pattern), stderr);
-        assert.match(stderr, new RegExp(`needs --allow-${permission}=${value}, which is not granted`));
-        if (value === mail) assert.match(stderr, new RegExp(`refused by email .*--allow-net=${mail}`));
-      });
-    }
-  });
-});
+Deno.test(
+  "monitor check: what lacks a permission names the flag, and the others run",
+  needs("kill"),
+  async (t) => {
+    await withNeeds(async (stage) => {
+      const needs = await stage.needs();
+      const [kill = "", probe = ""] = needs.run.toSorted((one) => one.endsWith("/kill") ? -1 : 1);
+      const [web = "", mail = ""] = needs.net.toSorted((one) => one.startsWith("localhost") ? -1 : 1);
+      const OK = "OK +web .*status is 200";
+      const FAILED = "CRITICAL +script .*all is lost";
+      const rows: Readonly<
+        Record<string, readonly [PermissionClass, value: string, printed: readonly string[]]>
+      > = {
+        "run of a script": ["run", probe, [OK, `UNKNOWN +script .*needs --allow-run=${probe}`]],
+        "run of what ends a script": ["run", kill, [OK, `UNKNOWN +script .*needs --allow-run=.*${kill}`]],
+        "net of a request": ["net", web, [`UNKNOWN +web .*--allow-net=${web}`, FAILED]],
+        "net of an email channel": ["net", mail, [OK, FAILED]],
+      };
+      for (const [name, [permission, value, printed]] of Object.entries(rows)) {
+        await t.step(name, async () => {
+          const permissions = flagsFor(needs, { permission, value });
+          const { stdout, stderr } = await stage.run(["check", "--once"], { permissions });
+          for (const pattern of printed) assert.match(stdout, new RegExp(pattern), stderr);
+          assert.match(stderr, new RegExp(`needs --allow-${permission}=${value}, which is not granted`));
+          if (value === mail) assert.match(stderr, new RegExp(`refused by email .*--allow-net=${mail}`));
+        });
+      }
+    });
+  },
+);
 
 Deno.test("monitor permissions --check: names what is missing and what is more than needed, and warns of a proxy", () =>
   withNeeds(async (stage) => {
