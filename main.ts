@@ -1,5 +1,5 @@
 import { reportUncaught, run } from "./src/cli/run.ts";
-import { createSystem } from "./src/system/system.ts";
+import { createSystem } from "./src/system/deno_system.ts";
 import { onUncaughtError } from "./src/system/uncaught.ts";
 
 const system = createSystem();

@@ -6,13 +6,13 @@
 import process from "node:process";
 import type { Check } from "../src/domain/check.ts";
 import type { Store } from "../src/domain/store.ts";
-import { type Ledger, openLedger } from "../src/ledger.ts";
-import { DEFAULT_LIMITS } from "../src/monitor.ts";
-import { nextOnGrid, phaseOf } from "../src/schedule/plan.ts";
-import { createSystem } from "../src/system/system.ts";
-import { startWatch } from "../src/watch.ts";
+import { type Ledger, openLedger } from "../src/state/state_repository.ts";
+import { DEFAULT_LIMITS } from "../src/scheduler/run_checks.ts";
+import { nextOnGrid, phaseOf } from "../src/scheduler/plan.ts";
+import { createSystem } from "../src/system/deno_system.ts";
+import { startWatch } from "../src/scheduler/scheduler.ts";
 import { steadyCheck } from "../scripts/soak/checks.ts";
-import { NO_REPORTING } from "../scripts/soak/no_reporting.ts";
+import { NO_REPORTING } from "../scripts/soak/no_notifying.ts";
 import { withRealStore } from "../scripts/soak/store.ts";
 import { askModule } from "./children.ts";
 
@@ -72,7 +72,7 @@ async function watch(store: Store, seconds: number): Promise<IdleSample> {
     jobs: null,
     ledger,
     limits: DEFAULT_LIMITS,
-    reporting: NO_REPORTING,
+    notifying: NO_REPORTING,
     onEvent: (event) => {
       if (event.event !== "result") return;
       runs++;

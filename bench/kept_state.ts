@@ -1,8 +1,8 @@
 /** States as a monitor that has run for a while keeps them, so that what is measured is not its first minute. */
 import type { Condition } from "../src/domain/condition.ts";
 import type { CheckRecord, CheckUpdate, Store } from "../src/domain/store.ts";
-import { nextOnGrid, phaseOf } from "../src/schedule/plan.ts";
-import { openSqliteStore } from "../src/storage/sqlite_store.ts";
+import { nextOnGrid, phaseOf } from "../src/scheduler/plan.ts";
+import { openSqliteStore } from "../src/state/sqlite_store.ts";
 import { createStoreFiles } from "../src/system/store_files.ts";
 
 /** What a state knows of checks. */
@@ -77,16 +77,16 @@ function updateOf(
     record: {
       name,
       condition: {
-        settled: condition,
-        settledSinceMs: atMs,
+        confirmed: condition,
+        confirmedSinceMs: atMs,
         atLeast: { ...counts, ok: 100 },
         atMost: { ...counts, critical: 100 },
         observed: condition,
         observedAtMs: atMs,
         problemBeganAtMs: null,
-        reported: "ok",
-        reportedAtMs: null,
-        reportedProblemBeganAtMs: null,
+        notified: "ok",
+        notifiedAtMs: null,
+        notifiedProblemBeganAtMs: null,
       },
       last: {
         condition,

@@ -1,5 +1,5 @@
 /** What a watching monitor takes at steady rates, against a bare loop that does the same work at the same rate. */
-import { type DocumentSubject, scriptCheck } from "./documents.ts";
+import { type ConfigSubject, scriptCheck } from "./configs.ts";
 import { measureAtOnce, measureInTurn } from "./measure.ts";
 import type { Row } from "./row.ts";
 import type { SteadySample } from "./steady_process.ts";
@@ -111,6 +111,6 @@ async function benchScripts(
 }
 
 /** So many checks that so many run in a second. */
-function checksOf(perSecond: number): Pick<DocumentSubject, "count" | "intervalSeconds"> {
+function checksOf(perSecond: number): Pick<ConfigSubject, "count" | "intervalSeconds"> {
   return { count: perSecond * INTERVAL_SECONDS, intervalSeconds: INTERVAL_SECONDS };
 }

@@ -8,7 +8,7 @@ const ROUNDS = 31;
 const PEAK_ROUNDS = 7;
 const AIM = 1.2;
 
-/** The smallest document that runs a check. */
+/** The smallest config that runs a check. */
 const DOCUMENT = `{
   "defaults": {},
   "checks": { "fine": { "kind": "test", "parameters": { "condition": "ok" } } }

@@ -1,8 +1,8 @@
 /** A watching monitor as users run it, and the bare loop that does the same work at the same rate. */
-import { DEFAULT_LIMITS } from "../src/monitor.ts";
+import { DEFAULT_LIMITS } from "../src/scheduler/run_checks.ts";
 import type { RATE_WORK } from "./bare_rate.ts";
 import { ownCounter, serverCounter, stateCounter } from "./counters.ts";
-import { checkNames, type DocumentSubject, makeDocument, requestCheck } from "./documents.ts";
+import { checkNames, type ConfigSubject, makeConfig, requestCheck } from "./configs.ts";
 import { keepChecks, readRecords } from "./kept_state.ts";
 import { startServer } from "./server.ts";
 import { type Counter, measureSteady, type SteadySample } from "./steady_process.ts";
@@ -17,7 +17,7 @@ export interface Span {
 }
 
 /** What is watched, and how. */
-export interface WatchSubject extends DocumentSubject, Span {
+export interface WatchSubject extends ConfigSubject, Span {
   /** Whether the state is kept, as it is unless one says otherwise. @default true */
   readonly isKept?: boolean;
   /** Who knows how many runs there were. @default the state */
@@ -38,14 +38,14 @@ export async function measureWatch(
   const { count, intervalSeconds, isKept = true } = subject;
   const place = await Deno.makeTempDir({ dir: folder });
   try {
-    const [document, state] = [`${place}/monitor.json`, `${place}/state.sqlite`];
-    await Deno.writeTextFile(document, makeDocument(subject));
+    const [config, state] = [`${place}/monitor.json`, `${place}/state.sqlite`];
+    await Deno.writeTextFile(config, makeConfig(subject));
     if (isKept) await keepChecks(state, { names: checkNames(count), intervalMs: intervalSeconds * 1000 });
     const sample = await measureSteady({
       ...subject,
       command: [
         ...programs.best.commands.monitor,
-        ...["check", "--config", document, "--state", isKept ? state : "none"],
+        ...["check", "--config", config, "--state", isKept ? state : "none"],
       ],
       counter: subject.counter ?? stateCounter(state),
     });

@@ -1,32 +1,32 @@
-/** What an executable for one document is made of: a first module that knows the document, and its permissions. */
+/** What an executable for one config is made of: a first module that knows the config, and its permissions. */
 import { resolve } from "node:path";
 import { runArguments } from "../testing/source.ts";
-import { type NeedsByClass, permissionFlags } from "../src/cli/permission_flags.ts";
+import { type NeedsByClass, permissionFlags } from "../src/permissions/permission_flags.ts";
 
 const PROJECT = new URL("..", import.meta.url);
 
-/** What goes into an executable for one document. */
+/** What goes into an executable for one config. */
 export interface Baked {
   /** Path of the module to start with, in the project's folder. */
   readonly entry: string;
-  /** Of the executable's name, so that it does not take the place of the one for any document. */
+  /** Of the executable's name, so that it does not take the place of the one for any config. */
   readonly ending: string;
-  /** Absolute path of the document. */
-  readonly document: string;
+  /** Absolute path of the config. */
+  readonly config: string;
   /** What may surprise whoever runs it; `null`: nothing. */
   readonly warning: string | null;
-  /** Deno's flags, with nothing granted but what the document needs. */
+  /** Deno's flags, with nothing granted but what the config needs. */
   readonly permissionFlags: readonly string[];
 }
 
 /**
- * Reads a document, as the program does, and writes the first module of an executable for it alone.
+ * Reads a config, as the program does, and writes the first module of an executable for it alone.
  *
- * @throws {Error} If the document is not valid; the program has said what is wrong.
+ * @throws {Error} If the config is not valid; the program has said what is wrong.
  */
-export async function bake(documentPath: string): Promise<Baked> {
+export async function bake(configPath: string): Promise<Baked> {
   // A task runs in the project's folder, whoever calls it wherever.
-  const path = await Deno.realPath(resolve(Deno.env.get("INIT_CWD") ?? Deno.cwd(), documentPath));
+  const path = await Deno.realPath(resolve(Deno.env.get("INIT_CWD") ?? Deno.cwd(), configPath));
   const needs = await askNeeds(path);
   const entry = "dist/baked_main.ts";
   await Deno.mkdir(new URL("dist/", PROJECT), { recursive: true });
@@ -35,14 +35,14 @@ export async function bake(documentPath: string): Promise<Baked> {
   return {
     entry,
     ending: `-for-${path.slice(path.lastIndexOf("/") + 1).replace(/\.jsonc?$/, "")}`,
-    document: path,
+    config: path,
     warning: isStateNamed ? null : UNNAMED_STATE,
     permissionFlags: permissionFlags(needs),
   };
 }
 
 const UNNAMED_STATE =
-  'the document names no "state", so it may be kept only where it would be kept for you now; name it';
+  'the config names no "state", so it may be kept only where it would be kept for you now; name it';
 
 async function askNeeds(path: string): Promise<NeedsByClass> {
   const { success, stdout } = await new Deno.Command(Deno.execPath(), {
@@ -58,9 +58,9 @@ async function askNeeds(path: string): Promise<NeedsByClass> {
 function entryText(path: string): string {
   return [
     'import { run } from "../src/cli/run.ts";',
-    'import { createSystem } from "../src/system/system.ts";',
+    'import { createSystem } from "../src/system/deno_system.ts";',
     "",
-    `Deno.exit(await run(Deno.args, createSystem({ ownDocument: ${JSON.stringify(path)} })));`,
+    `Deno.exit(await run(Deno.args, createSystem({ ownConfig: ${JSON.stringify(path)} })));`,
     "",
   ].join("\n");
 }

@@ -5,7 +5,7 @@
  *     deno task compile                   dist/monitor, for this machine
  *     deno task compile --target TARGET   dist/monitor-VERSION-TARGET, for another one
  *     deno task compile --all             one for each of the five targets
- *     deno task compile --config FILE     dist/monitor-for-NAME, for one document, permitted what that needs and no more
+ *     deno task compile --config FILE     dist/monitor-for-NAME, for one config, permitted what that needs and no more
  *
  * Beside them `dist/SHA256SUMS` has the checksums of all that are there. Two builds of one commit by one version of
  * Deno are the same byte for byte, wherever and whenever they are made.
@@ -18,7 +18,7 @@ import { parseArgs } from "node:util";
 import project from "../deno.json" with { type: "json" };
 import { bake } from "./bake.ts";
 import { bundle, runDeno } from "./bundle.ts";
-import { keptLicences, readLicences } from "./licences.ts";
+import { keptLicenses, readLicenses } from "./licenses.ts";
 
 const PROJECT = new URL("..", import.meta.url);
 
@@ -104,15 +104,15 @@ export const OWN_NAME = Deno.build.os === "windows" ? "monitor.exe" : "monitor";
 /**
  * Bundles the program for executables, beginning with another module than `main.ts` where one is named.
  *
- * @throws {Error} If the licences that are kept are not those of the packages in it, or if it imports by a name that
+ * @throws {Error} If the licenses that are kept are not those of the packages in it, or if it imports by a name that
  * is not built in: an executable may import whatever file it likes.
  */
 export async function bundleProgram(entry?: string): Promise<string> {
   const folder = fileURLToPath(new URL("dist/bundle", PROJECT));
   const { main, sources } = await bundle(folder, entry);
   await refuseComputedImports(folder);
-  if (JSON.stringify(await readLicences(sources)) !== JSON.stringify(await keptLicences())) {
-    throw new Error('Cannot build: the kept licences are out of date: run "deno task licences"');
+  if (JSON.stringify(await readLicenses(sources)) !== JSON.stringify(await keptLicenses())) {
+    throw new Error('Cannot build: the kept licenses are out of date: run "deno task licenses"');
   }
   return main;
 }
@@ -138,7 +138,7 @@ const OPTIONS = {
   config: { type: "string", short: "c" },
 } as const;
 
-/** The document that an executable is to be made for; `null`: it is for any. */
+/** The config that an executable is to be made for; `null`: it is for any. */
 function readConfig(args: readonly string[]): string | null {
   return parseArgs({ args: [...args], options: OPTIONS }).values.config ?? null;
 }
@@ -191,7 +191,7 @@ async function main(args: readonly string[]): Promise<void> {
     console.log(`made ${name} (${(size / 1e6).toFixed(1)} MB)`);
   }
   if (baked !== null) {
-    console.log([`for ${baked.document} alone, permitted:`, ...baked.permissionFlags].join("\n  "));
+    console.log([`for ${baked.config} alone, permitted:`, ...baked.permissionFlags].join("\n  "));
     if (baked.warning !== null) console.error(`compile: warning: ${baked.warning}`);
   }
   await writeChecksums(new URL("dist/", PROJECT));

@@ -1,5 +1,5 @@
 /**
- * Runs the example document against this very machine: starts the small server that it asks, then the monitor
+ * Runs the example config against this very machine: starts the small server that it asks, then the monitor
  * with the arguments given here, and ends with the monitor's exit code.
  *
  *     deno task example

@@ -80,7 +80,7 @@ async function writeProgram(path: string, line: string): Promise<void> {
 
 /** The word and the name, how long, and the output. */
 const ROW = /^([A-Z]+ +\S(?:.*?\S)?) {2,}((?:\d[\d.]* (?:ms|s|min|h|d) ?)+) (.*)$/;
-const HEADER = /^(settled +check) +(for) {2}(output)$/;
+const HEADER = /^(state +check) +(for) {2}(output)$/;
 
 /** Makes the same what differs from run to run, and aligns the tables anew. */
 function normalise(text: string): string {

@@ -3,7 +3,7 @@ import { exitInMain } from "./lint/exit_in_main.ts";
 import { names } from "./lint/names.ts";
 import { noAmbient } from "./lint/no_ambient.ts";
 import { onePlacePerKind } from "./lint/one_place_per_kind.ts";
-import { roomsImportDownwards } from "./lint/rooms_import_downwards.ts";
+import { layersImportDownwards } from "./lint/layers_import_downwards.ts";
 
 /**
  * The project's own lint rules, run by `deno lint`: what a reader of this code may rely on without looking.
@@ -17,7 +17,7 @@ const plugin: Deno.lint.Plugin = {
     "names": names,
     "no-ambient": noAmbient,
     "one-place-per-kind": onePlacePerKind,
-    "rooms-import-downwards": roomsImportDownwards,
+    "layers-import-downwards": layersImportDownwards,
   },
 };
 

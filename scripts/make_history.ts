@@ -10,9 +10,9 @@
 import type { Check, TestCheck } from "../src/domain/check.ts";
 import type { Condition } from "../src/domain/condition.ts";
 import type { OutboxRow } from "../src/domain/outbox.ts";
-import type { Report } from "../src/domain/report.ts";
+import type { Notification } from "../src/domain/notification.ts";
 import type { Store } from "../src/domain/store.ts";
-import { openLedger } from "../src/ledger.ts";
+import { openLedger } from "../src/state/state_repository.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -68,7 +68,7 @@ export async function makeHistory(options: HistoryOptions): Promise<void> {
         {
           nowMs,
           held: null,
-          rowsOf: (report) => nowMs < endMs - DAY_MS ? [] : [waitingRow(report, nowMs)],
+          rowsOf: (report) => nowMs < endMs - DAY_MS ? [] : [pendingRow(report, nowMs)],
           plan: () => ({ atMs: nowMs + stepMs, intervalMs: stepMs, missed: 0 }),
         },
       );
@@ -131,16 +131,16 @@ function incidentOf(random: () => number, fromMs: number, untilMs: number): Inci
 }
 
 /** A report whose mail server is down. */
-function waitingRow(report: Report, nowMs: number): OutboxRow {
+function pendingRow(report: Notification, nowMs: number): OutboxRow {
   return {
     id: `${report.id} email`,
-    report,
+    notification: report,
     missedProblem: null,
     summarized: 0,
     channelKey: "email",
     channelName: "mail to admin@example.org",
     sequence: nowMs,
-    state: "waiting",
+    state: "pending",
     attempts: 3,
     nextAttemptAtMs: nowMs + 15 * 60_000,
     lastFailure: "connecting to hooks.example.org:443 failed: connection refused",
@@ -172,8 +172,8 @@ const FIRST_CHECKS: readonly (readonly [name: string, title: string])[] = [
   ["disk", "Root disk"],
 ];
 
-/** The checks of a document for demonstrations, all of them of the kind `test`. */
-export function demoDocument(count: number): {
+/** The checks of a config for demonstrations, all of them of the kind `test`. */
+export function demoConfig(count: number): {
   readonly defaults: Readonly<Record<string, unknown>>;
   readonly checks: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 } {
@@ -194,9 +194,9 @@ export function demoDocument(count: number): {
   };
 }
 
-/** The checks of {@linkcode demoDocument} as they are resolved. */
+/** The checks of {@linkcode demoConfig} as they are resolved. */
 export function demoChecks(count: number): readonly TestCheck[] {
-  return Object.entries(demoDocument(count).checks).map(([name, { title }]) => ({
+  return Object.entries(demoConfig(count).checks).map(([name, { title }]) => ({
     name,
     title: String(title),
     active: true,
@@ -206,7 +206,7 @@ export function demoChecks(count: number): readonly TestCheck[] {
     schedule: { regularIntervalMs: HOUR_MS, attentiveIntervalMs: HOUR_MS },
     notifications: [],
     tags: [],
-    windows: [],
+    maintenanceWindows: [],
     dependsOn: [],
     timeoutMs: 10_000,
     kind: "test",
@@ -216,11 +216,11 @@ export function demoChecks(count: number): readonly TestCheck[] {
 
 if (import.meta.main) {
   const [folder = ".", count = "3"] = Deno.args;
-  const { openSqliteStore } = await import("../src/storage/sqlite_store.ts");
+  const { openSqliteStore } = await import("../src/state/sqlite_store.ts");
   const { createStoreFiles } = await import("../src/system/store_files.ts");
   await Deno.mkdir(folder, { recursive: true });
-  const document = { state: "state.sqlite", ...demoDocument(Number(count)) };
-  await Deno.writeTextFile(`${folder}/monitor.json`, `${JSON.stringify(document, null, 2)}\n`);
+  const config = { state: "state.sqlite", ...demoConfig(Number(count)) };
+  await Deno.writeTextFile(`${folder}/monitor.json`, `${JSON.stringify(config, null, 2)}\n`);
   const endMs = Date.now();
   const { store } = await openSqliteStore(`${await Deno.realPath(folder)}/state.sqlite`, {
     files: createStoreFiles(),

@@ -4,7 +4,12 @@
  *     deno task man   writes dist/man/monitor.1
  */
 import project from "../deno.json" with { type: "json" };
-import { type Command, COMMON_OPTIONS, CONFIG_OPTION, type OptionSpec } from "../src/cli/command.ts";
+import {
+  type Command,
+  COMMON_OPTIONS,
+  CONFIG_OPTION,
+  type OptionSpec,
+} from "../src/cli/command_definition.ts";
 import { COMMANDS } from "../src/cli/commands.ts";
 import { EXIT_CODE_HELP } from "../src/cli/exit_code.ts";
 import { STATE_OPTION } from "../src/cli/state.ts";
@@ -12,11 +17,11 @@ import { STATE_OPTION } from "../src/cli/state.ts";
 type Row = readonly [term: string, meaning: string];
 
 const ENVIRONMENT: readonly Row[] = [
-  ["MONITOR_CONFIG", "the document, where no --config names one"],
+  ["MONITOR_CONFIG", "the config, where no --config names one"],
   ["XDG_CONFIG_HOME", "where the user's configuration is (default: ~/.config)"],
   ["STATE_DIRECTORY", "the folder of the state; systemd sets it from StateDirectory="],
   ["XDG_STATE_HOME", "where the user's states are (default: ~/.local/state)"],
-  ["NO_COLOR", "no colour, if it is set to anything"],
+  ["NO_COLOR", "no color, if it is set to anything"],
   ["HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "the proxies that http_request checks and webhooks go through"],
   [
     "DENO_TLS_CA_STORE, DENO_CERT",
@@ -25,10 +30,10 @@ const ENVIRONMENT: readonly Row[] = [
 ];
 
 const FILES: readonly Row[] = [
-  ["./monitor.jsonc, ./monitor.json", "the document, of the working folder"],
-  ["~/.config/monitor/monitor.jsonc", "the user's document"],
-  ["/etc/monitor/monitor.jsonc", "the machine's document"],
-  ["~/.local/state/monitor/", "the states: counts, history and reports that wait, a file for each document"],
+  ["./monitor.jsonc, ./monitor.json", "the config, of the working folder"],
+  ["~/.config/monitor/monitor.jsonc", "the user's config"],
+  ["/etc/monitor/monitor.jsonc", "the machine's config"],
+  ["~/.local/state/monitor/", "the states: counts, history and reports that wait, a file for each config"],
 ];
 
 /** The page, in the man macros; `date` is shown in its foot. */
@@ -44,8 +49,8 @@ export function manPage(commands: readonly Command[], date: string): string {
     "[\\fIOPTIONS\\fR]",
     ".SH DESCRIPTION",
     text(
-      "monitor runs the checks of one document on one machine: scripts and Monitoring Plugins, ages of files, " +
-        "HTTP requests. It reports through channels what has settled, and its exit code is the worst condition it saw.",
+      "monitor runs the checks of one config on one machine: scripts and Monitoring Plugins, ages of files, " +
+        "HTTP requests. It reports through channels what has confirmed, and its exit code is the worst condition it saw.",
     ),
     ".SH COMMANDS",
     ...commands.flatMap(commandSection),
@@ -53,7 +58,7 @@ export function manPage(commands: readonly Command[], date: string): string {
     text("Every command takes these:"),
     ...COMMON_OPTIONS.flatMap(optionRow),
     ".PP",
-    text("Those that are about a document, and those that are about a state, take these:"),
+    text("Those that are about a config, and those that are about a state, take these:"),
     ...[CONFIG_OPTION, STATE_OPTION].flatMap(optionRow),
     ".SH EXIT STATUS",
     ...EXIT_CODE_HELP.flatMap(([codes, meaning]) => row(bold(codes), meaning)),

@@ -10,7 +10,7 @@
  *     deno task soak full                   # the tests that have a short form, in full
  */
 import { parseArgs } from "node:util";
-import { soakDocuments } from "./soak/documents.ts";
+import { soakConfigs } from "./soak/configs.ts";
 import { soakMixed } from "./soak/mixed.ts";
 import { soakMemory } from "./soak/memory.ts";
 import { soakRate } from "./soak/rate.ts";
@@ -46,7 +46,7 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
     return Promise.resolve();
   },
   kill: ({ rounds }) =>
-    runTests(["tests/storage/kill_test.ts", "tests/life/kill_test.ts", "tests/life/reports_test.ts"], {
+    runTests(["tests/state/kill_test.ts", "tests/life/kill_test.ts", "tests/life/notifications_test.ts"], {
       variables: { KILL_ROUNDS: rounds },
       minutesMax: 10 + rounds / 3,
     }),
@@ -60,9 +60,9 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
   },
   standstill: ({ seconds }) => soakStandstill({ seconds: seconds ?? 150 }),
   traces: soakTraces,
-  documents: async ({ rounds }) => {
-    await soakDocuments();
-    await runTests(["tests/config/hostile_documents_test.ts"], {
+  configs: async ({ rounds }) => {
+    await soakConfigs();
+    await runTests(["tests/config/hostile_configs_test.ts"], {
       variables: { DOCUMENT_ROUNDS: 100 * rounds },
       minutesMax: 10 + rounds / 6,
     });
@@ -75,7 +75,7 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
     }),
   full: () => runTests(FULL_FORM_FILES, { variables: { [FULL_FORM]: 1 }, minutesMax: 60 }),
   walk: ({ rounds }) =>
-    runTests(["tests/watch_random_test.ts"], {
+    runTests(["tests/scheduler/scheduler_random_test.ts"], {
       variables: { WALK_ROUNDS: 10 * rounds },
       minutesMax: 10 + rounds / 10,
     }),
@@ -85,12 +85,12 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
 const FULL_FORM_FILES: readonly string[] = [
   "tests/checks/crowd_test.ts",
   "tests/cli/formats",
-  "tests/cli/printable_test.ts",
+  "tests/shared/printable_test.ts",
   "tests/config/cron_times_test.ts",
   "tests/config/load_test.ts",
   "tests/life/beat_test.ts",
   "tests/page/browser_test.ts",
-  "tests/storage/beside_test.ts",
+  "tests/state/beside_test.ts",
 ];
 
 /** Seeds stay short. */
@@ -105,7 +105,7 @@ Parts, all unless some are named: ${Object.keys(PARTS).join(", ")}
 
   --minutes N   how long mixed takes (30); below some ten, not all of it can be judged
   --checks N    how many checks mixed watches (2000)
-  --rounds N    how much chaos, documents, kill, traces and walk do (200)
+  --rounds N    how much chaos, configs, kill, traces and walk do (200)
   --seed N      the first seed of traces, one more each round (some number, which it prints)
   --seconds N   how long rate takes (60), and how long standstill stops its monitors (150; 40 at least)
   --steps N     how much wheel does (1000000)
@@ -142,7 +142,7 @@ async function soak(names: readonly string[], options: SoakOptions): Promise<num
 async function soakTraces({ rounds, seed }: SoakOptions): Promise<void> {
   const seeds = Array.from({ length: rounds }, (_, index) => seed + index);
   console.log(`  seeds ${seed} to ${seed + rounds - 1}`);
-  await runTests(["tests/reporting/reference_model_test.ts"], {
+  await runTests(["tests/alerting/reference_model_test.ts"], {
     variables: { TRACE_SEEDS: seeds.join(" ") },
     minutesMax: 10 + rounds / 6,
   });

@@ -3,8 +3,8 @@
  * what takes too long for the tests. `deno run scripts/soak_wheel.ts [STEPS] [SEED]`, 20 million steps from seed
  * 100 where nothing is said, a new seed each million.
  */
-import { TimerWheel } from "../src/schedule/wheel.ts";
-import { walkWheel } from "../tests/schedule/wheel_walk.ts";
+import { TimerWheel } from "../src/scheduler/wheel.ts";
+import { walkWheel } from "../tests/scheduler/wheel_walk.ts";
 
 const STEPS_A_SEED = 1_000_000;
 /** One more than the handles of a row, and some. */

@@ -3,10 +3,10 @@ import { isIn, OUTSIDE_THE_ROOMS, placedRule } from "./place.ts";
 import { isGlobalUse } from "./scope.ts";
 import { membersTaken, type Node, parentOf, withWrapping } from "./syntax.ts";
 
-const TIME = "take it in as a value (`nowMs`) or use `Clock` of src/domain/system.ts";
-const TIMER = "use `Clock.after` of src/domain/system.ts";
+const TIME = "take it in as a value (`nowMs`) or use `Clock` of src/domain/clock.ts";
+const TIMER = "use `Clock.after` of src/domain/clock.ts";
 const RANDOM = "take the random value, or a function that makes one, in as a parameter";
-const OUTPUT = "return the text, or write to a `TextSink` of src/domain/system.ts";
+const OUTPUT = "return the text, or write to a `TextSink` of src/domain/text_sink.ts";
 const NETWORK = "use `Requests` of src/domain/system.ts, or add what is missing there and in src/system";
 const MACHINE = "use an interface of src/domain/system.ts, or add what is missing there and in src/system";
 const FILES = "use `Files` of src/domain/system.ts, or add what is missing there and in src/system";
@@ -68,11 +68,11 @@ const AMBIENT_MODULES: ReadonlyMap<string, string> = new Map([
   ["node:process", MACHINE],
   ["node:perf_hooks", TIME],
   ["node:timers", TIMER],
-  ["node:sqlite", "keep what is kept in src/storage"],
+  ["node:sqlite", "keep what is kept in src/state"],
 ]);
 
 /** Rooms that may use a module of the list nevertheless. */
-const MODULE_ROOMS: ReadonlyMap<string, readonly string[]> = new Map([["node:sqlite", ["src/storage/"]]]);
+const MODULE_ROOMS: ReadonlyMap<string, readonly string[]> = new Map([["node:sqlite", ["src/state/"]]]);
 
 /** Exports that are ambient in modules that else are not. */
 const AMBIENT_EXPORTS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
@@ -118,9 +118,9 @@ export const noAmbient: Deno.lint.Rule = placedRule((context, path) => {
   };
 });
 
-type Report = (node: Node, what: string, hint: string) => void;
+type Notification = (node: Node, what: string, hint: string) => void;
 
-function judgeGlobal(name: string, node: Node, report: Report): void {
+function judgeGlobal(name: string, node: Node, report: Notification): void {
   const hint = AMBIENT.get(name);
   for (const use of membersTaken(node)) {
     const full = use.name === null ? name : `${name}.${use.name}`;
@@ -148,7 +148,7 @@ function callOf(name: string, value: Node): { readonly text: string; readonly no
   return { text: name, node: value };
 }
 
-function judgeModule(use: ModuleUse, path: string, report: Report): void {
+function judgeModule(use: ModuleUse, path: string, report: Notification): void {
   if (use.specifier === null || use.typeOnly) return;
   const name = runtimeModule(use.specifier);
   const hint = AMBIENT_MODULES.get(name);

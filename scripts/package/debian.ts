@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import project from "../../deno.json" with { type: "json" };
-import { STARTER_DOCUMENT } from "../../src/cli/starter_document.ts";
+import { STARTER_DOCUMENT } from "../../src/cli/starter_config.ts";
 import { type ReleaseFile, type ReleaseTime, run, textFile, writeTree } from "./release_files.ts";
 
 /** Debian's word for the machines of a target. */
@@ -56,15 +56,15 @@ function installedFiles({ executable, companions, time }: DebianOptions): readon
     if (file.path === "man/monitor.1") {
       return [{ ...file, path: "usr/share/man/man1/monitor.1.gz", content: compressed(file.content) }];
     }
-    // The copyright file is the place for licences, and Debian's own log that of changes.
-    if (["LICENSE", "LICENCES.txt", "CHANGELOG.md"].includes(file.path)) return [];
+    // The copyright file is the place for licenses, and Debian's own log that of changes.
+    if (["LICENSE", "LICENSES.txt", "CHANGELOG.md"].includes(file.path)) return [];
     return [withOwnPath({ ...file, path: DOCUMENTATION + file.path })];
   });
-  const licences = companions.find(({ path }) => path === "LICENCES.txt")?.content ?? new Uint8Array();
+  const licenses = companions.find(({ path }) => path === "LICENSES.txt")?.content ?? new Uint8Array();
   return [
     { path: "usr/bin/monitor", content: executable, isExecutable: true },
     ...placed,
-    { path: `${DOCUMENTATION}copyright`, content: licences, isExecutable: false },
+    { path: `${DOCUMENTATION}copyright`, content: licenses, isExecutable: false },
     textFile(`${DOCUMENTATION}examples/monitor.jsonc`, STARTER_DOCUMENT),
     {
       ...textFile(`${DOCUMENTATION}changelog.gz`, ""),
@@ -128,11 +128,11 @@ Depends: adduser, libc6 (>= 2.27), libgcc-s1 (>= 4.2)
 Suggests: bash-completion, libnotify-bin, monitoring-plugins-basic
 Description: runs the checks of one JSON document and says what is wrong
  Scripts and Monitoring Plugins, ages of files and HTTP requests: monitor runs
- them on their schedules, decides when a condition has settled, and reports it
+ them on their schedules, decides when a condition has confirmed, and reports it
  by mail, webhook, command, desktop notification, file or console.
  .
  It runs as a service, from cron or in a CI pipeline; its exit code is the
- worst condition it saw. Nothing is started until there is a document in
+ worst condition it saw. Nothing is started until there is a config in
  /etc/monitor.
 `;
   return [textFile("DEBIAN/control", control), ...await Promise.all(scripts)];

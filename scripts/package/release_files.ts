@@ -1,7 +1,7 @@
-import { licencesText } from "../../src/cli/commands/licences.ts";
+import { licensesText } from "../../src/cli/commands/licenses.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { SHELL_ENTRIES } from "../../src/cli/completion/shells.ts";
-import licences from "../../src/cli/generated/licences.json" with { type: "json" };
+import licenses from "../../src/cli/generated/licenses.json" with { type: "json" };
 import { manPage } from "../man_page.ts";
 
 const PROJECT = new URL("../../", import.meta.url);
@@ -64,7 +64,7 @@ export async function companions({ date }: ReleaseTime): Promise<readonly Releas
     ...await readTree("README.md"),
     ...await readTree("CHANGELOG.md"),
     ...await readTree("LICENSE"),
-    textFile("LICENCES.txt", licencesText(licences, { name: "Deno", version: Deno.version.deno })),
+    textFile("LICENSES.txt", licensesText(licenses, { name: "Deno", version: Deno.version.deno })),
     textFile("man/monitor.1", manPage(COMMANDS, date)),
     textFile("completions/monitor.bash", SHELL_ENTRIES.bash.script),
     textFile("completions/_monitor", SHELL_ENTRIES.zsh.script),

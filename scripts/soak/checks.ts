@@ -38,7 +38,7 @@ function settings(
     recoveryThreshold: 3,
     annoy: false,
     schedule: { regularIntervalMs: intervalMs, attentiveIntervalMs: intervalMs },
-    windows: [],
+    maintenanceWindows: [],
     notifications: [],
     dependsOn: [],
     tags: [],

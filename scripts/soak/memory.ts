@@ -1,10 +1,10 @@
-import { NO_REPORTING } from "./no_reporting.ts";
+import { NO_REPORTING } from "./no_notifying.ts";
 import { initialState, transition } from "../../src/condition/transition.ts";
 import { CONDITIONS } from "../../src/domain/condition.ts";
 import type { ConditionState } from "../../src/domain/condition_state.ts";
-import { openLedger } from "../../src/ledger.ts";
-import { DEFAULT_LIMITS } from "../../src/monitor.ts";
-import { startWatch } from "../../src/watch.ts";
+import { openLedger } from "../../src/state/state_repository.ts";
+import { DEFAULT_LIMITS } from "../../src/scheduler/run_checks.ts";
+import { startWatch } from "../../src/scheduler/scheduler.ts";
 import { createFakeClock } from "../../tests/support/fake_clock.ts";
 import { createPlayedSystem } from "../../tests/support/played_targets.ts";
 import { askingCheck } from "./checks.ts";
@@ -55,7 +55,7 @@ export async function soakMemory({ steps, runs }: MemoryOptions): Promise<void> 
         hostName: "soak",
       }),
       limits: DEFAULT_LIMITS,
-      reporting: NO_REPORTING,
+      notifying: NO_REPORTING,
       onEvent: ({ event }) => void (count += event === "result" ? 1 : 0),
       onBug: (error) => {
         throw error;

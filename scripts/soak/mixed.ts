@@ -9,7 +9,7 @@
  */
 import { conductSoak } from "./mixed/conduct.ts";
 import { judgeHoldings } from "./mixed/judge_holdings.ts";
-import { judgeReports } from "./mixed/judge_reports.ts";
+import { judgeNotifications } from "./mixed/judge_notifications.ts";
 import { judgeRuns } from "./mixed/judge_runs.ts";
 import { judgeWords } from "./mixed/judge_words.ts";
 import { tableText } from "./mixed/table.ts";
@@ -53,7 +53,7 @@ export async function soakMixed({ minutes, checks }: MixedOptions): Promise<void
     const judgements = [
       ...judgeHoldings(record),
       ...judgeRuns(record),
-      ...judgeReports(record),
+      ...judgeNotifications(record),
       ...judgeWords(record),
     ];
     console.log(`\n${describeSoak({ minutes, checks })}\n\n${tableText(record, judgements)}\n`);

@@ -1,10 +1,10 @@
-import { NO_REPORTING } from "./no_reporting.ts";
+import { NO_REPORTING } from "./no_notifying.ts";
 import { startServer } from "../../bench/server.ts";
 import type { Check } from "../../src/domain/check.ts";
-import { openLedger } from "../../src/ledger.ts";
-import { DEFAULT_LIMITS } from "../../src/monitor.ts";
-import { createSystem } from "../../src/system/system.ts";
-import { startWatch } from "../../src/watch.ts";
+import { openLedger } from "../../src/state/state_repository.ts";
+import { DEFAULT_LIMITS } from "../../src/scheduler/run_checks.ts";
+import { createSystem } from "../../src/system/deno_system.ts";
+import { startWatch } from "../../src/scheduler/scheduler.ts";
 import { askingCheck, steadyCheck } from "./checks.ts";
 import { withRealStore } from "./store.ts";
 
@@ -76,7 +76,7 @@ async function watchAndCount(checks: readonly Check[], seconds: number): Promise
       jobs: null,
       ledger,
       limits: DEFAULT_LIMITS,
-      reporting: NO_REPORTING,
+      notifying: NO_REPORTING,
       onEvent: (event) => {
         if (event.event !== "result") return;
         const { result: { check, condition, output, startedAtMs }, lateMs } = event;

@@ -1,5 +1,5 @@
 import type { Store } from "../../src/domain/store.ts";
-import { openSqliteStore } from "../../src/storage/sqlite_store.ts";
+import { openSqliteStore } from "../../src/state/sqlite_store.ts";
 import { createStoreFiles } from "../../src/system/store_files.ts";
 
 /** Gives some work a real state in a folder of its own, which is gone afterwards. */

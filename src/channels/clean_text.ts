@@ -1,5 +1,5 @@
 /**
- * Rules of this file: titles, names and outputs come from documents and from targets, so any of them may hold line
+ * Rules of this file: titles, names and outputs come from configs and from targets, so any of them may hold line
  * breaks that forge a line, escape sequences, or marks that reorder a line. Receivers get none of these.
  */
 
@@ -7,7 +7,7 @@
 const UNSAFE =
   /(?!\n)[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
-/** Escape sequences of terminals: colours and the like. */
+/** Escape sequences of terminals: colors and the like. */
 const TERMINAL_SEQUENCE = new RegExp("(?:\u001b\\[|\u009b)[0-9;:?]*[@-~]", "g");
 
 /** Any text as one line of at most so many characters, an ellipsis included. */

@@ -1,14 +1,14 @@
 import type { CommandChannel } from "../domain/channel.ts";
-import { chosenEnvironment, PASSED_VARIABLES } from "../domain/chosen_environment.ts";
+import { chosenEnvironment, PASSED_VARIABLES } from "../shared/chosen_environment.ts";
 import type { ChannelKindEntry } from "../domain/deliver.ts";
 import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
-import type { ProcessEnd } from "../domain/system.ts";
+import type { ProcessEnd } from "../domain/processes.ts";
 import { describeItem } from "./console.ts";
 import { afterColon, DELIVERED, firstLine, notDelivered } from "./failures.ts";
-import { ITEM_TEXT_MAX, itemMembers } from "./report_members.ts";
+import { ITEM_TEXT_MAX, itemMembers } from "./notification_fields.ts";
 import { shorten } from "./shorten.ts";
 
-/** The channel that runs a program, with the report in its environment and as JSON on its standard input. */
+/** The channel that runs a program, with the notification in its environment and as JSON on its standard input. */
 export const commandKind: ChannelKindEntry<"command"> = {
   deliver: async (message, channel, context) => {
     for (const item of message.items) {
@@ -18,7 +18,7 @@ export const commandKind: ChannelKindEntry<"command"> = {
         arguments: channel.parameters.arguments,
         environment: chosenEnvironment(context.system.environment, {
           ...channel.parameters.environment,
-          ...reportVariables(item, message),
+          ...notificationVariables(item, message),
         }),
         folder: context.folder,
         timeoutMs: channel.parameters.timeoutMs,
@@ -48,7 +48,7 @@ const VARIABLE_LENGTH_MAX = 8 * 1024;
  */
 const REFUSING_EXIT_CODES: readonly number[] = [64, 65, 67, 77, 78, 126, 127];
 
-function reportVariables(item: MessageItem, { id, isTest }: Message): Readonly<Record<string, string>> {
+function notificationVariables(item: MessageItem, { id, isTest }: Message): Readonly<Record<string, string>> {
   const { missed_problem: _, ...members } = itemMembers(item, { isTest, itemCount: 1 });
   const summary = `${isTest ? "TEST " : ""}${describeItem(item)}`;
   return Object.fromEntries(

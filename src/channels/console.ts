@@ -1,7 +1,7 @@
 import type { ChannelKindEntry } from "../domain/deliver.ts";
 import type { TextMax } from "../domain/deliver.ts";
 import type { MessageItem } from "../domain/delivery.ts";
-import type { Report } from "../domain/report.ts";
+import type { Notification } from "../domain/notification.ts";
 import { DELIVERED, notDelivered } from "./failures.ts";
 import { shorten } from "./shorten.ts";
 
@@ -9,7 +9,7 @@ const OUTPUT_LENGTH_MAX = 500;
 /** What a line of text takes of a check's texts. */
 export const LINE_TEXT_MAX: TextMax = { output: OUTPUT_LENGTH_MAX, detail: 0 };
 
-/** The console channel: a line for each report. */
+/** The console channel: a line for each notification. */
 export const consoleKind: ChannelKindEntry<"console"> = {
   deliver: (message, _channel, context) => {
     try {
@@ -30,7 +30,7 @@ export const consoleKind: ChannelKindEntry<"console"> = {
   textMax: LINE_TEXT_MAX,
 };
 
-const EVENT_WORDS: Readonly<Record<Report["event"], string>> = {
+const EVENT_WORDS: Readonly<Record<Notification["event"], string>> = {
   problem: "",
   change: ", changed",
   recovery: ", recovered",
@@ -44,14 +44,14 @@ const NAME_LENGTH_MAX = 200;
  * breaks among them, are the writer's business.
  */
 export function describeItem(item: MessageItem): string {
-  const { check, title, event, condition, decidedAtMs } = item.report;
+  const { check, title, event, condition, decidedAtMs } = item.notification;
   const name = shorten(title === null || title === check ? check : `${title} (${check})`, NAME_LENGTH_MAX);
   const what = `${condition.toUpperCase()}${EVENT_WORDS[event]}: ${name}`;
   return `${isoSeconds(decidedAtMs)} ${what}: ${describeOutput(item)} (${describeHistory(item)})`;
 }
 
 /** What the check said, shortened. */
-export function describeOutput({ report: { output } }: MessageItem): string {
+export function describeOutput({ notification: { output } }: MessageItem): string {
   return output === "" ? "no output" : shorten(output, OUTPUT_LENGTH_MAX);
 }
 
@@ -68,8 +68,8 @@ export function describeSummarized({ summarized }: MessageItem): string {
   } recovered before they could be sent`;
 }
 
-function describeOwnHistory({ report, missedProblem }: MessageItem): string {
-  const { event, previous, occurrences, problemBeganAtMs, decidedAtMs } = report;
+function describeOwnHistory({ notification, missedProblem }: MessageItem): string {
+  const { event, previous, occurrences, problemBeganAtMs, decidedAtMs } = notification;
   const began = isoSeconds(problemBeganAtMs);
   if (missedProblem !== null) {
     return `was ${missedProblem.condition} from ${began} to ${isoSeconds(decidedAtMs)}`;

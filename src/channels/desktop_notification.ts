@@ -2,7 +2,8 @@ import type { DesktopNotificationChannel } from "../domain/channel.ts";
 import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
 import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import type { Needs } from "../domain/needs.ts";
-import type { ProcessEnd, System } from "../domain/system.ts";
+import type { ProcessEnd } from "../domain/processes.ts";
+import type { System } from "../domain/system.ts";
 import { describeHistory, describeOutput, LINE_TEXT_MAX } from "./console.ts";
 import { cleanLine } from "./clean_text.ts";
 import { afterColon, DELIVERED, firstLine, notDelivered } from "./failures.ts";
@@ -13,7 +14,7 @@ const STALE_AFTER_MS = 5 * 60_000;
 const TIMEOUT_MS = 10_000;
 const TEXT_LENGTH_MAX = 700;
 
-/** The channel that shows reports on this machine's desktop, by the system's own notifier. */
+/** The channel that shows notifications on this machine's desktop, by the system's own notifier. */
 export const desktopNotificationKind: ChannelKindEntry<"desktop_notification"> = {
   deliver: deliverDesktopNotification,
   gathers: () => false,
@@ -74,7 +75,7 @@ interface Notification {
 }
 
 function notificationOf(item: MessageItem, isTest: boolean): Notification {
-  const { condition, event, title, check } = item.report;
+  const { condition, event, title, check } = item.notification;
   const recovered = event === "recovery" ? " again" : "";
   return {
     title: plain(`${isTest ? "TEST " : ""}${condition.toUpperCase()}${recovered}: ${title ?? check}`),

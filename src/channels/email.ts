@@ -3,9 +3,15 @@ import { hostAndPort, needsOfTls } from "../domain/needs.ts";
 import { CONDITIONS } from "../domain/condition.ts";
 import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
 import type { Delivery, Message } from "../domain/delivery.ts";
-import type { MailEnd } from "../domain/system.ts";
+import type { MailEnd } from "../domain/mail.ts";
 import { cleanLine } from "./clean_text.ts";
-import { BODY_TEXT_MAX, reportBody, reportBrief, reportSubject, reportTitle } from "./report_text.ts";
+import {
+  BODY_TEXT_MAX,
+  notificationBody,
+  notificationBrief,
+  notificationSubject,
+  notificationTitle,
+} from "./notification_text.ts";
 
 /** The email channel: one mail for everything that waits, to all receivers. */
 export const emailKind: ChannelKindEntry<"email"> = {
@@ -66,15 +72,15 @@ function mailSubject({ items, isTest }: Message, tags: readonly string[]): strin
 function itemsSubject(items: Message["items"]): string {
   const [first, ...others] = items;
   if (first === undefined) return "nothing to report";
-  if (others.length === 0) return reportSubject(first);
-  return `${countConditions(items)}: ${reportTitle(first.report)} and ${others.length} more`;
+  if (others.length === 0) return notificationSubject(first);
+  return `${countConditions(items)}: ${notificationTitle(first.notification)} and ${others.length} more`;
 }
 
 /** As in `3 CRITICAL, 1 WARNING`, the worst first. */
 function countConditions(items: Message["items"]): string {
   const counts = CONDITIONS.toReversed().map((condition) => ({
     condition,
-    count: items.filter(({ report }) => report.condition === condition).length,
+    count: items.filter(({ notification }) => notification.condition === condition).length,
   }));
   return counts
     .filter(({ count }) => count > 0)
@@ -89,12 +95,12 @@ const ITEMS_IN_FULL_MAX = 10;
 function mailText(message: Message): string {
   const { items, isTest } = message;
   const parts: string[] = [];
-  if (isTest) parts.push("This is a test of the way that reports take. Nothing has happened.\n");
+  if (isTest) parts.push("This is a test of the way that notifications take. Nothing has happened.\n");
   if (items.length > 1) {
-    parts.push(`${countConditions(items)} in ${items.length} reports, the worst first.\n`);
+    parts.push(`${countConditions(items)} in ${items.length} notifications, the worst first.\n`);
   }
-  if (items.length > ITEMS_IN_FULL_MAX) return [...parts, items.map(reportBrief).join("\n")].join("\n");
-  return [...parts, items.map(reportBody).join(`\n${RULE}\n\n`)].join("\n");
+  if (items.length > ITEMS_IN_FULL_MAX) return [...parts, items.map(notificationBrief).join("\n")].join("\n");
+  return [...parts, items.map(notificationBody).join(`\n${RULE}\n\n`)].join("\n");
 }
 
 const REFERENCES_MAX = 20;

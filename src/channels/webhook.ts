@@ -3,10 +3,10 @@ import { needsOfUrl } from "../domain/needs.ts";
 import type { Condition } from "../domain/condition.ts";
 import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
 import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
-import { onAbort } from "../domain/on_abort.ts";
-import { describeRequestFailure } from "../domain/request_words.ts";
-import { createRedactor, type Redact } from "../domain/redact.ts";
-import type { IncomingResponse, OutgoingRequest } from "../domain/system.ts";
+import { onAbort } from "../shared/on_abort.ts";
+import { describeRequestFailure } from "../shared/request_words.ts";
+import { createRedactor, type Redact } from "../shared/redact.ts";
+import type { IncomingResponse, OutgoingRequest } from "../domain/requests.ts";
 import {
   bodyRuleOf,
   type Escape,
@@ -16,13 +16,13 @@ import {
   hasFields,
   literalsOf,
   type TemplateField,
-} from "../domain/template.ts";
+} from "../shared/template.ts";
 import { describeItem } from "./console.ts";
 import { afterColon, DELIVERED, notDelivered, oneLine } from "./failures.ts";
-import { ITEM_TEXT_MAX, itemMembers } from "./report_members.ts";
+import { ITEM_TEXT_MAX, itemMembers } from "./notification_fields.ts";
 import { shorten } from "./shorten.ts";
 
-/** The channel that posts reports to an address. */
+/** The channel that posts notifications to an address. */
 export const webhookKind: ChannelKindEntry<"webhook"> = {
   deliver: deliverWebhook,
   gathers: (channel) => !isTemplate(channel),
@@ -47,7 +47,7 @@ async function deliverWebhook(
   if (!isTemplate(channel)) return await post(requestOf(items, message, channel), { channel, context });
   // The outbox hands over one item at a time; were it more, each would be a message of its own to the receiver.
   for (const item of items) {
-    const id = items.length === 1 ? message.id : item.report.id;
+    const id = items.length === 1 ? message.id : item.notification.id;
     const delivery = await post(requestOf([item], { ...message, id }, channel), { channel, context });
     if (!delivery.delivered) return delivery;
   }
@@ -68,7 +68,7 @@ function requestOf(
   const { target, headers, body } = channel.parameters;
   const [item] = items;
   if (item === undefined || !isTemplate(channel)) {
-    return { target, headers: headersOf(headers, id), body: reportsJson(items, isTest) };
+    return { target, headers: headersOf(headers, id), body: notificationsJson(items, isTest) };
   }
   const fields = templateFields(item, isTest);
   const fill = (template: string, escape: Escape): string =>
@@ -78,14 +78,14 @@ function requestOf(
     target: fill(target, escapeUrl),
     headers: headersOf(Object.fromEntries(filled), id),
     body: body === undefined
-      ? reportsJson(items, isTest)
+      ? notificationsJson(items, isTest)
       : fillTemplate(body, fields, bodyRuleOf(headers).escape),
   };
 }
 
-function reportsJson(items: readonly MessageItem[], isTest: boolean): string {
-  const reports = items.map((item) => itemMembers(item, { isTest, itemCount: items.length }));
-  return JSON.stringify({ reports });
+function notificationsJson(items: readonly MessageItem[], isTest: boolean): string {
+  const notifications = items.map((item) => itemMembers(item, { isTest, itemCount: items.length }));
+  return JSON.stringify({ notifications });
 }
 
 interface Posting {
@@ -130,7 +130,7 @@ async function post(request: FilledRequest, { channel, context }: Posting): Prom
 
 const USER_AGENT = "monitor";
 
-/** Ours, then the document's, whatever case they are written in. */
+/** Ours, then the config's, whatever case they are written in. */
 function headersOf(headers: Readonly<Record<string, string>>, id: string): Readonly<Record<string, string>> {
   const own = { "content-type": "application/json", "idempotency-key": id, "user-agent": USER_AGENT };
   const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);

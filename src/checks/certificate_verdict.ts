@@ -2,7 +2,7 @@ import type { TimeLeft } from "../domain/time_left.ts";
 import type { Condition } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { Caveat } from "../domain/observe.ts";
-import type { CertificateFacts, CertificateProblem, CertificateReading } from "../domain/system.ts";
+import type { CertificateFacts, CertificateProblem, CertificateReading } from "../domain/tls.ts";
 import { excerpt } from "./excerpt.ts";
 
 /** What a certificate that was read means. */
@@ -18,7 +18,7 @@ export interface CertificateVerdict {
 /** Judges a certificate by the time now and by what the handshake said of it. */
 export function judgeCertificate(
   { problem, facts }: CertificateReading,
-  { warningLeftMs, criticalLeftMs }: TimeLeft,
+  { warningBeforeExpiryMs, criticalBeforeExpiryMs }: TimeLeft,
   nowMs: number,
 ): CertificateVerdict {
   if (facts === null) {
@@ -31,9 +31,9 @@ export function judgeCertificate(
   const refusal = problem === null || problem.about === "dates" && dates.isBad
     ? null
     : refusalText(problem, facts);
-  const condition = refusal !== null || dates.isBad || leftMs < criticalLeftMs
+  const condition = refusal !== null || dates.isBad || leftMs < criticalBeforeExpiryMs
     ? "critical"
-    : leftMs < warningLeftMs
+    : leftMs < warningBeforeExpiryMs
     ? "warning"
     : "ok";
   const issuer = facts.issuer === "" ? "" : `, issued by ${excerpt(facts.issuer)}`;
@@ -81,13 +81,13 @@ function refusalText(
 
 /** What deserves a warning in limits of the time left; `path` leads to their object. */
 export function timeLeftCaveats(
-  { warningLeftMs, criticalLeftMs }: TimeLeft,
+  { warningBeforeExpiryMs, criticalBeforeExpiryMs }: TimeLeft,
   path: readonly string[],
 ): readonly Caveat[] {
-  if (criticalLeftMs <= warningLeftMs) return [];
-  const both = `${exactDuration(criticalLeftMs)}, not ${exactDuration(warningLeftMs)}`;
+  if (criticalBeforeExpiryMs <= warningBeforeExpiryMs) return [];
+  const both = `${exactDuration(criticalBeforeExpiryMs)}, not ${exactDuration(warningBeforeExpiryMs)}`;
   return [{
-    path: [...path, "critical_left"],
-    message: `is longer than warning_left (${both}), so it is never "warning"`,
+    path: [...path, "critical_before_expiry"],
+    message: `is longer than warning_before_expiry (${both}), so it is never "warning"`,
   }];
 }

@@ -1,5 +1,5 @@
 import { hostAndPort } from "../domain/needs.ts";
-import type { ConnectionFailure, ConnectionPhase, ConnectionTarget } from "../domain/system.ts";
+import type { ConnectionFailure, ConnectionPhase, ConnectionTarget } from "../domain/connections.ts";
 
 /** Why nothing, or something bad, can be said of a target. */
 export interface ConnectionVerdict {

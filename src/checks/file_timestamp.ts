@@ -3,7 +3,8 @@ import type { Condition } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
 import type { Observation } from "../domain/result.ts";
-import type { Clock, FileFacts } from "../domain/system.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { FileFacts } from "../domain/files.ts";
 
 /** The `file_timestamp` kind. */
 export const fileTimestampKind: CheckKindEntry<"file_timestamp"> = {

@@ -3,19 +3,20 @@ import type { HttpRequestCheck } from "../domain/check.ts";
 import type { HttpRequest } from "../domain/http_check.ts";
 import { hostAndPortOf, needsOfUrl } from "../domain/needs.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
-import { onAbort } from "../domain/on_abort.ts";
-import { describeRequestFailure } from "../domain/request_words.ts";
+import { onAbort } from "../shared/on_abort.ts";
+import { describeRequestFailure } from "../shared/request_words.ts";
 import type { Observation } from "../domain/result.ts";
-import type { IncomingResponse, RequestFailure, TlsMaterial } from "../domain/system.ts";
-import { bodyViolations, expectsBody } from "./expected_body.ts";
-import { durationViolation } from "./expected_duration.ts";
-import { headerViolations } from "./expected_headers.ts";
-import { expectsRedirection, isExpectedStatus, statusViolations } from "./expected_status.ts";
+import type { IncomingResponse, RequestFailure } from "../domain/requests.ts";
+import type { TlsMaterial } from "../domain/tls.ts";
+import { bodyViolations, expectsBody } from "./http/expected_body.ts";
+import { durationViolation } from "./http/expected_duration.ts";
+import { headerViolations } from "./http/expected_headers.ts";
+import { expectsRedirection, isExpectedStatus, statusViolations } from "./http/expected_status.ts";
 import { pause, unlessAborted } from "./pause.ts";
 import { describeTarget } from "./quote.ts";
-import { type Asked, askFollowing, locationOf } from "./redirects.ts";
-import { findCaveats, findMistakes } from "./request_mistakes.ts";
-import { findCertificate } from "./response_certificate.ts";
+import { type Asked, askFollowing, locationOf } from "./http/redirects.ts";
+import { findCaveats, findMistakes } from "./http/request_errors.ts";
+import { findCertificate } from "./http/response_certificate.ts";
 import { readTlsFiles } from "./tls_files.ts";
 
 /** The `http_request` kind. */
@@ -26,7 +27,7 @@ export const httpRequestKind: CheckKindEntry<"http_request"> = {
   mistakes: findMistakes,
   needs: ({ parameters: { request: { target, tls = {} } } }) => ({
     ...needsOfUrl(target),
-    read: [tls.authority, tls.certificate, tls.key].filter((path) => path !== undefined),
+    read: [tls.caFile, tls.certificate, tls.key].filter((path) => path !== undefined),
   }),
 };
 

@@ -1,7 +1,7 @@
 import type { JobCheck, JobParameters } from "../domain/check.ts";
 import { type Condition, worst } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
-import type { EndedJobRun, JobEnd, JobFacts, JobRun } from "../domain/job.ts";
+import type { EndedJobRun, JobEnd, JobFacts, JobRun } from "../domain/job_runs.ts";
 import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
 import type { Observation } from "../domain/result.ts";
 import { isCron } from "../domain/schedule.ts";

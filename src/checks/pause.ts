@@ -1,5 +1,5 @@
-import { onAbort } from "../domain/on_abort.ts";
-import type { Clock } from "../domain/system.ts";
+import { onAbort } from "../shared/on_abort.ts";
+import type { Clock } from "../domain/clock.ts";
 
 /** Waits, or only gives way to whatever else is waiting; throws the signal's reason when it aborts. */
 export function pause(clock: Clock, signal: AbortSignal, delayMs = 0): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Check, CheckKind, CheckOf } from "../domain/check.ts";
-import { lazily } from "../domain/lazily.ts";
+import { lazily } from "../shared/lazily.ts";
 import type { CheckKindEntry } from "../domain/observe.ts";
 
 /**

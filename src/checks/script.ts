@@ -1,9 +1,9 @@
-import { chosenEnvironment, PASSED_VARIABLES } from "../domain/chosen_environment.ts";
+import { chosenEnvironment, PASSED_VARIABLES } from "../shared/chosen_environment.ts";
 import type { ScriptCheck } from "../domain/check.ts";
 import type { Condition } from "../domain/condition.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
 import type { Observation } from "../domain/result.ts";
-import type { CapturedText, ProcessEnd } from "../domain/system.ts";
+import type { CapturedText, ProcessEnd } from "../domain/processes.ts";
 import { readPlainOutput, readPluginOutput } from "./plugin_output.ts";
 
 /** The `script` kind. */

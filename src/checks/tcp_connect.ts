@@ -1,9 +1,9 @@
 import type { TcpConnectCheck } from "../domain/check.ts";
 import { hostAndPort, needsOfTls } from "../domain/needs.ts";
 import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
-import { onAbort } from "../domain/on_abort.ts";
+import { onAbort } from "../shared/on_abort.ts";
 import type { Observation } from "../domain/result.ts";
-import type { Connection, ConnectionPhase } from "../domain/system.ts";
+import type { Connection, ConnectionPhase } from "../domain/connections.ts";
 import { ANSWER_BYTES_MAX, type AnswerSearch, searchAnswer } from "./answer_search.ts";
 import { failureVerdict, timeoutText } from "./connection_words.ts";
 import { excerpt } from "./excerpt.ts";

@@ -1,10 +1,11 @@
 import type { TlsCertificateCheck } from "../domain/check.ts";
 import { hostAndPort, needsOfTls } from "../domain/needs.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
-import { onAbort } from "../domain/on_abort.ts";
+import { onAbort } from "../shared/on_abort.ts";
 import type { Observation } from "../domain/result.ts";
-import { readRegularFile } from "../domain/regular_file.ts";
-import type { ConnectionPhase, Files } from "../domain/system.ts";
+import { readRegularFile } from "../shared/regular_file.ts";
+import type { ConnectionPhase } from "../domain/connections.ts";
+import type { Files } from "../domain/files.ts";
 import { judgeCertificate, timeLeftCaveats } from "./certificate_verdict.ts";
 import { failureVerdict, timeoutText } from "./connection_words.ts";
 import { TLS_FILE_BYTES_MAX } from "./tls_files.ts";
@@ -14,10 +15,10 @@ export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
   observe: observeTlsCertificate,
   limit: "network",
   caveats: ({ parameters }) => timeLeftCaveats(parameters, []),
-  needs: ({ parameters: { host, port, authority } }) => ({
+  needs: ({ parameters: { host, port, caFile } }) => ({
     net: [hostAndPort(host, port)],
     ...needsOfTls(true),
-    ...authority !== undefined && { read: [authority] },
+    ...caFile !== undefined && { read: [caFile] },
   }),
 };
 
@@ -29,14 +30,14 @@ export async function observeTlsCertificate(
   check: TlsCertificateCheck,
   { system: { clock, connections, files }, signal }: ObserveContext,
 ): Promise<Observation> {
-  const { host, port, serverName = host, starttls, authority } = check.parameters;
+  const { host, port, serverName = host, starttls, caFile } = check.parameters;
   signal.throwIfAborted();
   const end = new AbortController();
   const stopListening = onAbort(signal, () => end.abort(signal.reason));
   const cancelLimit = clock.after(check.timeoutMs, () => end.abort());
   let phase: ConnectionPhase = "connecting";
   try {
-    const authorities = authority === undefined ? [] : await readAuthorities(files, authority);
+    const authorities = caFile === undefined ? [] : await readAuthorities(files, caFile);
     signal.throwIfAborted();
     if (!Array.isArray(authorities)) return observation("unknown", `${authorities}`);
     const reading = await connections.readCertificate(
@@ -72,10 +73,10 @@ async function readAuthorities(files: Files, path: string): Promise<readonly str
     const { bytes } = await readRegularFile(path, { files, bytesMax: TLS_FILE_BYTES_MAX });
     text = new TextDecoder().decode(bytes);
   } catch (error) {
-    return `authority "${path}" cannot be read: ${readFailure(error, path)}`;
+    return `ca_file "${path}" cannot be read: ${readFailure(error, path)}`;
   }
   const certificates = text.match(CERTIFICATE) ?? [];
-  return certificates.length > 0 ? certificates : `authority "${path}" holds no certificate, expected PEM`;
+  return certificates.length > 0 ? certificates : `ca_file "${path}" holds no certificate, expected PEM`;
 }
 
 function readFailure(error: unknown, path: string): string {

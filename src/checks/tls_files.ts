@@ -1,24 +1,26 @@
 import type { HttpTls } from "../domain/http_check.ts";
-import { readRegularFile } from "../domain/regular_file.ts";
-import type { Files, TlsMaterial } from "../domain/system.ts";
+import { readRegularFile } from "../shared/regular_file.ts";
+import type { Files } from "../domain/files.ts";
+import type { TlsMaterial } from "../domain/tls.ts";
 
-/** What the files hold that a document names for TLS, or why they cannot be read. */
+/** What the files hold that a config names for TLS, or why they cannot be read. */
 export type TlsFiles = { readonly tls: TlsMaterial } | { readonly problem: string };
 
 /** Far more than any list of authorities has. */
 export const TLS_FILE_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Reads the files that a document names for TLS. */
+/** Reads the files that a config names for TLS. */
 export async function readTlsFiles(tls: HttpTls, files: Files): Promise<TlsFiles> {
   const read: { authority?: string; certificate?: string; key?: string } = {};
   for (const member of ["authority", "certificate", "key"] as const) {
-    const path = tls[member];
+    const key = member === "authority" ? "caFile" : member;
+    const path = tls[key];
     if (path === undefined) continue;
     try {
       const { bytes } = await readRegularFile(path, { files, bytesMax: TLS_FILE_BYTES_MAX });
       read[member] = new TextDecoder().decode(bytes);
     } catch (error) {
-      return unreadable(member, path, reasonOf(error, path));
+      return unreadable(key === "caFile" ? "ca_file" : key, path, reasonOf(error, path));
     }
   }
   return { tls: read };

@@ -9,7 +9,7 @@ import {
   type OptionSpec,
   type OptionValue,
   UsageError,
-} from "./command.ts";
+} from "./command_definition.ts";
 
 /** The command's name in the arguments and what else was typed; `null` for the name when none is there. */
 export function splitCommand(

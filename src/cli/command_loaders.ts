@@ -1,4 +1,4 @@
-import type { Command } from "./command.ts";
+import type { Command } from "./command_definition.ts";
 
 /** Reads a command's module. */
 export type CommandLoader = () => Promise<Command>;
@@ -21,13 +21,5 @@ export const COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
   schema: async () => (await import("./commands/schema.ts")).schemaCommand,
   init: async () => (await import("./commands/init.ts")).initCommand,
   completions: async () => (await import("./commands/completions.ts")).completionsCommand,
-  licences: async () => (await import("./commands/licences.ts")).licencesCommand,
-};
-
-/** What programs call; no help lists them. */
-export const HIDDEN_COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
-  __complete: async () => {
-    const { createCompleteCommand } = await import("./commands/complete.ts");
-    return createCompleteCommand((await import("./commands.ts")).COMMANDS);
-  },
+  licenses: async () => (await import("./commands/licenses.ts")).licensesCommand,
 };

@@ -1,4 +1,4 @@
-import type { Command } from "./command.ts";
+import type { Command } from "./command_definition.ts";
 import { COMMAND_LOADERS } from "./command_loaders.ts";
 
 /** Every command, in the order in which the help lists them. */

@@ -1,19 +1,19 @@
 import { hideInAddress } from "../config/credentials.ts";
 import type { PlacedProblem } from "../config/problem.ts";
-import type { Source } from "../config/source.ts";
-import { createColours } from "./colour.ts";
-import { printable } from "./printable.ts";
-import { textWidth } from "./text_width.ts";
+import type { Source } from "../config/source_text.ts";
+import { createColors } from "./color.ts";
+import { printable } from "../shared/printable.ts";
+import { textWidth } from "../shared/text_width.ts";
 
 /** How diagnostics are shown. */
 export interface DiagnosticOptions {
   /** Whether escape sequences may be used. */
-  readonly colour: boolean;
+  readonly color: boolean;
   /** A warning is called one; an error goes without a word for it. */
   readonly severity: "error" | "warning";
 }
 
-/** More than this many in one document help nobody; the rest is counted. */
+/** More than this many in one config help nobody; the rest is counted. */
 const SHOWN_MAX = 100;
 const EXCERPT_WIDTH = 100;
 /** Around a problem, so much text is searched for secrets. */
@@ -26,7 +26,7 @@ const TEXT_MEMBER = /"([\w-]*)"\s*:\s*"((?:[^"\\\r\n]|\\.)*)/g;
 const SECRET_NAME =
   /password|passwd|secret|token|auth(?!ority)|cookie|signature|credential|session|api[-_]?key/i;
 
-/** Hides literal secrets of a document, sign by sign so that all else stays in its place; placeholders are none. */
+/** Hides literal secrets of a config, sign by sign so that all else stays in its place; placeholders are none. */
 function maskSecrets(text: string): string {
   return text.replace(TEXT_MEMBER, (whole: string, name: string, value: string) => {
     const isSecret = SECRET_NAME.test(name) && !/^\$\{(env|file):[^}]*\}$/.test(value);
@@ -40,7 +40,7 @@ function mask(text: string): string {
 }
 
 /**
- * Mistakes of a document: each with its place, the line it is in, and a caret below it. `source` is the document
+ * Mistakes of a config: each with its place, the line it is in, and a caret below it. `source` is the config
  * itself; what is in an included file says so.
  */
 export function renderProblems(
@@ -53,19 +53,19 @@ export function renderProblems(
   return shown.join("") + (rest > 0 ? `… and ${rest} more\n` : "");
 }
 
-function renderProblem(document: Source, problem: PlacedProblem, options: DiagnosticOptions): string {
-  const { source = document } = problem;
-  const colours = createColours(options.colour);
+function renderProblem(config: Source, problem: PlacedProblem, options: DiagnosticOptions): string {
+  const { source = config } = problem;
+  const colors = createColors(options.color);
   const path = problem.path === "" ? "" : `${printable(problem.path)}: `;
-  const kind = options.severity === "warning" ? `${colours.yellow("warning:")} ` : "";
-  const place = colours.bold(`${printable(source.label)}:${problem.line}:${problem.column}:`);
+  const kind = options.severity === "warning" ? `${colors.yellow("warning:")} ` : "";
+  const place = colors.bold(`${printable(source.label)}:${problem.line}:${problem.column}:`);
   const { line, caretColumn } = excerpt(source.text, problem);
   const number = String(problem.line);
   const margin = " ".repeat(number.length);
   const lines = [
     `${place} ${kind}${path}${printable(problem.message)}`,
-    `  ${colours.dim(`${number} |`)} ${line}`,
-    `  ${colours.dim(`${margin} |`)} ${" ".repeat(caretColumn)}${colours.red("^")}`,
+    `  ${colors.dim(`${number} |`)} ${line}`,
+    `  ${colors.dim(`${margin} |`)} ${" ".repeat(caretColumn)}${colors.red("^")}`,
     ...(problem.hint === null ? [] : [`  ${margin}   ${printable(problem.hint)}`]),
   ];
   return `${lines.join("\n")}\n`;
@@ -77,7 +77,7 @@ function excerpt(
   problem: PlacedProblem,
 ): { readonly line: string; readonly caretColumn: number } {
   const start = problem.offset - (problem.column - 1);
-  // A document on one line can have megabytes, so only the surroundings are looked at.
+  // A config on one line can have megabytes, so only the surroundings are looked at.
   const from = Math.max(start, problem.offset - MASKED_WIDTH);
   const masked = maskSecrets(text.slice(from, problem.offset + MASKED_WIDTH));
   const position = problem.offset - from;

@@ -1,4 +1,4 @@
-import { badness, type Condition, worst } from "../domain/condition.ts";
+import { badness, type Condition, CONDITION_CODES, worst } from "../domain/condition.ts";
 
 /** How the program ends, beside the conditions 0 to 3; numbers of 64 and more are those of BSD's sysexits. */
 export const EXIT = {
@@ -9,7 +9,7 @@ export const EXIT = {
   input_output: 74,
   held: 75,
   permission: 77,
-  document: 78,
+  config: 78,
   interrupted: 130,
   terminated: 143,
 } as const;
@@ -21,16 +21,16 @@ const ENDINGS: Readonly<Record<Ending, readonly [codes: string, meaning: string]
   done: ["0", "it is done"],
   command: ["any", "with a command: that of the command, whatever else is wrong"],
   observed: ["0, 1, 2, 3", `worst condition of check --once: ${CONDITIONS_MEANING}`],
-  settled: ["0, 1, 2, 3", `worst settled condition: ${CONDITIONS_MEANING}`],
+  confirmed: ["0, 1, 2, 3", `worst confirmed condition: ${CONDITIONS_MEANING}`],
   usage: ["64", "wrong usage"],
   name: ["64", "wrong usage, or the name of a check that is not there or inactive"],
-  undelivered: ["69", "a report was not delivered (where the conditions alone would exit 0)"],
+  undelivered: ["69", "a notification was not delivered (where the conditions alone would exit 0)"],
   bug: ["70", "a bug in monitor"],
   output: ["74", "the output could not be written"],
   state: ["74", "the state could not be read or written, or the output could not be written"],
   held: ["75", "another monitor holds this state"],
-  permission: ["77", "a permission the document needs was not granted"],
-  document: ["78", "the document is invalid or cannot be read"],
+  permission: ["77", "a permission the config needs was not granted"],
+  config: ["78", "the config is invalid or cannot be read"],
   interrupted: ["130, 143", "interrupted or terminated before every check had a result"],
 };
 
@@ -39,7 +39,7 @@ export type Ending =
   | "done"
   | "command"
   | "observed"
-  | "settled"
+  | "confirmed"
   | "usage"
   | "name"
   | "undelivered"
@@ -48,7 +48,7 @@ export type Ending =
   | "state"
   | "held"
   | "permission"
-  | "document"
+  | "config"
   | "interrupted";
 
 /** What a help says of the exit codes of some endings. Wrong usage, a bug and a full disk may end every command. */
@@ -69,18 +69,10 @@ export function exitCodeHelp(
 export const EXIT_CODE_HELP: readonly (readonly [codes: string, meaning: string])[] = [
   [
     "0, 1, 2, 3",
-    `worst condition of check --once (of status: worst settled one): ${CONDITIONS_MEANING}`,
+    `worst condition of check --once (of status: worst confirmed one): ${CONDITIONS_MEANING}`,
   ],
-  ...exitCodeHelp(["name", "undelivered", "state", "held", "permission", "document", "interrupted"]),
+  ...exitCodeHelp(["name", "undelivered", "state", "held", "permission", "config", "interrupted"]),
 ];
-
-/** The exit code of each condition, after the plugin convention; metrics tell conditions by the same numbers. */
-export const CONDITION_CODES: Readonly<Record<Condition, number>> = {
-  ok: 0,
-  warning: 1,
-  critical: 2,
-  unknown: 3,
-};
 
 /** Conditions that `--fail-on` takes. */
 export const FAIL_ON_CONDITIONS = ["unknown", "warning", "critical"] as const;

@@ -1,12 +1,12 @@
 import { ConfigError } from "../config/problem.ts";
 import { PERMISSION_CLASSES } from "../domain/needs.ts";
-import { UsageError } from "./command.ts";
+import { UsageError } from "./command_definition.ts";
 import { renderProblems } from "./diagnostics.ts";
-import { MissingPermissionsError } from "./document_needs.ts";
+import { MissingPermissionsError } from "./config_permissions.ts";
 import { EXIT } from "./exit_code.ts";
-import { permissionFlag } from "./permission_flags.ts";
+import { permissionFlag } from "../permissions/permission_flags.ts";
 import { hideKnownSecrets } from "./known_secrets.ts";
-import { printable, printableBlock } from "./printable.ts";
+import { printable, printableBlock } from "../shared/printable.ts";
 import { missingPermissionIn, stateExitCode, StateHeldError } from "./state.ts";
 
 /** What is said of an error, and how the program ends because of it. */
@@ -18,13 +18,13 @@ export interface Failure {
 }
 
 /** The one place where an error that ends a command is put into words and an exit code. */
-export function describeFailure(error: unknown, options: { readonly colour: boolean }): Failure {
+export function describeFailure(error: unknown, options: { readonly color: boolean }): Failure {
   if (error instanceof UsageError) return { text: message(error.message, error.hint), exitCode: EXIT.usage };
   if (error instanceof ConfigError) {
     const problems = error.source === null
       ? ""
-      : renderProblems(error.source, error.problems, { colour: options.colour, severity: "error" });
-    return { text: problems + message(error.message, error.hint), exitCode: EXIT.document };
+      : renderProblems(error.source, error.problems, { color: options.color, severity: "error" });
+    return { text: problems + message(error.message, error.hint), exitCode: EXIT.config };
   }
   if (error instanceof MissingPermissionsError) return describeMissingNeeds(error);
   const denied = error instanceof Deno.errors.NotCapable ? error : missingPermissionIn(error);

@@ -1,4 +1,4 @@
-import { type Command, COMMON_OPTIONS, type OptionSpec } from "./command.ts";
+import { type Command, COMMON_OPTIONS, type OptionSpec } from "./command_definition.ts";
 import { EXIT_CODE_HELP, exitCodeHelp } from "./exit_code.ts";
 
 const WIDTH = 100;
@@ -21,7 +21,7 @@ export function programHelp(commands: readonly Command[]): string {
     "",
     "Examples:",
     ...columns([
-      ["monitor init", "write a commented starter document"],
+      ["monitor init", "write a commented starter config"],
       ["monitor validate", "look for mistakes in it"],
       ["monitor check --once", "run every check once"],
     ]),

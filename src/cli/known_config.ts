@@ -8,16 +8,16 @@ import { findStatePath } from "../config/state_path.ts";
 import type { MonitorRun } from "../domain/monitor_run.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
-import type { ShownCheck } from "./check_status.ts";
-import { type Invocation, optionValue } from "./command.ts";
-import { type OpenDocument, openDocument, type Selection } from "./document.ts";
-import { printable } from "./printable.ts";
+import type { ShownCheck } from "../alerting/check_status.ts";
+import { type Invocation, optionValue } from "./command_definition.ts";
+import { type OpenConfig, openConfig, type Selection } from "./open_config.ts";
+import { printable } from "../shared/printable.ts";
 import { locateState, type StatePlace } from "./state.ts";
 
 /** A config as far as it can be used, and where its state is. */
 export interface KnownConfig {
   /** `null` while it has errors. */
-  readonly document: OpenDocument | null;
+  readonly config: OpenConfig | null;
   /** Its errors; `null` without any. */
   readonly error: ConfigError | null;
   /** How messages name it. */
@@ -38,16 +38,16 @@ export async function openKnownConfig(
   system: System,
 ): Promise<KnownConfig> {
   try {
-    const document = await openDocument(invocation, system, { withoutSecrets: true });
-    const place = await locateState(invocation, document, system);
-    return { document, error: null, label: document.source.label, place };
+    const config = await openConfig(invocation, system, { withoutSecrets: true });
+    const place = await locateState(invocation, config, system);
+    return { config, error: null, label: config.source.label, place };
   } catch (error) {
     if (!(error instanceof ConfigError) || tags.length > 0) throw error;
     const place = await locateStateOf(error, invocation, system);
     if (place === null) throw error;
     const message = `${error.message}; its checks are shown as the state knows them (see: monitor validate)`;
     system.stderr.write(`monitor: warning: ${printable(message)}\n`);
-    return { document: null, error, label: error.source?.label ?? "no config", place };
+    return { config: null, error, label: error.source?.label ?? "no config", place };
   }
 }
 
@@ -79,7 +79,7 @@ export function checksOfState(
       kind: null,
       active: true,
       tags: [],
-      windows: [],
+      maintenanceWindows: [],
       dependsOn: [],
       schedule: { regularIntervalMs: intervalMs, attentiveIntervalMs: intervalMs },
       timeoutMs: 0,

@@ -1,4 +1,4 @@
-import { createRedactor } from "../domain/redact.ts";
+import { createRedactor } from "../shared/redact.ts";
 
 /**
  * Kept for the whole process: an error that nobody expected can come from anywhere, and the runtime's own words quote

@@ -3,7 +3,7 @@ import { describeDuration } from "../domain/duration.ts";
 import type { MonitorRun } from "../domain/monitor_run.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
-import type { OpenDocument } from "./document.ts";
+import type { OpenConfig } from "./open_config.ts";
 import type { StatePlace } from "./state.ts";
 
 /** Who runs the checks, and whether by the config as it is now. */
@@ -17,7 +17,7 @@ export interface MonitorStatus {
 }
 
 /** Tells texts of a config from others. */
-export async function configHash({ sources }: Pick<OpenDocument, "sources">): Promise<string> {
+export async function configHash({ sources }: Pick<OpenConfig, "sources">): Promise<string> {
   const texts = new TextEncoder().encode(JSON.stringify(sources.map(({ text }) => text)));
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", texts));
   return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -28,7 +28,7 @@ export interface MonitorStatusOptions {
   /** Where the state is. */
   readonly place: StatePlace;
   /** The config as it is now; `null` while it has errors. */
-  readonly document: OpenDocument | null;
+  readonly config: OpenConfig | null;
   /** What is known of the checks; after a service was stopped, others may have run them. */
   readonly records: readonly CheckRecord[];
   /** For the lock. */
@@ -38,15 +38,15 @@ export interface MonitorStatusOptions {
 /** Says who runs the checks; `null` where nobody has said so yet. */
 export async function monitorStatusOf(
   run: MonitorRun | null,
-  { place, document, records, system }: MonitorStatusOptions,
+  { place, config, records, system }: MonitorStatusOptions,
 ): Promise<MonitorStatus | null> {
   if (run === null) return null;
-  return { state: stateOf(run, { place, records, system }), run, config: await compareConfig(run, document) };
+  return { state: stateOf(run, { place, records, system }), run, config: await compareConfig(run, config) };
 }
 
 function stateOf(
   { mode, processId, stoppedAtMs }: MonitorRun,
-  { place, records, system: { state } }: Omit<MonitorStatusOptions, "document">,
+  { place, records, system: { state } }: Omit<MonitorStatusOptions, "config">,
 ): MonitorStatus["state"] {
   if (mode === "cron") return "cron";
   if (stoppedAtMs !== null) {
@@ -61,11 +61,11 @@ function stateOf(
 
 async function compareConfig(
   run: MonitorRun,
-  document: OpenDocument | null,
+  config: OpenConfig | null,
 ): Promise<MonitorStatus["config"]> {
-  if (document === null || document.source.path === null || run.configPath === null) return "unknown";
-  if (document.source.path !== run.configPath) return "another";
-  return await configHash(document) === run.configHash ? "same" : "edited";
+  if (config === null || config.source.path === null || run.configPath === null) return "unknown";
+  if (config.source.path !== run.configPath) return "another";
+  return await configHash(config) === run.configHash ? "same" : "edited";
 }
 
 /** A part of a line that sums up, such as `monitor running for 2 h`; `null`: there is nothing to say. */

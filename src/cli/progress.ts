@@ -1,6 +1,6 @@
 import type { Check } from "../domain/check.ts";
 import type { System } from "../domain/system.ts";
-import { printable } from "./printable.ts";
+import { printable } from "../shared/printable.ts";
 
 /** A line on stderr that shows how far a run is. */
 export interface Progress {

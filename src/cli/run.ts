@@ -2,11 +2,12 @@ import { nearest } from "../config/nearest.ts";
 import { PERMISSION_CLASSES } from "../domain/needs.ts";
 import type { System } from "../domain/system.ts";
 import { parseBeforeCommand, parseInvocation, splitCommand, splitTrailing } from "./arguments.ts";
-import { type Command, UsageError } from "./command.ts";
-import { COMMAND_LOADERS, HIDDEN_COMMAND_LOADERS } from "./command_loaders.ts";
+import { type Command, UsageError } from "./command_definition.ts";
+import { COMMAND_LOADERS } from "./command_loaders.ts";
+import { HIDDEN_COMMAND_LOADERS } from "./hidden_command_loaders.ts";
 import { EXIT } from "./exit_code.ts";
 import { describeFailure } from "./failure.ts";
-import { usesColour } from "./terminal.ts";
+import { usesColor } from "./terminal.ts";
 import { VERSION } from "./version.ts";
 
 /** Runs the program with its arguments; the answer is the exit code. */
@@ -14,8 +15,8 @@ export async function run(args: readonly string[], system: System): Promise<numb
   try {
     return await dispatch(args, system);
   } catch (error) {
-    const colour = usesColour(system.stderr, system) && !args.includes("--no-color");
-    const { text, exitCode } = describeFailure(error, { colour });
+    const color = usesColor(system.stderr, system) && !args.includes("--no-color");
+    const { text, exitCode } = describeFailure(error, { color });
     system.stderr.write(text);
     return exitCode;
   }
@@ -23,7 +24,7 @@ export async function run(args: readonly string[], system: System): Promise<numb
 
 /** Says what nothing has caught, like any other error that ends the program; the answer is the exit code. */
 export function reportUncaught(error: unknown, system: System): number {
-  const { text, exitCode } = describeFailure(error, { colour: false });
+  const { text, exitCode } = describeFailure(error, { color: false });
   system.stderr.write(text);
   return exitCode;
 }

@@ -1,27 +1,29 @@
 import { isAbsolute } from "node:path";
 import { pathFromHere } from "../config/source.ts";
-import type { LoadedDocument } from "../config/load.ts";
+import type { LoadedConfig } from "../config/load.ts";
 import { type Store, StoreError } from "../domain/store.ts";
-import type { Clock, Lock, System } from "../domain/system.ts";
-import { createMemoryStore } from "../storage/memory_store.ts";
-import { type Invocation, type OptionSpec, optionValue, UsageError } from "./command.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Lock } from "../domain/lock.ts";
+import type { System } from "../domain/system.ts";
+import { createMemoryStore } from "../state/memory_store.ts";
+import { type Invocation, type OptionSpec, optionValue, UsageError } from "./command_definition.ts";
 import { EXIT } from "./exit_code.ts";
-import { printable } from "./printable.ts";
+import { printable } from "../shared/printable.ts";
 
 /** The option that says where the state is kept. */
 export const STATE_OPTION: OptionSpec = {
   name: "state",
   value: "PATH",
   description:
-    'the file that keeps the state, or none (default: the document\'s "state", else a file named after ' +
-    "the document in $STATE_DIRECTORY, $XDG_STATE_HOME/monitor or ~/.local/state/monitor)",
+    'the file that keeps the state, or none (default: the config\'s "state", else a file named after ' +
+    "the config in $STATE_DIRECTORY, $XDG_STATE_HOME/monitor or ~/.local/state/monitor)",
 };
 
 /** Where the state is. */
 export interface StatePlace {
   /** Absolute; `null`: nothing is kept. */
   readonly path: string | null;
-  /** Whether the user or the document named it. One that was not named may turn out unusable. */
+  /** Whether the user or the config named it. One that was not named may turn out unusable. */
   readonly named: boolean;
   /** Why there is no place, where one was to be expected. */
   readonly obstacle?: string;
@@ -44,18 +46,18 @@ export class StateHeldError extends Error {
   }
 }
 
-/** Finds where the state of a document is kept. */
+/** Finds where the state of a config is kept. */
 export async function locateState(
   invocation: Invocation,
-  document: Pick<LoadedDocument, "statePath"> & { readonly source: Pick<LoadedDocument["source"], "path"> },
+  config: Pick<LoadedConfig, "statePath"> & { readonly source: Pick<LoadedConfig["source"], "path"> },
   system: System,
 ): Promise<StatePlace> {
   const named = optionValue(invocation, "state");
   if (named === "") throw new UsageError("--state is empty, expected a path or none");
   if (named === "none") return { path: null, named: true };
   if (named !== undefined) return { path: pathFromHere(named, system), named: true };
-  if (document.statePath !== null) return { path: document.statePath, named: true };
-  const { path } = document.source;
+  if (config.statePath !== null) return { path: config.statePath, named: true };
+  const { path } = config.source;
   if (path === null) return { path: null, named: false };
   const folder = stateFolder(system);
   if (folder === null) return { path: null, named: false, obstacle: NO_FOLDER };
@@ -76,10 +78,10 @@ function stateFolder(system: System): string | null {
   return home === null ? null : `${home}/.local/state/monitor`;
 }
 
-/** A name that people recognise, and that no other document has. */
-async function stateFileName(documentPath: string): Promise<string> {
-  const readable = documentPath.split(/[\\/]/).slice(-2).join("-").replaceAll(/[^\w.-]+/g, "_").slice(-80);
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(documentPath));
+/** A name that people recognise, and that no other config has. */
+async function stateFileName(configPath: string): Promise<string> {
+  const readable = configPath.split(/[\\/]/).slice(-2).join("-").replaceAll(/[^\w.-]+/g, "_").slice(-80);
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(configPath));
   const suffix = [...new Uint8Array(digest).slice(0, 4)].map((byte) => byte.toString(16).padStart(2, "0"))
     .join("");
   return `${readable.replace(/^[.-]+/, "")}-${suffix}.sqlite`;
@@ -131,7 +133,7 @@ export async function ownState(place: StatePlace, options: OwnOptions): Promise<
   const { warn } = options;
   if (place.path === null) {
     if (options.required && !place.named) {
-      const reason = place.obstacle ?? "the document comes from stdin, so there is no name for it";
+      const reason = place.obstacle ?? "the config comes from stdin, so there is no name for it";
       throw new StoreError(`Cannot keep the state: ${reason}; name a file with --state PATH`, "other");
     }
     if (place.obstacle !== undefined) warn(`Cannot keep the state: ${place.obstacle}; ${COUNTS_ARE_LOST}`);
@@ -158,7 +160,7 @@ async function openOwned(path: string, { system, warn }: OwnOptions): Promise<Ow
     );
   }
   try {
-    const { openSqliteStore } = await import("../storage/sqlite_store.ts");
+    const { openSqliteStore } = await import("../state/sqlite_store.ts");
     const open = async (damage?: string): Promise<Store> => {
       const { store, setAside } = await openSqliteStore(path, {
         files: system.state.files,
@@ -250,7 +252,7 @@ export async function readState(place: StatePlace, system: System): Promise<Stor
   if (place.path === null) {
     throw new UsageError("there is no kept state to read", "name it with --state PATH");
   }
-  const { openSqliteStore } = await import("../storage/sqlite_store.ts");
+  const { openSqliteStore } = await import("../state/sqlite_store.ts");
   try {
     const { store } = await openSqliteStore(place.path, {
       files: system.state.files,
@@ -282,7 +284,7 @@ export async function besideState(
   if (place.path === null) {
     throw new UsageError("there is no kept state to change", "name it with --state PATH");
   }
-  const { openSqliteStore } = await import("../storage/sqlite_store.ts");
+  const { openSqliteStore } = await import("../state/sqlite_store.ts");
   const { store } = await openSqliteStore(place.path, {
     files: system.state.files,
     userId: system.userId,

@@ -1,19 +1,20 @@
-import type { System, TextSink } from "../domain/system.ts";
-import type { Invocation } from "./command.ts";
+import type { System } from "../domain/system.ts";
+import type { TextSink } from "../domain/text_sink.ts";
+import type { Invocation } from "./command_definition.ts";
 
 /**
- * Whether a sink takes colour: a terminal that is not dumb, unless `NO_COLOR` is set to anything
+ * Whether a sink takes color: a terminal that is not dumb, unless `NO_COLOR` is set to anything
  * (https://no-color.org).
  */
-export function usesColour(sink: TextSink, system: Pick<System, "environment">): boolean {
+export function usesColor(sink: TextSink, system: Pick<System, "environment">): boolean {
   return sink.isTerminal && !system.environment("NO_COLOR") && system.environment("TERM") !== "dumb";
 }
 
-/** Whether a command may colour what it writes to a sink. */
-export function wantsColour(
+/** Whether a command may color what it writes to a sink. */
+export function wantsColor(
   invocation: Invocation,
   sink: TextSink,
   system: Pick<System, "environment">,
 ): boolean {
-  return !invocation.options.has("no-color") && usesColour(sink, system);
+  return !invocation.options.has("no-color") && usesColor(sink, system);
 }

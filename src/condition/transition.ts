@@ -1,33 +1,33 @@
 /**
- * The condition machine: from observations to a settled condition, and from that to reports. Pure; the caller
- * keeps the state, says what time it is and what holds reports back, and commits state and report together.
+ * The condition machine: from observations to a confirmed condition, and from that to notifications. Pure; the caller
+ * keeps the state, says what time it is and what holds notifications back, and commits state and notification together.
  *
- * Two rules, one after the other. The settled condition follows the observations alone, whatever is held. A
- * report is due while the settled condition differs from the one last reported, so what a hold kept back is told
+ * Two rules, one after the other. The confirmed condition follows the observations alone, whatever is held. A
+ * notification is due while the confirmed condition differs from the one last notified, so what a hold kept back is told
  * when it ends if it still matters, and forgotten if it does not.
  */
 import type { CheckSettings } from "../domain/check.ts";
 import type { Condition } from "../domain/condition.ts";
-import type { ConditionState, Hold, ReportEvent } from "../domain/condition_state.ts";
-import { count, NO_OBSERVATIONS, occurrences, settle, type SettledChange } from "./settle.ts";
+import type { ConditionState, Hold, NotificationEvent } from "../domain/condition_state.ts";
+import { count, NO_OBSERVATIONS, occurrences, settle, type SettledChange } from "./confirm.ts";
 
 /** What the machine must know of a check's settings. They may differ from one call to the next (a reload). */
 export type ConditionPolicy = Pick<CheckSettings, "threshold" | "recoveryThreshold" | "annoy">;
 
-/** What is the case when a report is decided. */
+/** What is the case when a notification is decided. */
 export interface Circumstances {
   /**
-   * What holds reports of this check now. A dependency lets recoveries through and the others do not, so
+   * What holds notifications of this check now. A dependency lets recoveries through and the others do not, so
    * `"dependency"` is only for when nothing else holds.
    */
   readonly held: Hold | null;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
   /**
-   * What each channel of the check was notified of last, or is about to be. A report is due while one of them differs
-   * from the settled condition: what was on its way to it was dropped, or it is new.
+   * What each channel of the check was notified of last, or is about to be. A notification is due while one of them differs
+   * from the confirmed condition: what was on its way to it was dropped, or it is new.
    *
-   * @default what was reported last
+   * @default what was notified last
    */
   readonly known?: readonly Condition[];
 }
@@ -41,9 +41,9 @@ export interface Observed extends Circumstances {
 /** Whether there is something to tell, and why. */
 export type Verdict =
   | {
-    readonly kind: "report";
-    readonly event: ReportEvent;
-    /** The condition to tell: the settled one. */
+    readonly kind: "notification";
+    readonly event: NotificationEvent;
+    /** The condition to tell: the confirmed one. */
     readonly condition: Condition;
     /** The condition told before. */
     readonly previous: Condition;
@@ -54,7 +54,7 @@ export type Verdict =
   | {
     readonly kind: "held";
     /** What would have been told. A reminder is dropped; anything else stays due. */
-    readonly event: ReportEvent;
+    readonly event: NotificationEvent;
     readonly hold: Hold;
     readonly reason: string;
   }
@@ -66,7 +66,7 @@ export interface Transition {
   readonly state: ConditionState;
   /** How many observations in a row were at least as bad as the last one; for `ok`: were `ok`. */
   readonly occurrences: number;
-  /** How the settled condition moved; `null` when it stayed. */
+  /** How the confirmed condition moved; `null` when it stayed. */
   readonly change: SettledChange | null;
   /** What to tell. */
   readonly verdict: Verdict;
@@ -75,20 +75,20 @@ export interface Transition {
 /**
  * Takes one observation into account.
  *
- * The first `ok` of a new check reports nothing, since the settled condition is `ok` from the start.
+ * The first `ok` of a new check makes no notification, since the confirmed condition is `ok` from the start.
  */
 export function transition(policy: ConditionPolicy, state: ConditionState, observed: Observed): Transition {
   const { condition, nowMs } = observed;
   const counters = count(state, condition);
-  const change = settle(counters, state.settled, policy);
-  const settled = change === null ? state.settled : change.to;
-  const watched = condition !== "ok" || settled !== "ok";
+  const change = settle(counters, state.confirmed, policy);
+  const confirmed = change === null ? state.confirmed : change.to;
+  const watched = condition !== "ok" || confirmed !== "ok";
   const next: ConditionState = {
     ...state,
     ...counters,
-    settled,
-    reported: leastInformed(settled, state.reported, observed.known),
-    settledSinceMs: change === null ? state.settledSinceMs ?? nowMs : nowMs,
+    confirmed,
+    notified: leastInformed(confirmed, state.notified, observed.known),
+    confirmedSinceMs: change === null ? state.confirmedSinceMs ?? nowMs : nowMs,
     observed: condition,
     observedAtMs: nowMs,
     problemBeganAtMs: watched ? state.problemBeganAtMs ?? nowMs : null,
@@ -103,11 +103,11 @@ export function transition(policy: ConditionPolicy, state: ConditionState, obser
 /**
  * Decides again without an observation, for when a hold may have ended: a silence that runs out is followed by
  * what it kept back, not by an hour's wait for the next run. Never makes a reminder. Not for the start of a run,
- * which is never a report.
+ * which is never a notification.
  */
 export function review(before: ConditionState, circumstances: Circumstances): Transition {
-  const reported = leastInformed(before.settled, before.reported, circumstances.known);
-  const state = { ...before, reported };
+  const notified = leastInformed(before.confirmed, before.notified, circumstances.known);
+  const state = { ...before, notified };
   const event = dueEvent(state);
   const decision: Decision = event === null
     ? { event, reason: "nothing was held back" }
@@ -118,35 +118,35 @@ export function review(before: ConditionState, circumstances: Circumstances): Tr
 /** The state of a check that was never observed. */
 export function initialState(): ConditionState {
   return {
-    settled: "ok",
-    settledSinceMs: null,
+    confirmed: "ok",
+    confirmedSinceMs: null,
     ...NO_OBSERVATIONS,
     observed: null,
     observedAtMs: null,
     problemBeganAtMs: null,
-    reported: "ok",
-    reportedAtMs: null,
-    reportedProblemBeganAtMs: null,
+    notified: "ok",
+    notifiedAtMs: null,
+    notifiedProblemBeganAtMs: null,
   };
 }
 
-/** Whether the check is being watched: it was last observed not `ok`, or a problem is settled. */
+/** Whether the check is being watched: it was last observed not `ok`, or a problem is confirmed. */
 export function isAttentive(state: ConditionState): boolean {
-  return state.settled !== "ok" || (state.observed !== null && state.observed !== "ok");
+  return state.confirmed !== "ok" || (state.observed !== null && state.observed !== "ok");
 }
 
 /**
- * The report that is due when nothing holds it; `null` when the settled condition is the one last reported, and that
+ * The notification that is due when nothing holds it; `null` when the confirmed condition is the one last notified, and that
  * which every channel knows.
  */
 export function dueEvent(
-  state: Pick<ConditionState, "settled" | "reported">,
+  state: Pick<ConditionState, "confirmed" | "notified">,
   known: readonly Condition[] = [],
-): Exclude<ReportEvent, "reminder"> | null {
-  const reported = leastInformed(state.settled, state.reported, known);
-  if (state.settled === reported) return null;
-  if (state.settled === "ok") return "recovery";
-  return reported === "ok" ? "problem" : "change";
+): Exclude<NotificationEvent, "reminder"> | null {
+  const notified = leastInformed(state.confirmed, state.notified, known);
+  if (state.confirmed === notified) return null;
+  if (state.confirmed === "ok") return "recovery";
+  return notified === "ok" ? "problem" : "change";
 }
 
 /**
@@ -160,38 +160,38 @@ export function dependencyHolds(dependency: ConditionState, problemBeganAtMs: nu
     dependency.observedAtMs < problemBeganAtMs;
 }
 
-/** What was reported as far as every channel knows: one that knows something else than is settled, if there is one. */
+/** What was notified as far as every channel knows: one that knows something else than is confirmed, if there is one. */
 function leastInformed(
-  settled: Condition,
-  reported: Condition,
+  confirmed: Condition,
+  notified: Condition,
   known: readonly Condition[] = [],
 ): Condition {
-  return known.length === 0 ? reported : known.find((condition) => condition !== settled) ?? settled;
+  return known.length === 0 ? notified : known.find((condition) => condition !== confirmed) ?? confirmed;
 }
 
 /**
  * Whether a dependency is to be run at once, so that it is known whether it suppresses: it was not observed since the
- * problem began. Not if it was last observed not `ok` and that is not settled: more runs would settle it too early.
+ * problem began. Not if it was last observed not `ok` and that is not confirmed: more runs would settle it too early.
  */
 export function dependencyIsUnknown(dependency: ConditionState, problemBeganAtMs: number): boolean {
-  const { settled, observed, observedAtMs } = dependency;
-  if (settled === "ok" && observed !== null && observed !== "ok") return false;
+  const { confirmed, observed, observedAtMs } = dependency;
+  if (confirmed === "ok" && observed !== null && observed !== "ok") return false;
   return observedAtMs === null || observedAtMs < problemBeganAtMs;
 }
 
 interface Decision {
-  readonly event: ReportEvent | null;
+  readonly event: NotificationEvent | null;
   readonly reason: string;
 }
 
 function decideReminder(policy: ConditionPolicy, state: ConditionState, nowMs: number): Decision {
-  if (state.settled === "ok") return { event: null, reason: "no problem is settled" };
+  if (state.confirmed === "ok") return { event: null, reason: "no problem is confirmed" };
   if (state.observed === "ok") return { event: null, reason: "the observation was ok" };
-  if (policy.annoy === false) return { event: null, reason: "the problem was reported" };
+  if (policy.annoy === false) return { event: null, reason: "the problem was notified" };
   if (policy.annoy === true) return { event: "reminder", reason: "the problem goes on" };
-  return isReminderDue(policy.annoy, state.reportedAtMs, nowMs)
-    ? { event: "reminder", reason: "the problem goes on and the last report is long enough ago" }
-    : { event: null, reason: "the last report is not long enough ago" };
+  return isReminderDue(policy.annoy, state.notifiedAtMs, nowMs)
+    ? { event: "reminder", reason: "the problem goes on and the last notification is long enough ago" }
+    : { event: null, reason: "the last notification is not long enough ago" };
 }
 
 /**
@@ -199,8 +199,8 @@ function decideReminder(policy: ConditionPolicy, state: ConditionState, nowMs: n
  * one interval too late. The distance counts either way, so that a wall clock set back delays a reminder by one
  * interval at most.
  */
-function isReminderDue(intervalMs: number, reportedAtMs: number | null, nowMs: number): boolean {
-  return reportedAtMs === null || Math.abs(nowMs - reportedAtMs) >= intervalMs * 0.9;
+function isReminderDue(intervalMs: number, notifiedAtMs: number | null, nowMs: number): boolean {
+  return notifiedAtMs === null || Math.abs(nowMs - notifiedAtMs) >= intervalMs * 0.9;
 }
 
 function conclude(
@@ -214,20 +214,20 @@ function conclude(
   if (held !== null && !(held === "dependency" && event === "recovery")) {
     return { state, occurrences: seen, verdict: { kind: "held", event, hold: held, reason } };
   }
-  const began = event === "recovery" ? state.reportedProblemBeganAtMs : state.problemBeganAtMs;
+  const began = event === "recovery" ? state.notifiedProblemBeganAtMs : state.problemBeganAtMs;
   return {
     state: {
       ...state,
-      reported: state.settled,
-      reportedAtMs: nowMs,
-      reportedProblemBeganAtMs: began,
+      notified: state.confirmed,
+      notifiedAtMs: nowMs,
+      notifiedProblemBeganAtMs: began,
     },
     occurrences: seen,
     verdict: {
-      kind: "report",
+      kind: "notification",
       event,
-      condition: state.settled,
-      previous: state.reported,
+      condition: state.confirmed,
+      previous: state.notified,
       problemBeganAtMs: began ?? nowMs,
       reason,
     },

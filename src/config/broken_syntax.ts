@@ -24,7 +24,7 @@ export function hintForName(word: string): string | null {
   return word.length <= 40 && /^[\w$-]+$/.test(word) ? `write "${word}"` : hintForQuotes(word);
 }
 
-/** Comments and blank lines, then the start of a document, a directive, or a key of a mapping in block style. */
+/** Comments and blank lines, then the start of a config, a directive, or a key of a mapping in block style. */
 const YAML_START =
   /^\ufeff?(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:---\s|%YAML\s|[A-Za-z_$][\w$-]*[ \t]*:(?:[ \t]*(?:#[^\n]*)?\r?\n|[ \t]+[^\s{["]))/;
 

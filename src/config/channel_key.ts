@@ -6,9 +6,9 @@ import { isObject, type Schema, type SchemaReader } from "./schema_view.ts";
 const CREDENTIAL_FORMATS: readonly string[] = ["secret", "username"];
 
 /**
- * What channels of one kind with the same parameters have in common, whatever their user name and password: so that reports
+ * What channels of one kind with the same parameters have in common, whatever their user name and password: so that notifications
  * find their channel again after a restart, after a password was changed, and from every check that names it. Made
- * from the document as it is written, so a secret that is read anew changes nothing and is not in it.
+ * from the config as it is written, so a secret that is read anew changes nothing and is not in it.
  *
  * 16 hexadecimal digits: two FNV-1a hashes (Fowler, Noll, Vo) of 32 bits, for a handful of channels.
  */
@@ -27,7 +27,7 @@ export interface ChannelKeyOptions {
   /** Of the default schema. */
   readonly reader: SchemaReader;
   /**
-   * Where relative paths start, if that is not the document's folder: the same text means another file there.
+   * Where relative paths start, if that is not the config's folder: the same text means another file there.
    * @default null
    */
   readonly otherFolder?: string | null;

@@ -1,11 +1,11 @@
-import type { DocumentPath } from "./problem.ts";
+import type { ConfigPath } from "./problem.ts";
 import { isObject } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
 /** A channel as it is written in a file of the config. */
 export interface WrittenChannel {
   /** Where it stands. */
-  readonly path: DocumentPath;
+  readonly path: ConfigPath;
   /** What is written for its kind; empty if that is no text. */
   readonly kind: string;
 }
@@ -19,7 +19,7 @@ export function channelsIn(written: JsonObject): readonly WrittenChannel[] {
   ];
 }
 
-function listed(holder: JsonValue | undefined, path: DocumentPath): readonly WrittenChannel[] {
+function listed(holder: JsonValue | undefined, path: ConfigPath): readonly WrittenChannel[] {
   const channels = isObject(holder) ? holder["notifications"] : undefined;
   if (!Array.isArray(channels)) return [];
   return channels.map((channel, index) => {

@@ -1,5 +1,5 @@
 /** What of a config is a credential by where it stands and how it is named, also when it is written out there. */
-import type { FormattedValue } from "./formats.ts";
+import type { FormattedValue } from "./formatted_value.ts";
 import { holdsSecret, maskPlaceholders } from "./placeholders.ts";
 
 /** Whether a header, a variable or a query parameter of this name holds a credential, as far as names tell. */

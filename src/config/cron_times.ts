@@ -14,7 +14,7 @@ import type { CreateCronTimes } from "./schedules.ts";
 
 /**
  * Makes what reads expressions: five fields, or a name such as `@daily`. It reads each once, however many checks have
- * it, and once more when somebody asks for its times: most of what only looks at a document never does.
+ * it, and once more when somebody asks for its times: most of what only looks at a config never does.
  */
 export function createCronReader(): CreateCronTimes {
   /** Whether a time ever comes, by expression. */

@@ -1,5 +1,5 @@
-import { estimateSteps, PATTERN_STEPS_MAX } from "../domain/pattern_size.ts";
-import type { FormattedValue } from "./formats.ts";
+import { estimateSteps, PATTERN_STEPS_MAX } from "../shared/pattern_size.ts";
+import type { FormattedValue } from "./formatted_value.ts";
 import { type Problem, quote } from "./problem.ts";
 
 /**

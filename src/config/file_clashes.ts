@@ -1,11 +1,12 @@
 import { basename, dirname, join, normalize } from "node:path";
 import { COMPANIONS } from "../domain/store_files.ts";
-import type { Files } from "../domain/system.ts";
-import { temporaryPathOf } from "../domain/temporary_path.ts";
-import { type FormattedDocument, visitFormattedValues } from "./formats.ts";
+import type { Files } from "../domain/files.ts";
+import { temporaryPathOf } from "../shared/temporary_path.ts";
+import { type FormattedConfig, visitFormattedValues } from "./formats.ts";
 import { filesInPlaceholders } from "./placeholders.ts";
-import { describePath, type DocumentPath, type PlacedProblem, type Problem, quote } from "./problem.ts";
-import { absolutePath, type Source } from "./source.ts";
+import { type ConfigPath, describePath, type PlacedProblem, type Problem, quote } from "./problem.ts";
+import { absolutePath } from "./source.ts";
+import type { Source } from "./source_text.ts";
 
 /** A file that a config uses. */
 export interface UsedFile {
@@ -14,7 +15,7 @@ export interface UsedFile {
   /** What it is, such as `the lock file`. @default "the file" */
   readonly role?: string;
   /** Whose file it is: where the config names it, or words. */
-  readonly of?: DocumentPath | string;
+  readonly of?: ConfigPath | string;
   /** The included file that names it. @default the config itself */
   readonly source?: Source;
 }
@@ -30,11 +31,11 @@ export interface ClashOptions {
 }
 
 /**
- * Reports each file that is replaced again and again although it, or the temporary file alongside it, is needed for
+ * Notifications each file that is replaced again and again although it, or the temporary file alongside it, is needed for
  * something else. Paths are compared with their links followed. The files are not quoted: a secret may be in them.
  */
 export async function findFileClashes(
-  replaced: readonly { readonly path: DocumentPath; readonly file: string | undefined }[],
+  replaced: readonly { readonly path: ConfigPath; readonly file: string | undefined }[],
   used: readonly UsedFile[],
   options: ClashOptions,
 ): Promise<readonly Problem[]> {
@@ -116,7 +117,7 @@ export class FileUses {
 }
 
 /** The files of a state. */
-export function stateFiles(file: string, of: DocumentPath | string): readonly UsedFile[] {
+export function stateFiles(file: string, of: ConfigPath | string): readonly UsedFile[] {
   return [
     { file, of },
     ...COMPANIONS.map((ending) => ({ file: file + ending, role: `the ${ending} file`, of })),
@@ -126,16 +127,16 @@ export function stateFiles(file: string, of: DocumentPath | string): readonly Us
 
 /** The files that one file of a config names to read or to run: secrets, commands, and those for TLS. */
 export function readFiles(
-  document: FormattedDocument,
+  config: FormattedConfig,
   { source, programs }: { readonly source: Source; readonly programs: ReadonlyMap<string, string> },
 ): readonly UsedFile[] {
-  const used: UsedFile[] = filesInPlaceholders(document.written).map(({ path, file }) => ({
+  const used: UsedFile[] = filesInPlaceholders(config.written).map(({ path, file }) => ({
     file: absolutePath(file, source.folder),
     role: "the secret file",
     of: path,
     source,
   }));
-  visitFormattedValues(document, ({ path, format, value }) => {
+  visitFormattedValues(config, ({ path, format, value }) => {
     const text = String(value);
     // What is looked at or touched may well be overwritten: a check of the page's age is a good one.
     const isRead = format === "input_file";

@@ -43,11 +43,10 @@ const FOREIGN_KEYS: readonly ForeignKey[] = [
     beside: "parameters",
     hint: 'it belongs into "parameters"; the kind decides its name there',
   },
-  ...["tls", "authority", "request", "parameters"].map((beside) => ({
+  ...["tls", "ca_file", "request", "parameters"].map((beside) => ({
     names: ["insecure", "insecureskipverify", "skiptlsverify", "tlsskipverify", "verify", "ignoretls"],
     beside,
-    hint:
-      'certificates are always verified: name a private authority in "authority" or trust it machine-wide',
+    hint: 'certificates are always verified: name a private authority in "ca_file" or trust it machine-wide',
   })),
 ];
 

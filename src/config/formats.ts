@@ -5,51 +5,34 @@ import {
   SAMPLE_FIELDS,
   TEMPLATE_FIELDS,
   unknownFields,
-} from "../domain/template.ts";
-import { DURATION_FORMS, parseDuration } from "./duration.ts";
+} from "../shared/template.ts";
+import { DURATION_FORMS, parseDuration } from "./parse_duration.ts";
 import { INTERVAL_FORMS, parseInterval } from "./interval.ts";
 import { hideInAddress } from "./credentials.ts";
+import type { FormattedValue } from "./formatted_value.ts";
 import { nearest } from "./nearest.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { minuteOfDay } from "./time_of_day.ts";
-import { type DocumentPath, type Problem, quote } from "./problem.ts";
+import { type Problem, quote } from "./problem.ts";
 import { childOf, isObject, type Schema, type SchemaReader } from "./schema_view.ts";
-import { type JsonObject, type JsonValue, parseText } from "./syntax.ts";
+import { type JsonValue, parseText } from "./syntax.ts";
 
-/** A value whose schema names a format. */
-export interface FormattedValue {
-  /** Its place in the document. */
-  readonly path: DocumentPath;
-  /** The schema's word for what the value is, such as `interval`. */
-  readonly format: string;
-  /** With its placeholders replaced, so it may hold a secret and is not to be shown. */
-  readonly value: string | number;
-  /** As it stands in the document, with its placeholders; messages show this. */
-  readonly written: string | number;
-  /** Given where it is a member's name that has the format, not the member's value. */
-  readonly at?: "name";
-  /** Whether it may hold fields of a notification. @default false */
-  readonly mayHoldFields?: boolean;
-  /** The object in which the value stands, with its placeholders replaced. @default an empty one */
-  readonly parent?: JsonObject;
-}
-
-/** A document with its placeholders replaced, and as it is written. */
-export interface FormattedDocument {
+/** A config with its placeholders replaced, and as it is written. */
+export interface FormattedConfig {
   /** With its placeholders replaced; a text whose placeholders have no value stays as written. */
   readonly value: JsonValue;
-  /** The same document with its placeholders; it holds no resolved secret. */
+  /** The same config with its placeholders; it holds no resolved secret. */
   readonly written: JsonValue;
   /** Of the schema that names the formats. */
   readonly reader: SchemaReader;
 }
 
 /**
- * Visits every value and every free name of a document that has a format, in the document's order. Goes on where the structure is
+ * Visits every value and every free name of a config that has a format, in the config's order. Goes on where the structure is
  * wrong, as far as the schema knows.
  */
 export function visitFormattedValues(
-  { value, written, reader }: FormattedDocument,
+  { value, written, reader }: FormattedConfig,
   visit: (item: FormattedValue) => void,
 ): void {
   const path: (string | number)[] = [];
@@ -96,7 +79,7 @@ function isFormattable(value: JsonValue | undefined): value is string | number {
   return typeof value === "string" || typeof value === "number";
 }
 
-/** Holds a value to its format. What the message shows of it is only what stands in the document. */
+/** Holds a value to its format. What the message shows of it is only what stands in the config. */
 export function findFormatProblem(item: FormattedValue): Problem | null {
   const check = FORMAT_CHECKS[item.format];
   const problem = (item.mayHoldFields === true ? findUnknownField(item) : null) ?? check?.(item) ?? null;
@@ -293,7 +276,7 @@ function checkTimeZone({ value, written }: FormattedValue): Pick<Problem, "messa
   return { message, ...(meant !== undefined && { hint: `did you mean ${quote(meant)}?` }) };
 }
 
-/** What was found of names: most documents name one zone many times, and looking is costly. */
+/** What was found of names: most configs name one zone many times, and looking is costly. */
 const knownZones = new Map<string, boolean>();
 const KNOWN_ZONES_MAX = 1000;
 

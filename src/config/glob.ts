@@ -1,4 +1,4 @@
-import type { Files } from "../domain/system.ts";
+import type { Files } from "../domain/files.ts";
 import { absolutePath } from "./source.ts";
 
 /** What a pattern matches. */

@@ -1,15 +1,17 @@
-import { UnreadableFileError } from "../domain/regular_file.ts";
-import type { Files, System } from "../domain/system.ts";
+import { UnreadableFileError } from "../shared/regular_file.ts";
+import type { Files } from "../domain/files.ts";
+import type { System } from "../domain/system.ts";
 import { findMatches, isGlob } from "./glob.ts";
-import { openPart, type Part } from "./part.ts";
-import { ConfigError, type DocumentPath, type Problem, quote } from "./problem.ts";
+import { openPart, type Part } from "./config_file.ts";
+import { ConfigError, type ConfigPath, type Problem, quote } from "./problem.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { childOf, isObject } from "./schema_view.ts";
-import { absolutePath, DOCUMENT_BYTES_MAX, readSource, type Source } from "./source.ts";
+import { absolutePath, DOCUMENT_BYTES_MAX, readSource } from "./source.ts";
+import type { Source } from "./source_text.ts";
 
-/** A document with all that it includes. */
+/** A config with all that it includes. */
 export interface Included {
-  /** The document itself, then the other files as they are included, in depth. */
+  /** The config itself, then the other files as they are included, in depth. */
   readonly parts: readonly Part[];
   /** The folders that patterns were looked up in, those that are not there included; absolute. */
   readonly folders: readonly string[];
@@ -23,30 +25,30 @@ export interface Included {
 export interface IncludeOptions {
   /** The machine that they are read from. */
   readonly system: System;
-  /** Whether the document was named. What belongs to a document that was only found must be the user's or root's. */
+  /** Whether the config was named. What belongs to a config that was only found must be the user's or root's. */
   readonly named: boolean;
   /** Whether placeholders stay as they are. */
   readonly withoutSecrets: boolean;
 }
 
-/** No document needs more files, itself not counted. */
+/** No config needs more files, itself not counted. */
 export const INCLUDED_FILES_MAX = 1000;
 /** Each is looked for on the disk, there or not. */
 export const INCLUDE_ENTRIES_MAX = 1000;
-/** No document needs to include deeper. */
+/** No config needs to include deeper. */
 export const INCLUDE_DEPTH_MAX = 10;
 
 /**
- * Reads what a document includes, and what that includes in turn. A file that is reached twice counts once; paths
- * start at the folder of the file in which they stand. A document that includes nothing asks nothing of the machine.
+ * Reads what a config includes, and what that includes in turn. A file that is reached twice counts once; paths
+ * start at the folder of the file in which they stand. A config that includes nothing asks nothing of the machine.
  *
  * @throws {Deno.errors.NotCapable} If something may not be read.
  */
-export async function readIncluded(document: Part, options: IncludeOptions): Promise<Included> {
-  if (includesOf(document).length === 0) {
-    return { parts: [document], folders: [], problems: [], warnings: [] };
+export async function readIncluded(config: Part, options: IncludeOptions): Promise<Included> {
+  if (includesOf(config).length === 0) {
+    return { parts: [config], folders: [], problems: [], warnings: [] };
   }
-  const reader = new IncludeReader(document, options);
+  const reader = new IncludeReader(config, options);
   await reader.read();
   return reader;
 }
@@ -54,7 +56,7 @@ export async function readIncluded(document: Part, options: IncludeOptions): Pro
 /** One file that `include` names, and where it says so. */
 interface Entry {
   readonly text: string;
-  readonly path: DocumentPath;
+  readonly path: ConfigPath;
 }
 
 /** What a file includes; what is no path there is told with the rest of its structure. */
@@ -73,7 +75,7 @@ function isReadable(text: string): boolean {
   return text !== "" && !text.includes("\0") && !text.includes("**");
 }
 
-/** A file on the way from the document to an included one. */
+/** A file on the way from the config to an included one. */
 interface Link {
   /** The real path; `null` for standard input. */
   readonly path: string | null;
@@ -92,15 +94,15 @@ class IncludeReader implements Included {
   readonly #folders = new Set<string>();
   readonly #seen = new Set<string>();
   readonly #options: IncludeOptions;
-  readonly #document: Part;
+  readonly #config: Part;
   #size: number;
   #entries = 0;
 
-  constructor(document: Part, options: IncludeOptions) {
-    this.#document = document;
+  constructor(config: Part, options: IncludeOptions) {
+    this.#config = config;
     this.#options = options;
-    this.#size = document.source.text.length;
-    this.parts = [document];
+    this.#size = config.source.text.length;
+    this.parts = [config];
   }
 
   get folders(): readonly string[] {
@@ -108,10 +110,10 @@ class IncludeReader implements Included {
   }
 
   async read(): Promise<void> {
-    const { path, label } = this.#document.source;
+    const { path, label } = this.#config.source;
     const real = path === null ? null : await realPathOf(path, this.#options.system.files);
     try {
-      await this.#readIncludesOf(this.#document, [{ path: real, label }]);
+      await this.#readIncludesOf(this.#config, [{ path: real, label }]);
     } catch (error) {
       if (!(error instanceof TooMuch)) throw error;
     }
@@ -123,7 +125,7 @@ class IncludeReader implements Included {
       if (++this.#entries > INCLUDE_ENTRIES_MAX) {
         this.#stop(
           at,
-          `is one of more than ${INCLUDE_ENTRIES_MAX} paths and patterns, which no document asks for`,
+          `is one of more than ${INCLUDE_ENTRIES_MAX} paths and patterns, which no config asks for`,
         );
       }
       const isMatched = isGlob(entry.text);
@@ -190,12 +192,12 @@ class IncludeReader implements Included {
     if (chain.length > INCLUDE_DEPTH_MAX) {
       this.problems.push({
         ...at,
-        message: `includes ${quote(label)} more than ${INCLUDE_DEPTH_MAX} deep, which no document asks for`,
+        message: `includes ${quote(label)} more than ${INCLUDE_DEPTH_MAX} deep, which no config asks for`,
       });
       return;
     }
     if (this.parts.length > INCLUDED_FILES_MAX) {
-      this.#stop(at, `includes more than ${INCLUDED_FILES_MAX} files, which no document asks for`);
+      this.#stop(at, `includes more than ${INCLUDED_FILES_MAX} files, which no config asks for`);
     }
     if (real !== null) this.#seen.add(real);
     let source;
@@ -208,7 +210,7 @@ class IncludeReader implements Included {
     }
     this.#size += source.text.length;
     if (this.#size > DOCUMENT_BYTES_MAX) {
-      this.#stop(at, `makes the document larger than the ${DOCUMENT_BYTES_MAX} bytes that are accepted`);
+      this.#stop(at, `makes the config larger than the ${DOCUMENT_BYTES_MAX} bytes that are accepted`);
     }
     const part = await openPart(source, system, { withoutSecrets });
     this.parts.push(part);
@@ -232,7 +234,7 @@ class IncludeReader implements Included {
       }));
     }
     const words = `${message.charAt(0).toLowerCase()}${message.slice(1)}`;
-    // How to make a document is no help here, and trusting one is naming the document that includes it.
+    // How to make a config is no help here, and trusting one is naming the config that includes it.
     if (cause instanceof Deno.errors.NotFound) return [{ ...at, message: words }];
     if (cause instanceof UnreadableFileError && cause.isDirectory) {
       return [{
@@ -242,7 +244,7 @@ class IncludeReader implements Included {
       }];
     }
     const trust = hint?.startsWith("name it")
-      ? `name the document if you trust it: --config ${this.#document.source.label}`
+      ? `name the config if you trust it: --config ${this.#config.source.label}`
       : hint;
     return [{ ...at, message: words, ...(trust !== null && { hint: trust }) }];
   }

@@ -1,5 +1,5 @@
-import type { Files } from "../domain/system.ts";
-import type { FormattedValue } from "./formats.ts";
+import type { Files } from "../domain/files.ts";
+import type { FormattedValue } from "./formatted_value.ts";
 import { type Problem, quote } from "./problem.ts";
 import { absolutePath } from "./source.ts";
 

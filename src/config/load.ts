@@ -8,75 +8,76 @@ import validateMonitor from "./generated/validate_monitor.js";
 import { FileUses, findFileClashes, readFiles, stateFiles, type UsedFile } from "./file_clashes.ts";
 import { findDependencyProblems } from "./dependencies.ts";
 import { readIncluded } from "./include.ts";
-import { type JudgedPart, judgePart, type JudgingSchema } from "./judge.ts";
-import { checkNames, openPart, type Part } from "./part.ts";
-import { createDocumentPlacer, findRepeatedNames, inTextOrder } from "./places.ts";
+import { type JudgedPart, judgePart, type JudgingSchema } from "./check_rules.ts";
+import { checkNames, openPart, type Part } from "./config_file.ts";
+import { createConfigPlacer, findRepeatedNames, inTextOrder } from "./source_location.ts";
 import {
   ConfigError,
+  type ConfigPath,
   countMistakes,
-  type DocumentPath,
   type PlacedProblem,
   type Problem,
   quote,
 } from "./problem.ts";
 import { defaultsOf, resolveChecks, resolveMember, type ResolveOptions } from "./resolve.ts";
 import { createSchemaReader, isObject, type Schema, type SchemaReader, valueAt } from "./schema_view.ts";
-import { createRedactor, type Redact } from "../domain/redact.ts";
+import { createRedactor, type Redact } from "../shared/redact.ts";
 import { findSecrets } from "./secrets.ts";
-import { absolutePath, type DocumentLocation, readSource, type Source } from "./source.ts";
+import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
+import type { Source } from "./source_text.ts";
 import type { JsonObject } from "./syntax.ts";
-import type { Validator } from "./validate.ts";
+import type { Validator } from "./validate_schema.ts";
 import { findWarnings, type SettingPlace, warnOfMetricsFile } from "./warnings.ts";
 
-/** Which schema a document is held to: the default one, or a shape of the specification. */
+/** Which schema a config is held to: the default one, or a shape of the specification. */
 export type Shape = "monitor" | "a" | "b";
 
-/** How a document is loaded. */
+/** How a config is loaded. */
 export interface LoadOptions {
-  /** What the document is held to; it means the same whichever it is. @default "monitor" */
+  /** What the config is held to; it means the same whichever it is. @default "monitor" */
   readonly shape?: Shape;
   /**
-   * Whether placeholders stay as they are and programs are not looked up: for looking at a document on a machine
+   * Whether placeholders stay as they are and programs are not looked up: for looking at a config on a machine
    * that is not its own. Its checks cannot be run then. @default false
    */
   readonly withoutSecrets?: boolean;
   /**
-   * Finds where the state of this document really is: nothing may be written over it.
+   * Finds where the state of this config really is: nothing may be written over it.
    *
-   * @default where the document says
+   * @default where the config says
    */
-  locateState?(document: Pick<LoadedDocument, "source" | "statePath">): Promise<string | null>;
+  locateState?(config: Pick<LoadedConfig, "source" | "statePath">): Promise<string | null>;
 }
 
-/** A valid document. */
-export interface LoadedDocument {
+/** A valid config. */
+export interface LoadedConfig {
   /** The text that was read, and where it came from; not those of the files that it includes. */
   readonly source: Source;
-  /** Every file that was read: the document itself, then what it includes. */
+  /** Every file that was read: the config itself, then what it includes. */
   readonly sources: readonly Source[];
   /** The same files with what is written in them. */
   readonly files: readonly WrittenFile[];
   /** The folders whose names were asked for, there or not, for the patterns of `include`; absolute. */
   readonly listedFolders: readonly string[];
-  /** In the document's order, inactive ones included; without those whose kind is in an unresolved placeholder. */
+  /** In the config's order, inactive ones included; without those whose kind is in an unresolved placeholder. */
   readonly checks: readonly Check[];
-  /** Absolute path of the file that keeps the state, where the document names one. */
+  /** Absolute path of the file that keeps the state, where the config names one. */
   readonly statePath: string | null;
-  /** The sign of life that the document asks for; `null`: none. */
+  /** The sign of life that the config asks for; `null`: none. */
   readonly heartbeat: Heartbeat | null;
-  /** The page that the document wants to be kept fresh; `null`: none. */
+  /** The page that the config wants to be kept fresh; `null`: none. */
   readonly page: PageFile | null;
-  /** The file of metrics that the document asks for; `null`: none. */
+  /** The file of metrics that the config asks for; `null`: none. */
   readonly metrics: MetricsFile | null;
   /** What is valid and yet doubtful, in no order; what the machine lacks included. */
   readonly warnings: readonly Problem[];
-  /** What the document names and this machine lacks; only what needs it cannot run. */
+  /** What the config names and this machine lacks; only what needs it cannot run. */
   readonly lacks: readonly Problem[];
-  /** The document's value as it is written: no placeholder is resolved, and nothing is included. */
+  /** The config's value as it is written: no placeholder is resolved, and nothing is included. */
   readonly written: JsonObject;
-  /** Of the default schema, whatever shape the document was held to. */
+  /** Of the default schema, whatever shape the config was held to. */
   readonly reader: SchemaReader;
-  /** What was found in `PATH`: absolute paths by the name that the document uses. */
+  /** What was found in `PATH`: absolute paths by the name that the config uses. */
   readonly programs: ReadonlyMap<string, string>;
   /** Values that must never be shown. */
   readonly secrets: readonly string[];
@@ -90,7 +91,7 @@ export interface LoadedDocument {
   fileOf(name: string): WrittenFile;
 }
 
-/** One file of a document, as it is written. */
+/** One file of a config, as it is written. */
 export interface WrittenFile {
   /** The text that was read, and where it came from. */
   readonly source: Source;
@@ -99,21 +100,21 @@ export interface WrittenFile {
 }
 
 /**
- * Reads a document with all that it includes, and turns it into checks.
+ * Reads a config with all that it includes, and turns it into checks.
  *
  * @throws {ConfigError} If it cannot be read or has mistakes; the error carries all of them with their places.
  */
-export async function loadDocument(
-  location: DocumentLocation,
+export async function loadConfig(
+  location: ConfigLocation,
   system: System,
   options: LoadOptions = {},
-): Promise<LoadedDocument> {
+): Promise<LoadedConfig> {
   const { withoutSecrets = false, shape = "monitor" } = options;
   const source = await readSource(location, system);
-  const document = await openPart(source, system, { withoutSecrets });
-  const included = await readIncluded(document, { system, named: location.named, withoutSecrets });
+  const config = await openPart(source, system, { withoutSecrets });
+  const included = await readIncluded(config, { system, named: location.named, withoutSecrets });
   const { parts } = included;
-  const place = createDocumentPlacer(parts);
+  const place = createConfigPlacer(parts);
   const fail = (problems: readonly Problem[]): never => {
     throw new ConfigError(`Cannot use config "${source.label}": it has ${countMistakes(problems.length)}`, {
       source,
@@ -123,7 +124,7 @@ export async function loadDocument(
 
   const schema = await openSchema(shape);
   const judged: JudgedPart[] = [];
-  for (const part of parts) judged.push(await judgePart(part, { schema, system, withoutSecrets, document }));
+  for (const part of parts) judged.push(await judgePart(part, { schema, system, withoutSecrets, config }));
   const problems = [
     ...included.problems,
     ...judged.flatMap((part) => part.problems),
@@ -132,14 +133,14 @@ export async function loadDocument(
   const [main, ...others] = judged;
   if (problems.length > 0 || main === undefined) return fail(problems);
 
-  // Whatever a document is held to, it means what the default schema says.
+  // Whatever a config is held to, it means what the default schema says.
   const reader = schema.wider ?? schema.reader;
   const createCronTimes = judged.find((part) => part.createCronTimes !== null)?.createCronTimes ??
     (() => null);
   const lacks = judged.flatMap((part) => part.lacks);
   const context = { reader, timeZone: system.timeZone(), createCronTimes };
   const resolveOptions = toResolveOptions(main, context);
-  const outer = { document: main.value, options: resolveOptions };
+  const outer = { config: main.value, options: resolveOptions };
   const resolved = [
     ...resolveChecks(main.value, resolveOptions),
     ...others.flatMap((part) => resolveChecks(part.value, { ...toResolveOptions(part, context), outer })),
@@ -159,7 +160,7 @@ export async function loadDocument(
   const usedFiles = async (): Promise<readonly UsedFile[]> => {
     const usedState = await options.locateState?.({ source, statePath }) ?? statePath;
     return [
-      ...parts.flatMap((part) => configFiles(part, document)),
+      ...parts.flatMap((part) => configFiles(part, config)),
       ...(statePath === null ? [] : stateFiles(statePath, ["state"])),
       ...(usedState === null || usedState === statePath ? [] : stateFiles(usedState, "the state")),
       ...(heartbeat?.path === undefined ? [] : [{ file: heartbeat.path, of: ["heartbeat", "path"] }]),
@@ -185,7 +186,7 @@ export async function loadDocument(
   }));
   const secrets = [...new Set(found.flatMap(({ values }) => values))];
   const redact = createRedactor(secrets);
-  const checks = withoutSecretsInTitles(inDocumentOrder(resolved.filter(isKindKnown), parts, place), redact);
+  const checks = withoutSecretsInTitles(inConfigOrder(resolved.filter(isKindKnown), parts, place), redact);
   const unknownKinds = resolved.filter((check) => !isKindKnown(check));
   return {
     source,
@@ -225,9 +226,9 @@ export async function loadDocument(
   };
 }
 
-function configFiles({ source: { path, label } }: Part, document: Part): readonly UsedFile[] {
+function configFiles({ source: { path, label } }: Part, config: Part): readonly UsedFile[] {
   if (path === null) return [];
-  const isMain = path === document.source.path;
+  const isMain = path === config.source.path;
   return [{ file: path, role: isMain ? "this config itself" : `the included config ${quote(label)}` }];
 }
 
@@ -240,7 +241,7 @@ function toResolveOptions(
 }
 
 /** Finds what is lacking in a value of a file, or anywhere below it. */
-function createLackFinder(lacks: readonly Problem[]): (path: DocumentPath) => readonly string[] {
+function createLackFinder(lacks: readonly Problem[]): (path: ConfigPath) => readonly string[] {
   const found = new Map<string, string[]>();
   for (const { path, message } of lacks) {
     for (let depth = 1; depth <= path.length; depth++) {
@@ -254,7 +255,7 @@ function createLackFinder(lacks: readonly Problem[]): (path: DocumentPath) => re
 }
 
 /** What does not work as long as something is lacking at a place. */
-function describeLoss(path: DocumentPath): string {
+function describeLoss(path: ConfigPath): string {
   const [part, , member] = path;
   if ((part === "checks" ? member : path[1]) === "notifications") return "the channel cannot deliver";
   if (part === "checks") return "the check is unknown";
@@ -266,13 +267,13 @@ const LOSSES: Readonly<Record<string, string>> = {
   heartbeat: "no heartbeat is sent",
   report: "no page is written",
   metrics: "no metrics are written",
-  windows: "the window is ignored",
+  maintenance_windows: "the window is ignored",
 };
 
-/** Finds the file of a check; what stands nowhere belongs to the document itself. */
+/** Finds the file of a check; what stands nowhere belongs to the config itself. */
 function fileFinder(judged: readonly JudgedPart[]): (name: string) => JudgedPart {
   const [main, ...others] = judged;
-  if (main === undefined) throw new Error("A document has at least one file");
+  if (main === undefined) throw new Error("A config has at least one file");
   const files = new Map(others.flatMap((part) => checkNames(part.part).map((name) => [name, part] as const)));
   return (name) => files.get(name) ?? main;
 }
@@ -293,7 +294,7 @@ function withoutSecretsInTitles(checks: readonly Check[], redact: Redact): reado
   return checks.map((check) => check.title === undefined ? check : { ...check, title: redact(check.title) });
 }
 
-function kindPath(name: string): DocumentPath {
+function kindPath(name: string): ConfigPath {
   return ["checks", name, "kind"];
 }
 
@@ -336,13 +337,13 @@ export async function schemaText(shape: Shape): Promise<string> {
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
-/** The default schema with all that it says to people, which loading a document does without. */
+/** The default schema with all that it says to people, which loading a config does without. */
 async function describedSchema(): Promise<unknown> {
   return (await import("../../schemas/monitor.schema.json", { with: { type: "json" } })).default;
 }
 
 /** An object of JavaScript tells names such as "8080" before all others; the text knows better. */
-function inDocumentOrder(
+function inConfigOrder(
   checks: readonly Check[],
   parts: readonly Part[],
   place: (problem: Problem) => PlacedProblem,

@@ -1,18 +1,18 @@
 import type { System } from "../domain/system.ts";
 import { ConfigError } from "./problem.ts";
-import type { DocumentLocation } from "./source.ts";
+import type { ConfigLocation } from "./source.ts";
 
 const FILE_NAMES = ["monitor.jsonc", "monitor.json"];
 
 /**
- * Finds the document: the one that is named, else the one this executable was made for, else `$MONITOR_CONFIG`, else the first that exists in the working
+ * Finds the config: the one that is named, else the one this executable was made for, else `$MONITOR_CONFIG`, else the first that exists in the working
  * directory, the user's configuration folder and `/etc/monitor`.
  *
  * @throws {ConfigError} If none is named and none exists.
  * @throws {Deno.errors.NotCapable} If none is found where looking is allowed, and somewhere it is not.
  */
-export async function locateDocument(named: string | undefined, system: System): Promise<DocumentLocation> {
-  const path = named ?? system.ownDocument ?? (system.environment("MONITOR_CONFIG") || undefined);
+export async function locateConfig(named: string | undefined, system: System): Promise<ConfigLocation> {
+  const path = named ?? system.ownConfig ?? (system.environment("MONITOR_CONFIG") || undefined);
   if (path !== undefined) return { path, named: true };
   const candidates = candidatePaths(system);
   let denied: Error | undefined;
@@ -43,7 +43,7 @@ async function look(path: string, system: System): Promise<"found" | "missing" |
     return "found";
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) return error;
-    // A folder that may not be looked into holds no document for us; anything else is told when it is read.
+    // A folder that may not be looked into holds no config for us; anything else is told when it is read.
     const isMissing = error instanceof Deno.errors.NotFound ||
       error instanceof Deno.errors.PermissionDenied ||
       error instanceof Deno.errors.NotADirectory;

@@ -1,14 +1,15 @@
 import type { PermissionClass } from "../domain/needs.ts";
-import { readRegularFile } from "../domain/regular_file.ts";
-import type { Files, System } from "../domain/system.ts";
-import { type DocumentPath, type Problem, PROBLEMS_MAX, quote } from "./problem.ts";
+import { readRegularFile } from "../shared/regular_file.ts";
+import type { Files } from "../domain/files.ts";
+import type { System } from "../domain/system.ts";
+import { type ConfigPath, type Problem, PROBLEMS_MAX, quote } from "./problem.ts";
 import { absolutePath } from "./source.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 
-/** A string of the document that holds a placeholder. */
+/** A string of the config that holds a placeholder. */
 export interface Substitution {
-  /** Where the string stands in the document. */
-  readonly path: DocumentPath;
+  /** Where the string stands in the config. */
+  readonly path: ConfigPath;
   /** As the program uses it; `null` when a placeholder in it has no value, or none was looked for. */
   readonly resolved: string | null;
   /** The placeholders' values, with where in `resolved` each begins. */
@@ -19,7 +20,7 @@ export interface Substitution {
 export interface PlaceholderOptions {
   /** Reads a variable; `undefined` when it is not set. */
   readonly environment: System["environment"];
-  /** Asked first: a variable that may not be read is no mistake of the document. */
+  /** Asked first: a variable that may not be read is no mistake of the config. */
   readonly mayReadEnvironment: System["mayReadEnvironment"];
   /** Where the files of `${file:…}` are read. */
   readonly files: Files;
@@ -29,11 +30,11 @@ export interface PlaceholderOptions {
   readonly withoutSecrets: boolean;
 }
 
-/** A document with its placeholders replaced. */
+/** A config with its placeholders replaced. */
 export interface Substituted {
-  /** A copy as far as it differs; the rest is shared with the document. Unresolved strings stay as written. */
+  /** A copy as far as it differs; the rest is shared with the config. Unresolved strings stay as written. */
   readonly value: JsonValue;
-  /** Every string that held something to replace, in the document's order. */
+  /** Every string that held something to replace, in the config's order. */
   readonly substitutions: readonly Substitution[];
   /** The placeholders that have no value, and why: the machine lacks it, or it cannot be one. */
   readonly problems: readonly Problem[];
@@ -84,7 +85,7 @@ function* escapesIn(text: string, from: number): Generator<Placeholder> {
   }
 }
 
-/** What the placeholders of a document name, each once. */
+/** What the placeholders of a config name, each once. */
 export interface NamedInPlaceholders {
   /** Environment variables. */
   readonly variables: readonly string[];
@@ -92,20 +93,20 @@ export interface NamedInPlaceholders {
   readonly files: readonly string[];
 }
 
-/** Lists what the placeholders of a document name. */
-export function namedInPlaceholders(document: JsonValue): NamedInPlaceholders {
-  const named = findPlaceholders(document).found.flatMap(({ text }) => [...placeholdersIn(text)]);
+/** Lists what the placeholders of a config name. */
+export function namedInPlaceholders(config: JsonValue): NamedInPlaceholders {
+  const named = findPlaceholders(config).found.flatMap(({ text }) => [...placeholdersIn(text)]);
   const ofKind = (wanted: string): readonly string[] => [
     ...new Set(named.flatMap(({ kind, name }) => kind === wanted ? [name] : [])),
   ];
   return { variables: ofKind("env"), files: ofKind("file") };
 }
 
-/** The files that the placeholders of a document name, as they are written, with where each stands. */
+/** The files that the placeholders of a config name, as they are written, with where each stands. */
 export function filesInPlaceholders(
-  document: JsonValue,
-): readonly { readonly path: DocumentPath; readonly file: string }[] {
-  return findPlaceholders(document).found.flatMap(({ path, text }) =>
+  config: JsonValue,
+): readonly { readonly path: ConfigPath; readonly file: string }[] {
+  return findPlaceholders(config).found.flatMap(({ path, text }) =>
     [...placeholdersIn(text)].flatMap(({ kind, name }) => kind === "file" ? [{ path, file: name }] : [])
   );
 }
@@ -135,14 +136,14 @@ export function isPlaceholder(written: JsonValue | undefined): boolean {
 }
 
 /**
- * Replaces `${env:NAME}` and `${file:/path}` in every string of a document, and `$${` by `${`. Nothing else that
+ * Replaces `${env:NAME}` and `${file:/path}` in every string of a config, and `$${` by `${`. Nothing else that
  * looks like a placeholder is touched, and no member's name.
  */
-export async function substitute(document: JsonValue, options: PlaceholderOptions): Promise<Substituted> {
-  const { found, warnings } = findPlaceholders(document);
+export async function substitute(config: JsonValue, options: PlaceholderOptions): Promise<Substituted> {
+  const { found, warnings } = findPlaceholders(config);
   const substitutions: Substitution[] = [];
   const problems: Problem[] = [];
-  const texts: { readonly path: DocumentPath; readonly text: string }[] = [];
+  const texts: { readonly path: ConfigPath; readonly text: string }[] = [];
   const resolver = createResolver(options);
   for (const { path, text } of found) {
     const { resolved, parts, reasons, doubts } = await resolveText(text, resolver);
@@ -151,7 +152,7 @@ export async function substitute(document: JsonValue, options: PlaceholderOption
     for (const reason of reasons) problems.push({ path, ...reason });
     for (const message of doubts) warnings.push({ path, message });
   }
-  return { value: replaceTexts(document, texts), substitutions, problems, warnings };
+  return { value: replaceTexts(config, texts), substitutions, problems, warnings };
 }
 
 type Answer =
@@ -208,9 +209,9 @@ function createResolver(options: PlaceholderOptions): Resolver {
     if (mistakes === PROBLEMS_MAX) return null;
     let answer = kind === "env" ? readVariable(name, options) : files.get(name);
     if (answer === undefined) files.set(name, answer = readSecretFile(name, options));
-    const settled = await answer;
-    if (settled !== null && "reason" in settled && settled.reason.isLack !== true) mistakes++;
-    return settled;
+    const confirmed = await answer;
+    if (confirmed !== null && "reason" in confirmed && confirmed.reason.isLack !== true) mistakes++;
+    return confirmed;
   };
 }
 
@@ -255,7 +256,7 @@ function reasonOf(error: unknown): string {
 }
 
 interface PlaceholderText {
-  readonly path: DocumentPath;
+  readonly path: ConfigPath;
   readonly text: string;
 }
 
@@ -269,7 +270,7 @@ const SOURCE_NAMES: Readonly<Record<string, string>> = { env: "environment varia
 const LOOK_ALIKE =
   /(\$?)\$\{\s{0,9}(env|environment|file)\s{0,9}[:.\s](?!\s{0,9}[-=?+\d])\s{0,9}([^{}\s][^{}]*)\}/gi;
 
-function warnOfLookAlikes(path: DocumentPath, text: string): readonly Problem[] {
+function warnOfLookAlikes(path: ConfigPath, text: string): readonly Problem[] {
   return [...text.matchAll(LOOK_ALIKE)].flatMap(([whole, escape, word = "", rest = ""]) => {
     if (escape !== "" || /^\$\{(env|file):/.test(whole)) return [];
     const kind = word.toLowerCase() === "file" ? "file" : "env";
@@ -281,9 +282,9 @@ function warnOfLookAlikes(path: DocumentPath, text: string): readonly Problem[] 
   });
 }
 
-/** Every string of a document with something to replace, and what only looks like it. */
+/** Every string of a config with something to replace, and what only looks like it. */
 function findPlaceholders(
-  document: JsonValue,
+  config: JsonValue,
 ): { readonly found: readonly PlaceholderText[]; readonly warnings: Problem[] } {
   const found: PlaceholderText[] = [];
   const warnings: Problem[] = [];
@@ -307,14 +308,14 @@ function findPlaceholders(
       }
     }
   };
-  walk(document);
+  walk(config);
   return { found, warnings };
 }
 
-/** A document with other strings at some places: only the objects and lists on the way there are copied. */
-function replaceTexts(document: JsonValue, texts: readonly PlaceholderText[]): JsonValue {
+/** A config with other strings at some places: only the objects and lists on the way there are copied. */
+function replaceTexts(config: JsonValue, texts: readonly PlaceholderText[]): JsonValue {
   const copies = new Set<JsonValue>();
-  const put = (value: JsonValue, [segment, ...rest]: DocumentPath, text: string): JsonValue => {
+  const put = (value: JsonValue, [segment, ...rest]: ConfigPath, text: string): JsonValue => {
     if (segment === undefined || typeof value !== "object" || value === null) return text;
     const copy = copies.has(value) ? value : copyOf(value);
     copies.add(copy);
@@ -322,7 +323,7 @@ function replaceTexts(document: JsonValue, texts: readonly PlaceholderText[]): J
     else copy[segment] = put(copy[segment] ?? null, rest, text);
     return copy;
   };
-  return texts.reduce((value, { path, text }) => put(value, path, text), document);
+  return texts.reduce((value, { path, text }) => put(value, path, text), config);
 }
 
 function copyOf(value: Container): Container {

@@ -1,4 +1,4 @@
-import { describePath, type DocumentPath, type PlacedProblem, type Problem } from "./problem.ts";
+import { type ConfigPath, describePath, type PlacedProblem, type Problem } from "./problem.ts";
 import { createTokenReader, TOKEN } from "./tokens.ts";
 
 /** A place in a text. */
@@ -41,7 +41,7 @@ interface Entry {
   readonly value: number;
 }
 
-function createLocator(text: string): (path: DocumentPath, at: "name" | "value") => number {
+function createLocator(text: string): (path: ConfigPath, at: "name" | "value") => number {
   const tokens = createTokenReader(text);
   const containers = new Map<number, ReadonlyMap<string | number, Entry>>();
 

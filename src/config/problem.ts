@@ -1,13 +1,13 @@
 import type { PermissionClass } from "../domain/needs.ts";
-import type { Source } from "./source.ts";
+import type { Source } from "./source_text.ts";
 
-/** Where in the document something is: member names and array indexes from the top on. */
-export type DocumentPath = readonly (string | number)[];
+/** Where in the config something is: member names and array indexes from the top on. */
+export type ConfigPath = readonly (string | number)[];
 
-/** A mistake in a document, or what deserves a warning, at its place. */
+/** A mistake in a config, or what deserves a warning, at its place. */
 export interface Problem {
-  /** The value it is about; empty for the document as a whole. */
-  readonly path: DocumentPath;
+  /** The value it is about; empty for the config as a whole. */
+  readonly path: ConfigPath;
   /** What is wrong and what is accepted; no final period. */
   readonly message: string;
   /** Which part of the member is meant. @default "value" */
@@ -23,7 +23,7 @@ export interface Problem {
   readonly isLack?: boolean;
   /** The class of permissions that keeps it from being read. */
   readonly denied?: PermissionClass;
-  /** The file it is in; without it: the one that holds the check it is about, else the document itself. */
+  /** The file it is in; without it: the one that holds the check it is about, else the config itself. */
   readonly source?: Source;
 }
 
@@ -41,22 +41,22 @@ export interface PlacedProblem {
   readonly column: number;
   /** Characters from the start of the text. */
   readonly offset: number;
-  /** The included file it is in; absent for the document itself. */
+  /** The included file it is in; absent for the config itself. */
   readonly source?: Source;
 }
 
-/** Thrown when a document cannot be used; carries every mistake that was found, in the text's order. */
+/** Thrown when a config cannot be used; carries every mistake that was found, in the text's order. */
 export class ConfigError extends Error {
   /** The name of the class. */
   override readonly name = "ConfigError";
-  /** Empty when the document could not even be read; then the message says why. */
+  /** Empty when the config could not even be read; then the message says why. */
   readonly problems: readonly PlacedProblem[];
-  /** The document itself, where problems are unless they say otherwise; `null` when it could not be read. */
+  /** The config itself, where problems are unless they say otherwise; `null` when it could not be read. */
   readonly source: Source | null;
   /** What to do next; `null` where the message, or each problem, tells. */
   readonly hint: string | null;
 
-  /** The message names the action and the document and says what is wrong with it; no final period. */
+  /** The message names the action and the config and says what is wrong with it; no final period. */
   constructor(
     message: string,
     options: {
@@ -112,7 +112,7 @@ const QUOTED_LENGTH_MAX = 80;
 const PLAIN_NAME = /^[A-Za-z_$][\w$-]*$/;
 
 /** A path as people write it: `checks.web.parameters`, `checks["my site"].notifications[0]`; empty at the top. */
-export function describePath(path: DocumentPath): string {
+export function describePath(path: ConfigPath): string {
   let text = "";
   for (const segment of path) {
     if (typeof segment === "number") text += `[${segment}]`;
@@ -122,7 +122,7 @@ export function describePath(path: DocumentPath): string {
   return text;
 }
 
-/** A value of the document as it is shown in a message: JSON, on one line, shortened. */
+/** A value of the config as it is shown in a message: JSON, on one line, shortened. */
 export function quote(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "an object";

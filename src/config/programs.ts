@@ -1,20 +1,21 @@
 import type { PermissionClass } from "../domain/needs.ts";
-import type { Files, System } from "../domain/system.ts";
-import type { FormattedValue } from "./formats.ts";
+import type { Files } from "../domain/files.ts";
+import type { System } from "../domain/system.ts";
+import type { FormattedValue } from "./formatted_value.ts";
 import { type Problem, quote } from "./problem.ts";
 
 /** What {@linkcode findPrograms} found. */
 export interface FoundPrograms {
-  /** Absolute paths by the name that the document uses. */
+  /** Absolute paths by the name that the config uses. */
   readonly programs: ReadonlyMap<string, string>;
-  /** One for each place in the document that names a program which is not there. */
+  /** One for each place in the config that names a program which is not there. */
   readonly problems: readonly Problem[];
 }
 
 /** What {@linkcode findPrograms} needs of the machine. */
 export type ProgramSystem = Pick<System, "files" | "environment" | "mayReadEnvironment" | "platform">;
 
-/** Looks up in `PATH` every program that the document names without a slash, each name once. */
+/** Looks up in `PATH` every program that the config names without a slash, each name once. */
 export async function findPrograms(
   values: readonly FormattedValue[],
   folder: string,
@@ -41,7 +42,7 @@ export async function findPrograms(
       message: `the program ${quote(written)} ${lack.reason}`,
       isLack: true,
       ...(lack.denied !== null && { denied: lack.denied }),
-      ...(lack.isBeside && { hint: `write ${quote(`./${written}`)} for the one beside the document` }),
+      ...(lack.isBeside && { hint: `write ${quote(`./${written}`)} for the one beside the config` }),
     });
   }
   return { programs, problems };

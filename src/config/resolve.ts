@@ -2,30 +2,30 @@ import type { Channel } from "../domain/channel.ts";
 import type { Check, CheckSettings } from "../domain/check.ts";
 import type { CronTimes, Schedule } from "../domain/schedule.ts";
 import { channelKey } from "./channel_key.ts";
-import { parseDuration } from "./duration.ts";
+import { parseDuration } from "./parse_duration.ts";
 import { parseInterval } from "./interval.ts";
-import { type DocumentPath, quote } from "./problem.ts";
+import { type ConfigPath, quote } from "./problem.ts";
 import type { CreateCronTimes } from "./schedules.ts";
 import { isObject, type Schema, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
 import { absolutePath } from "./source.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 import { minuteOfDay } from "./time_of_day.ts";
 
-/** What {@linkcode resolveChecks} needs besides the document. */
+/** What {@linkcode resolveChecks} needs besides the config. */
 export interface ResolveOptions {
-  /** Of the default schema: it alone tells what a document means. */
+  /** Of the default schema: it alone tells what a config means. */
   readonly reader: SchemaReader;
-  /** The document with its placeholders unresolved. */
+  /** The config with its placeholders unresolved. */
   readonly written: JsonObject;
-  /** The document's folder, absolute. */
+  /** The config's folder, absolute. */
   readonly folder: string;
   /** Where each program that is named without a slash was found; absolute paths. */
   readonly programs: ReadonlyMap<string, string>;
-  /** For an included file: the document itself, whose defaults hold where the file has none. */
-  readonly outer?: { readonly document: JsonObject; readonly options: ResolveOptions };
-  /** What this machine lacks of a value of the document, in words; empty: nothing. @default nothing */
-  lacksAt?(path: DocumentPath): readonly string[];
-  /** The machine's time zone, where the document names none. */
+  /** For an included file: the config itself, whose defaults hold where the file has none. */
+  readonly outer?: { readonly config: JsonObject; readonly options: ResolveOptions };
+  /** What this machine lacks of a value of the config, in words; empty: nothing. @default nothing */
+  lacksAt?(path: ConfigPath): readonly string[];
+  /** The machine's time zone, where the config names none. */
   readonly timeZone: string;
   /** Makes times of an expression that is valid. */
   readonly createCronTimes: CreateCronTimes;
@@ -34,23 +34,23 @@ export interface ResolveOptions {
 const NOTIFICATIONS = "notifications";
 
 /**
- * Where a setting of a check comes from; `outer`: from the defaults of the document that includes the file in which
+ * Where a setting of a check comes from; `outer`: from the defaults of the config that includes the file in which
  * the check stands.
  */
 export type Origin = "check" | "defaults" | "outer" | "built-in";
 
 /**
- * Turns a valid document into checks: every default filled in, names in camel case, intervals in milliseconds
+ * Turns a valid config into checks: every default filled in, names in camel case, intervals in milliseconds
  * (`timeout` becomes `timeoutMs`), paths and programs absolute. The schema tells all of this, so that nothing
  * here knows a kind. An interval whose placeholder is unresolved becomes `NaN`.
  */
-export function resolveChecks(document: JsonObject, options: ResolveOptions): readonly Check[] {
-  const checks = document["checks"];
-  const schema = options.reader.view(options.reader.root, document).members.get("checks");
+export function resolveChecks(config: JsonObject, options: ResolveOptions): readonly Check[] {
+  const checks = config["checks"];
+  const schema = options.reader.view(options.reader.root, config).members.get("checks");
   if (!isObject(checks) || schema === undefined) return [];
   const checkSchema = options.reader.view(schema, checks).otherMembers;
   if (checkSchema === undefined) return [];
-  const resolver = new Resolver(document, options);
+  const resolver = new Resolver(config, options);
   return Object.keys(checks).map((name) => {
     const check = checks[name];
     return resolver.resolveCheck(name, isObject(check) ? check : {}, options.reader.view(checkSchema, check));
@@ -58,19 +58,19 @@ export function resolveChecks(document: JsonObject, options: ResolveOptions): re
 }
 
 /**
- * A part of the document that is no check, such as `heartbeat`, resolved; `undefined` when it is not given, or this
+ * A part of the config that is no check, such as `heartbeat`, resolved; `undefined` when it is not given, or this
  * machine lacks something that it names. Of a list only the items are left out that lack something.
  */
-export function resolveMember(document: JsonObject, name: string, options: ResolveOptions): unknown {
-  const schema = options.reader.view(options.reader.root, document).members.get(name);
-  const value = withoutLacking(document[name], [name], options);
+export function resolveMember(config: JsonObject, name: string, options: ResolveOptions): unknown {
+  const schema = options.reader.view(options.reader.root, config).members.get(name);
+  const value = withoutLacking(config[name], [name], options);
   if (schema === undefined || value === undefined) return undefined;
-  return new Resolver(document, options).resolveValue(schema, value);
+  return new Resolver(config, options).resolveValue(schema, value);
 }
 
 function withoutLacking(
   value: JsonValue | undefined,
-  path: DocumentPath,
+  path: ConfigPath,
   { lacksAt }: ResolveOptions,
 ): JsonValue | undefined {
   if (lacksAt === undefined || lacksAt(path).length === 0) return value;
@@ -79,8 +79,8 @@ function withoutLacking(
 }
 
 /** The settings of a file for its checks; an included file may have none. */
-export function defaultsOf(document: JsonObject): JsonObject {
-  const defaults = document["defaults"];
+export function defaultsOf(config: JsonObject): JsonObject {
+  const defaults = config["defaults"];
   return isObject(defaults) ? defaults : createObject();
 }
 
@@ -88,7 +88,7 @@ export function defaultsOf(document: JsonObject): JsonObject {
 export interface SettingSources {
   /** Those of the file in which the check stands. */
   readonly defaults: JsonObject;
-  /** Those of the document, where that is another file. @default null */
+  /** Those of the config, where that is another file. @default null */
   readonly outer?: JsonObject | null;
   /** What the schema says. */
   readonly builtIn: JsonValue | undefined;
@@ -124,34 +124,37 @@ interface Member {
 }
 
 /**
- * Resolves the checks of one document. What the schema says of an object is worked out once, and so is a value
+ * Resolves the checks of one config. What the schema says of an object is worked out once, and so is a value
  * that many checks take from `defaults` or from the schema: they share it.
  */
 class Resolver {
-  readonly #document: JsonObject;
+  readonly #config: JsonObject;
   readonly #defaults: JsonObject;
   readonly #options: ResolveOptions;
   readonly #members = new WeakMap<SchemaView, readonly Member[]>();
   /** By the member's schema; a kind's own default has a schema of its own. */
   readonly #shared = { defaults: new Map<Schema, unknown>(), "built-in": new Map<Schema, unknown>() };
-  /** Resolves what comes from the document's defaults: paths there start at its folder. */
+  /** Resolves what comes from the config's defaults: paths there start at its folder. */
   readonly #outer: Resolver | null;
 
   /** Channels with their keys, by the list as it is written. */
   readonly #keyed = new WeakMap<readonly JsonValue[], readonly Channel[]>();
 
   /** Windows that checks share, by the list of their own. */
-  readonly #joinedWindows = new Map<CheckSettings["windows"], CheckSettings["windows"]>();
-  #documentWindows: CheckSettings["windows"] | undefined;
+  readonly #joinedWindows = new Map<
+    CheckSettings["maintenanceWindows"],
+    CheckSettings["maintenanceWindows"]
+  >();
+  #configWindows: CheckSettings["maintenanceWindows"] | undefined;
   /** Times, by expression and zone: checks share what is costly to read. */
   readonly #times = new Map<string, CronTimes>();
 
-  constructor(document: JsonObject, options: ResolveOptions) {
+  constructor(config: JsonObject, options: ResolveOptions) {
     const { outer } = options;
-    this.#document = document;
-    this.#defaults = defaultsOf(document);
+    this.#config = config;
+    this.#defaults = defaultsOf(config);
     this.#options = options;
-    this.#outer = outer === undefined ? null : new Resolver(outer.document, outer.options);
+    this.#outer = outer === undefined ? null : new Resolver(outer.config, outer.options);
   }
 
   resolveCheck(name: string, check: JsonObject, view: SchemaView): Check {
@@ -166,7 +169,9 @@ class Resolver {
     settings["notifications"] = this.#withKeys(name, notifications, view);
     settings["recoveryThreshold"] = recoveryThreshold ?? threshold;
     settings["schedule"] = this.#schedule(schedule);
-    settings["windows"] = this.#windows(settings["windows"] as CheckSettings["windows"]);
+    settings["maintenanceWindows"] = this.#maintenanceWindows(
+      settings["maintenanceWindows"] as CheckSettings["maintenanceWindows"],
+    );
     // The schema and the hand-written types of `domain` say the same; tests/config/resolve_test.ts holds them together.
     return settings as unknown as Check;
   }
@@ -194,14 +199,14 @@ class Resolver {
     return { value: member.builtIn, origin: "built-in" };
   }
 
-  #lacksOf(origin: Origin, own: DocumentPath, shared: DocumentPath): readonly string[] {
+  #lacksOf(origin: Origin, own: ConfigPath, shared: ConfigPath): readonly string[] {
     if (origin === "built-in") return [];
     if (origin === "outer") return this.#outer === null ? [] : this.#outer.#lacksOf("defaults", own, shared);
     return this.#options.lacksAt?.(origin === "check" ? own : shared) ?? [];
   }
 
   /** The check's own windows, and those of all checks before them. */
-  #windows(own: CheckSettings["windows"]): CheckSettings["windows"] {
+  #maintenanceWindows(own: CheckSettings["maintenanceWindows"]): CheckSettings["maintenanceWindows"] {
     const all = (this.#outer ?? this).#windowsOfAll();
     let joined = this.#joinedWindows.get(own);
     if (joined === undefined) {
@@ -211,15 +216,20 @@ class Resolver {
     return joined;
   }
 
-  /** What the document has for all checks. */
-  #windowsOfAll(): CheckSettings["windows"] {
-    return this.#documentWindows ??= this.#withZones(
-      resolveMember(this.#document, "windows", this.#options) as CheckSettings["windows"] | undefined ?? [],
+  /** What the config has for all checks. */
+  #windowsOfAll(): CheckSettings["maintenanceWindows"] {
+    return this.#configWindows ??= this.#withZones(
+      resolveMember(this.#config, "maintenance_windows", this.#options) as
+        | CheckSettings["maintenanceWindows"]
+        | undefined ?? [],
     );
   }
 
-  #withZones(windows: CheckSettings["windows"]): CheckSettings["windows"] {
-    return windows.map((window) => ({ ...window, timeZone: window.timeZone ?? this.#options.timeZone }));
+  #withZones(maintenanceWindows: CheckSettings["maintenanceWindows"]): CheckSettings["maintenanceWindows"] {
+    return maintenanceWindows.map((window) => ({
+      ...window,
+      timeZone: window.timeZone ?? this.#options.timeZone,
+    }));
   }
 
   #schedule(schedule: ResolvedSettings["schedule"]): Schedule {
@@ -243,7 +253,7 @@ class Resolver {
     return times;
   }
 
-  /** Gives each channel the key that its reports find it by; checks that share their channels share the list. */
+  /** Gives each channel the key that its notifications find it by; checks that share their channels share the list. */
   #withKeys(name: string, channels: readonly Channel[], view: SchemaView): readonly Channel[] {
     const { reader, written } = this.#options;
     const member = view.members.get(NOTIFICATIONS);
@@ -265,7 +275,7 @@ class Resolver {
   #keysOf(
     channels: readonly Channel[],
     written: readonly JsonValue[],
-    { items, path }: { readonly items: Schema; readonly path: DocumentPath },
+    { items, path }: { readonly items: Schema; readonly path: ConfigPath },
   ): readonly Channel[] {
     const { reader, folder, outer, lacksAt } = this.#options;
     let keyed = this.#keyed.get(written);
@@ -365,7 +375,7 @@ const CONVERSIONS: Readonly<Record<string, (value: JsonValue, options: ResolveOp
     options.programs.get(String(value)) ?? absolutePath(String(value), options.folder),
 };
 
-/** What is no interval in a valid document is a placeholder that was left unresolved. */
+/** What is no interval in a valid config is a placeholder that was left unresolved. */
 function milliseconds(value: JsonValue, parse: typeof parseInterval): number {
   const interval = parse(typeof value === "number" ? value : String(value));
   return "ms" in interval ? interval.ms : NaN;

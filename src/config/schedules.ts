@@ -1,7 +1,7 @@
 import type { CronTimes } from "../domain/schedule.ts";
-import type { FormattedValue } from "./formats.ts";
+import type { FormattedValue } from "./formatted_value.ts";
 import { isPlaceholder } from "./placeholders.ts";
-import { type DocumentPath, type Problem, PROBLEMS_MAX, quote } from "./problem.ts";
+import { type ConfigPath, type Problem, PROBLEMS_MAX, quote } from "./problem.ts";
 import { isObject, valueAt } from "./schema_view.ts";
 import type { JsonObject } from "./syntax.ts";
 
@@ -11,7 +11,7 @@ export type CreateCronTimes = (expression: string, timeZone: string) => CronTime
 /** Schedules that are neither an interval nor times of the calendar, or both. */
 export function findScheduleProblems(written: JsonObject): readonly Problem[] {
   const checks = written["checks"];
-  const owners: DocumentPath[] = [
+  const owners: ConfigPath[] = [
     ["defaults"],
     ...(isObject(checks) ? Object.keys(checks).map((name) => ["checks", name]) : []),
   ];
@@ -21,15 +21,15 @@ export function findScheduleProblems(written: JsonObject): readonly Problem[] {
       const schedule = valueAt(written, path);
       return isObject(schedule) ? problemsOf(schedule, path) : [];
     }),
-    ...[[], ...owners].flatMap((owner) => windowProblems(written, [...owner, "windows"])),
+    ...[[], ...owners].flatMap((owner) => windowProblems(written, [...owner, "maintenance_windows"])),
   ];
 }
 
-/** No calendar needs more, and each check goes through all of them at each report. */
+/** No calendar needs more, and each check goes through all of them for each notification. */
 const WINDOWS_MAX = 1000;
 
 /** A window from a time to the same time would last a whole day, which is more likely a slip. */
-function windowProblems(written: JsonObject, path: DocumentPath): readonly Problem[] {
+function windowProblems(written: JsonObject, path: ConfigPath): readonly Problem[] {
   const windows = valueAt(written, path);
   if (!Array.isArray(windows)) return [];
   if (windows.length > WINDOWS_MAX) {
@@ -45,7 +45,7 @@ function windowProblems(written: JsonObject, path: DocumentPath): readonly Probl
   });
 }
 
-function problemsOf(schedule: JsonObject, path: DocumentPath): readonly Problem[] {
+function problemsOf(schedule: JsonObject, path: ConfigPath): readonly Problem[] {
   const hasInterval = "regular_interval" in schedule;
   if (!("cron" in schedule)) {
     if (!hasInterval) return [{ path, message: 'the member "regular_interval" or "cron" is missing' }];

@@ -1,4 +1,4 @@
-import type { DocumentPath } from "./problem.ts";
+import type { ConfigPath } from "./problem.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
 /** The keywords of JSON Schema (2020-12) that our schemas use; a test holds them to these. */
@@ -99,15 +99,15 @@ export interface SchemaView {
 
 /** Reads a schema along a value. */
 export interface SchemaReader {
-  /** The schema of the whole document. */
+  /** The schema of the whole config. */
   readonly root: Schema;
   /** What a schema says of a value; of the value itself only its `kind` matters. */
   view(schema: Schema, value: JsonValue | undefined): SchemaView;
-  /** What the schema says of a place in a document; `undefined` where it says nothing. */
-  at(document: JsonValue, path: DocumentPath): SchemaView | undefined;
+  /** What the schema says of a place in a config; `undefined` where it says nothing. */
+  at(config: JsonValue, path: ConfigPath): SchemaView | undefined;
 }
 
-/** Makes a reader; views are kept, so that a document with many checks costs no more for each. */
+/** Makes a reader; views are kept, so that a config with many checks costs no more for each. */
 export function createSchemaReader(root: Schema): SchemaReader {
   const views = new WeakMap<Schema, KeptViews>();
 
@@ -121,8 +121,8 @@ export function createSchemaReader(root: Schema): SchemaReader {
     return found;
   };
 
-  const at = (document: JsonValue, path: DocumentPath): SchemaView | undefined => {
-    let value: JsonValue | undefined = document;
+  const at = (config: JsonValue, path: ConfigPath): SchemaView | undefined => {
+    let value: JsonValue | undefined = config;
     let here = view(root, value);
     for (const segment of path) {
       const next: Schema | undefined = typeof segment === "number"
@@ -151,8 +151,8 @@ function keepViews(schema: Schema, root: Schema): KeptViews {
 }
 
 /** The value at a path; `undefined` where there is none. */
-export function valueAt(document: JsonValue, path: DocumentPath): JsonValue | undefined {
-  let value: JsonValue | undefined = document;
+export function valueAt(config: JsonValue, path: ConfigPath): JsonValue | undefined {
+  let value: JsonValue | undefined = config;
   for (const segment of path) value = childOf(value, segment);
   return value;
 }

@@ -1,8 +1,8 @@
-import { isRedactable, SECRET_LENGTH_MIN } from "../domain/redact.ts";
+import { isRedactable, SECRET_LENGTH_MIN } from "../shared/redact.ts";
 import { formsOfCredential, mayHoldCredential } from "./credentials.ts";
 import { visitFormattedValues } from "./formats.ts";
 import type { Substitution } from "./placeholders.ts";
-import type { DocumentPath, Problem } from "./problem.ts";
+import type { ConfigPath, Problem } from "./problem.ts";
 import type { SchemaReader } from "./schema_view.ts";
 import type { JsonValue } from "./syntax.ts";
 
@@ -22,20 +22,20 @@ export interface FoundSecrets {
  * together to on their way. Hosts, ports, paths and commands are no secrets, nor is what can only be one of a few words.
  */
 export function findSecrets(
-  document: JsonValue,
+  config: JsonValue,
   substitutions: readonly Substitution[],
   reader: SchemaReader,
 ): FoundSecrets {
   const values = new Set<string>();
   const warnings = new Map<string, Problem>();
-  const hide = (secret: string, path: DocumentPath): void => {
+  const hide = (secret: string, path: ConfigPath): void => {
     if (isRedactable(secret)) values.add(secret);
     else if (secret !== "") warnings.set(JSON.stringify(path), { path, message: TOO_SHORT });
   };
   const unresolved = new Set<string>();
   for (const { path, resolved, parts } of substitutions) {
     if (resolved === null) unresolved.add(JSON.stringify(path));
-    const view = reader.at(document, path);
+    const view = reader.at(config, path);
     if (view?.enum !== undefined || OPEN_FORMATS.includes(view?.format ?? "")) continue;
     for (const { value, start } of parts) {
       const hidden = view?.format === "url" ? hiddenInAddress(value, start, resolved ?? "") : [value];
@@ -44,7 +44,7 @@ export function findSecrets(
   }
   /** The names and passwords of logins, by the place of the object in which they stand. */
   const logins = new Map<string, { username?: string; secret?: string }>();
-  visitFormattedValues({ value: document, written: document, reader }, (item) => {
+  visitFormattedValues({ value: config, written: config, reader }, (item) => {
     const { path, format } = item;
     const isLogin = format === "username" || format === "secret";
     if (!isLogin && !mayHoldCredential(item) || unresolved.has(JSON.stringify(path))) return;

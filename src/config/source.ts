@@ -1,25 +1,13 @@
 import { missingPermission } from "../domain/needs.ts";
-import { readRegularFile, type RegularFile, UnreadableFileError } from "../domain/regular_file.ts";
-import type { Files, System } from "../domain/system.ts";
+import { readRegularFile, type RegularFile, UnreadableFileError } from "../shared/regular_file.ts";
+import type { Files } from "../domain/files.ts";
+import type { System } from "../domain/system.ts";
 import { positionOf } from "./positions.ts";
 import { ConfigError, quote } from "./problem.ts";
+import type { Source } from "./source_text.ts";
 
-/** A document's text and where it came from. */
-export interface Source {
-  /** How messages name it: the path as it was given, or `<stdin>`. */
-  readonly label: string;
-  /** Absolute path; `null` for standard input. */
-  readonly path: string | null;
-  /** The folder that relative paths start from, absolute. */
-  readonly folder: string;
-  /** Decoded from UTF-8, without a byte order mark. */
-  readonly text: string;
-  /** Permission bits of the file; `null` where there are none. */
-  readonly mode: number | null;
-}
-
-/** A place to read a document from. */
-export interface DocumentLocation {
+/** A place to read a config from. */
+export interface ConfigLocation {
   /** A path, or `-` for standard input. */
   readonly path: string;
   /** How messages name it. @default the path */
@@ -28,16 +16,16 @@ export interface DocumentLocation {
   readonly named: boolean;
 }
 
-/** The largest document that is read, in bytes. */
+/** The largest config that is read, in bytes. */
 export const DOCUMENT_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Reads and decodes a document.
+ * Reads and decodes a config.
  *
  * @throws {ConfigError} If it cannot be read, is not UTF-8, or is not to be trusted.
  * @throws {Deno.errors.NotCapable} If it may not be read.
  */
-export async function readSource(location: DocumentLocation, system: System): Promise<Source> {
+export async function readSource(location: ConfigLocation, system: System): Promise<Source> {
   if (location.path === "-") {
     const label = "<stdin>";
     const place = { label, path: null, folder: workingFolderOf(system), mode: null };
@@ -148,7 +136,7 @@ function decode(bytes: Uint8Array, place: Omit<Source, "text">): string {
   }
 }
 
-/** A document begins with a character of ASCII: half of its first two bytes is zero in UTF-16. */
+/** A config begins with a character of ASCII: half of its first two bytes is zero in UTF-16. */
 function refuseUtf16(bytes: Uint8Array, { label, path }: Omit<Source, "text">): void {
   const [first, second] = bytes;
   if (first === undefined || second === undefined) return;
@@ -166,7 +154,7 @@ function invalidUtf8(bytes: Uint8Array, place: Omit<Source, "text">): ConfigErro
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   const index = new TextEncoder().encode(before).length + (hasMark ? 3 : 0);
   const byte = (bytes[index] ?? 0).toString(16).padStart(2, "0");
-  const message = `byte 0x${byte} is not valid UTF-8, expected a document in UTF-8`;
+  const message = `byte 0x${byte} is not valid UTF-8, expected a config in UTF-8`;
   const text = new TextDecoder("utf-8").decode(bytes);
   const offset = before.length;
   return new ConfigError(`Cannot use config "${place.label}": it is not UTF-8`, {

@@ -19,7 +19,7 @@ export interface ParsedText {
   readonly problems: readonly Problem[];
 }
 
-/** No document needs to be nested deeper. */
+/** No config needs to be nested deeper. */
 export const NESTING_MAX = 100;
 
 /** After so many missing commas the text is not one of ours. */
@@ -87,7 +87,7 @@ class Parser {
       if (this.#token === TOKEN.end) this.#failAt(0, this.#explainNothing());
       const value = this.#readValue();
       if (this.#token !== TOKEN.end) {
-        this.#fail(`${this.#describe()} stands after the end of the document, where nothing was expected`);
+        this.#fail(`${this.#describe()} stands after the end of the config, where nothing was expected`);
       }
       const problems = [...this.#missingCommas, ...this.#duplicates];
       return { value: this.#missingCommas.length > 0 ? undefined : value, problems };
@@ -169,7 +169,7 @@ class Parser {
 
   #enter(): void {
     if (this.#path.length >= NESTING_MAX) {
-      this.#fail(`the document is nested more than ${NESTING_MAX} deep, which no member asks for`);
+      this.#fail(`the config is nested more than ${NESTING_MAX} deep, which no member asks for`);
     }
     this.#advance();
   }
@@ -279,15 +279,15 @@ class Parser {
 
   #explainNothing(): string {
     return /\S/.test(this.#text)
-      ? "the document holds nothing but comments, expected an object"
-      : "the document is empty, expected an object";
+      ? "the config holds nothing but comments, expected an object"
+      : "the config is empty, expected an object";
   }
 
   #failExpecting(expected: string): never {
     if (this.#token !== TOKEN.end) this.#fail(`${this.#describe()} stands where ${expected} was expected`);
-    const container = this.#path.length === 0 ? "the document" : quote(describePath(this.#path));
+    const container = this.#path.length === 0 ? "the config" : quote(describePath(this.#path));
     const hint = /[}\]]$/.test(expected) ? `${container} is not closed` : null;
-    return this.#fail(`the document ends where ${expected} was expected`, hint);
+    return this.#fail(`the config ends where ${expected} was expected`, hint);
   }
 
   #fail(message: string, hint: string | null = null): never {

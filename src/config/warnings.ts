@@ -3,13 +3,14 @@ import { isCron } from "../domain/schedule.ts";
 import { exactDuration } from "../domain/duration.ts";
 import { holdsCredential } from "./credentials.ts";
 import type { MetricsFile } from "../domain/metrics_file.ts";
-import type { FileFacts, Files } from "../domain/system.ts";
-import type { FormattedValue } from "./formats.ts";
+import type { FileFacts, Files } from "../domain/files.ts";
+import type { FormattedValue } from "./formatted_value.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { type Problem, quote } from "./problem.ts";
-import { absolutePath, type Source } from "./source.ts";
+import { absolutePath } from "./source.ts";
+import type { Source } from "./source_text.ts";
 
-/** What deserves a warning in the checks of a valid document, whatever their kinds. */
+/** What deserves a warning in the checks of a valid config, whatever their kinds. */
 export function findWarnings(
   checks: readonly Check[],
   locate: (name: string, member: string) => SettingPlace,
@@ -58,7 +59,7 @@ function warnOfSchedules(
   const inactive = new Set(checks.filter(({ active }) => !active).map(({ name }) => name));
   for (const { name, active, schedule, timeoutMs, notifications, dependsOn } of checks) {
     if (notifications.length === 0) {
-      warn(name, ["notifications"], "is empty, so no report reaches anybody");
+      warn(name, ["notifications"], "is empty, so no notification is sent");
     }
     for (const [index, parent] of dependsOn.entries()) {
       if (!active || !inactive.has(parent)) continue;
@@ -100,12 +101,12 @@ export function warnOfMetricsFile({ path }: MetricsFile): readonly Problem[] {
 const OTHERS_READ = 0o004;
 const OTHERS_WRITE = 0o002;
 
-/** What deserves a warning about the document's file. */
+/** What deserves a warning about the config's file. */
 export function warnOfFile({ mode, label }: Source): readonly Problem[] {
   if (mode === null || (mode & OTHERS_WRITE) === 0) return [];
   return [{
     path: [],
-    message: `every user of this machine can write this document (mode ${describeMode(mode)})`,
+    message: `every user of this machine can write this config (mode ${describeMode(mode)})`,
     hint: `chmod o-w ${label}`,
   }];
 }
@@ -125,7 +126,7 @@ export function warnOfExposure(item: FormattedValue, { mode, label }: Source): P
   if (holdsCredential(item) && ((mode ?? 0) & OTHERS_READ) !== 0) {
     return {
       path,
-      message: `a password stands in a document that every user of this machine can read (mode ${
+      message: `a password stands in a config that every user of this machine can read (mode ${
         describeMode(mode ?? 0)
       })`,
       hint: `write \${env:NAME} or \${file:/path}, or chmod o-r ${label}`,

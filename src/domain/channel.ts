@@ -1,14 +1,14 @@
-/** Writes one line for each report. */
+/** Writes one line for each notification. */
 export interface ConsoleChannel {
-  /** The discriminant of {@linkcode Channel}; as in the document. */
+  /** The discriminant of {@linkcode Channel}; as in the config. */
   readonly kind: "console";
-  /** None; the document gives an empty object. */
+  /** None; the config gives an empty object. */
   readonly parameters: Readonly<Record<never, never>>;
 }
 
-/** Touches a file for each report. */
+/** Touches a file for each notification. */
 export interface FileTouchChannel {
-  /** The discriminant of {@linkcode Channel}; as in the document. */
+  /** The discriminant of {@linkcode Channel}; as in the config. */
   readonly kind: "file_touch";
   /** Which file is touched. */
   readonly parameters: {
@@ -29,9 +29,9 @@ export interface MailAccess {
   readonly password: string;
 }
 
-/** Sends a mail for each report. */
+/** Sends a mail for each notification. */
 export interface EmailChannel {
-  /** The discriminant of {@linkcode Channel}; as in the document. */
+  /** The discriminant of {@linkcode Channel}; as in the config. */
   readonly kind: "email";
   /** How the mails are sent, from whom and to whom. */
   readonly parameters: {
@@ -45,32 +45,32 @@ export interface EmailChannel {
   };
 }
 
-/** Shows a report on this machine's desktop. */
+/** Shows a notification on this machine's desktop. */
 export interface DesktopNotificationChannel {
-  /** The discriminant of {@linkcode Channel}; as in the document. */
+  /** The discriminant of {@linkcode Channel}; as in the config. */
   readonly kind: "desktop_notification";
-  /** `icon` is the name or path of an icon, as the document gives it. */
+  /** `icon` is the name or path of an icon, as the config gives it. */
   readonly parameters: { readonly icon?: string };
 }
 
-/** Posts reports to an address. */
+/** Posts notifications to an address. */
 export interface WebhookChannel {
   /** Names the kind. */
   readonly kind: "webhook";
-  /** Where reports go, and in what form. */
+  /** Where notifications go, and in what form. */
   readonly parameters: {
     /** An `http:` or `https:` address. */
     readonly target: string;
     readonly method: "POST" | "PUT" | "PATCH";
     readonly headers: Readonly<Record<string, string>>;
-    /** A body template, one request a report; without it the reports go as JSON, all that wait in one request. */
+    /** A body template, one request a notification; without it the notifications go as JSON, all that wait in one request. */
     readonly body?: string;
     /** The time limit of one request. */
     readonly timeoutMs: number;
   };
 }
 
-/** Runs a program for each report. */
+/** Runs a program for each notification. */
 export interface CommandChannel {
   /** Names the kind. */
   readonly kind: "command";
@@ -86,7 +86,7 @@ export interface CommandChannel {
   };
 }
 
-/** What every channel of a resolved document has. */
+/** What every channel of a resolved config has. */
 export interface ChannelIdentity {
   /** The same for channels of one kind with the same parameters, whatever their credentials. */
   readonly key: string;
@@ -97,7 +97,7 @@ export interface ChannelIdentity {
   readonly lack?: string;
 }
 
-/** A way out for reports: resolved, validated, with every default filled in. */
+/** A way out for notifications: resolved, validated, with every default filled in. */
 export type Channel =
   & ChannelIdentity
   & (

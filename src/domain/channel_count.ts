@@ -1,15 +1,15 @@
-/** How many reports a channel took and did not take. */
+/** How many notifications a channel took and did not take. */
 export interface ChannelCount {
-  /** The channel, as the resolved document keys it. */
+  /** The channel, as the resolved config keys it. */
   readonly channelKey: string;
   /** How people call the channel; no secrets. */
   readonly channelName: string;
-  /** Reports that it took. */
+  /** Notifications that it took. */
   readonly sent: number;
-  /** Attempts that failed; reports that were tried together count once. */
+  /** Attempts that failed; notifications that were tried together count once. */
   readonly failedAttempts: number;
-  /** Reports that were given up. */
-  readonly givenUp: number;
+  /** Notifications that were given up. */
+  readonly dropped: number;
   /** Problems that recovered before they were sent and were counted instead of listed. */
   readonly summarized: number;
   /** When it was last counted; wall time, milliseconds since 1970. */
@@ -23,7 +23,7 @@ export function addCounts(before: ChannelCount | undefined, added: ChannelCount)
     channelName: added.channelName,
     sent: (before?.sent ?? 0) + added.sent,
     failedAttempts: (before?.failedAttempts ?? 0) + added.failedAttempts,
-    givenUp: (before?.givenUp ?? 0) + added.givenUp,
+    dropped: (before?.dropped ?? 0) + added.dropped,
     summarized: (before?.summarized ?? 0) + added.summarized,
     countedAtMs: Math.max(before?.countedAtMs ?? -Infinity, added.countedAtMs),
   };

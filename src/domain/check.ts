@@ -3,7 +3,7 @@ import type { Condition } from "./condition.ts";
 import type { HttpRequestParameters } from "./http_check.ts";
 import type { MaintenanceWindow } from "./maintenance_window.ts";
 import type { Schedule } from "./schedule.ts";
-import type { StartTlsProtocol } from "./system.ts";
+import type { StartTlsProtocol } from "./connections.ts";
 import type { TimeLeft } from "./time_left.ts";
 
 /**
@@ -14,13 +14,13 @@ export type Annoy = boolean | number;
 
 /** The settings every check has, with all defaults filled in. */
 export interface CheckSettings {
-  /** The member name in the document; unique. */
+  /** The member name in the config; unique. */
   readonly name: string;
-  /** Free text that names the check for people; absent where the document gives none. */
+  /** Free text that names the check for people; absent where the config gives none. */
   readonly title?: string;
   /** Whether it runs; an inactive check is only validated and listed. */
   readonly active: boolean;
-  /** How many observations raise the settled condition; 1 or more. */
+  /** How many observations raise the confirmed condition; 1 or more. */
   readonly threshold: number;
   /** How many observations lower it; 1 or more. */
   readonly recoveryThreshold: number;
@@ -28,13 +28,13 @@ export interface CheckSettings {
   readonly annoy: Annoy;
   /** The check's own or that of `defaults`, whole, else the built-in one. */
   readonly schedule: Schedule;
-  /** Those of the document, then the check's own or those of `defaults`; while one is open, reports are held back. */
-  readonly windows: readonly MaintenanceWindow[];
-  /** Where its reports go, in the document's order; empty: nowhere. */
+  /** Those of the config, then the check's own or those of `defaults`; while one is open, notifications are held back. */
+  readonly maintenanceWindows: readonly MaintenanceWindow[];
+  /** Where its notifications go, in the config's order; empty: nowhere. */
   readonly notifications: readonly Channel[];
-  /** Names of checks without which this one cannot be well; each is in the document, and none leads back here. */
+  /** Names of checks without which this one cannot be well; each is in the config, and none leads back here. */
   readonly dependsOn: readonly string[];
-  /** Words that checks are chosen by, in the document's order; empty: none. */
+  /** Words that checks are chosen by, in the config's order; empty: none. */
   readonly tags: readonly string[];
   /** The time limit of one run. */
   readonly timeoutMs: number;
@@ -45,7 +45,7 @@ export interface CheckSettings {
   readonly lack?: string;
 }
 
-/** Parameters of a `test` check: what it reports. */
+/** Parameters of a `test` check: what it returns. */
 export interface TestParameters {
   /** What every run observes. */
   readonly condition: Condition;
@@ -106,7 +106,7 @@ export interface TlsCertificateParameters extends TimeLeft {
   /** How TLS is asked for; absent: TLS from the start. */
   readonly starttls?: StartTlsProtocol;
   /** Absolute path of certificates (PEM) that are trusted as well. */
-  readonly authority?: string;
+  readonly caFile?: string;
 }
 
 /** Parameters of a `job` check. */
@@ -127,15 +127,15 @@ export interface JobParameters {
 
 /** A `test` check. */
 export interface TestCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the document. */
+  /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "test";
-  /** What it reports. */
+  /** What it returns. */
   readonly parameters: TestParameters;
 }
 
 /** A `script` check. */
 export interface ScriptCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the document. */
+  /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "script";
   /** Which program runs, and with what. */
   readonly parameters: ScriptParameters;
@@ -143,7 +143,7 @@ export interface ScriptCheck extends CheckSettings {
 
 /** A `file_timestamp` check. */
 export interface FileTimestampCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the document. */
+  /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "file_timestamp";
   /** Which file is looked at, and what its age means. */
   readonly parameters: FileTimestampParameters;
@@ -151,7 +151,7 @@ export interface FileTimestampCheck extends CheckSettings {
 
 /** An `http_request` check. */
 export interface HttpRequestCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the document. */
+  /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "http_request";
   /** What is asked, and what is expected of the answer. */
   readonly parameters: HttpRequestParameters;
@@ -159,7 +159,7 @@ export interface HttpRequestCheck extends CheckSettings {
 
 /** A `tcp_connect` check. */
 export interface TcpConnectCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the document. */
+  /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "tcp_connect";
   /** Where it connects, and what is said there. */
   readonly parameters: TcpConnectParameters;
@@ -167,7 +167,7 @@ export interface TcpConnectCheck extends CheckSettings {
 
 /** A `tls_certificate` check. */
 export interface TlsCertificateCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the document. */
+  /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "tls_certificate";
   /** Whose certificate is looked at, and how long it must hold. */
   readonly parameters: TlsCertificateParameters;
@@ -175,13 +175,13 @@ export interface TlsCertificateCheck extends CheckSettings {
 
 /** A `job` check. */
 export interface JobCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the document. */
+  /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "job";
   /** What is expected of the job, which has the check's name. */
   readonly parameters: JobParameters;
 }
 
-/** One check of the document: resolved, validated, with every default filled in. */
+/** One check of the config: resolved, validated, with every default filled in. */
 export type Check =
   | TestCheck
   | ScriptCheck

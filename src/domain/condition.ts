@@ -20,3 +20,11 @@ export function worst(conditions: Iterable<Condition>): Condition {
   }
   return result;
 }
+
+/** The exit code of each condition, after the plugin convention; metrics tell conditions by the same numbers. */
+export const CONDITION_CODES: Readonly<Record<Condition, number>> = {
+  ok: 0,
+  warning: 1,
+  critical: 2,
+  unknown: 3,
+};

@@ -1,9 +1,9 @@
 import type { Condition } from "./condition.ts";
 
-/** What a report tells: from `ok` to a problem, between problems, back to `ok`, or the same problem once more. */
-export type ReportEvent = "problem" | "change" | "recovery" | "reminder";
+/** What a notification tells: from `ok` to a problem, between problems, back to `ok`, or the same problem once more. */
+export type NotificationEvent = "problem" | "change" | "recovery" | "reminder";
 
-/** What keeps a report from being made. */
+/** What keeps a notification from being made. */
 export type Hold = "silence" | "maintenance" | "no_notify" | "dependency";
 
 /** A number of observations for each condition. */
@@ -17,9 +17,9 @@ export type ConditionCounts = Readonly<Record<Condition, number>>;
  */
 export interface ConditionState {
   /** The condition the check is taken to have; `ok` before the first observation. */
-  readonly settled: Condition;
-  /** The observation that settled it, or the first one of all; `null` before the first. */
-  readonly settledSinceMs: number | null;
+  readonly confirmed: Condition;
+  /** The observation that confirmed it, or the first one of all; `null` before the first. */
+  readonly confirmedSinceMs: number | null;
   /** How many observations in a row, up to the last one, were at least that bad. */
   readonly atLeast: ConditionCounts;
   /** How many observations in a row, up to the last one, were at most that bad. */
@@ -29,14 +29,14 @@ export interface ConditionState {
   /** When that was; `null` before the first observation. */
   readonly observedAtMs: number | null;
   /**
-   * The first observation that was not `ok` of the problem that is settled, or that may become settled; `null`
-   * while there is none. An `ok` in a settled problem does not end it, a recovery does.
+   * The first observation that was not `ok` of the problem that is confirmed, or that may become confirmed; `null`
+   * while there is none. An `ok` in a confirmed problem does not end it, a recovery does.
    */
   readonly problemBeganAtMs: number | null;
-  /** The condition last reported, `ok` before the first report. While it differs from `settled`, a report is held. */
-  readonly reported: Condition;
-  /** The last report of any event. */
-  readonly reportedAtMs: number | null;
-  /** When the problem last reported began, also after its recovery; `null` before the first. */
-  readonly reportedProblemBeganAtMs: number | null;
+  /** The condition last notified, `ok` before the first notification. While it differs from `confirmed`, a notification is held. */
+  readonly notified: Condition;
+  /** The last notification of any event. */
+  readonly notifiedAtMs: number | null;
+  /** When the problem last notified began, also after its recovery; `null` before the first. */
+  readonly notifiedProblemBeganAtMs: number | null;
 }

@@ -10,7 +10,7 @@ export interface DeliverContext {
     System,
     "clock" | "files" | "processes" | "requests" | "mail" | "environment" | "platform"
   >;
-  /** The document's folder, absolute. */
+  /** The config's folder, absolute. */
   readonly folder: string;
   /** Writes one line where the console channel's lines go. */
   writeLine(line: string): void;
@@ -47,6 +47,6 @@ export interface ChannelKindEntry<K extends ChannelKind> {
   readonly textMax: TextMax;
   /** What the runtime must permit for `deliver` on this machine. */
   needs(channel: ChannelOf<K>, system: DeliverContext["system"]): Promise<Needs>;
-  /** A report is not worth telling after so long, in milliseconds; `null`: it always is. */
+  /** A notification is not worth telling after so long, in milliseconds; `null`: it always is. */
   readonly staleAfterMs: number | null;
 }

@@ -1,11 +1,11 @@
-import type { Report } from "./report.ts";
+import type { Notification } from "./notification.ts";
 
-/** One line of a message: a report, or a problem that was over before it could be told. */
+/** One line of a message: a notification, or a problem that was over before it could be told. */
 export interface MessageItem {
-  /** The newest report that the item tells of. */
-  readonly report: Report;
-  /** The problem that was over before it was told; then `report` is its recovery. `null` otherwise. */
-  readonly missedProblem: Report | null;
+  /** The newest notification that the item tells of. */
+  readonly notification: Notification;
+  /** The problem that was over before it was told; then `notification` is its recovery. `null` otherwise. */
+  readonly missedProblem: Notification | null;
   /** Older problems, of any check, that recovered before they were sent and are counted here instead of listed. */
   readonly summarized: number;
   /** The id of the message that told of the problem, for threading; `null` when none did. */
@@ -20,7 +20,7 @@ export interface Message {
   readonly items: readonly MessageItem[];
   /** Whether it is only a test of the channel. */
   readonly isTest: boolean;
-  /** When the newest of its reports was decided; wall time, milliseconds since 1970. */
+  /** When the newest of its notifications was decided; wall time, milliseconds since 1970. */
   readonly decidedAtMs: number;
 }
 

@@ -12,7 +12,7 @@ export interface HttpRequest {
   readonly target: string;
   /** Of the first request; a redirect may turn it into a `GET`. */
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
-  /** Names as the document gives them. Values hold no control characters but tabs; they may be secrets. */
+  /** Names as the config gives them. Values hold no control characters but tabs; they may be secrets. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as UTF-8; never with `GET` and `HEAD`. It may hold secrets. */
   readonly body?: string;
@@ -25,7 +25,7 @@ export interface HttpRequest {
 /** Absolute paths of PEM files. */
 export interface HttpTls {
   /** Authorities that are trusted besides the usual ones. */
-  readonly authority?: string;
+  readonly caFile?: string;
   /** What is shown to the target's origin, and only there; never without `key`. */
   readonly certificate?: string;
   /** Of `certificate`; never without it. */
@@ -36,7 +36,7 @@ export interface HttpTls {
 export interface HttpExpectation {
   /** `null`: any status. A list is not empty; one of it must fit. */
   readonly statusCode: ExpectedStatus | readonly ExpectedStatus[] | null;
-  /** Names as the document gives them; compared case-insensitively. */
+  /** Names as the config gives them; compared case-insensitively. */
   readonly headers: Readonly<Record<string, string>>;
   /** Text that the first 10 MiB of the decoded body must contain. */
   readonly bodyPart?: string;
@@ -73,7 +73,7 @@ export interface JsonExpectation {
 /** A value of JSON that is no object, so that it cannot be taken for comparisons. */
 export type JsonPlain = string | number | boolean | null | readonly JsonAny[];
 
-/** Any value of JSON. Objects have no prototype where they come from a document. */
+/** Any value of JSON. Objects have no prototype where they come from a config. */
 export type JsonAny = JsonPlain | { readonly [name: string]: JsonAny };
 
 /** Parameters of an `http_request` check. */

@@ -1,10 +1,10 @@
-/** The days of the week, as the document names them, Monday first. */
+/** The days of the week, as the config names them, Monday first. */
 export const WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
 
 /** A day of the week. */
 export type Weekday = (typeof WEEKDAYS)[number];
 
-/** A time that comes every week, by the clock on the wall, during which reports are held back. */
+/** A time that comes every week, by the clock on the wall, during which notifications are held back. */
 export interface MaintenanceWindow {
   /** The days on which it begins; absent: every day. */
   readonly days?: readonly Weekday[];

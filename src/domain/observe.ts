@@ -1,5 +1,5 @@
 import type { CheckKind, CheckOf } from "./check.ts";
-import type { JobBook } from "./job.ts";
+import type { JobBook } from "./job_runs.ts";
 import type { Needs } from "./needs.ts";
 import type { Observation } from "./result.ts";
 import type { System } from "./system.ts";
@@ -10,7 +10,7 @@ export interface ObserveContext {
   readonly system: Pick<System, "clock" | "files" | "processes" | "requests" | "connections" | "environment">;
   /** What jobs said of themselves; `null` where no state is kept, so that nothing can be known of them. */
   readonly jobs: JobBook | null;
-  /** The document's folder, absolute. */
+  /** The config's folder, absolute. */
   readonly folder: string;
   /** Aborts when the run is to end early; the observer then throws the signal's reason. */
   readonly signal: AbortSignal;
@@ -18,7 +18,7 @@ export interface ObserveContext {
 
 /** Something to tell of a place in a check's parameters. */
 export interface Caveat {
-  /** Member names from the check's `parameters` on, as in the document: `["response", "headers", "ETag"]`. */
+  /** Member names from the check's `parameters` on, as in the config: `["response", "headers", "ETag"]`. */
   readonly path: readonly string[];
   /** What is doubtful or wrong, and why; no final period. */
   readonly message: string;
@@ -35,11 +35,11 @@ export interface CheckKindEntry<K extends CheckKind> {
   observe(check: CheckOf<K>, context: ObserveContext): Promise<Observation>;
   /** What its runs count against; a run waits where that is used up. */
   readonly limit: LimitClass;
-  /** Whether it is about a job that reports its runs with `monitor beat`. @default false */
+  /** Whether it is about a job that records its runs with `monitor beat`. @default false */
   readonly takesBeats?: boolean;
   /** What deserves a warning in valid parameters. */
   caveats(check: CheckOf<K>): readonly Caveat[];
-  /** What is wrong in parameters that are valid one by one; such a document is refused. */
+  /** What is wrong in parameters that are valid one by one; such a config is refused. */
   mistakes?(check: CheckOf<K>): readonly Caveat[];
   /** What the runtime must permit for `observe`. */
   needs(check: CheckOf<K>): Needs;

@@ -1,25 +1,25 @@
 import type { ChannelCount } from "./channel_count.ts";
 import type { Condition } from "./condition.ts";
-import type { Report } from "./report.ts";
+import type { Notification } from "./notification.ts";
 
-/** A report on its way to one channel. Holds no parameter of the channel. */
+/** A notification on its way to one channel. Holds no parameter of the channel. */
 export interface OutboxRow {
-  /** Unique: the report's id and the channel's key. */
+  /** Unique: the notification's id and the channel's key. */
   readonly id: string;
   /** What is told, with no more of an output than the channel sends. */
-  readonly report: Report;
-  /** The problem that recovered before it was sent; then `report` is its recovery. `null` otherwise. */
-  readonly missedProblem: Report | null;
+  readonly notification: Notification;
+  /** The problem that recovered before it was sent; then `notification` is its recovery. `null` otherwise. */
+  readonly missedProblem: Notification | null;
   /** Older problems, of any check, that recovered before they were sent and are counted here instead of listed. */
   readonly summarized: number;
-  /** The channel, as the resolved document keys it. */
+  /** The channel, as the resolved config keys it. */
   readonly channelKey: string;
   /** How people call the channel; no secrets. */
   readonly channelName: string;
   /** Orders the rows of a channel: a row that was made later has a larger one. Unique among them. */
   readonly sequence: number;
-  /** `refused`: the channel does not want it, so it is tried ever more seldom; `given_up`: kept for `monitor status` alone. */
-  readonly state: "waiting" | "refused" | "given_up";
+  /** `rejected`: the channel does not want it, so it is tried ever more seldom; `dropped`: kept for `monitor status` alone. */
+  readonly state: "pending" | "rejected" | "dropped";
   /** How often it was tried. */
   readonly attempts: number;
   /** Wall time, milliseconds since 1970. */
@@ -66,7 +66,7 @@ export interface OutboxChange {
   readonly counted?: readonly ChannelCount[];
 }
 
-/** Reports of a check are held back for a while. */
+/** Notifications of a check are held back for a while. */
 export interface Silence {
   /** Unique; one that is kept under the same id is replaced. */
   readonly id: string;
@@ -74,7 +74,7 @@ export interface Silence {
   readonly check: string | null;
   /** Wall time, milliseconds since 1970. */
   readonly fromMs: number;
-  /** Reports go again from then on; wall time, milliseconds since 1970. */
+  /** Notifications go again from then on; wall time, milliseconds since 1970. */
   readonly untilMs: number;
   /** For people; may be empty. */
   readonly reason: string;

@@ -1,4 +1,4 @@
-/** The page in HTML that a document wants to be kept fresh. */
+/** The page in HTML that a config wants to be kept fresh. */
 export interface PageFile {
   /** Absolute. */
   readonly path: string;

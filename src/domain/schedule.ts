@@ -2,7 +2,7 @@
 export interface IntervalSchedule {
   /** From one planned run to the next while nothing is being watched; 1000 or more. */
   readonly regularIntervalMs: number;
-  /** Applies while something is being watched; equal to the regular one when the document gives none. */
+  /** Applies while something is being watched; equal to the regular one when the config gives none. */
   readonly attentiveIntervalMs: number;
 }
 
@@ -22,7 +22,7 @@ export type Schedule = IntervalSchedule | CronSchedule;
  * them. A value with the same two members has the same times.
  */
 export interface CronTimes {
-  /** As the document has it. */
+  /** As the config has it. */
   readonly expression: string;
   /** A name of the time zone database, such as `Europe/Zurich`. */
   readonly timeZone: string;

@@ -1,7 +1,7 @@
 import type { ChannelCount } from "./channel_count.ts";
 import type { Condition } from "./condition.ts";
 import type { ConditionCounts, ConditionState } from "./condition_state.ts";
-import type { JobFacts, JobRun } from "./job.ts";
+import type { JobFacts, JobRun } from "./job_runs.ts";
 import type { MonitorRun } from "./monitor_run.ts";
 import type { OutboxChange, OutboxRow, Silence, Told } from "./outbox.ts";
 
@@ -27,7 +27,7 @@ export interface KeptResult {
 
 /** What is kept of one check. Times are wall time, milliseconds since 1970. Every number is finite. */
 export interface CheckRecord {
-  /** The check's name in the document; unique among records. */
+  /** The check's name in the config; unique among records. */
   readonly name: string;
   /** What the condition machine remembers between two runs. */
   readonly condition: ConditionState;
@@ -43,19 +43,19 @@ export interface CheckRecord {
   readonly runs: ConditionCounts;
   /** How long all of these took together; never goes down. */
   readonly durationTotalMs: number;
-  /** The last time that the document had this check; a check that left is forgotten some time after. */
+  /** The last time that the config had this check; a check that left is forgotten some time after. */
   readonly seenAtMs: number;
 }
 
-/** A move of a check's settled condition. */
+/** A move of a check's confirmed condition. */
 export interface ConditionChange {
-  /** The check's name in the document. */
+  /** The check's name in the config. */
   readonly name: string;
   /** When the run that decided it ended; wall time, milliseconds since 1970. */
   readonly atMs: number;
-  /** The condition that was settled before. */
+  /** The condition that was confirmed before. */
   readonly from: Condition;
-  /** The condition settled from then on; never the same as `from`. */
+  /** The condition confirmed from then on; never the same as `from`. */
   readonly to: Condition;
   /** The output of the result that decided it; a store keeps its first 1,024 bytes. */
   readonly output: string;
@@ -77,9 +77,9 @@ export interface RollupEntry {
   readonly condition: Condition;
   /** How long the run took; may have a fraction. */
   readonly durationMs: number;
-  /** The time since the run before, which the settled condition of then lasted; 0 where nobody looked. */
+  /** The time since the run before, which the confirmed condition of then lasted; 0 where nobody looked. */
   readonly lastedMs: number;
-  /** The condition that was settled during `lastedMs`, so before this run. */
+  /** The condition that was confirmed during `lastedMs`, so before this run. */
   readonly lasted: Condition;
   /** How many runs in a row failed (were not ok), up to this one; 0 where it is ok. */
   readonly failedStreak: number;
@@ -97,7 +97,7 @@ export interface RecentRun {
 
 /** The last runs of one check. */
 export interface RecentRuns {
-  /** The check's name in the document. */
+  /** The check's name in the config. */
   readonly name: string;
   /** The last one first; at most 50. */
   readonly runs: readonly RecentRun[];
@@ -105,7 +105,7 @@ export interface RecentRuns {
 
 /** The sums of an hour, or later of a day. */
 export interface Rollup {
-  /** The check's name in the document. */
+  /** The check's name in the config. */
   readonly name: string;
   /** Start of the span, wall time, on the hour or on the day in UTC. */
   readonly startMs: number;
@@ -113,7 +113,7 @@ export interface Rollup {
   readonly spanMs: number;
   /** Observations by condition. */
   readonly observed: ConditionCounts;
-  /** How long each condition was the settled one, in milliseconds. */
+  /** How long each condition was the confirmed one, in milliseconds. */
   readonly lastedMs: ConditionCounts;
   /** How long its runs took together; with `observed` this makes their mean. */
   readonly durationTotalMs: number;
@@ -125,7 +125,7 @@ export interface Rollup {
 
 /** What the roll-ups of a check come to in a longer span. */
 export interface RollupSum {
-  /** The check's name in the document. */
+  /** The check's name in the config. */
   readonly name: string;
   /** Start of the day in UTC, or of the first roll-up. */
   readonly startMs: number;
@@ -135,7 +135,7 @@ export interface RollupSum {
   readonly failedRuns: number;
   /** The most runs in a row that failed. */
   readonly failedStreakMax: number;
-  /** How long each condition was the settled one, in milliseconds. */
+  /** How long each condition was the confirmed one, in milliseconds. */
   readonly lastedMs: ConditionCounts;
   /** How long the runs took together. */
   readonly durationTotalMs: number;
@@ -147,9 +147,9 @@ export interface CheckUpdate {
   readonly record: CheckRecord;
   /** `null` where no run is to be counted: the record alone changed. */
   readonly rollup: RollupEntry | null;
-  /** `null` where the settled condition stays. */
+  /** `null` where the confirmed condition stays. */
   readonly change: ConditionChange | null;
-  /** The reports that it leads to, one row for each channel; each takes the place of a kept one of the same id. */
+  /** The notifications that it leads to, one row for each channel; each takes the place of a kept one of the same id. */
   readonly rows: readonly OutboxRow[];
 }
 
@@ -193,11 +193,11 @@ export interface PruneProgress {
  * rejects with a {@linkcode StoreError}.
  */
 export interface Store {
-  /** All records, of checks that left the document too. */
+  /** All records, of checks that left the config too. */
   records(): Promise<readonly CheckRecord[]>;
   /** Keeps some runs in one transaction, in order. Durable once this resolves. */
   save(updates: readonly CheckUpdate[]): Promise<void>;
-  /** The changes of one check from a time on, the newest first; `src/all_changes.ts` reads all of them page by page. */
+  /** The changes of one check from a time on, the newest first; `src/state/all_changes.ts` reads all of them page by page. */
   changes(
     name: string,
     options: { readonly sinceMs: number; readonly limit: number; readonly from?: ChangePlace },
@@ -223,7 +223,7 @@ export interface Store {
   changeOutbox(change: OutboxChange): Promise<void>;
   /**
    * The silences whose end is still to come, begun or not, the one that ends first first. Fast, since a running
-   * monitor asks before each report: another process may have added or ended one.
+   * monitor asks before each notification: another process may have added or ended one.
    */
   silences(nowMs: number): Promise<readonly Silence[]>;
   /** Keeps some silences in one transaction; each takes the place of a kept one of the same id. */

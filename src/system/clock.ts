@@ -1,4 +1,4 @@
-import type { Clock } from "../domain/system.ts";
+import type { Clock } from "../domain/clock.ts";
 import { shareTimers } from "./shared_timers.ts";
 
 /** The machine's clocks. */

@@ -1,4 +1,4 @@
-import type { Files } from "../domain/system.ts";
+import type { Files } from "../domain/files.ts";
 import { inTime } from "./in_time.ts";
 import { replaceFile } from "./replace_file.ts";
 import { touchFile } from "./touch.ts";

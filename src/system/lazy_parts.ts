@@ -1,33 +1,38 @@
 /**
- * What of the machine is reached only by some documents: its modules are read when it is first used, since reading
+ * What of the machine is reached only by some configs: its modules are read when it is first used, since reading
  * them takes longer than a run that needs none of them.
  */
-import type { Clock, Connections, Foreground, Mail, Processes, Requests } from "../domain/system.ts";
-import type { RequestsOptions } from "./requests.ts";
-import { lazily } from "../domain/lazily.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Connections } from "../domain/connections.ts";
+import type { Foreground } from "../domain/foreground.ts";
+import type { Mail } from "../domain/mail.ts";
+import type { Processes } from "../domain/processes.ts";
+import type { Requests } from "../domain/requests.ts";
+import type { RequestsOptions } from "./http/requests.ts";
+import { lazily } from "../shared/lazily.ts";
 
 /** {@linkcode Processes} that are made at the first run. */
 export function lazyProcesses(clock: Clock): Processes {
-  const load = lazily(async () => (await import("./processes.ts")).createProcesses(clock));
+  const load = lazily(async () => (await import("./process/processes.ts")).createProcesses(clock));
   return { run: async (command, signal) => await (await load()).run(command, signal) };
 }
 
 /** {@linkcode Foreground} that is made at the first run. */
 export function lazyForeground(clock: Clock): Foreground {
-  const load = lazily(async () => (await import("./foreground.ts")).createForeground(clock));
+  const load = lazily(async () => (await import("./process/foreground.ts")).createForeground(clock));
   return { run: async (command, options) => await (await load()).run(command, options) };
 }
 
 /** {@linkcode Mail} that is made at the first mail. */
 export function lazyMail(clock: Clock): Mail {
-  const load = lazily(async () => (await import("./mail.ts")).createMail(clock));
+  const load = lazily(async () => (await import("./mail/mail.ts")).createMail(clock));
   return { send: async (mail, options) => await (await load()).send(mail, options) };
 }
 
 /** {@linkcode Requests} that are made at the first request. */
 export function lazyRequests(options: RequestsOptions): Requests {
   let made: Requests | null = null;
-  const load = lazily(async () => made = (await import("./requests.ts")).createRequests(options));
+  const load = lazily(async () => made = (await import("./http/requests.ts")).createRequests(options));
   return {
     send: async (request, signal) => await (await load()).send(request, signal),
     explain: (error, target) => used(made).explain(error, target),
@@ -37,7 +42,7 @@ export function lazyRequests(options: RequestsOptions): Requests {
 /** {@linkcode Connections} that are made at the first one. */
 export function lazyConnections(clock: Clock): Connections {
   let made: Connections | null = null;
-  const load = lazily(async () => made = (await import("./connections.ts")).createConnections(clock));
+  const load = lazily(async () => made = (await import("./tcp/connections.ts")).createConnections(clock));
   return {
     connect: async (target, options) => await (await load()).connect(target, options),
     readCertificate: async (target, options) => await (await load()).readCertificate(target, options),

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { StoreError, type StoreFailure } from "../domain/store.ts";
-import type { Lock } from "../domain/system.ts";
+import type { Lock } from "../domain/lock.ts";
 
 /**
  * Takes the lock that stands for "this process runs the checks", or answers `null` while another process holds

@@ -1,4 +1,4 @@
-import { temporaryPathOf } from "../domain/temporary_path.ts";
+import { temporaryPathOf } from "../shared/temporary_path.ts";
 
 /**
  * Puts a file in the place of what is at the path. The new text gets a name of its own first, beside the path, since a

@@ -1,4 +1,4 @@
-import type { Clock } from "../domain/system.ts";
+import type { Clock } from "../domain/clock.ts";
 
 /** The timers of a runtime; what names one is its own business. */
 export interface Timers<Timer> {

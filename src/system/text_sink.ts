@@ -1,4 +1,4 @@
-import type { TextSink } from "../domain/system.ts";
+import type { TextSink } from "../domain/text_sink.ts";
 
 /** What a sink needs of `Deno.stdout` or `Deno.stderr`. */
 export interface SyncWriter {

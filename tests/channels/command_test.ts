@@ -9,7 +9,7 @@ import {
   type DeliverySettings,
   makeItem,
   makeMessage,
-  makeReport,
+  makeNotification,
 } from "../support/channel_delivery.ts";
 import { fixture, livingProcesses, newMark, untilGone } from "../support/processes.ts";
 
@@ -67,7 +67,7 @@ async function kept(
   }
 }
 
-Deno.test("commandKind hands the report over in the environment, and nothing else of ours", async () => {
+Deno.test("commandKind hands the notification over in the environment, and nothing else of ours", async () => {
   const { environment } = await kept({ environment: { OWN: "a=b", MONITOR_CHECK: "forged" } }, {
     environment: { PATH: "/usr/bin:/bin", HOME: "/home/x", PLANTED: "secret" },
   });
@@ -96,8 +96,8 @@ Deno.test("commandKind hands the report over in the environment, and nothing els
   });
 });
 
-Deno.test("commandKind hands the report over as one line of JSON on standard input", async () => {
-  const missed = makeReport({ id: "report-0" });
+Deno.test("commandKind hands the notification over as one line of JSON on standard input", async () => {
+  const missed = makeNotification({ id: "report-0" });
   const item = makeItem({ event: "recovery", condition: "ok", output: "a\nb", detail: '"' }, missed);
   const { input } = await kept({}, { message: makeMessage([item], { isTest: true }) });
   assert.match(input, /^\{.*\}\n$/);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { consoleKind, describeItem } from "../../src/channels/console.ts";
 import type { MessageItem } from "../../src/domain/delivery.ts";
-import { deliverOver, makeItem, makeMessage, makeReport } from "../support/channel_delivery.ts";
+import { deliverOver, makeItem, makeMessage, makeNotification } from "../support/channel_delivery.ts";
 
 const CONSOLE = { kind: "console", key: "k", parameters: {} } as const;
 
@@ -33,13 +33,19 @@ const LINES: readonly (readonly [name: string, item: MessageItem, line: string])
   ],
   [
     "a problem that was over before it was told",
-    makeItem({ event: "recovery", condition: "ok", previous: "critical", output: "fine" }, makeReport()),
+    makeItem(
+      { event: "recovery", condition: "ok", previous: "critical", output: "fine" },
+      makeNotification(),
+    ),
     "2026-01-31T10:00:00Z OK, recovered: Website (web): fine (was critical from 2026-01-31T09:58:00Z to 2026-01-31T10:00:00Z)",
   ],
   [
     "one in which older ones are counted",
     {
-      ...makeItem({ event: "recovery", condition: "ok", previous: "critical", output: "fine" }, makeReport()),
+      ...makeItem(
+        { event: "recovery", condition: "ok", previous: "critical", output: "fine" },
+        makeNotification(),
+      ),
       summarized: 17,
     },
     "2026-01-31T10:00:00Z OK, recovered: Website (web): fine (was critical from 2026-01-31T09:58:00Z to 2026-01-31T10:00:00Z; 17 older problems recovered before they could be sent)",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { desktopNotificationKind } from "../../src/channels/desktop_notification.ts";
-import type { Files, ProcessCommand } from "../../src/domain/system.ts";
+import type { Files } from "../../src/domain/files.ts";
+import type { ProcessCommand } from "../../src/domain/processes.ts";
 import { createFiles } from "../../src/system/files.ts";
 import {
   deliverOver,
@@ -26,7 +27,7 @@ function show(settings: DeliverySettings = {}, icon?: string): Promise<DeliveryF
 
 Deno.test({
   ...needsSessionBus(),
-  name: "desktopNotificationKind shows a report on a real desktop bus",
+  name: "desktopNotificationKind shows a notification on a real desktop bus",
   fn: async (t) => {
     await using bus = await startSessionBus("shows");
     const environment = { PATH, DBUS_SESSION_BUS_ADDRESS: bus.address };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { CHANNEL_KINDS } from "../../src/channels/registry.ts";
-import { fillTemplate, TEMPLATE_FIELDS, type TemplateField } from "../../src/domain/template.ts";
+import { fillTemplate, TEMPLATE_FIELDS, type TemplateField } from "../../src/shared/template.ts";
 import { load } from "../config/config_system.ts";
 
 interface DocumentedChannel {
@@ -39,20 +39,20 @@ Deno.test("docs/channels.md has an example of every kind of channel", () => {
   assert.deepEqual([...kinds].sort(), Object.keys(CHANNEL_KINDS).sort());
 });
 
-Deno.test("docs/channels.md holds only channels that a document takes", async (t) => {
+Deno.test("docs/channels.md holds only channels that a config takes", async (t) => {
   for (const [heading, channel] of documentedChannels()) {
     await t.step(heading, async () => {
-      const document = {
+      const config = {
         defaults: { notifications: [channel] },
         checks: { a: { kind: "test", parameters: {} } },
       };
-      const { checks } = await load(document, { environment: ENVIRONMENT });
+      const { checks } = await load(config, { environment: ENVIRONMENT });
       assert.equal(checks[0]?.notifications[0]?.kind, channel.kind);
     });
   }
 });
 
-Deno.test("docs/channels.md holds only bodies that are JSON whatever a report says", async (t) => {
+Deno.test("docs/channels.md holds only bodies that are JSON whatever a notification says", async (t) => {
   const hostile = Object.fromEntries(TEMPLATE_FIELDS.map((field) => [field, '"\\\n\u0000}'])) as Record<
     TemplateField,
     string

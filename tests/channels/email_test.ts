@@ -1,22 +1,22 @@
 import assert from "node:assert/strict";
 import PostalMime from "postal-mime";
 import { emailKind } from "../../src/channels/email.ts";
-import { reportTitle } from "../../src/channels/report_text.ts";
+import { notificationTitle } from "../../src/channels/notification_text.ts";
 import type { ChannelOf } from "../../src/domain/channel.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { DeliverContext } from "../../src/domain/deliver.ts";
 import type { Message, MessageItem } from "../../src/domain/delivery.ts";
-import type { Report } from "../../src/domain/report.ts";
-import type { MailEnd, OutgoingMail } from "../../src/domain/system.ts";
-import { createSystem } from "../../src/system/system.ts";
+import type { Notification } from "../../src/domain/notification.ts";
+import type { MailEnd, OutgoingMail } from "../../src/domain/mail.ts";
+import { createSystem } from "../../src/system/deno_system.ts";
 import { createClock } from "../../src/system/clock.ts";
-import { createMail } from "../../src/system/mail.ts";
+import { createMail } from "../../src/system/mail/mail.ts";
 import { startMailServer } from "../support/mail_server.ts";
 
 const BEGAN_MS = Date.UTC(2026, 0, 31, 12, 3, 0);
 const DECIDED_MS = Date.UTC(2026, 0, 31, 12, 9, 30);
 
-const REPORT: Report = {
+const REPORT: Notification = {
   id: "report-1",
   check: "web",
   title: "Website",
@@ -43,8 +43,14 @@ const CHANNEL: ChannelOf<"email"> = {
   },
 };
 
-function item(report: Partial<Report> = {}, rest: Partial<MessageItem> = {}): MessageItem {
-  return { report: { ...REPORT, ...report }, missedProblem: null, summarized: 0, threadId: null, ...rest };
+function item(notification: Partial<Notification> = {}, rest: Partial<MessageItem> = {}): MessageItem {
+  return {
+    notification: { ...REPORT, ...notification },
+    missedProblem: null,
+    summarized: 0,
+    threadId: null,
+    ...rest,
+  };
 }
 
 function message(items: readonly MessageItem[], rest: Partial<Message> = {}): Message {
@@ -252,7 +258,7 @@ Deno.test("deliver() tells 500 items in one readable mail, in the order of the m
   );
   assert(text.length < 200_000, `${text.length}`);
   const told = text.split("\n").flatMap((line) => /^[A-Z]+: (\S+)$/.exec(line)?.[1] ?? []);
-  assert.deepEqual(told, items.map(({ report }) => report.check));
+  assert.deepEqual(told, items.map(({ notification }) => notification.check));
 });
 
 Deno.test("deliver() tells what the server made of it", async (t) => {
@@ -320,7 +326,7 @@ Deno.test("deliver() hands a mail to a real server, which reads what was meant",
   const told = message([item({ title, output: "Überlauf: .\n.\n" }, { threadId: "message-0" })]);
   assert.deepEqual(await emailKind.deliver(told, channel, context), { delivered: true, note: null });
   const parsed = await PostalMime.parse(server.mails[0]?.raw ?? "");
-  assert.equal(parsed.subject, `[Büro] CRITICAL: ${reportTitle({ title, check: "web" })}`);
+  assert.equal(parsed.subject, `[Büro] CRITICAL: ${notificationTitle({ title, check: "web" })}`);
   assert.match(parsed.text ?? "", /^Überlauf: \. \.$/m);
   assert.equal(parsed.headers.some(({ key }) => key === "x-evil"), false);
   assert.equal(parsed.inReplyTo, "<message-0@example.org>");

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describeItem } from "../../src/channels/console.ts";
 import { CHANNEL_KINDS } from "../../src/channels/registry.ts";
-import { itemMembers } from "../../src/channels/report_members.ts";
-import { reportBody, reportBrief } from "../../src/channels/report_text.ts";
+import { itemMembers } from "../../src/channels/notification_fields.ts";
+import { notificationBody, notificationBrief } from "../../src/channels/notification_text.ts";
 import { shorten } from "../../src/channels/shorten.ts";
 import type { MessageItem } from "../../src/domain/delivery.ts";
 import type { TextMax } from "../../src/domain/deliver.ts";
@@ -13,7 +13,7 @@ const WRITERS: Readonly<Record<keyof typeof CHANNEL_KINDS, (item: MessageItem) =
   console: describeItem,
   desktop_notification: describeItem,
   file_touch: () => "",
-  email: (item) => [reportBody(item), reportBrief(item)],
+  email: (item) => [notificationBody(item), notificationBrief(item)],
   webhook: (item) => [itemMembers(item, { isTest: false, itemCount: 1 }), describeItem(item)],
   command: (item) => [itemMembers(item, { isTest: false, itemCount: 1 }), describeItem(item)],
 };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { webhookKind } from "../../src/channels/webhook.ts";
 import type { WebhookChannel } from "../../src/domain/channel.ts";
 import type { Delivery } from "../../src/domain/delivery.ts";
-import { TEMPLATE_FIELDS } from "../../src/domain/template.ts";
+import { TEMPLATE_FIELDS } from "../../src/shared/template.ts";
 import { createClock } from "../../src/system/clock.ts";
 import { createCertificate } from "../support/certificates.ts";
 import {
@@ -11,7 +11,7 @@ import {
   type DeliverySettings,
   makeItem,
   makeMessage,
-  makeReport,
+  makeNotification,
 } from "../support/channel_delivery.ts";
 import { freePort, response, startAnswering, startServer, type Visitor } from "../support/http_servers.ts";
 
@@ -58,8 +58,8 @@ async function received(
   return { posted, findings };
 }
 
-Deno.test("webhookKind posts the reports as JSON with an id for dropping the twin", async () => {
-  const missed = makeReport({ id: "report-0" });
+Deno.test("webhookKind posts the notifications as JSON with an id for dropping the twin", async () => {
+  const missed = makeNotification({ id: "report-0" });
   const message = makeMessage([
     makeItem({ output: "it's down", detail: "line 1\nline 2" }),
     makeItem({ id: "report-2", check: "db", title: null, event: "recovery", condition: "ok" }, missed),
@@ -81,7 +81,7 @@ Deno.test("webhookKind posts the reports as JSON with an id for dropping the twi
   const problem = { check: "web", title: "Website", event: "problem", condition: "critical", previous: "ok" };
   const output = "status is 500, expected 200";
   assert.deepEqual(JSON.parse(posted?.text ?? ""), {
-    reports: [
+    notifications: [
       {
         ...{ ...problem, ...times, id: "report-1", output: "it's down", detail: "line 1\nline 2" },
         ...{ test: false, missed_problem: null, summarized: 0 },
@@ -104,7 +104,7 @@ Deno.test("webhookKind posts the reports as JSON with an id for dropping the twi
   });
 });
 
-Deno.test("webhookKind sends the document's method and headers, whatever case its names are in", async () => {
+Deno.test("webhookKind sends the config's method and headers, whatever case its names are in", async () => {
   const headers = { "content-type": "text/plain", "AUTHORIZATION": "Bearer x", "idempotency-key": "mine" };
   const { posted: [posted] } = await received({ method: "PUT", headers, body: "{{check}}" });
   assert.equal(posted?.method, "PUT");
@@ -155,7 +155,7 @@ Deno.test("webhookKind sends one notification in each request if its URL or head
     "report-2",
   ]);
   const checks = inHeader.posted.map(({ text }) =>
-    JSON.parse(text).reports.map(({ check }: { check: string }) => check)
+    JSON.parse(text).notifications.map(({ check }: { check: string }) => check)
   );
   assert.deepEqual(checks, [["web"], ["db"]]);
   const inUrl = await received({}, { message }, "/{{check}}");
@@ -199,7 +199,7 @@ Deno.test("webhookKind sends a header in UTF-8", async () => {
 Deno.test("webhookKind marks a test", async () => {
   const message = makeMessage(undefined, { isTest: true });
   const { posted: [whole] } = await received({}, { message });
-  assert.equal(JSON.parse(whole?.text ?? "").reports[0].test, true);
+  assert.equal(JSON.parse(whole?.text ?? "").notifications[0].test, true);
   const { posted: [filled] } = await received({ body: "{{test}} {{summary}}" }, { message });
   assert.match(filled?.text ?? "", /^true TEST 2026/);
 });
@@ -230,7 +230,7 @@ Deno.test("webhookKind escapes whatever an output holds", async (t) => {
       );
       assert.deepEqual(JSON.parse(filled?.text ?? ""), { o: arrives, t: arrives, d: arrives });
       const { posted: [whole] } = await received({}, { message });
-      assert.equal(JSON.parse(whole?.text ?? "").reports[0].output, arrives);
+      assert.equal(JSON.parse(whole?.text ?? "").notifications[0].output, arrives);
     });
   }
 });
@@ -274,14 +274,14 @@ Deno.test("webhookKind bounds what it sends", async (t) => {
   await t.step("of one report", async () => {
     const message = makeMessage([makeItem({ output: "o".repeat(MEGABYTE), detail: "d".repeat(MEGABYTE) })]);
     const { posted: [posted] } = await received({}, { message });
-    const { output, detail } = JSON.parse(posted?.text ?? "").reports[0];
+    const { output, detail } = JSON.parse(posted?.text ?? "").notifications[0];
     assert.equal(output, `${"o".repeat(8191)}…`);
     assert.equal(detail, `${"d".repeat(65535)}…`);
   });
   await t.step("of a thousand", async () => {
     const item = makeItem({ output: "o".repeat(MEGABYTE), detail: "d".repeat(MEGABYTE) });
     const { posted: [posted] } = await received({}, { message: makeMessage(Array(1000).fill(item)) });
-    assert.equal(JSON.parse(posted?.text ?? "").reports.length, 1000);
+    assert.equal(JSON.parse(posted?.text ?? "").notifications.length, 1000);
     assert.ok((posted?.text.length ?? Infinity) < MEGABYTE, `${posted?.text.length}`);
   });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { searchPattern } from "../../src/checks/body_pattern.ts";
-import { START_LENGTH_MAX } from "../../src/checks/response_body.ts";
+import { START_LENGTH_MAX } from "../../src/checks/http/response_body.ts";
 
 Deno.test("searchPattern() finds what RE2 finds", async (t) => {
   const rows = [

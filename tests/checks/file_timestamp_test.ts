@@ -5,7 +5,8 @@ import type { FileTimestampCheck, FileTimestampParameters } from "../../src/doma
 import type { Condition } from "../../src/domain/condition.ts";
 import type { ObserveContext } from "../../src/domain/observe.ts";
 import type { Observation } from "../../src/domain/result.ts";
-import type { Clock, FileFacts, Files } from "../../src/domain/system.ts";
+import type { Clock } from "../../src/domain/clock.ts";
+import type { FileFacts, Files } from "../../src/domain/files.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { createMemorySystem } from "../support/memory_system.ts";
 import { runWithoutRights } from "../support/without_rights.ts";
@@ -369,7 +370,7 @@ function check(parameters: Partial<FileTimestampParameters>): FileTimestampCheck
     recoveryThreshold: 3,
     annoy: false,
     schedule: { regularIntervalMs: MINUTE, attentiveIntervalMs: MINUTE },
-    windows: [],
+    maintenanceWindows: [],
     notifications: [],
     dependsOn: [],
     tags: [],

@@ -1,7 +1,7 @@
 /** What an `http_request` check expects of answers besides their status, headers and a text. */
 import assert from "node:assert/strict";
 import { httpRequestKind } from "../../src/checks/http_request.ts";
-import type { Clock } from "../../src/domain/system.ts";
+import type { Clock } from "../../src/domain/clock.ts";
 import { createClock } from "../../src/system/clock.ts";
 import { httpCheck, type HttpExpectations, observeTarget } from "../support/http_check.ts";
 import { response, startAnswering, startServer } from "../support/http_servers.ts";
@@ -297,7 +297,7 @@ Deno.test("observeHttpRequest() measures the time to the head, and to the end wh
 });
 
 Deno.test("httpRequestKind.needs() names the target and the files of tls", () => {
-  const tls = { authority: "/a.pem", certificate: "/c.pem", key: "/k.pem" };
+  const tls = { caFile: "/a.pem", certificate: "/c.pem", key: "/k.pem" };
   assert.deepEqual(httpRequestKind.needs(httpCheck("https://example.org/", { request: { tls } })), {
     net: ["example.org:443"],
     read: ["/a.pem", "/c.pem", "/k.pem"],

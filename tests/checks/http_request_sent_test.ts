@@ -71,7 +71,7 @@ Deno.test("observeHttpRequest() sends every method, with a body where it has one
   }
 });
 
-Deno.test("observeHttpRequest() sends the document's headers", async (t) => {
+Deno.test("observeHttpRequest() sends the config's headers", async (t) => {
   const given = {
     Authorization: "Bearer abc",
     Accept: "application/json",
@@ -97,7 +97,7 @@ Deno.test("observeHttpRequest() sends the document's headers", async (t) => {
   });
 });
 
-Deno.test("observeHttpRequest() sends the Host that the document names, over TLS too", async (t) => {
+Deno.test("observeHttpRequest() sends the Host that the config names, over TLS too", async (t) => {
   const authority = createAuthority();
   const certificate = createCertificate({ authority });
   for (const tls of [null, certificate]) {
@@ -106,7 +106,7 @@ Deno.test("observeHttpRequest() sends the Host that the document names, over TLS
       await using server = startRecorder(undefined, tls);
       const request = {
         headers: { Host: "shop.example.org" },
-        ...(tls !== null && { tls: { authority: folder.path("ca.pem") } }),
+        ...(tls !== null && { tls: { caFile: folder.path("ca.pem") } }),
       };
       assert.equal((await observeTarget(server.origin, { request })).output, "status is 200");
       assert.equal(server.received[0]?.headers.get("host"), "shop.example.org");
@@ -152,7 +152,7 @@ Deno.test("observeHttpRequest() takes body and headers along a redirect as a bro
   }
 });
 
-Deno.test("observeHttpRequest() keeps what the document gives from another origin", async () => {
+Deno.test("observeHttpRequest() keeps what the config gives from another origin", async () => {
   await using other = startRecorder();
   await using server = startRecorder(() =>
     new Response(null, { status: 307, headers: { location: `${other.origin}/elsewhere` } })
@@ -173,7 +173,7 @@ Deno.test("observeHttpRequest() keeps what the document gives from another origi
   assert.deepEqual([seen.get("accept"), seen.get("content-type"), body], ["a/b", "c/d", "text"]);
 });
 
-Deno.test("observeHttpRequest() trusts the document's authority, and shows its certificate", async (t) => {
+Deno.test("observeHttpRequest() trusts the config's authority, and shows its certificate", async (t) => {
   const authority = createAuthority();
   const stranger = createAuthority();
   const certificate = createCertificate({ authority });
@@ -195,40 +195,40 @@ Deno.test("observeHttpRequest() trusts the document's authority, and shows its c
       facts: {},
       output: /^TLS handshake with \S+ failed: certificate is not trusted/,
     },
-    { name: "its own", given: { authority: ca }, facts: {}, output: /^status is 200$/ },
+    { name: "its own", given: { caFile: ca }, facts: {}, output: /^status is 200$/ },
     {
       name: "among others",
-      given: { authority: folder.path("both.pem") },
+      given: { caFile: folder.path("both.pem") },
       facts: {},
       output: /^status is 200$/,
     },
     {
       name: "another one",
-      given: { authority: folder.path("other.pem") },
+      given: { caFile: folder.path("other.pem") },
       facts: {},
       output: /^TLS handshake with \S+ failed: certificate is not (trusted|accepted)/,
     },
     {
       name: "expired all the same",
-      given: { authority: ca },
+      given: { caFile: ca },
       facts: { fromDay: -3, toDay: -2 },
       output: /^TLS handshake with \S+ failed: certificate expired/,
     },
     {
       name: "not valid yet",
-      given: { authority: ca },
+      given: { caFile: ca },
       facts: { fromDay: 2, toDay: 3 },
       output: /^TLS handshake with \S+ failed: certificate is not valid yet/,
     },
     {
       name: "for another name",
-      given: { authority: ca },
+      given: { caFile: ca },
       facts: { hosts: ["example.org"], addresses: [] },
       output: /^TLS handshake with \S+ failed: certificate is not valid for/,
     },
     {
       name: "a client certificate that nobody asks for",
-      given: { authority: ca, ...pair },
+      given: { caFile: ca, ...pair },
       facts: {},
       output: /^status is 200$/,
     },
@@ -248,13 +248,13 @@ Deno.test("observeHttpRequest() trusts the document's authority, and shows its c
     await using server = await startDemanding({ ...tls, ca: authority.cert });
     await t.step("and gets none", async () => {
       const { condition, output } = await observeTarget(server.origin, {
-        request: { tls: { authority: ca } },
+        request: { tls: { caFile: ca } },
       });
       assert.equal(condition, "critical");
       assert.match(output, /failed: (server demands a client certificate|connection)/);
     });
     await t.step("and gets it", async () => {
-      const given = { authority: ca, ...pair };
+      const given = { caFile: ca, ...pair };
       const { output } = await observeTarget(server.origin, {
         request: { tls: given },
         bodyPart: "hello test server",
@@ -266,7 +266,7 @@ Deno.test("observeHttpRequest() trusts the document's authority, and shows its c
         () => new Response(null, { status: 302, headers: { location: server.origin } }),
         tls,
       );
-      const { output } = await observeTarget(first.origin, { request: { tls: { authority: ca, ...pair } } });
+      const { output } = await observeTarget(first.origin, { request: { tls: { caFile: ca, ...pair } } });
       assert.match(output, /failed: (server demands a client certificate|connection)/);
     });
   });
@@ -276,7 +276,7 @@ Deno.test("observeHttpRequest() reads the files at each run", async () => {
   const authority = createAuthority();
   await using folder = await createFolder({ "ca.pem": createAuthority().cert });
   await using server = startRecorder(undefined, createCertificate({ authority }));
-  const run = { request: { tls: { authority: folder.path("ca.pem") } } };
+  const run = { request: { tls: { caFile: folder.path("ca.pem") } } };
   assert.match((await observeTarget(server.origin, run)).output, /certificate is not/);
   await Deno.writeTextFile(folder.path("ca.pem"), authority.cert);
   assert.equal((await observeTarget(server.origin, run)).output, "status is 200");
@@ -299,20 +299,20 @@ Deno.test("observeHttpRequest() cannot judge a target with files that are of no 
   const certificate = at("cert.pem");
   const rows = [
     {
-      tls: { authority: at("missing.pem") },
-      output: `cannot read tls.authority "${at("missing.pem")}": it does not exist`,
+      tls: { caFile: at("missing.pem") },
+      output: `cannot read tls.ca_file "${at("missing.pem")}": it does not exist`,
     },
     {
-      tls: { authority: at("") },
-      output: `cannot read tls.authority "${at("")}": it is a directory, not a file`,
+      tls: { caFile: at("") },
+      output: `cannot read tls.ca_file "${at("")}": it is a directory, not a file`,
     },
     {
-      tls: { authority: at("words.pem") },
-      output: 'tls.authority holds no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")',
+      tls: { caFile: at("words.pem") },
+      output: 'tls.ca_file holds no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")',
     },
     {
-      tls: { authority: at("broken.pem") },
-      output: "tls.authority has a malformed certificate (invalid peer certificate: BadEncoding)",
+      tls: { caFile: at("broken.pem") },
+      output: "tls.ca_file has a malformed certificate (invalid peer certificate: BadEncoding)",
     },
     {
       tls: { certificate: at("words.pem"), key: at("key.pem") },

@@ -173,7 +173,7 @@ Deno.test("observeHttpRequest() holds status and headers to what is expected", a
   }
 });
 
-Deno.test("observeHttpRequest() asks as the document says", async (t) => {
+Deno.test("observeHttpRequest() asks as the config says", async (t) => {
   await t.step("GET, with the query and without the fragment", async () => {
     await using server = startAnswering(response(200));
     await observeTarget(`${server.origin}/a?b=c#d`);

@@ -229,7 +229,7 @@ Deno.test({
   },
 });
 
-Deno.test("observeScript() gives the chosen environment, the document's folder and an empty stdin", async () => {
+Deno.test("observeScript() gives the chosen environment, the config's folder and an empty stdin", async () => {
   const ownEnvironment = {
     PATH: "/usr/bin:/bin",
     HOME: "/home/monitor",

@@ -45,7 +45,7 @@ function check(parameters: TestParameters): TestCheck {
     recoveryThreshold: 3,
     annoy: false,
     schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
-    windows: [],
+    maintenanceWindows: [],
     notifications: [],
     dependsOn: [],
     tags: [],

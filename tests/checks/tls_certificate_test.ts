@@ -62,7 +62,7 @@ Deno.test("observeTlsCertificate() tells how long a certificate holds, and every
       {
         name: "the same certificate with other limits",
         facts: { authority, toDay: 2 },
-        parameters: { warningLeftMs: DAY_MS, criticalLeftMs: 3_600_000 },
+        parameters: { warningBeforeExpiryMs: DAY_MS, criticalBeforeExpiryMs: 3_600_000 },
         condition: "ok",
         output: /^certificate expires in 1 d 23 h /,
         leftDays: 2,
@@ -134,7 +134,7 @@ Deno.test("observeTlsCertificate() tells how long a certificate holds, and every
       await t.step(name, async () => {
         const certificate = createCertificate(facts);
         await using server = startServer((visitor) => visitor.untilGone(), { certificate });
-        const check = certificateCheck({ port: server.port, authority: path, ...parameters });
+        const check = certificateCheck({ port: server.port, caFile: path, ...parameters });
         const found = await observeConnection(check, { aheadMs });
         assert.match(found.output, output);
         assert.strictEqual(found.condition, condition);
@@ -151,7 +151,7 @@ Deno.test("observeTlsCertificate() asks for TLS as SMTP, IMAP and POP3 do", asyn
     const certificate = createCertificate({ authority, toDay: 60 });
     await t.step("a mail server", async () => {
       await using server = await startMailServer({ tls: { certificate, begin: "STARTTLS" } });
-      const check = certificateCheck({ port: server.port, starttls: "smtp", authority: path });
+      const check = certificateCheck({ port: server.port, starttls: "smtp", caFile: path });
       const { condition, output } = await observeConnection(check);
       assert.match(output, /^certificate expires in 59 d 23 h .*, issued by "test authority"$/);
       assert.strictEqual(condition, "ok");
@@ -159,7 +159,7 @@ Deno.test("observeTlsCertificate() asks for TLS as SMTP, IMAP and POP3 do", asyn
     await t.step("a mail server with an expired certificate", async () => {
       const expired = createCertificate({ authority, fromDay: -9, toDay: -2 });
       await using server = await startMailServer({ tls: { certificate: expired, begin: "STARTTLS" } });
-      const check = certificateCheck({ port: server.port, starttls: "smtp", authority: path });
+      const check = certificateCheck({ port: server.port, starttls: "smtp", caFile: path });
       const { condition, output } = await observeConnection(check);
       assert.match(output, /^certificate expired 2 d( \d+ s)? ago .*, issued by "test authority"$/);
       assert.strictEqual(condition, "critical");
@@ -247,17 +247,17 @@ Deno.test("observeTlsCertificate() says how far it came with a server that shows
 Deno.test("observeTlsCertificate() is unknown where this side is to blame", async (t) => {
   const port = freePort();
   await t.step("a missing authority", async () => {
-    const found = await observeConnection(certificateCheck({ port, authority: "/nowhere/ca.pem" }));
+    const found = await observeConnection(certificateCheck({ port, caFile: "/nowhere/ca.pem" }));
     assert.deepStrictEqual([found.condition, found.output], [
       "unknown",
-      'authority "/nowhere/ca.pem" cannot be read: file does not exist',
+      'ca_file "/nowhere/ca.pem" cannot be read: file does not exist',
     ]);
   });
   await t.step("an authority without a certificate", async () => {
-    const found = await observeConnection(certificateCheck({ port, authority: fixture("forever.sh") }));
+    const found = await observeConnection(certificateCheck({ port, caFile: fixture("forever.sh") }));
     assert.deepStrictEqual([found.condition, found.output], [
       "unknown",
-      `authority "${fixture("forever.sh")}" holds no certificate, expected PEM`,
+      `ca_file "${fixture("forever.sh")}" holds no certificate, expected PEM`,
     ]);
   });
 });
@@ -279,7 +279,7 @@ Deno.test("observeTlsCertificate() lets go of every descriptor, and needs its ho
       steps.add(name, async () => {
         await using server = startServer(meet, options);
         const check = certificateCheck(
-          { port: server.port, authority: path },
+          { port: server.port, caFile: path },
           meet === beSilent ? 100 : 5000,
         );
         const run = { times: 8, countsDescriptors: Deno.build.os === "linux" };
@@ -289,7 +289,7 @@ Deno.test("observeTlsCertificate() lets go of every descriptor, and needs its ho
     }
     steps.add("permissions", async () => {
       await using server = startServer(untilGone, { certificate: valid });
-      const check = certificateCheck({ port: server.port, authority: path });
+      const check = certificateCheck({ port: server.port, caFile: path });
       const { net = [], read = [] } = tlsCertificateKind.needs(check);
       assert.deepStrictEqual([net, read], [[`localhost:${server.port}`], [path]]);
       const project = new URL("../..", import.meta.url).pathname;
@@ -307,10 +307,10 @@ Deno.test("observeTlsCertificate() lets go of every descriptor, and needs its ho
 });
 
 Deno.test("tlsCertificateKind warns of limits in the wrong order", () => {
-  const check = certificateCheck({ port: 443, criticalLeftMs: 30 * DAY_MS });
+  const check = certificateCheck({ port: 443, criticalBeforeExpiryMs: 30 * DAY_MS });
   assert.deepStrictEqual(tlsCertificateKind.caveats(check), [{
-    path: ["critical_left"],
-    message: 'is longer than warning_left (30 d, not 14 d), so it is never "warning"',
+    path: ["critical_before_expiry"],
+    message: 'is longer than warning_before_expiry (30 d, not 14 d), so it is never "warning"',
   }]);
   assert.deepStrictEqual(tlsCertificateKind.caveats(certificateCheck({ port: 443 })), []);
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Source } from "../../src/config/source.ts";
+import type { Source } from "../../src/config/source_text.ts";
 import { renderProblems } from "../../src/cli/diagnostics.ts";
 
 function render(text: string, needle: string, label = "monitor.json"): string {
@@ -15,7 +15,7 @@ function render(text: string, needle: string, label = "monitor.json"): string {
     column: offset - lineStart + 1,
     offset,
   };
-  return renderProblems(source, [problem], { colour: false, severity: "error" });
+  return renderProblems(source, [problem], { color: false, severity: "error" });
 }
 
 Deno.test("renderProblems() shows the line of a problem with a caret below it", async (t) => {

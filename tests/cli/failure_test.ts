@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { UsageError } from "../../src/cli/command.ts";
+import { UsageError } from "../../src/cli/command_definition.ts";
 import { describeFailure, OutputError } from "../../src/cli/failure.ts";
 import { rememberSecrets } from "../../src/cli/known_secrets.ts";
 import { StateHeldError } from "../../src/cli/state.ts";
@@ -22,7 +22,7 @@ Deno.test("describeFailure() puts an error into words and an exit code", async (
       text: 'monitor: error: unknown command "chek"\nmonitor: hint: did you mean "monitor check"?\n',
     },
     {
-      name: "a document that cannot be read",
+      name: "a config that cannot be read",
       error: new ConfigError('Cannot read config "x": file does not exist'),
       code: 78,
       text: 'monitor: error: Cannot read config "x": file does not exist\n',
@@ -82,11 +82,11 @@ Deno.test("describeFailure() puts an error into words and an exit code", async (
   for (const { name, error, code, text } of rows) {
     await t.step(
       name,
-      () => assert.deepStrictEqual(describeFailure(error, { colour: false }), { text, exitCode: code }),
+      () => assert.deepStrictEqual(describeFailure(error, { color: false }), { text, exitCode: code }),
     );
   }
   await t.step("a bug", () => {
-    const { text, exitCode } = describeFailure(new TypeError("x is not a function"), { colour: false });
+    const { text, exitCode } = describeFailure(new TypeError("x is not a function"), { color: false });
     assert.strictEqual(exitCode, 70);
     assert.match(text, /^monitor: error: this is a bug in monitor\n.*\nTypeError: x is not a function\n/);
   });
@@ -96,7 +96,7 @@ Deno.test("describeFailure() shows of a bug neither a secret nor what could act 
   const secret = "planted-in-a-bug-71aa";
   rememberSecrets([secret]);
   const error = new TypeError(`Invalid URL: 'http://host/${secret}\u001b]0;owned\u0007\u202e'`);
-  const { text } = describeFailure(error, { colour: false });
+  const { text } = describeFailure(error, { color: false });
   assert.ok(!text.includes(secret), text);
   assert.match(text, /Invalid URL: 'http:\/\/host\/\[secret\]\\x1b\]0;owned\\x07\\u202e'\n/);
 });

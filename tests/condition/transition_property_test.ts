@@ -23,26 +23,26 @@ Deno.test("transition() agrees with DESIGN 4 worked out over the whole history",
   );
 });
 
-Deno.test("transition() reports nothing but a move of the settled condition or a reminder", () => {
+Deno.test("transition() notifies of nothing but a move of the confirmed condition or a reminder", () => {
   fc.assert(
     fc.property(steps({ held: false, changing: true }), (history) => {
       for (const { verdict, change } of runMachine(history)) {
         const moved = change !== null;
-        const reported = verdict.kind === "report" && verdict.event !== "reminder";
-        assert.equal(reported, moved);
+        const notified = verdict.kind === "notification" && verdict.event !== "reminder";
+        assert.equal(notified, moved);
       }
     }),
     { numRuns: 1000 },
   );
 });
 
-Deno.test("transition() reports each event with the conditions that it names", () => {
+Deno.test("transition() notifies of each event with the conditions that it names", () => {
   fc.assert(
     fc.property(steps({ held: true, changing: true }), (history) => {
       for (const { verdict, state } of runMachine(history)) {
-        if (verdict.kind !== "report") continue;
-        assert.equal(verdict.condition, state.settled);
-        assert.equal(verdict.condition, state.reported);
+        if (verdict.kind !== "notification") continue;
+        assert.equal(verdict.condition, state.confirmed);
+        assert.equal(verdict.condition, state.notified);
         assert.equal(verdict.event === "problem", verdict.previous === "ok");
         assert.equal(verdict.event === "recovery", verdict.condition === "ok");
         assert.equal(verdict.event === "reminder", verdict.previous === verdict.condition);
@@ -56,7 +56,7 @@ Deno.test("transition() tells a recovery only after enough ok in a row", () => {
   fc.assert(
     fc.property(steps({ held: false, changing: false }), (history) => {
       runMachine(history).forEach(({ verdict }, index) => {
-        if (verdict.kind !== "report" || verdict.event !== "recovery") return;
+        if (verdict.kind !== "notification" || verdict.event !== "recovery") return;
         const before = history.slice(0, index + 1).slice(-policyAt(history, index).recoveryThreshold);
         assert.ok(before.every((step) => step.condition === "ok"));
       });
@@ -65,7 +65,7 @@ Deno.test("transition() tells a recovery only after enough ok in a row", () => {
   );
 });
 
-Deno.test("transition() with thresholds of 2 or more never reports one deviation in a constant run", () => {
+Deno.test("transition() with thresholds of 2 or more never notifications one deviation in a constant run", () => {
   const scene = fc.record({
     constant: fc.constantFrom(...CONDITIONS),
     deviation: fc.constantFrom(...CONDITIONS),
@@ -95,7 +95,7 @@ Deno.test("transition() tells nothing while held, and owes nothing once it is no
         if (held === null) {
           assert.equal(dueEvent(state), null);
           assert.notEqual(verdict.kind, "held");
-        } else if (verdict.kind === "report") {
+        } else if (verdict.kind === "notification") {
           assert.equal(`${held} ${verdict.event}`, "dependency recovery");
         }
       });
@@ -110,21 +110,21 @@ Deno.test("review() tells what was held as the next observation would", () => {
       const state = runMachine(history).at(-1)?.state ?? initialState();
       const due = dueEvent(state);
       const { verdict, state: after } = review(state, { held: null, nowMs: 1e9 });
-      assert.equal(verdict.kind === "report" ? verdict.event : null, due);
+      assert.equal(verdict.kind === "notification" ? verdict.event : null, due);
       assert.equal(dueEvent(after), null);
-      assert.deepEqual({ ...after, ...reportFields(state) }, state);
+      assert.deepEqual({ ...after, ...notificationFields(state) }, state);
     }),
     { numRuns: 1000 },
   );
 });
 
-Deno.test("transition() with one channel that knows what was reported decides as without channels", () => {
+Deno.test("transition() with one channel that knows what was notified decides as without channels", () => {
   fc.assert(
     fc.property(steps({ held: true, changing: true }), (history) => {
       let state: ConditionState = initialState();
       for (const { policy, ...step } of history) {
         const expected = transition(policy, state, step);
-        assert.deepEqual(transition(policy, state, { ...step, known: [state.reported] }), expected);
+        assert.deepEqual(transition(policy, state, { ...step, known: [state.notified] }), expected);
         state = expected.state;
       }
     }),
@@ -139,8 +139,8 @@ Deno.test("transition() keeps to what the state promises, and changes no state t
         // As if the process had ended and the next one had read the state back.
         state = deepFreeze(JSON.parse(JSON.stringify(transition(step.policy, state, step).state)));
         assert.equal(isAttentive(state), state.problemBeganAtMs !== null);
-        assert.ok(state.reported === "ok" || state.reportedProblemBeganAtMs !== null);
-        assert.ok(state.settledSinceMs !== null && state.settledSinceMs <= step.nowMs);
+        assert.ok(state.notified === "ok" || state.notifiedProblemBeganAtMs !== null);
+        assert.ok(state.confirmedSinceMs !== null && state.confirmedSinceMs <= step.nowMs);
         assert.ok(CONDITIONS.every((condition) => state.atLeast[condition] + state.atMost[condition] > 0));
       }
       assert.deepEqual(state, runMachine(history).at(-1)?.state ?? initialState());
@@ -155,10 +155,10 @@ interface Step extends Observed {
 
 /** What the machine and the definition have to agree on after each observation. */
 interface Told {
-  readonly settled: Condition;
+  readonly confirmed: Condition;
   readonly occurrences: number;
   readonly problemBeganAtMs: number | null;
-  readonly reported: Condition;
+  readonly notified: Condition;
   readonly verdict: string;
 }
 
@@ -204,10 +204,10 @@ function runMachine(history: readonly Step[]): Transition[] {
 }
 
 function told({ state, occurrences, verdict }: Transition): Told {
-  const { settled, problemBeganAtMs, reported } = state;
+  const { confirmed, problemBeganAtMs, notified } = state;
   const text = verdict.kind === "quiet" ? "quiet" : `${verdict.kind} ${verdict.event}`;
-  const began = verdict.kind === "report" ? ` since ${verdict.problemBeganAtMs}` : "";
-  return { settled, occurrences, problemBeganAtMs, reported, verdict: text + began };
+  const began = verdict.kind === "notification" ? ` since ${verdict.problemBeganAtMs}` : "";
+  return { confirmed, occurrences, problemBeganAtMs, notified, verdict: text + began };
 }
 
 /**
@@ -217,14 +217,14 @@ function told({ state, occurrences, verdict }: Transition): Told {
 function runDefinition(history: readonly Step[]): Told[] {
   const results: Told[] = [];
   const watched: boolean[] = [];
-  let settled: Condition = "ok";
-  let reported: Condition = "ok";
-  let reportedAtMs = -Infinity;
+  let confirmed: Condition = "ok";
+  let notified: Condition = "ok";
+  let notifiedAtMs = -Infinity;
   let toldBeganAtMs: number | null = null;
   history.forEach((step, index) => {
     const seen = history.slice(0, index + 1);
-    settled = settleByDefinition(seen.map(({ condition }) => condition), settled, step.policy);
-    watched.push(settled !== "ok" || step.condition !== "ok");
+    confirmed = settleByDefinition(seen.map(({ condition }) => condition), confirmed, step.policy);
+    watched.push(confirmed !== "ok" || step.condition !== "ok");
     const firstWatched = history[watched.lastIndexOf(false) + 1];
     const began = watched.at(-1) === true ? firstWatched?.nowMs ?? null : null;
     const like = (condition: Condition) =>
@@ -232,43 +232,43 @@ function runDefinition(history: readonly Step[]): Told[] {
     const inARow = seen.length - 1 - seen.findLastIndex(({ condition }) => !like(condition));
 
     let event: string | null = null;
-    if (settled !== reported) {
-      event = settled === "ok" ? "recovery" : reported === "ok" ? "problem" : "change";
-    } else if (settled !== "ok" && step.condition !== "ok") {
+    if (confirmed !== notified) {
+      event = confirmed === "ok" ? "recovery" : notified === "ok" ? "problem" : "change";
+    } else if (confirmed !== "ok" && step.condition !== "ok") {
       const { annoy } = step.policy;
-      const due = typeof annoy === "boolean" ? annoy : step.nowMs - reportedAtMs >= annoy * 0.9;
+      const due = typeof annoy === "boolean" ? annoy : step.nowMs - notifiedAtMs >= annoy * 0.9;
       if (due) event = "reminder";
     }
     let verdict = "quiet";
     if (event !== null) {
       if (step.held === null || (step.held === "dependency" && event === "recovery")) {
-        verdict = `report ${event} since ${event === "recovery" ? toldBeganAtMs : began}`;
-        toldBeganAtMs = settled === "ok" ? null : began;
-        reported = settled;
-        reportedAtMs = step.nowMs;
+        verdict = `notification ${event} since ${event === "recovery" ? toldBeganAtMs : began}`;
+        toldBeganAtMs = confirmed === "ok" ? null : began;
+        notified = confirmed;
+        notifiedAtMs = step.nowMs;
       } else {
         verdict = `held ${event}`;
       }
     }
-    results.push({ settled, occurrences: inARow, problemBeganAtMs: began, reported, verdict });
+    results.push({ confirmed, occurrences: inARow, problemBeganAtMs: began, notified, verdict });
   });
   return results;
 }
 
 function settleByDefinition(
   seen: readonly Condition[],
-  settled: Condition,
+  confirmed: Condition,
   { threshold, recoveryThreshold }: ConditionPolicy,
 ): Condition {
   const byBadness = (conditions: readonly Condition[]) =>
     conditions.toSorted((one, other) => badness(one) - badness(other));
   const mildest = seen.length < threshold ? undefined : byBadness(seen.slice(-threshold)).at(0);
-  if (mildest !== undefined && badness(mildest) > badness(settled)) return mildest;
+  if (mildest !== undefined && badness(mildest) > badness(confirmed)) return mildest;
   const worst = seen.length < recoveryThreshold
     ? undefined
     : byBadness(seen.slice(-recoveryThreshold)).at(-1);
-  if (worst !== undefined && badness(worst) < badness(settled)) return worst;
-  return settled;
+  if (worst !== undefined && badness(worst) < badness(confirmed)) return worst;
+  return confirmed;
 }
 
 function policyAt(history: readonly Step[], index: number): ConditionPolicy {
@@ -277,10 +277,10 @@ function policyAt(history: readonly Step[], index: number): ConditionPolicy {
   return step.policy;
 }
 
-function reportFields(
-  { reported, reportedAtMs, reportedProblemBeganAtMs }: ConditionState,
-): Pick<ConditionState, "reported" | "reportedAtMs" | "reportedProblemBeganAtMs"> {
-  return { reported, reportedAtMs, reportedProblemBeganAtMs };
+function notificationFields(
+  { notified, notifiedAtMs, notifiedProblemBeganAtMs }: ConditionState,
+): Pick<ConditionState, "notified" | "notifiedAtMs" | "notifiedProblemBeganAtMs"> {
+  return { notified, notifiedAtMs, notifiedProblemBeganAtMs };
 }
 
 function deepFreeze<T>(value: T): T {

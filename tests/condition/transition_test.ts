@@ -72,7 +72,7 @@ Deno.test("transition() tells problems, changes, recoveries and reminders", asyn
       told: "problem:warning - - reminder:warning - - reminder:warning",
     },
     {
-      name: "annoy with an interval counts from the last report of any event",
+      name: "annoy with an interval counts from the last notification of any event",
       annoy: 3 * MINUTE,
       threshold: 1,
       observed: "W W C C C C",
@@ -166,12 +166,12 @@ Deno.test("transition() keeps back what is held and tells it when the hold ends"
 
 Deno.test("transition() takes a tenth off the interval between reminders", async (t) => {
   const problem = run({ threshold: 1, annoy: HOUR, observed: "W" });
-  const table: readonly { name: string; laterMs: number; kind: "report" | "quiet" }[] = [
-    { name: "on time", laterMs: HOUR, kind: "report" },
-    { name: "a tenth early", laterMs: 54 * MINUTE, kind: "report" },
+  const table: readonly { name: string; laterMs: number; kind: "notification" | "quiet" }[] = [
+    { name: "on time", laterMs: HOUR, kind: "notification" },
+    { name: "a tenth early", laterMs: 54 * MINUTE, kind: "notification" },
     { name: "more than a tenth early", laterMs: 54 * MINUTE - 1, kind: "quiet" },
     { name: "the clock was set back a little", laterMs: -10 * MINUTE, kind: "quiet" },
-    { name: "the clock was set back further than the interval", laterMs: -400 * HOUR, kind: "report" },
+    { name: "the clock was set back further than the interval", laterMs: -400 * HOUR, kind: "notification" },
   ];
   for (const { name, laterMs, kind } of table) {
     await t.step(name, () => {
@@ -213,10 +213,10 @@ Deno.test("transition() gives the reason with each verdict", async (t) => {
       annoy: MINUTE,
       observed: "W W W W",
       told: "reminder:warning",
-      reason: "the problem goes on and the last report is long enough ago",
+      reason: "the problem goes on and the last notification is long enough ago",
     },
-    { name: "nothing settled", observed: "W W", told: "-", reason: "no problem is settled" },
-    { name: "already told", observed: "W W W W", told: "-", reason: "the problem was reported" },
+    { name: "nothing confirmed", observed: "W W", told: "-", reason: "no problem is confirmed" },
+    { name: "already told", observed: "W W W W", told: "-", reason: "the problem was notified" },
     {
       name: "ok in a problem",
       annoy: true,
@@ -229,7 +229,7 @@ Deno.test("transition() gives the reason with each verdict", async (t) => {
       annoy: HOUR,
       observed: "W W W W",
       told: "-",
-      reason: "the last report is not long enough ago",
+      reason: "the last notification is not long enough ago",
     },
   ];
   for (const row of table) {
@@ -241,11 +241,11 @@ Deno.test("transition() gives the reason with each verdict", async (t) => {
   }
 });
 
-Deno.test("transition() gives a report what it tells of", async (t) => {
+Deno.test("transition() gives a notification what it tells of", async (t) => {
   await t.step("a problem began with its first observation that was not ok", () => {
     const { verdict } = last(run({ observed: "O U O U W W" }));
     assert.deepEqual(verdict, {
-      kind: "report",
+      kind: "notification",
       event: "problem",
       condition: "unknown",
       previous: "ok",
@@ -255,25 +255,25 @@ Deno.test("transition() gives a report what it tells of", async (t) => {
   });
   await t.step("an ok within a problem does not end it", () => {
     const { verdict } = last(run({ annoy: true, observed: "W W W O O W" }));
-    assert.ok(verdict.kind === "report" && verdict.event === "reminder");
+    assert.ok(verdict.kind === "notification" && verdict.event === "reminder");
     assert.equal(verdict.problemBeganAtMs, START_MS);
     assert.equal(verdict.previous, "warning");
   });
   await t.step("a recovery tells when the problem that is over began", () => {
     const { verdict, state } = last(run({ observed: "O W W W O O O" }));
-    assert.ok(verdict.kind === "report" && verdict.event === "recovery");
+    assert.ok(verdict.kind === "notification" && verdict.event === "recovery");
     assert.equal(verdict.problemBeganAtMs, START_MS + MINUTE);
     assert.equal(state.problemBeganAtMs, null);
-    assert.equal(state.reportedProblemBeganAtMs, START_MS + MINUTE);
+    assert.equal(state.notifiedProblemBeganAtMs, START_MS + MINUTE);
   });
   await t.step("a recovery told late knows the problem it ends, whatever was observed since", () => {
     const { verdict } = last(run({ observed: "O W W W O O O/silence O/silence W/silence W" }));
-    assert.ok(verdict.kind === "report" && verdict.event === "recovery");
+    assert.ok(verdict.kind === "notification" && verdict.event === "recovery");
     assert.equal(verdict.problemBeganAtMs, START_MS + MINUTE);
   });
   await t.step("a change into a new problem tells when the new one began", () => {
     const { verdict } = last(run({ threshold: 1, observed: "W O/silence C/silence C" }));
-    assert.ok(verdict.kind === "report" && verdict.event === "change");
+    assert.ok(verdict.kind === "notification" && verdict.event === "change");
     assert.equal(verdict.problemBeganAtMs, START_MS + 2 * MINUTE);
     assert.equal(verdict.previous, "warning");
   });
@@ -315,29 +315,29 @@ Deno.test("transition() and review() go by what the least informed channel knows
         review(state, { held: null, nowMs, known }),
       ];
       for (const { verdict, state: after } of decided) {
-        const due = verdict.kind === "report" ? [verdict.event, verdict.previous] : null;
+        const due = verdict.kind === "notification" ? [verdict.event, verdict.previous] : null;
         assert.deepEqual(due, expected);
-        if (verdict.kind === "report") assert.equal(verdict.problemBeganAtMs, START_MS);
-        assert.equal(after.reported, state.settled);
+        if (verdict.kind === "notification") assert.equal(verdict.problemBeganAtMs, START_MS);
+        assert.equal(after.notified, state.confirmed);
       }
       assert.equal(dueEvent(state, known), expected?.[0] ?? null);
       const held = transition(policy, state, { condition, held: "silence", nowMs, known });
       assert.equal(held.verdict.kind, expected === null ? "quiet" : "held");
-      assert.equal(held.state.reported, expected?.[1] ?? state.settled, "it is still due");
+      assert.equal(held.state.notified, expected?.[1] ?? state.confirmed, "it is still due");
     });
   }
 });
 
-Deno.test("transition() keeps since when the condition is settled", async (t) => {
+Deno.test("transition() keeps since when the condition is confirmed", async (t) => {
   const table: readonly { name: string; observed: string; sinceMinutes: number }[] = [
     { name: "ok since the first observation", observed: "O O O", sinceMinutes: 0 },
-    { name: "a problem since the observation that settled it", observed: "O W W W W", sinceMinutes: 3 },
+    { name: "a problem since the observation that confirmed it", observed: "O W W W W", sinceMinutes: 3 },
     { name: "a change starts anew", observed: "W W W C C C C", sinceMinutes: 5 },
     { name: "a hold does not matter", observed: "W W W/silence W/silence W", sinceMinutes: 2 },
   ];
   for (const { name, observed, sinceMinutes } of table) {
     await t.step(name, () => {
-      assert.equal(last(run({ observed })).state.settledSinceMs, START_MS + sinceMinutes * MINUTE);
+      assert.equal(last(run({ observed })).state.confirmedSinceMs, START_MS + sinceMinutes * MINUTE);
     });
   }
 });
@@ -348,7 +348,7 @@ Deno.test("review() tells what a hold kept back without waiting for an observati
   await t.step("when the hold has ended", () => {
     const { verdict, state, change, occurrences } = review(held, { held: null, nowMs });
     assert.deepEqual(verdict, {
-      kind: "report",
+      kind: "notification",
       event: "problem",
       condition: "warning",
       previous: "ok",
@@ -359,9 +359,9 @@ Deno.test("review() tells what a hold kept back without waiting for an observati
     assert.equal(occurrences, 3);
     assert.deepEqual(state, {
       ...held,
-      reported: "warning",
-      reportedAtMs: nowMs,
-      reportedProblemBeganAtMs: START_MS,
+      notified: "warning",
+      notifiedAtMs: nowMs,
+      notifiedProblemBeganAtMs: START_MS,
     });
     assert.equal(review(state, { held: null, nowMs }).verdict.kind, "quiet");
   });
@@ -384,7 +384,7 @@ Deno.test("isAttentive() holds while something is being watched", async (t) => {
     { name: "ok", observed: "O", attentive: false },
     { name: "a first observation that is not ok", observed: "O U", attentive: true },
     { name: "a blip that is over", observed: "W O", attentive: false },
-    { name: "a settled problem last observed ok", observed: "W W W O O", attentive: true },
+    { name: "a confirmed problem last observed ok", observed: "W W W O O", attentive: true },
     { name: "a recovery", observed: "W W W O O O", attentive: false },
   ];
   for (const { name, observed, attentive } of table) {
@@ -409,10 +409,10 @@ Deno.test("dependencyIsUnknown() asks for a run of what was not observed since t
   const table: readonly { name: string; observed: string; beganMinutes: number; isUnknown: boolean }[] = [
     { name: "never observed", observed: "", beganMinutes: 0, isUnknown: true },
     { name: "ok before the problem began", observed: "O", beganMinutes: 1, isUnknown: true },
-    { name: "a settled problem before it began", observed: "W W W", beganMinutes: 5, isUnknown: true },
+    { name: "a confirmed problem before it began", observed: "W W W", beganMinutes: 5, isUnknown: true },
     { name: "observed since", observed: "O O O", beganMinutes: 1, isUnknown: false },
     { name: "a problem observed since", observed: "W W W", beganMinutes: 1, isUnknown: false },
-    { name: "a failure that is not settled yet", observed: "O W", beganMinutes: 5, isUnknown: false },
+    { name: "a failure that is not confirmed yet", observed: "O W", beganMinutes: 5, isUnknown: false },
   ];
   for (const { name, observed, beganMinutes, isUnknown } of table) {
     await t.step(name, () => {
@@ -431,7 +431,7 @@ Deno.test("dependencyHolds() holds until a dependency was seen well since the pr
     { name: "seen well since", observed: "O O O", beganMinutes: 1, holds: false },
     { name: "seen well as the problem began", observed: "O O", beganMinutes: 1, holds: false },
     { name: "last seen not ok", observed: "O O W", beganMinutes: 1, holds: true },
-    { name: "a settled problem last seen ok", observed: "W W W O", beganMinutes: 1, holds: true },
+    { name: "a confirmed problem last seen ok", observed: "W W W O", beganMinutes: 1, holds: true },
   ];
   for (const { name, observed, beganMinutes, holds } of table) {
     await t.step(name, () => {
@@ -446,7 +446,7 @@ interface Trace {
   /** The threshold where nothing else is said. */
   readonly recoveryThreshold?: number;
   readonly annoy?: Annoy;
-  /** One observation a minute; what holds reports is written after a slash: `"W W/silence"`. */
+  /** One observation a minute; what holds notifications is written after a slash: `"W W/silence"`. */
   readonly observed: string;
 }
 
@@ -476,7 +476,7 @@ function run(trace: Trace): Transition[] {
 
 function tell(trace: Trace): string {
   return run(trace).map(({ verdict }) => {
-    if (verdict.kind === "report") return `${verdict.event}:${verdict.condition}`;
+    if (verdict.kind === "notification") return `${verdict.event}:${verdict.condition}`;
     return verdict.kind === "held" ? `held:${verdict.event}` : "-";
   }).join(" ");
 }

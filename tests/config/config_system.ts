@@ -1,6 +1,7 @@
-import { loadDocument, type LoadedDocument, type LoadOptions } from "../../src/config/load.ts";
+import { loadConfig, type LoadedConfig, type LoadOptions } from "../../src/config/load.ts";
 import { ConfigError, type PlacedProblem } from "../../src/config/problem.ts";
-import type { FileFacts, Files, System } from "../../src/domain/system.ts";
+import type { FileFacts, Files } from "../../src/domain/files.ts";
+import type { System } from "../../src/domain/system.ts";
 import { createMemorySystem } from "../support/memory_system.ts";
 
 /** What a test may set. */
@@ -73,18 +74,18 @@ function createFakeFiles(files: NonNullable<ConfigSystemOptions["files"]>): Fake
   };
 }
 
-/** The path that {@linkcode load} gives a document. */
+/** The path that {@linkcode load} gives a config. */
 export const DOCUMENT_PATH = "/etc/monitor/monitor.jsonc";
 
-/** How {@linkcode load} makes and loads a document. */
+/** How {@linkcode load} makes and loads a config. */
 export interface LoadTestOptions extends ConfigSystemOptions, LoadOptions {
-  /** Permission bits of the document. */
+  /** Permission bits of the config. */
   readonly mode?: number;
 }
 
-/** Loads a document from its text or its value. */
-export function load(document: unknown, options: LoadTestOptions = {}): Promise<LoadedDocument> {
-  const text = typeof document === "string" ? document : JSON.stringify(document, null, 2);
+/** Loads a config from its text or its value. */
+export function load(config: unknown, options: LoadTestOptions = {}): Promise<LoadedConfig> {
+  const text = typeof config === "string" ? config : JSON.stringify(config, null, 2);
   const system = createConfigSystem({ ...options, files: { ...options.files, [DOCUMENT_PATH]: text } });
   const files: Files = {
     ...system.files,
@@ -93,12 +94,12 @@ export function load(document: unknown, options: LoadTestOptions = {}): Promise<
       return path === DOCUMENT_PATH ? { ...facts, mode: options.mode ?? 0o600 } : facts;
     },
   };
-  return loadDocument({ path: DOCUMENT_PATH, named: true }, { ...system, files }, options);
+  return loadConfig({ path: DOCUMENT_PATH, named: true }, { ...system, files }, options);
 }
 
-/** The error that loading a document ends with. */
-export async function loadError(document: unknown, options: LoadTestOptions = {}): Promise<ConfigError> {
-  return await errorOf(load(document, options));
+/** The error that loading a config ends with. */
+export async function loadError(config: unknown, options: LoadTestOptions = {}): Promise<ConfigError> {
+  return await errorOf(load(config, options));
 }
 
 /** The error that a promise is rejected with, which must be a {@linkcode ConfigError}. */
@@ -109,7 +110,7 @@ export async function errorOf(promise: Promise<unknown>): Promise<ConfigError> {
     if (error instanceof ConfigError) return error;
     throw error;
   }
-  throw new Error("the document is valid, expected a ConfigError");
+  throw new Error("the config is valid, expected a ConfigError");
 }
 
 /** A problem as one line: where, what, and the hint behind it. */
@@ -117,19 +118,19 @@ export function describe({ path, message, hint }: Pick<PlacedProblem, "path" | "
   return `${path}: ${message}${hint === null ? "" : ` (${hint})`}`;
 }
 
-/** What this machine lacks of what a valid document names, one line each. */
-export async function lacksOf(document: unknown, options: LoadTestOptions = {}): Promise<readonly string[]> {
-  const { lacks, place } = await load(document, options);
+/** What this machine lacks of what a valid config names, one line each. */
+export async function lacksOf(config: unknown, options: LoadTestOptions = {}): Promise<readonly string[]> {
+  const { lacks, place } = await load(config, options);
   return lacks.map((lack) => describe(place(lack)));
 }
 
-/** The problems of a document, one line each; none for a valid one. */
+/** The problems of a config, one line each; none for a valid one. */
 export async function problemsOf(
-  document: unknown,
+  config: unknown,
   options: LoadTestOptions = {},
 ): Promise<readonly string[]> {
   try {
-    await load(document, options);
+    await load(config, options);
     return [];
   } catch (error) {
     if (error instanceof ConfigError) return error.problems.map(describe);
@@ -137,16 +138,16 @@ export async function problemsOf(
   }
 }
 
-/** The warnings of a valid document, one line each. */
+/** The warnings of a valid config, one line each. */
 export async function warningsOf(
-  document: unknown,
+  config: unknown,
   options: LoadTestOptions = {},
 ): Promise<readonly string[]> {
-  const { warnings, place } = await load(document, options);
+  const { warnings, place } = await load(config, options);
   return warnings.map((warning) => describe(place(warning)));
 }
 
-/** A document with one check. */
+/** A config with one check. */
 export function withCheck(check: unknown, defaults: unknown = {}): unknown {
   return { defaults, checks: { web: check } };
 }

@@ -1,6 +1,6 @@
-/** Ways to break a document. */
+/** Ways to break a config. */
 import fc from "fast-check";
-import { HOSTILE_NAMES, NUMBERS } from "./hostile_documents.ts";
+import { HOSTILE_NAMES, NUMBERS } from "./hostile_configs.ts";
 
 /** A value of JSON. */
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
@@ -43,8 +43,8 @@ export function textDamages(): fc.Arbitrary<(text: string) => string> {
   );
 }
 
-/** One wrong value, name or place in a document. */
-export function valueDamages(): fc.Arbitrary<(document: Json) => Json> {
+/** One wrong value, name or place in a config. */
+export function valueDamages(): fc.Arbitrary<(config: Json) => Json> {
   const values = fc.oneof(
     fc.constantFrom<Json>(null, true, -1, 0, 0.5, 1e300, "", "x", "${env:UNSET}", "-5 s", [], {}, [[]], {
       kind: "test",
@@ -65,45 +65,43 @@ export function valueDamages(): fc.Arbitrary<(document: Json) => Json> {
     ...HOSTILE_NAMES,
   );
   return fc.oneof(
-    fc.tuple(fc.nat(), values).map(([index, value]) => (document: Json) =>
-      replaceNth(document, index, value)
+    fc.tuple(fc.nat(), values).map(([index, value]) => (config: Json) => replaceNth(config, index, value)),
+    fc.tuple(fc.nat(), names, values).map(([index, name, value]) => (config: Json) =>
+      addNth(config, index, name, value)
     ),
-    fc.tuple(fc.nat(), names, values).map(([index, name, value]) => (document: Json) =>
-      addNth(document, index, name, value)
-    ),
-    fc.nat().map((index) => (document: Json) => removeNth(document, index)),
+    fc.nat().map((index) => (config: Json) => removeNth(config, index)),
   );
 }
 
-/** A document with another value at one of its places, of those that are accepted. */
+/** A config with another value at one of its places, of those that are accepted. */
 export function replaceNth(
-  document: Json,
+  config: Json,
   index: number,
   value: Json,
   accepts: (found: Json) => boolean = () => true,
 ): Json {
-  return changeNth(document, index, (owner, name) => void (owner[name] = value), accepts);
+  return changeNth(config, index, (owner, name) => void (owner[name] = value), accepts);
 }
 
-function removeNth(document: Json, index: number): Json {
-  return changeNth(document, index, (owner, name) => void delete owner[name]);
+function removeNth(config: Json, index: number): Json {
+  return changeNth(config, index, (owner, name) => void delete owner[name]);
 }
 
-function addNth(document: Json, index: number, name: string, value: Json): Json {
+function addNth(config: Json, index: number, name: string, value: Json): Json {
   const isObject = (found: Json) => typeof found === "object" && found !== null && !Array.isArray(found);
   const add = (owner: Record<string, Json>, place: string) => {
     owner[place] = { ...owner[place] as Record<string, Json>, [name]: value };
   };
-  return changeNth(document, index, add, isObject);
+  return changeNth(config, index, add, isObject);
 }
 
 function changeNth(
-  document: Json,
+  config: Json,
   index: number,
   change: (owner: Record<string, Json>, name: string) => void,
   accepts: (found: Json) => boolean = () => true,
 ): Json {
-  const whole: Record<string, Json> = { document: structuredClone(document) };
+  const whole: Record<string, Json> = { config: structuredClone(config) };
   const places: [owner: Record<string, Json>, name: string][] = [];
   const walk = (owner: Record<string, Json>, isTop: boolean): void => {
     for (const [name, value] of Object.entries(owner)) {
@@ -112,7 +110,7 @@ function changeNth(
     }
   };
   walk(whole, true);
-  const [owner, name] = places[index % Math.max(places.length, 1)] ?? [whole, "document"];
+  const [owner, name] = places[index % Math.max(places.length, 1)] ?? [whole, "config"];
   change(owner, name);
-  return whole["document"] ?? null;
+  return whole["config"] ?? null;
 }

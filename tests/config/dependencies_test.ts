@@ -91,18 +91,18 @@ Deno.test("findDependencyProblems() walks chains of very many checks, in time th
   });
 });
 
-Deno.test("loadDocument() places what is wrong with dependencies, and leaves unresolved names alone", async () => {
-  const document = {
+Deno.test("loadConfig() places what is wrong with dependencies, and leaves unresolved names alone", async () => {
+  const config = {
     defaults: {},
     checks: {
       web: { kind: "test", depends_on: ["${env:ROUTER}", "web"], parameters: {} },
       router: { kind: "test", parameters: {} },
     },
   };
-  assert.deepEqual(await problemsOf(document, { withoutSecrets: true }), [
+  assert.deepEqual(await problemsOf(config, { withoutSecrets: true }), [
     'checks.web.depends_on: goes round in a circle: "web" needs "web"',
   ]);
-  assert.deepEqual(await problemsOf(document, { environment: { ROUTER: "rooter" } }), [
+  assert.deepEqual(await problemsOf(config, { environment: { ROUTER: "rooter" } }), [
     'checks.web.depends_on: goes round in a circle: "web" needs "web"',
     'checks.web.depends_on[0]: is "rooter", expected the name of a check (did you mean "router"?)',
   ]);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { loadDocument } from "../../src/config/load.ts";
+import { loadConfig } from "../../src/config/load.ts";
 import { ConfigError } from "../../src/config/problem.ts";
 import { createMemorySystem } from "../support/memory_system.ts";
 
@@ -82,9 +82,9 @@ const TABLE: Readonly<Record<string, Row>> = {
   "the authority of a certificate": {
     config: {
       metrics: { path: "ca.prom" },
-      checks: { a: { kind: "tls_certificate", parameters: { host: "h", authority: "ca.prom" } } },
+      checks: { a: { kind: "tls_certificate", parameters: { host: "h", ca_file: "ca.prom" } } },
     },
-    problems: ['2:20 metrics.path: is the file of "checks.a.parameters.authority" (m.json:3:79)'],
+    problems: ['2:20 metrics.path: is the file of "checks.a.parameters.ca_file" (m.json:3:77)'],
   },
   "the key of a request": {
     config: {
@@ -149,7 +149,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   },
 };
 
-Deno.test("loadDocument() refuses a page or metrics that would overwrite a file that is needed", async (t) => {
+Deno.test("loadConfig() refuses a page or metrics that would overwrite a file that is needed", async (t) => {
   for (const [name, { config, prepare, problems }] of Object.entries(TABLE)) {
     await t.step(name, async () => {
       const folder = await Deno.makeTempDir({ prefix: "monitor_clash_" });
@@ -165,7 +165,7 @@ Deno.test("loadDocument() refuses a page or metrics that would overwrite a file 
           environment: { PATH: `${folder}/bin:/usr/bin` },
         });
         assert.deepEqual(
-          await problemsIn(loadDocument({ path: "m.json", named: true }, system, {
+          await problemsIn(loadConfig({ path: "m.json", named: true }, system, {
             locateState: ({ statePath }) => Promise.resolve(statePath ?? `${folder}/elsewhere`),
           })),
           problems.map((problem) => `${problem}, ${EXPECTED}`),

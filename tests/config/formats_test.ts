@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { findFormatProblem, type FormattedValue, visitFormattedValues } from "../../src/config/formats.ts";
-import { DURATION_FORMS } from "../../src/config/duration.ts";
+import { findFormatProblem, visitFormattedValues } from "../../src/config/formats.ts";
+import type { FormattedValue } from "../../src/config/formatted_value.ts";
+import { DURATION_FORMS } from "../../src/config/parse_duration.ts";
 import { INTERVAL_FORMS } from "../../src/config/interval.ts";
 import { createSchemaReader, type Schema } from "../../src/config/schema_view.ts";
 import { parseText } from "../../src/config/syntax.ts";
@@ -132,7 +133,7 @@ Deno.test("findFormatProblem() holds intervals to their forms, and leaves small 
   });
 });
 
-Deno.test("findFormatProblem() says of a secret no more than stands in the document", async (t) => {
+Deno.test("findFormatProblem() says of a secret no more than stands in the config", async (t) => {
   const FORMS = INTERVAL_FORMS;
   const rows: readonly (readonly [format: string, value: string, message: string, hint?: string])[] = [
     ["interval", "5 swordfish", `"\${env:X}" holds no interval, expected ${FORMS}`],
@@ -160,7 +161,7 @@ Deno.test("findFormatProblem() says of a secret no more than stands in the docum
   }
 });
 
-Deno.test("visitFormattedValues() visits every value with a format, in the document's order", () => {
+Deno.test("visitFormattedValues() visits every value with a format, in the config's order", () => {
   const formatted: Schema = { type: "string", format: "f" };
   const root: Schema = {
     properties: {

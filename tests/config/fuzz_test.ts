@@ -1,31 +1,31 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type Json, replaceNth, textDamages, valueDamages } from "./damages.ts";
-import { generatedDocuments } from "./documents.ts";
+import { generatedConfigs } from "./configs.ts";
 import { loadAnything } from "./load_anything.ts";
 
-Deno.test("loadDocument() answers a mutilated document with a document or with placed mistakes", async () => {
+Deno.test("loadConfig() answers a mutilated config with a config or with placed mistakes", async () => {
   await fc.assert(
     fc.asyncProperty(
-      generatedDocuments("a"),
+      generatedConfigs("a"),
       textDamages(),
       fc.constantFrom(0, 2),
-      async ({ document }, damage, indent) => {
-        await loadAnything(damage(JSON.stringify(document, null, indent)));
+      async ({ config }, damage, indent) => {
+        await loadAnything(damage(JSON.stringify(config, null, indent)));
       },
     ),
     { numRuns: 1000 },
   );
 });
 
-Deno.test("loadDocument() answers a document of wrong values with placed mistakes", async () => {
+Deno.test("loadConfig() answers a config of wrong values with placed mistakes", async () => {
   await fc.assert(
     fc.asyncProperty(
-      generatedDocuments("a"),
+      generatedConfigs("a"),
       fc.array(valueDamages(), { minLength: 1, maxLength: 4 }),
       fc.constantFrom("monitor", "a", "b"),
-      async ({ document }, damages, shape) => {
-        const value = damages.reduce((whole, damage) => damage(whole), document as Json);
+      async ({ config }, damages, shape) => {
+        const value = damages.reduce((whole, damage) => damage(whole), config as Json);
         await loadAnything(JSON.stringify(value, null, 1), { shape });
       },
     ),
@@ -33,7 +33,7 @@ Deno.test("loadDocument() answers a document of wrong values with placed mistake
   );
 });
 
-Deno.test("loadDocument() answers any JSON value", async () => {
+Deno.test("loadConfig() answers any JSON value", async () => {
   await fc.assert(
     fc.asyncProperty(fc.json(), async (text) => {
       await loadAnything(text);
@@ -42,7 +42,7 @@ Deno.test("loadDocument() answers any JSON value", async () => {
   );
 });
 
-Deno.test("loadDocument() answers any bytes", async () => {
+Deno.test("loadConfig() answers any bytes", async () => {
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: "binary" }), async (text) => {
       await loadAnything(text.toWellFormed());
@@ -51,7 +51,7 @@ Deno.test("loadDocument() answers any bytes", async () => {
   );
 });
 
-Deno.test("loadDocument() never says what a placeholder stands for", async () => {
+Deno.test("loadConfig() never says what a placeholder stands for", async () => {
   const SECRET = "sw0rdf1sh";
   const values = fc.constantFrom(
     SECRET,
@@ -67,15 +67,15 @@ Deno.test("loadDocument() never says what a placeholder stands for", async () =>
   const written = fc.constantFrom("${env:X}", "a${env:X}", "${file:/x}", "$${${env:X}}", "${env:X}${env:X}");
   await fc.assert(
     fc.asyncProperty(
-      generatedDocuments("a"),
+      generatedConfigs("a"),
       fc.array(fc.tuple(fc.nat(), written), { minLength: 1, maxLength: 3 }),
       values,
       fc.constantFrom("monitor", "a", "b"),
-      async ({ document }, places, value, shape) => {
+      async ({ config }, places, value, shape) => {
         const isText = (found: Json) => typeof found === "string";
         const whole = places.reduce(
           (before, [index, text]) => replaceNth(before, index, text, isText),
-          document as Json,
+          config as Json,
         );
         const options = { environment: { X: value }, files: { "/x": value }, mode: 0o666, shape } as const;
         for (const text of await loadAnything(JSON.stringify(whole), options)) {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { loadDocument, type LoadedDocument, type LoadOptions } from "../../src/config/load.ts";
+import { loadConfig, type LoadedConfig, type LoadOptions } from "../../src/config/load.ts";
 import { INCLUDE_DEPTH_MAX, INCLUDED_FILES_MAX } from "../../src/config/include.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { createMemorySystem, type MemorySystemOptions } from "../support/memory_system.ts";
@@ -8,8 +8,8 @@ import { createConfigSystem, describe, errorOf } from "./config_system.ts";
 interface Stage {
   /** The folder with the files, absolute. */
   readonly folder: string;
-  /** Loads `monitor.jsonc`, or another document. */
-  load(options?: MemorySystemOptions & LoadOptions & { document?: string }): Promise<LoadedDocument>;
+  /** Loads `monitor.jsonc`, or another config. */
+  load(options?: MemorySystemOptions & LoadOptions & { config?: string }): Promise<LoadedConfig>;
   /** What is wrong, one line each: `file:line:column path: message (hint)`. */
   problems(options?: MemorySystemOptions): Promise<readonly string[]>;
   /** What is doubtful, likewise. */
@@ -28,9 +28,9 @@ async function withFiles(
       await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
       await Deno.writeTextFile(path, typeof content === "string" ? content : JSON.stringify(content));
     }
-    const load: Stage["load"] = ({ document = "monitor.jsonc", withoutSecrets = false, ...options } = {}) =>
-      loadDocument(
-        { path: document, named: true },
+    const load: Stage["load"] = ({ config = "monitor.jsonc", withoutSecrets = false, ...options } = {}) =>
+      loadConfig(
+        { path: config, named: true },
         createMemorySystem({ workingFolder: folder, ...options }),
         { withoutSecrets },
       );
@@ -61,15 +61,15 @@ const including = (include: unknown, checks: object = {}) => ({ include, default
 const holding = (...names: readonly string[]) => ({
   checks: Object.fromEntries(names.map((name) => [name, CHECK])),
 });
-const namesOf = ({ checks }: LoadedDocument) => checks.map((check) => check.name);
+const namesOf = ({ checks }: LoadedConfig) => checks.map((check) => check.name);
 
-Deno.test("loadDocument() adds the checks of included files behind the document's own", async (t) => {
+Deno.test("loadConfig() adds the checks of included files behind the config's own", async (t) => {
   const files = {
     "conf.d/b.jsonc":
       '{ "checks": { "b": { "kind": "test", "parameters": {} }, "7": { "kind": "test", "parameters": {} } } }',
     "conf.d/a.jsonc": holding("a"),
     "conf.d/.hidden.jsonc": holding("hidden"),
-    "conf.d/a.jsonc~": "no document",
+    "conf.d/a.jsonc~": "no config",
     "conf.d/folder.jsonc/x.jsonc": holding("deeper"),
     "more.jsonc": holding("more"),
   };
@@ -85,7 +85,7 @@ Deno.test("loadDocument() adds the checks of included files behind the document'
     "a file that is reached twice counts once": [["more.jsonc", "mor?.jsonc", "./conf.d/../more.jsonc"], [
       "more",
     ]],
-    "a pattern that matches the document too": ["*.jsonc", ["more"]],
+    "a pattern that matches the config too": ["*.jsonc", ["more"]],
     "no file": [[], []],
   };
   for (const [name, [include, names]] of Object.entries(rows)) {
@@ -114,7 +114,7 @@ Deno.test("loadDocument() adds the checks of included files behind the document'
   });
 });
 
-Deno.test("loadDocument() follows the includes of included files from where these stand", async () => {
+Deno.test("loadConfig() follows the includes of included files from where these stand", async () => {
   const files = {
     "monitor.jsonc": including("sites/all.jsonc"),
     "sites/all.jsonc": { include: ["berlin/*.jsonc", "../common.jsonc"], ...holding("all") },
@@ -133,7 +133,7 @@ Deno.test("loadDocument() follows the includes of included files from where thes
   });
 });
 
-Deno.test("loadDocument() reads included files through symbolic links, each file once", async () => {
+Deno.test("loadConfig() reads included files through symbolic links, each file once", async () => {
   await withFiles({
     "monitor.jsonc": including("enabled/*.jsonc"),
     "available/web.jsonc": { checks: { web: fileCheck("data") } },
@@ -157,7 +157,7 @@ Deno.test("loadDocument() reads included files through symbolic links, each file
   });
 });
 
-Deno.test("loadDocument() includes only files: a folder is refused, and a pattern passes over what is no file", async () => {
+Deno.test("loadConfig() includes only files: a folder is refused, and a pattern passes over what is no file", async () => {
   await withFiles({
     "monitor.jsonc": including("conf.d"),
     "conf.d/a.jsonc": holding("a"),
@@ -176,19 +176,19 @@ Deno.test("loadDocument() includes only files: a folder is refused, and a patter
   });
 });
 
-Deno.test("loadDocument() says that a folder may not be listed", async () => {
+Deno.test("loadConfig() says that a folder may not be listed", async () => {
   const { files, ...system } = createConfigSystem({
     files: { "/etc/monitor/m.json": JSON.stringify(including("conf.d/*")) },
   });
   const list = () => Promise.reject(new Deno.errors.PermissionDenied("Permission denied (os error 13)"));
   const { problems } = await errorOf(
-    loadDocument({ path: "/etc/monitor/m.json", named: true }, { ...system, files: { ...files, list } }),
+    loadConfig({ path: "/etc/monitor/m.json", named: true }, { ...system, files: { ...files, list } }),
   );
   assert.deepEqual(problems.map(describe), ['include: "conf.d/*" cannot be looked up: permission denied']);
 });
 
-Deno.test("loadDocument() names the whole circle of files that include each other", async (t) => {
-  await t.step("two files below the document", async () => {
+Deno.test("loadConfig() names the whole circle of files that include each other", async (t) => {
+  await t.step("two files below the config", async () => {
     await withFiles({
       "monitor.jsonc": including(["a.jsonc"]),
       "a.jsonc": { include: "sub/b.jsonc" },
@@ -199,7 +199,7 @@ Deno.test("loadDocument() names the whole circle of files that include each othe
       ]);
     });
   });
-  await t.step("back to the document, by a link with another name", async () => {
+  await t.step("back to the config, by a link with another name", async () => {
     await withFiles({
       "monitor.jsonc": including("a.jsonc"),
       "a.jsonc": { include: "link.jsonc" },
@@ -212,7 +212,7 @@ Deno.test("loadDocument() names the whole circle of files that include each othe
   });
 });
 
-Deno.test("loadDocument() takes paths from the folder of the file in which they stand", async () => {
+Deno.test("loadConfig() takes paths from the folder of the file in which they stand", async () => {
   const touch = { notifications: [{ kind: "file_touch", parameters: { path: "touched" } }] };
   await withFiles({
     "monitor.jsonc": { ...including("sub/*.jsonc", { own: fileCheck("x") }), defaults: touch },
@@ -236,7 +236,7 @@ Deno.test("loadDocument() takes paths from the folder of the file in which they 
   });
 });
 
-Deno.test("loadDocument() gives a channel the same key in whichever file it stands", async () => {
+Deno.test("loadConfig() gives a channel the same key in whichever file it stands", async () => {
   const channels = [
     { kind: "console", parameters: {} },
     { kind: "file_touch", parameters: { path: "/run/touched" } },
@@ -255,7 +255,7 @@ Deno.test("loadDocument() gives a channel the same key in whichever file it stan
   });
 });
 
-Deno.test("loadDocument() lays the defaults of an included file over those of the document, for its own checks", async () => {
+Deno.test("loadConfig() lays the defaults of an included file over those of the config, for its own checks", async () => {
   await withFiles({
     "monitor.jsonc": { include: "*.json", defaults: { threshold: 5, active: false }, checks: { own: CHECK } },
     "a.json": {
@@ -275,7 +275,7 @@ Deno.test("loadDocument() lays the defaults of an included file over those of th
   });
 });
 
-Deno.test("loadDocument() tells the mistakes of all files at once, each where it is", async () => {
+Deno.test("loadConfig() tells the mistakes of all files at once, each where it is", async () => {
   await withFiles({
     "monitor.jsonc":
       '{\n  "include": ["a.jsonc", "b.jsonc", "c.jsonc", "none.jsonc"],\n  "defaults": { "threshold": 0 }\n}',
@@ -293,7 +293,7 @@ Deno.test("loadDocument() tells the mistakes of all files at once, each where it
       "a.jsonc:3:26 defaults.annoy: is 0, expected true, false, or whole seconds from 1 on, or text such as " +
       '"5 minutes" or "1 h 30 min"',
       'b.jsonc:3:11 : "{" stands where a colon was expected',
-      "c.jsonc:2:2 state: holds for the document as a whole, expected one of $schema, include, defaults, checks " +
+      "c.jsonc:2:2 state: holds for the config as a whole, expected one of $schema, include, defaults, checks " +
       "in an included file (put it into monitor.jsonc)",
       'c.jsonc:3:2 chekcs: unknown member "chekcs", expected one of $schema, include, defaults, checks in an ' +
       "included file",
@@ -302,7 +302,7 @@ Deno.test("loadDocument() tells the mistakes of all files at once, each where it
   });
 });
 
-Deno.test("loadDocument() refuses a name in two files and names both places", async () => {
+Deno.test("loadConfig() refuses a name in two files and names both places", async () => {
   await withFiles({
     "monitor.jsonc": including(["a.jsonc", "b.jsonc"], { own: CHECK }),
     "a.jsonc": '{ "checks": {\n  "web": { "kind": "test", "parameters": {} } } }',
@@ -317,7 +317,7 @@ Deno.test("loadDocument() refuses a name in two files and names both places", as
   });
 });
 
-Deno.test("loadDocument() finds dependencies in other files, and their mistakes where they stand", async () => {
+Deno.test("loadConfig() finds dependencies in other files, and their mistakes where they stand", async () => {
   const needing = (name: string, needed: string) => ({
     checks: { [name]: { ...CHECK, depends_on: [needed] } },
   });
@@ -338,7 +338,7 @@ Deno.test("loadDocument() finds dependencies in other files, and their mistakes 
   });
 });
 
-Deno.test("loadDocument() resolves the secrets of included files", async () => {
+Deno.test("loadConfig() resolves the secrets of included files", async () => {
   await withFiles({
     "monitor.jsonc": including("sub/a.jsonc"),
     "sub/secret": "swordfish\n",
@@ -366,7 +366,7 @@ Deno.test("loadDocument() resolves the secrets of included files", async () => {
   });
 });
 
-Deno.test("loadDocument() warns of what is doubtful in included files, where it is", async (t) => {
+Deno.test("loadConfig() warns of what is doubtful in included files, where it is", async (t) => {
   await t.step("in checks and in defaults, said once for each file", async () => {
     const slow = { schedule: { regular_interval: 5, attentive_interval: 9 } };
     await withFiles({
@@ -381,7 +381,7 @@ Deno.test("loadDocument() warns of what is doubtful in included files, where it 
         "c.json:1:1 : has no checks and includes nothing",
         `a.json:1:68 defaults.schedule.attentive_interval: ${why}`,
         `monitor.jsonc:1:87 defaults.schedule.attentive_interval: ${why}`,
-        "b.json:1:99 checks.d.notifications: is empty, so no report reaches anybody",
+        "b.json:1:99 checks.d.notifications: is empty, so no notification is sent",
       ]);
     });
   });
@@ -406,44 +406,44 @@ Deno.test("loadDocument() warns of what is doubtful in included files, where it 
       assert.deepEqual(await warnings(), [
         `monitor.jsonc:1:12 include: every user of this machine can add files to the folder "${folder}/conf.d" ` +
         `(mode 777) (chmod o-w ${folder}/conf.d)`,
-        "conf.d/a.jsonc:1:1 : every user of this machine can write this document (mode 666) " +
+        "conf.d/a.jsonc:1:1 : every user of this machine can write this config (mode 666) " +
         "(chmod o-w conf.d/a.jsonc)",
       ]);
     });
   });
 });
 
-Deno.test("loadDocument() takes included files from nobody else when the document was only found", async () => {
+Deno.test("loadConfig() takes included files from nobody else when the config was only found", async () => {
   const files = {
     "/etc/monitor/monitor.jsonc": JSON.stringify(including("a.jsonc")),
     "/etc/monitor/a.jsonc": { ownerId: 1001 },
   };
   const location = { path: "/etc/monitor/monitor.jsonc", named: false };
-  const { problems } = await errorOf(loadDocument(location, createConfigSystem({ files })));
+  const { problems } = await errorOf(loadConfig(location, createConfigSystem({ files })));
   assert.deepEqual(problems.map(describe), [
     'include: cannot use config "/etc/monitor/a.jsonc": it was found, not named, and belongs to another user ' +
-    "(id 1001) (name the document if you trust it: --config /etc/monitor/monitor.jsonc)",
+    "(id 1001) (name the config if you trust it: --config /etc/monitor/monitor.jsonc)",
   ]);
 });
 
-Deno.test("loadDocument() names the byte of an included file that is not UTF-8", async () => {
+Deno.test("loadConfig() names the byte of an included file that is not UTF-8", async () => {
   await withFiles({ "monitor.jsonc": including("a.jsonc") }, async ({ folder, problems }) => {
     await Deno.writeFile(`${folder}/a.jsonc`, new Uint8Array([0x7b, 0x0a, 0x20, 0xff, 0x7d]));
     assert.deepEqual(await problems(), [
-      "a.jsonc:2:2 : byte 0xff is not valid UTF-8, expected a document in UTF-8 (save it as UTF-8)",
+      "a.jsonc:2:2 : byte 0xff is not valid UTF-8, expected a config in UTF-8 (save it as UTF-8)",
     ]);
   });
 });
 
-Deno.test("loadDocument() includes from the working folder when the document comes from standard input", async () => {
+Deno.test("loadConfig() includes from the working folder when the config comes from standard input", async () => {
   await withFiles({ "conf.d/a.jsonc": holding("a") }, async ({ load }) => {
-    const loaded = await load({ document: "-", stdin: JSON.stringify(including("conf.d/*.jsonc")) });
+    const loaded = await load({ config: "-", stdin: JSON.stringify(including("conf.d/*.jsonc")) });
     assert.deepEqual(namesOf(loaded), ["a"]);
     assert.deepEqual(loaded.sources.map(({ label }) => label), ["<stdin>", "conf.d/a.jsonc"]);
   });
 });
 
-Deno.test("loadDocument() includes only so many files and so deep", async (t) => {
+Deno.test("loadConfig() includes only so many files and so deep", async (t) => {
   await t.step("depth", async () => {
     const chain = Object.fromEntries(
       Array.from(
@@ -456,7 +456,7 @@ Deno.test("loadDocument() includes only so many files and so deep", async (t) =>
       { "monitor.jsonc": including("1.json"), ...chain, [last]: holding("deep") },
       async ({ folder, load, problems }) => {
         assert.deepEqual(await problems(), [
-          '10.json:1:12 include: includes "11.json" more than 10 deep, which no document asks for',
+          '10.json:1:12 include: includes "11.json" more than 10 deep, which no config asks for',
         ]);
         await Deno.writeTextFile(`${folder}/10.json`, JSON.stringify(holding("deep")));
         assert.deepEqual(namesOf(await load()), ["deep"]);
@@ -468,7 +468,7 @@ Deno.test("loadDocument() includes only so many files and so deep", async (t) =>
     for (let index = 0; index <= INCLUDED_FILES_MAX; index++) files[`d/${index}`] = holding(`check ${index}`);
     await withFiles(files, async ({ folder, load, problems }) => {
       assert.deepEqual(await problems(), [
-        "monitor.jsonc:1:12 include: includes more than 1000 files, which no document asks for",
+        "monitor.jsonc:1:12 include: includes more than 1000 files, which no config asks for",
       ]);
       await Deno.remove(`${folder}/d/0`);
       assert.equal((await load()).checks.length, INCLUDED_FILES_MAX);
@@ -476,7 +476,7 @@ Deno.test("loadDocument() includes only so many files and so deep", async (t) =>
   });
 });
 
-Deno.test("loadDocument() asks nothing of the machine for a document that includes nothing", async () => {
+Deno.test("loadConfig() asks nothing of the machine for a config that includes nothing", async () => {
   const system = createConfigSystem({
     files: { "/m.jsonc": JSON.stringify({ defaults: {}, checks: { a: CHECK } }) },
   });
@@ -487,6 +487,6 @@ Deno.test("loadDocument() asks nothing of the machine for a document that includ
       return Reflect.get(target, name, receiver);
     },
   });
-  await loadDocument({ path: "/m.jsonc", named: true }, { ...system, files });
+  await loadConfig({ path: "/m.jsonc", named: true }, { ...system, files });
   assert.deepEqual(calls, ["stat", "read"]);
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { loadDocument, type LoadedDocument } from "../../src/config/load.ts";
+import { loadConfig, type LoadedConfig } from "../../src/config/load.ts";
 import { DOCUMENT_BYTES_MAX } from "../../src/config/source.ts";
 import { runArguments } from "../../testing/source.ts";
 import { shortOrFull } from "../support/full_form.ts";
@@ -16,13 +16,13 @@ import {
   warningsOf,
   withCheck,
 } from "./config_system.ts";
-import { type ExpectedProblem, INVALID_DOCUMENTS } from "./invalid_documents.ts";
+import { type ExpectedProblem, INVALID_DOCUMENTS } from "./invalid_configs.ts";
 
 const LARGE_BYTES = shortOrFull(5_000_000, 20_000_000);
 
 const TESTDATA = new URL("testdata/", import.meta.url);
 
-Deno.test("loadDocument() says exactly what is wrong in each invalid document", async (t) => {
+Deno.test("loadConfig() says exactly what is wrong in each invalid config", async (t) => {
   const names = [...Deno.readDirSync(TESTDATA)].map(({ name }) => /^invalid_(.*)\.jsonc$/.exec(name)?.[1])
     .filter((name) => name !== undefined);
   assert.deepEqual(names.toSorted(), Object.keys(INVALID_DOCUMENTS).toSorted());
@@ -33,7 +33,7 @@ Deno.test("loadDocument() says exactly what is wrong in each invalid document", 
   for (const [name, expected] of Object.entries(INVALID_DOCUMENTS)) {
     await t.step(name.replaceAll("_", " "), async () => {
       const path = `./invalid_${name}.jsonc`;
-      const error = await errorOf(loadDocument({ path, named: true }, system));
+      const error = await errorOf(loadConfig({ path, named: true }, system));
       const problems = error.problems.map(({ line, column, path, message, hint }): ExpectedProblem => {
         const place = `${line}:${column} ${path}`.trimEnd();
         return hint === null ? [place, message] : [place, message, hint];
@@ -48,7 +48,7 @@ Deno.test("loadDocument() says exactly what is wrong in each invalid document", 
   }
 });
 
-Deno.test("loadDocument() accepts every way to write a document", async (t) => {
+Deno.test("loadConfig() accepts every way to write a config", async (t) => {
   const value = { defaults: {}, checks: { web: { kind: "test", parameters: {} } } };
   const json = JSON.stringify(value, null, 2);
   const texts: Readonly<Record<string, string>> = {
@@ -70,13 +70,13 @@ Deno.test("loadDocument() accepts every way to write a document", async (t) => {
   }
 });
 
-Deno.test("loadDocument() accepts a document without checks, and checks without settings", async () => {
+Deno.test("loadConfig() accepts a config without checks, and checks without settings", async () => {
   assert.deepEqual((await load({ defaults: {} })).checks, []);
   assert.deepEqual((await load({ defaults: {}, checks: {} })).checks, []);
   assert.equal((await load(withCheck({ kind: "test", parameters: {} }))).checks.length, 1);
 });
 
-Deno.test("loadDocument() takes any string for the name of a check", async (t) => {
+Deno.test("loadConfig() takes any string for the name of a check", async (t) => {
   const names = [
     "",
     " ",
@@ -100,7 +100,7 @@ Deno.test("loadDocument() takes any string for the name of a check", async (t) =
   }
 });
 
-Deno.test("loadDocument() points at the mistakes of a check with any name", async (t) => {
+Deno.test("loadConfig() points at the mistakes of a check with any name", async (t) => {
   const names: Readonly<Record<string, string>> = {
     "": 'checks[""].kind',
     "__proto__": "checks.__proto__.kind",
@@ -120,7 +120,7 @@ Deno.test("loadDocument() points at the mistakes of a check with any name", asyn
   }
 });
 
-Deno.test("loadDocument() refuses members with the names of inherited ones like any other", async (t) => {
+Deno.test("loadConfig() refuses members with the names of inherited ones like any other", async (t) => {
   for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty", "\ud800", ""]) {
     await t.step(JSON.stringify(name), async () => {
       const shown = JSON.stringify(name.toWellFormed());
@@ -140,22 +140,22 @@ Deno.test("loadDocument() refuses members with the names of inherited ones like 
   }
 });
 
-Deno.test("loadDocument() does not take the members of a prototype for those of the document", async () => {
+Deno.test("loadConfig() does not take the members of a prototype for those of the config", async () => {
   const text = `{ "defaults": { "__proto__": { "threshold": 9 } }, "checks": {} }`;
   assert.deepEqual(await problemsOf(text), [
     'defaults.__proto__: unknown member "__proto__", expected one of tags, active, threshold, recovery_threshold, ' +
-    "annoy, schedule, windows, notifications",
+    "annoy, schedule, maintenance_windows, notifications",
   ]);
 });
 
-Deno.test("loadDocument() keeps the document's order, whatever the names", async () => {
+Deno.test("loadConfig() keeps the config's order, whatever the names", async () => {
   const names = ["b", "10", "a", "2", "007", "4294967295", "4294967296", "-1", "c"];
   const checks = names.map((name) => `"${name}": { "kind": "test", "parameters": {} }`);
   const { checks: loaded } = await load(`{ "defaults": {}, "checks": { ${checks.join(", ")} } }`);
   assert.deepEqual(loaded.map((check) => check.name), names);
 });
 
-Deno.test("loadDocument() tells every mistake of a stage in the document's order", async () => {
+Deno.test("loadConfig() tells every mistake of a stage in the config's order", async () => {
   const { problems } = await loadError({
     checks: { "2": { kind: "x" }, "1": { kind: "y" } },
     defaults: { threshold: 0, schedule: { regular_interval: "" } },
@@ -167,8 +167,8 @@ Deno.test("loadDocument() tells every mistake of a stage in the document's order
   assert.equal(problems.length, 6);
 });
 
-Deno.test("loadDocument() says of one value one thing", async (t) => {
-  const rows: Readonly<Record<string, readonly [document: unknown, path: string]>> = {
+Deno.test("loadConfig() says of one value one thing", async (t) => {
+  const rows: Readonly<Record<string, readonly [config: unknown, path: string]>> = {
     "a type that is out of range too": [
       withCheck({ kind: "test", threshold: -0.5, parameters: {} }),
       "threshold",
@@ -178,15 +178,15 @@ Deno.test("loadDocument() says of one value one thing", async (t) => {
       "threshold",
     ],
   };
-  for (const [name, [document, path]] of Object.entries(rows)) {
+  for (const [name, [config, path]] of Object.entries(rows)) {
     await t.step(name, async () => {
-      const { problems } = await loadError(document);
+      const { problems } = await loadError(config);
       assert.deepEqual(problems.map((problem) => problem.path.split(".").at(-1)), [path]);
     });
   }
 });
 
-Deno.test("loadDocument() finds what the machine lacks once, and says which check it concerns", async (t) => {
+Deno.test("loadConfig() finds what the machine lacks once, and says which check it concerns", async (t) => {
   const web = (parameters: unknown, others: object = {}) => ({ kind: "http_request", parameters, ...others });
   const unset = 'the environment variable "UNSET" is not set';
   const rows: Readonly<Record<string, readonly [check: object, path: string, message?: string]>> = {
@@ -209,8 +209,8 @@ Deno.test("loadDocument() finds what the machine lacks once, and says which chec
       "schedule.cron",
     ],
     "a variable in a maintenance window": [
-      { kind: "test", windows: [{ from: "${env:UNSET}", to: "24:00" }], parameters: {} },
-      "windows[0].from",
+      { kind: "test", maintenance_windows: [{ from: "${env:UNSET}", to: "24:00" }], parameters: {} },
+      "maintenance_windows[0].from",
     ],
     "a usable URL in a variable": [
       web({ request: { target: "${env:WRONG}" } }),
@@ -231,21 +231,21 @@ Deno.test("loadDocument() finds what the machine lacks once, and says which chec
   };
   for (const [name, [check, path, message = unset]] of Object.entries(rows)) {
     await t.step(name, async () => {
-      const document = { defaults: {}, checks: { web: check, other: { kind: "test", parameters: {} } } };
-      const { checks, lacks, place } = await load(document, { environment: { WRONG: "swordfish" } });
+      const config = { defaults: {}, checks: { web: check, other: { kind: "test", parameters: {} } } };
+      const { checks, lacks, place } = await load(config, { environment: { WRONG: "swordfish" } });
       assert.deepEqual(lacks.map(place).map((lack) => [lack.path, lack.message]), [[
         `checks.web.${path}`,
         message,
       ]]);
       assert.deepEqual(checks.map(({ lack }) => lack), [message, undefined]);
-      const { schedule, timeoutMs, windows, dependsOn } = checks[0] ?? {};
+      const { schedule, timeoutMs, maintenanceWindows, dependsOn } = checks[0] ?? {};
       const usual = checks[0]?.kind === "script" ? 30_000 : 10_000;
       assert.deepEqual(
-        { schedule, timeoutMs, windows, dependsOn },
+        { schedule, timeoutMs, maintenanceWindows, dependsOn },
         {
           schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
           timeoutMs: usual,
-          windows: [],
+          maintenanceWindows: [],
           dependsOn: [],
         },
         "what cannot be known is as if it were not given",
@@ -254,7 +254,7 @@ Deno.test("loadDocument() finds what the machine lacks once, and says which chec
   }
 });
 
-Deno.test("loadDocument() blames what defaults lack on the checks that use it", async () => {
+Deno.test("loadConfig() blames what defaults lack on the checks that use it", async () => {
   const { checks } = await load({
     defaults: { schedule: { regular_interval: "${env:UNSET}" } },
     checks: {
@@ -268,7 +268,7 @@ Deno.test("loadDocument() blames what defaults lack on the checks that use it", 
   ]);
 });
 
-Deno.test("loadDocument() takes a mistake for one, whatever the machine lacks in the same place", async () => {
+Deno.test("loadConfig() takes a mistake for one, whatever the machine lacks in the same place", async () => {
   const wrong = { threshold: "${env:UNSET}", parameters: { output: "${env:NOT-A-NAME}" } };
   assert.deepEqual(await problemsOf(withCheck({ kind: "test", ...wrong })), [
     'checks.web.threshold: is the string "${env:UNSET}", expected a whole number (a placeholder stands only for text)',
@@ -284,7 +284,7 @@ Deno.test("loadDocument() takes a mistake for one, whatever the machine lacks in
   );
 });
 
-Deno.test("loadDocument() never shows the branches of a schema as a list", async () => {
+Deno.test("loadConfig() never shows the branches of a schema as a list", async () => {
   const problems = await problemsOf({
     defaults: { notifications: [{ kind: "none", parameters: {} }, {}, 1] },
     checks: {
@@ -311,7 +311,7 @@ Deno.test("loadDocument() never shows the branches of a schema as a list", async
   ]);
 });
 
-Deno.test("loadDocument() refuses a line break in a webhook's header, and does not show the value", async () => {
+Deno.test("loadConfig() refuses a line break in a webhook's header, and does not show the value", async () => {
   const headers = { "X-Token": "${env:TOKEN}" };
   const hook = { kind: "webhook", parameters: { target: "http://h/", headers } };
   const environment = { TOKEN: "sword\nfish" };
@@ -321,8 +321,8 @@ Deno.test("loadDocument() refuses a line break in a webhook's header, and does n
   ]);
 });
 
-Deno.test("loadDocument() without secrets leaves placeholders and programs alone", async (t) => {
-  const document = {
+Deno.test("loadConfig() without secrets leaves placeholders and programs alone", async (t) => {
+  const config = {
     defaults: {
       notifications: [{
         kind: "email",
@@ -343,12 +343,12 @@ Deno.test("loadDocument() without secrets leaves placeholders and programs alone
     },
   };
   await t.step("nothing of it is a mistake", async () => {
-    const { checks, secrets } = await load(document, { withoutSecrets: true });
+    const { checks, secrets } = await load(config, { withoutSecrets: true });
     assert.deepEqual(checks.map((check) => check.name), ["script", "page", "file"]);
     assert.deepEqual(secrets, []);
   });
   await t.step("all of it is lacking where the secrets should be", async () => {
-    assert.equal((await lacksOf(document, { withoutSecrets: false })).length, 11);
+    assert.equal((await lacksOf(config, { withoutSecrets: false })).length, 11);
   });
   await t.step("what is not a placeholder is still held to its format", async () => {
     const check = withCheck({ kind: "http_request", parameters: { request: { target: "${HOME}" } } });
@@ -381,28 +381,28 @@ Deno.test("loadDocument() without secrets leaves placeholders and programs alone
   });
 });
 
-function outputOf({ checks }: LoadedDocument): string | null {
+function outputOf({ checks }: LoadedConfig): string | null {
   const [check] = checks;
   return check?.kind === "test" ? check.parameters.output : null;
 }
 
-Deno.test("loadDocument() explains parameters by the kind that a placeholder names", async () => {
-  const document = withCheck({ kind: "${env:KIND}", parameters: { conditon: "ok" } });
-  assert.deepEqual(await problemsOf(document, { environment: { KIND: "test" } }), [
+Deno.test("loadConfig() explains parameters by the kind that a placeholder names", async () => {
+  const config = withCheck({ kind: "${env:KIND}", parameters: { conditon: "ok" } });
+  assert.deepEqual(await problemsOf(config, { environment: { KIND: "test" } }), [
     'checks.web.parameters.conditon: unknown member "conditon", expected one of condition, output ' +
     '(did you mean "condition"?)',
   ]);
 });
 
-Deno.test("loadDocument() keeps the document as it is written beside what it resolves to", async () => {
-  const document = withCheck({ kind: "test", title: "${env:NAME}", parameters: { output: "$${x}" } });
-  const loaded = await load(document, { environment: { NAME: "web" } });
-  assert.equal(JSON.stringify(loaded.written), JSON.stringify(document));
+Deno.test("loadConfig() keeps the config as it is written beside what it resolves to", async () => {
+  const config = withCheck({ kind: "test", title: "${env:NAME}", parameters: { output: "$${x}" } });
+  const loaded = await load(config, { environment: { NAME: "web" } });
+  assert.equal(JSON.stringify(loaded.written), JSON.stringify(config));
   assert.equal(loaded.checks[0]?.title, "web");
   assert.equal(outputOf(loaded), "${x}");
 });
 
-Deno.test("loadDocument() hides secrets in titles, whatever their place in the document", async () => {
+Deno.test("loadConfig() hides secrets in titles, whatever their place in the config", async () => {
   const { checks } = await load({
     defaults: {},
     checks: {
@@ -413,16 +413,16 @@ Deno.test("loadDocument() hides secrets in titles, whatever their place in the d
   assert.deepEqual(checks.map(({ title }) => title), ["web of [secret]", "[secret]"]);
 });
 
-Deno.test("loadDocument() resolves the path of the state from the document's folder", async () => {
+Deno.test("loadConfig() resolves the path of the state from the config's folder", async () => {
   assert.equal((await load({ defaults: {} })).statePath, null);
   assert.equal((await load({ defaults: {}, state: "state.sqlite" })).statePath, "/etc/monitor/state.sqlite");
   assert.equal((await load({ defaults: {}, state: "/var/lib/state" })).statePath, "/var/lib/state");
 });
 
-Deno.test("loadDocument() loads a large document within 15 times its size", async () => {
+Deno.test("loadConfig() loads a large config within 15 times its size", async () => {
   const { success, stdout, stderr } = await runChild(Deno.execPath(), [
     ...runArguments(["--allow-read", `--v8-flags=--max-old-space-size=${15 * LARGE_BYTES / 1_000_000}`]),
-    new URL("load_large_document.ts", import.meta.url).pathname,
+    new URL("load_large_config.ts", import.meta.url).pathname,
     String(LARGE_BYTES),
   ]);
   assert.ok(success, stderr);
@@ -431,7 +431,7 @@ Deno.test("loadDocument() loads a large document within 15 times its size", asyn
   assert.equal(answer.warning, "2:45");
 });
 
-Deno.test("loadDocument() finds mistakes at the end of a large document", async (t) => {
+Deno.test("loadConfig() finds mistakes at the end of a large config", async (t) => {
   const line = `    "a long name ${
     "x".repeat(160)
   } %": { "kind": "test", "parameters": { "output": "x" } },\n`;
@@ -453,10 +453,10 @@ Deno.test("loadDocument() finds mistakes at the end of a large document", async 
       [count + 3, 5],
       "is given twice in one object, expected each name once",
     ],
-    "a document that breaks off": [
+    "a config that breaks off": [
       "",
       [count + 3, 1],
-      "the document ends where a member name in double quotes or } was expected",
+      "the config ends where a member name in double quotes or } was expected",
     ],
   };
   for (const [name, [end, place, message]] of Object.entries(rows)) {
@@ -468,7 +468,7 @@ Deno.test("loadDocument() finds mistakes at the end of a large document", async 
   }
 });
 
-Deno.test("loadDocument() reads much of anything without effort", async (t) => {
+Deno.test("loadConfig() reads much of anything without effort", async (t) => {
   const texts: Readonly<Record<string, string>> = {
     "spaces": `${" ".repeat(LARGE_BYTES)}{ "defaults": {} }`,
     "line breaks": `${"\n".repeat(LARGE_BYTES)}{ "defaults": {} }`,
@@ -484,7 +484,7 @@ Deno.test("loadDocument() reads much of anything without effort", async (t) => {
   }
 });
 
-Deno.test("loadDocument() answers megabytes of rubbish with a few mistakes that fit a screen", async (t) => {
+Deno.test("loadConfig() answers megabytes of rubbish with a few mistakes that fit a screen", async (t) => {
   const size = 5_000_000;
   const texts: Readonly<Record<string, string>> = {
     "opening brackets": "[".repeat(size),
@@ -518,36 +518,36 @@ Deno.test("loadDocument() answers megabytes of rubbish with a few mistakes that 
   }
 });
 
-Deno.test("loadDocument() refuses a nesting of any depth at the first bracket too many", async (t) => {
+Deno.test("loadConfig() refuses a nesting of any depth at the first bracket too many", async (t) => {
   for (const depth of [101, 10_000, 1_000_000]) {
     for (const [open, width] of [["[", 1], ['{"a":', 5]] as const) {
       await t.step(`${depth} times ${open}`, async () => {
         const { problems } = await loadError(open.repeat(depth));
         assert.deepEqual(problems.map((problem) => [problem.message, problem.offset]), [
-          ["the document is nested more than 100 deep, which no member asks for", 100 * width],
+          ["the config is nested more than 100 deep, which no member asks for", 100 * width],
         ]);
       });
     }
   }
 });
 
-Deno.test("loadDocument() refuses more bytes than it accepts before it reads them", async () => {
+Deno.test("loadConfig() refuses more bytes than it accepts before it reads them", async () => {
   const files = { "/big": { sizeBytes: DOCUMENT_BYTES_MAX + 1 } };
   const system = createConfigSystem({ files });
-  const error = await errorOf(loadDocument({ path: "/big", named: true }, system));
+  const error = await errorOf(loadConfig({ path: "/big", named: true }, system));
   assert.equal(
     error.message,
     'Cannot read config "/big": it has 67108865 bytes, and at most 67108864 are accepted',
   );
   const stdin = createConfigSystem({ stdin: new Uint8Array(DOCUMENT_BYTES_MAX + 1) });
-  const piped = await errorOf(loadDocument({ path: "-", named: true }, stdin));
+  const piped = await errorOf(loadConfig({ path: "-", named: true }, stdin));
   assert.equal(
     piped.message,
     'Cannot read config "<stdin>": it has 67108865 bytes, and at most 67108864 are accepted',
   );
 });
 
-Deno.test("loadDocument() places a warning where it belongs", async () => {
+Deno.test("loadConfig() places a warning where it belongs", async () => {
   const text = `{
   "defaults": {},
   "checks": { "web": { "kind": "test", "notifications": [], "parameters": {} } }
@@ -556,7 +556,7 @@ Deno.test("loadDocument() places a warning where it belongs", async () => {
   const [warning] = warnings.map(place);
   assert.equal(
     warning && describe(warning),
-    "checks.web.notifications: is empty, so no report reaches anybody",
+    "checks.web.notifications: is empty, so no notification is sent",
   );
   assert.deepEqual([warning?.line, warning?.column], [3, 57]);
 });

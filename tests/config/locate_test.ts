@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import { loadDocument } from "../../src/config/load.ts";
-import { locateDocument } from "../../src/config/locate.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { locateConfig } from "../../src/config/locate.ts";
 import { type ConfigSystemOptions, createConfigSystem, errorOf } from "./config_system.ts";
 
 const HOME = { HOME: "/home/me" };
 
-function locate(options: ConfigSystemOptions, named?: string): ReturnType<typeof locateDocument> {
-  return locateDocument(named, createConfigSystem(options));
+function locate(options: ConfigSystemOptions, named?: string): ReturnType<typeof locateConfig> {
+  return locateConfig(named, createConfigSystem(options));
 }
 
-Deno.test("locateDocument() takes what is named, whether it exists or not", async () => {
+Deno.test("locateConfig() takes what is named, whether it exists or not", async () => {
   const options = {
     environment: { ...HOME, MONITOR_CONFIG: "/from/environment" },
     files: { "./monitor.jsonc": "{}" },
@@ -22,13 +22,13 @@ Deno.test("locateDocument() takes what is named, whether it exists or not", asyn
   assert.deepEqual(await locate(piped), { path: "-", named: true });
 });
 
-Deno.test("locateDocument() takes an empty variable for none", async () => {
+Deno.test("locateConfig() takes an empty variable for none", async () => {
   const environment = { MONITOR_CONFIG: "", XDG_CONFIG_HOME: "", ...HOME };
   const found = await locate({ environment, files: { "/home/me/.config/monitor/monitor.json": "{}" } });
   assert.deepEqual(found, { path: "/home/me/.config/monitor/monitor.json", named: false });
 });
 
-Deno.test("locateDocument() takes the first that exists", async () => {
+Deno.test("locateConfig() takes the first that exists", async () => {
   const paths = [
     "./monitor.jsonc",
     "./monitor.json",
@@ -47,7 +47,7 @@ Deno.test("locateDocument() takes the first that exists", async () => {
   assert.equal(error.hint, "name one with --config PATH, or make one with: monitor init");
 });
 
-Deno.test("locateDocument() looks where the variables say", async (t) => {
+Deno.test("locateConfig() looks where the variables say", async (t) => {
   const rows: Readonly<
     Record<string, readonly [environment: Record<string, string>, userFolder: string | null]>
   > = {
@@ -70,7 +70,7 @@ Deno.test("locateDocument() looks where the variables say", async (t) => {
   }
 });
 
-Deno.test("locateDocument() passes over what is closed to the user, and stops at what is broken", async (t) => {
+Deno.test("locateConfig() passes over what is closed to the user, and stops at what is broken", async (t) => {
   const denied = new Deno.errors.PermissionDenied("Permission denied (os error 13)");
   const noFolder = new Deno.errors.NotADirectory("Not a directory (os error 20)");
   const broken = new Error("Input/output error (os error 5)");
@@ -87,7 +87,7 @@ Deno.test("locateDocument() passes over what is closed to the user, and stops at
   });
 });
 
-Deno.test("locateDocument() passes on that it may not look, unless it finds one elsewhere", async () => {
+Deno.test("locateConfig() passes on that it may not look, unless it finds one elsewhere", async () => {
   const denied = new Deno.errors.NotCapable('Requires read access to "./monitor.jsonc"');
   const later = new Deno.errors.NotCapable("Requires read access to another");
   const files = { "./monitor.jsonc": denied, "./monitor.json": later };
@@ -96,11 +96,11 @@ Deno.test("locateDocument() passes on that it may not look, unless it finds one 
   assert.equal(found.path, "/etc/monitor/monitor.json");
 });
 
-Deno.test("locateDocument() leads to a refusal when what is found belongs to another user", async () => {
+Deno.test("locateConfig() leads to a refusal when what is found belongs to another user", async () => {
   const system = createConfigSystem({
     files: { "./monitor.jsonc": { ownerId: 1001 }, "/here/monitor.jsonc": { ownerId: 1001 } },
     workingFolder: "/here",
   });
-  const error = await errorOf(loadDocument(await locateDocument(undefined, system), system));
+  const error = await errorOf(loadConfig(await locateConfig(undefined, system), system));
   assert.match(error.message, /"\.\/monitor\.jsonc": it was found, not named, and belongs to another user/);
 });

@@ -7,7 +7,7 @@ function withMetrics(metrics: unknown): unknown {
   return { ...(withCheck(CHECK) as Readonly<Record<string, unknown>>), metrics };
 }
 
-Deno.test("loadDocument() resolves where metrics go, and when", async () => {
+Deno.test("loadConfig() resolves where metrics go, and when", async () => {
   assert.equal((await load(withCheck(CHECK))).metrics, null);
   assert.deepEqual({ ...(await load(withMetrics({ path: "a.prom" }))).metrics }, {
     path: "/etc/monitor/a.prom",
@@ -23,7 +23,7 @@ Deno.test("loadDocument() resolves where metrics go, and when", async () => {
   );
 });
 
-Deno.test("loadDocument() says what is wrong with metrics", async (t) => {
+Deno.test("loadConfig() says what is wrong with metrics", async (t) => {
   const rows: Readonly<Record<string, readonly [metrics: unknown, problem: RegExp]>> = {
     "no path": [{}, /^metrics: the member "path" is missing/],
     "an empty path": [{ path: "" }, /^metrics\.path: is empty/],
@@ -40,14 +40,14 @@ Deno.test("loadDocument() says what is wrong with metrics", async (t) => {
   }
 });
 
-Deno.test("loadDocument() refuses metrics by the specification's shapes", async () => {
+Deno.test("loadConfig() refuses metrics by the specification's shapes", async () => {
   for (const shape of ["a", "b"] as const) {
     const problems = await problemsOf(withMetrics({ path: "/a.prom" }), { shape });
     assert.match(problems.join("\n"), /^metrics: is not in Shape [AB]/);
   }
 });
 
-Deno.test("loadDocument() warns of a file that the node exporter would not read", async () => {
+Deno.test("loadConfig() warns of a file that the node exporter would not read", async () => {
   assert.deepEqual(await warningsOf(withMetrics({ path: "/a.prom" })), []);
   assert.deepEqual(await warningsOf(withMetrics({ path: "/a.txt" })), [
     'metrics.path: does not end in ".prom", and the node exporter reads no other files',

@@ -8,9 +8,9 @@ interface Options extends ConfigSystemOptions {
   readonly withoutSecrets?: boolean;
 }
 
-function substituteIn(document: JsonValue, options: Options = {}): ReturnType<typeof substitute> {
+function substituteIn(config: JsonValue, options: Options = {}): ReturnType<typeof substitute> {
   const system = createConfigSystem(options);
-  return substitute(document, {
+  return substitute(config, {
     environment: system.environment,
     mayReadEnvironment: system.mayReadEnvironment,
     files: system.files,
@@ -19,7 +19,7 @@ function substituteIn(document: JsonValue, options: Options = {}): ReturnType<ty
   });
 }
 
-/** A document as the parser makes it. */
+/** A config as the parser makes it. */
 function parse(value: unknown): JsonValue {
   return parseText(JSON.stringify(value)).value ?? null;
 }
@@ -166,11 +166,11 @@ Deno.test("substitute() tells every placeholder without a value", async () => {
 });
 
 Deno.test("substitute() looks into every string, but into no name and no other value", async () => {
-  const document = parse({
+  const config = parse({
     "${env:A}": 1,
     a: ["${env:A}", { b: "${env:A}" }, [["${env:A}"]], true, null, 1.5],
   });
-  const { value, substitutions } = await substituteIn(document, { environment: { A: "x" } });
+  const { value, substitutions } = await substituteIn(config, { environment: { A: "x" } });
   assert.equal(JSON.stringify(value), '{"${env:A}":1,"a":["x",{"b":"x"},[["x"]],true,null,1.5]}');
   assert.deepEqual(substitutions.map((substitution) => substitution.path), [["a", 0], ["a", 1, "b"], [
     "a",
@@ -180,16 +180,16 @@ Deno.test("substitute() looks into every string, but into no name and no other v
   ]]);
 });
 
-Deno.test("substitute() replaces a document that is a single string", async () => {
+Deno.test("substitute() replaces a config that is a single string", async () => {
   assert.equal((await substituteIn("${env:A}", { environment: { A: "x" } })).value, "x");
 });
 
-Deno.test("substitute() leaves the document itself as it was, and shares what it does not change", async () => {
-  const document = parse({ same: { deep: [1, { a: "x" }] }, other: { a: "${env:A}", same: [2] } });
-  const before = JSON.stringify(document);
-  const { value } = await substituteIn(document, { environment: { A: "y" } });
-  assert.equal(JSON.stringify(document), before);
-  const [was, is] = [document, value] as unknown as Record<string, Record<string, unknown>>[];
+Deno.test("substitute() leaves the config itself as it was, and shares what it does not change", async () => {
+  const config = parse({ same: { deep: [1, { a: "x" }] }, other: { a: "${env:A}", same: [2] } });
+  const before = JSON.stringify(config);
+  const { value } = await substituteIn(config, { environment: { A: "y" } });
+  assert.equal(JSON.stringify(config), before);
+  const [was, is] = [config, value] as unknown as Record<string, Record<string, unknown>>[];
   assert.equal(is?.["same"], was?.["same"]);
   assert.equal(is?.["other"]?.["same"], was?.["other"]?.["same"]);
   assert.notEqual(is?.["other"], was?.["other"]);
@@ -217,9 +217,9 @@ Deno.test("substitute() reads a file once, however often it is named", async () 
   let reads = 0;
   const system = createConfigSystem({ files: { "/run/secret": "x" } });
   const files = { ...system.files, read: (path: string) => (reads++, system.files.read(path)) };
-  const document = parse({ a: "${file:/run/secret}", b: ["${file:/run/secret}${file:/run/secret}"] });
+  const config = parse({ a: "${file:/run/secret}", b: ["${file:/run/secret}${file:/run/secret}"] });
   const { environment, mayReadEnvironment } = system;
-  await substitute(document, { environment, mayReadEnvironment, files, folder: "/", withoutSecrets: false });
+  await substitute(config, { environment, mayReadEnvironment, files, folder: "/", withoutSecrets: false });
   assert.equal(reads, 1);
 });
 
@@ -245,8 +245,8 @@ Deno.test("substitute() names the flag without which a variable or a file may no
 
 Deno.test("substitute() without secrets looks for nothing and resolves only the escape", async () => {
   const denied = { forbidden: ["A"], files: { "/f": new Error("must not be read") }, withoutSecrets: true };
-  const document = parse({ a: "${env:A}", b: "${file:/f}", c: "$${env:A}", d: "$${ ${env:A}", e: "${env:}" });
-  const { value, substitutions, problems } = await substituteIn(document, denied);
+  const config = parse({ a: "${env:A}", b: "${file:/f}", c: "$${env:A}", d: "$${ ${env:A}", e: "${env:}" });
+  const { value, substitutions, problems } = await substituteIn(config, denied);
   assert.deepEqual(problems, []);
   assert.equal(
     JSON.stringify(value),

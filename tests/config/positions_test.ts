@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { createPlacer, positionOf } from "../../src/config/positions.ts";
-import type { DocumentPath } from "../../src/config/problem.ts";
+import type { ConfigPath } from "../../src/config/problem.ts";
 import { type JsonValue, parseText } from "../../src/config/syntax.ts";
 
 Deno.test("positionOf() counts lines that end with LF, CRLF or CR", () => {
@@ -39,7 +39,7 @@ Deno.test("createPlacer() finds names and values", async (t) => {
   "__proto__": [[]],
   "a": "the second one",
 }`;
-  const rows: readonly (readonly [path: DocumentPath, at: "name" | "value", found: string])[] = [
+  const rows: readonly (readonly [path: ConfigPath, at: "name" | "value", found: string])[] = [
     [[], "value", "{\n"],
     [["a"], "name", '"a": {'],
     [["a"], "value", '{ "b"'],
@@ -90,7 +90,7 @@ Deno.test("createPlacer() finds every value of any text", () => {
 
 Deno.test("createPlacer() gives the same places whatever was asked before", () => {
   const text = '{"a":{"b":[1,{"c":2}],"d":3},"e":[4]}';
-  const paths: DocumentPath[] = [["a", "b", 1, "c"], ["e", 0], ["a"], ["a", "d"], [], ["a", "b", 0], [
+  const paths: ConfigPath[] = [["a", "b", 1, "c"], ["e", 0], ["a"], ["a", "d"], [], ["a", "b", 0], [
     "e",
     0,
   ]];
@@ -111,7 +111,7 @@ Deno.test("createPlacer() takes the offset of a problem that has one, in a broke
   });
 });
 
-function* valuesIn(value: JsonValue, path: DocumentPath = []): Generator<readonly [DocumentPath, JsonValue]> {
+function* valuesIn(value: JsonValue, path: ConfigPath = []): Generator<readonly [ConfigPath, JsonValue]> {
   yield [path, value];
   if (typeof value !== "object" || value === null) return;
   const isList = Array.isArray(value);

@@ -66,30 +66,30 @@ Deno.test("findPrograms() looks each name up once and tells each place it is mis
   const { programs, problems } = await findPrograms(values, "/etc/monitor", { ...system, files });
   assert.deepEqual([...programs], [["there", "/bin/there"]]);
   assert.deepEqual(problems.map((problem) => problem.path), [[1], [3], [4]]);
-  // "there" in PATH, "missing" in PATH and beside the document.
+  // "there" in PATH, "missing" in PATH and beside the config.
   assert.equal(stats, 3);
 });
 
-Deno.test("findPrograms() says to write ./name for a program beside the document", async () => {
+Deno.test("findPrograms() says to write ./name for a program beside the config", async () => {
   const beside = { files: { "/etc/monitor/check.sh": program }, environment: { PATH: "/bin" } };
-  const document = withCheck({ kind: "script", parameters: { path: "check.sh" } });
+  const config = withCheck({ kind: "script", parameters: { path: "check.sh" } });
   const message =
     'checks.web.parameters.path: the program "check.sh" is not in PATH, expected one that is, or a ' +
     "path with a slash";
-  assert.deepEqual(await lacksOf(document, beside), [
-    `${message} (write "./check.sh" for the one beside the document)`,
+  assert.deepEqual(await lacksOf(config, beside), [
+    `${message} (write "./check.sh" for the one beside the config)`,
   ]);
-  assert.deepEqual(await lacksOf(document, { environment: { PATH: "/bin" } }), [message]);
+  assert.deepEqual(await lacksOf(config, { environment: { PATH: "/bin" } }), [message]);
   const data = { files: { "/etc/monitor/check.sh": { mode: 0o644 } }, environment: { PATH: "/bin" } };
-  assert.deepEqual(await lacksOf(document, data), [message]);
+  assert.deepEqual(await lacksOf(config, data), [message]);
 });
 
 Deno.test("findPrograms() shows the placeholder that a missing name comes from", async () => {
-  const document = withCheck({ kind: "script", parameters: { path: "${env:CHECK}" } });
+  const config = withCheck({ kind: "script", parameters: { path: "${env:CHECK}" } });
   const environment = { PATH: "/bin", CHECK: "check.sh" };
-  assert.deepEqual(await lacksOf(document, { environment, files: { "/etc/monitor/check.sh": program } }), [
+  assert.deepEqual(await lacksOf(config, { environment, files: { "/etc/monitor/check.sh": program } }), [
     'checks.web.parameters.path: the program "${env:CHECK}" is not in PATH, expected one that is, or a path with a ' +
-    'slash (write "./${env:CHECK}" for the one beside the document)',
+    'slash (write "./${env:CHECK}" for the one beside the config)',
   ]);
 });
 

@@ -1,4 +1,4 @@
-/** Reads some documents and prints why each cannot be read: a program of its own, to be run with fewer rights. */
+/** Reads some configs and prints why each cannot be read: a program of its own, to be run with fewer rights. */
 import { readSource } from "../../src/config/source.ts";
 import type { System } from "../../src/domain/system.ts";
 import { createFiles } from "../../src/system/files.ts";

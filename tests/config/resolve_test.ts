@@ -5,20 +5,20 @@ import type { Check, CheckKind, CheckOf, HttpRequestCheck, ScriptCheck } from ".
 import { isCron } from "../../src/domain/schedule.ts";
 import { load } from "./config_system.ts";
 
-/** What each check is when the document says only what it must. */
+/** What each check is when the config says only what it must. */
 const SETTINGS = {
   active: true,
   threshold: 3,
   recoveryThreshold: 3,
   annoy: false,
   schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
-  windows: [],
+  maintenanceWindows: [],
   notifications: [{ kind: "console", key: "7766df2eecffd690", parameters: {} }],
   dependsOn: [],
   tags: [],
 } as const;
 
-/** For each kind the least a document can say and what it means: the hand-written types hold the meanings. */
+/** For each kind the least a config can say and what it means: the hand-written types hold the meanings. */
 const LEAST: { readonly [K in CheckKind]: readonly [parameters: object, check: CheckOf<K>] } = {
   test: [{}, {
     ...SETTINGS,
@@ -77,8 +77,8 @@ const LEAST: { readonly [K in CheckKind]: readonly [parameters: object, check: C
     parameters: {
       host: "www.example.org",
       port: 443,
-      warningLeftMs: 14 * 86_400_000,
-      criticalLeftMs: 3 * 86_400_000,
+      warningBeforeExpiryMs: 14 * 86_400_000,
+      criticalBeforeExpiryMs: 3 * 86_400_000,
     },
     timeoutMs: 10_000,
   }],
@@ -105,7 +105,7 @@ const ALL_SETTINGS = {
   recovery_threshold: 2,
   annoy: "6 hours",
   schedule: { regular_interval: "5 minutes", attentive_interval: 30 },
-  windows: [
+  maintenance_windows: [
     { days: ["sat", "sun"], from: "22:00", to: "06:00", time_zone: "Asia/Tokyo", reason: "restart" },
   ],
   notifications: [
@@ -188,7 +188,7 @@ const ALL_SETTINGS_MEANT = {
   recoveryThreshold: 2,
   annoy: 21_600_000,
   schedule: { regularIntervalMs: 300_000, attentiveIntervalMs: 30_000 },
-  windows: [
+  maintenanceWindows: [
     {
       days: ["sat", "sun"] as const,
       fromMinute: 1320,
@@ -210,7 +210,7 @@ const ALL_SETTINGS_MEANT = {
   timeoutMs: 120_000,
 };
 
-/** For each kind all that a document can say. */
+/** For each kind all that a config can say. */
 const MOST: { readonly [K in CheckKind]: readonly [parameters: object, check: CheckOf<K>] } = {
   test: [{ condition: "critical", output: "down" }, {
     ...ALL_SETTINGS_MEANT,
@@ -255,7 +255,7 @@ const MOST: { readonly [K in CheckKind]: readonly [parameters: object, check: Ch
       status_code: null,
       headers: { "Content-Type": "text/plain", "x_y": "z" },
       body_part: "ok",
-      certificate: { critical_left: 60 },
+      certificate: { critical_before_expiry: 60 },
     },
     as_warning: true,
   }, {
@@ -267,7 +267,7 @@ const MOST: { readonly [K in CheckKind]: readonly [parameters: object, check: Ch
         statusCode: null,
         headers: { "Content-Type": "text/plain", "x_y": "z" },
         bodyPart: "ok",
-        certificate: { warningLeftMs: 14 * 86_400_000, criticalLeftMs: 60_000 },
+        certificate: { warningBeforeExpiryMs: 14 * 86_400_000, criticalBeforeExpiryMs: 60_000 },
       },
       asWarning: true,
     },
@@ -296,9 +296,9 @@ const MOST: { readonly [K in CheckKind]: readonly [parameters: object, check: Ch
     port: 25,
     server_name: "mail.example.org",
     starttls: "smtp",
-    warning_left: "30 days",
-    critical_left: 604_800,
-    authority: "authority.pem",
+    warning_before_expiry: "30 days",
+    critical_before_expiry: 604_800,
+    ca_file: "authority.pem",
   }, {
     ...ALL_SETTINGS_MEANT,
     kind: "tls_certificate",
@@ -307,9 +307,9 @@ const MOST: { readonly [K in CheckKind]: readonly [parameters: object, check: Ch
       port: 25,
       serverName: "mail.example.org",
       starttls: "smtp",
-      warningLeftMs: 30 * 86_400_000,
-      criticalLeftMs: 7 * 86_400_000,
-      authority: "/etc/monitor/authority.pem",
+      warningBeforeExpiryMs: 30 * 86_400_000,
+      criticalBeforeExpiryMs: 7 * 86_400_000,
+      caFile: "/etc/monitor/authority.pem",
     },
   }],
   job: [{
@@ -477,7 +477,7 @@ async function resolved(check: object, defaults: object = {}): Promise<Check> {
   return structuredClone(found);
 }
 
-Deno.test("resolveChecks() reads times of the calendar, in the machine's time zone unless the document names one", async () => {
+Deno.test("resolveChecks() reads times of the calendar, in the machine's time zone unless the config names one", async () => {
   const { checks } = await load(JSON.stringify({
     defaults: { schedule: { cron: "30 6 * * *" } },
     checks: {
@@ -498,18 +498,22 @@ Deno.test("resolveChecks() reads times of the calendar, in the machine's time zo
   assert.deepStrictEqual(next, ["2026-01-10T05:30:00.000Z", "2026-01-10T21:30:00.000Z"]);
 });
 
-Deno.test("resolveChecks() gives a check the document's windows, and its own or those of the defaults", async () => {
+Deno.test("resolveChecks() gives a check the config's windows, and its own or those of the defaults", async () => {
   const { checks } = await load(JSON.stringify({
-    defaults: { windows: [{ from: "01:00", to: "02:00" }] },
-    windows: [{ days: ["sun"], from: "00:00", to: "24:00", time_zone: "UTC" }],
+    defaults: { maintenance_windows: [{ from: "01:00", to: "02:00" }] },
+    maintenance_windows: [{ days: ["sun"], from: "00:00", to: "24:00", time_zone: "UTC" }],
     checks: {
       taken: { kind: "test", parameters: {} },
-      own: { kind: "test", windows: [{ from: "22:00", to: "06:00", reason: "backup" }], parameters: {} },
-      none: { kind: "test", windows: [], parameters: {} },
+      own: {
+        kind: "test",
+        maintenance_windows: [{ from: "22:00", to: "06:00", reason: "backup" }],
+        parameters: {},
+      },
+      none: { kind: "test", maintenance_windows: [], parameters: {} },
     },
   }));
   const all = { days: ["sun"], fromMinute: 0, toMinute: 1440, timeZone: "UTC" };
-  assert.deepStrictEqual(checks.map(({ windows }) => windows), [
+  assert.deepStrictEqual(checks.map(({ maintenanceWindows }) => maintenanceWindows), [
     [all, { fromMinute: 60, toMinute: 120, timeZone: "Europe/Zurich" }],
     [all, { fromMinute: 1320, toMinute: 360, timeZone: "Europe/Zurich", reason: "backup" }],
     [all],

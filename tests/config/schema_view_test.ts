@@ -212,7 +212,7 @@ Deno.test("createSchemaReader() finds the schema of free names and of elements",
   ]);
 });
 
-Deno.test("createSchemaReader() keeps the views of a document with many checks", () => {
+Deno.test("createSchemaReader() keeps the views of a config with many checks", () => {
   const { view, root } = createSchemaReader(BRANCHES);
   assert.equal(view(root, { kind: "a" }), view(root, { kind: "a", parameters: {} }));
   const limit = BRANCHES.$defs?.["limit"] ?? {};
@@ -225,12 +225,12 @@ Deno.test("createSchemaReader() refuses a reference to nowhere", () => {
 });
 
 Deno.test("valueAt() and childOf() find values, and nothing where there is none", () => {
-  const document = { a: [{ b: null }, "text"], "0": 1 };
-  assert.equal(valueAt(document, []), document);
-  assert.equal(valueAt(document, ["a", 0, "b"]), null);
-  assert.equal(valueAt(document, ["a", 1]), "text");
+  const config = { a: [{ b: null }, "text"], "0": 1 };
+  assert.equal(valueAt(config, []), config);
+  assert.equal(valueAt(config, ["a", 0, "b"]), null);
+  assert.equal(valueAt(config, ["a", 1]), "text");
   const missing = [["x"], ["a", 2], ["a", 0, "b", "c"], ["a", 1, "length"], ["a", 1, 0]];
-  assert.deepEqual(missing.map((path) => valueAt(document, path)), [
+  assert.deepEqual(missing.map((path) => valueAt(config, path)), [
     undefined,
     undefined,
     undefined,
@@ -272,7 +272,7 @@ interface MemberView {
   readonly view: SchemaView & { readonly examples: readonly JsonValue[] };
 }
 
-/** Every member that a document can have, as a reader sees it; `*` stands for a free name or any element. */
+/** Every member that a config can have, as a reader sees it; `*` stands for a free name or any element. */
 function membersOf(root: Schema): readonly MemberView[] {
   const reader = createSchemaReader(root);
   const found: MemberView[] = [];

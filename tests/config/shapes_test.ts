@@ -1,25 +1,25 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Check } from "../../src/domain/check.ts";
-import { generatedDocuments } from "./documents.ts";
+import { generatedConfigs } from "./configs.ts";
 import { load, problemsOf, withCheck } from "./config_system.ts";
 
 for (const shape of ["a", "b"] as const) {
   const name = `Shape ${shape.toUpperCase()}`;
 
-  Deno.test(`loadDocument() takes every document of ${name} for what the specification says`, async () => {
+  Deno.test(`loadConfig() takes every config of ${name} for what the specification says`, async () => {
     await fc.assert(
-      fc.asyncProperty(generatedDocuments(shape), async ({ document, checks }) => {
-        assert.deepEqual(plain((await load(document)).checks), plain(checks));
+      fc.asyncProperty(generatedConfigs(shape), async ({ config, checks }) => {
+        assert.deepEqual(plain((await load(config)).checks), plain(checks));
       }),
       { numRuns: 400 },
     );
   });
 
-  Deno.test(`loadDocument() means the same by ${name} whether a document is held to it or not`, async () => {
+  Deno.test(`loadConfig() means the same by ${name} whether a config is held to it or not`, async () => {
     await fc.assert(
-      fc.asyncProperty(generatedDocuments(shape), async ({ document }) => {
-        const [held, free] = [await load(document, { shape }), await load(document)];
+      fc.asyncProperty(generatedConfigs(shape), async ({ config }) => {
+        const [held, free] = [await load(config, { shape }), await load(config)];
         assert.deepEqual(plain(held.checks), plain(free.checks));
         assert.deepEqual(held.warnings, free.warnings);
       }),
@@ -28,10 +28,10 @@ for (const shape of ["a", "b"] as const) {
   });
 }
 
-Deno.test("loadDocument() takes every document of Shape B in Shape A", async () => {
+Deno.test("loadConfig() takes every config of Shape B in Shape A", async () => {
   await fc.assert(
-    fc.asyncProperty(generatedDocuments("b"), async ({ document, checks }) => {
-      assert.deepEqual(plain((await load(document, { shape: "a" })).checks), plain(checks));
+    fc.asyncProperty(generatedConfigs("b"), async ({ config, checks }) => {
+      assert.deepEqual(plain((await load(config, { shape: "a" })).checks), plain(checks));
     }),
     { numRuns: 200 },
   );
@@ -71,7 +71,7 @@ function kindRefused(kind: string, shape: string, kinds: string): string {
 }
 
 /** What the default schema accepts, and what each shape says of it: `null` where it accepts it too. */
-const BEYOND: Readonly<Record<string, readonly [document: unknown, a: string | null, b: string | null]>> = {
+const BEYOND: Readonly<Record<string, readonly [config: unknown, a: string | null, b: string | null]>> = {
   "$schema": [
     { $schema: "./monitor.schema.json", defaults: {} },
     `$schema: is not in Shape A, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
@@ -92,10 +92,10 @@ const BEYOND: Readonly<Record<string, readonly [document: unknown, a: string | n
     `checks.web.tags: is not in Shape A, ${A_CHECK} ${DEFAULT_HAS_IT}`,
     `checks.web.tags: is not in Shape B, ${B_CHECK} ${DEFAULT_HAS_IT}`,
   ],
-  "windows": [
-    withCheck({ kind: "test", windows: [], parameters: {} }),
-    `checks.web.windows: is not in Shape A, ${A_CHECK} ${DEFAULT_HAS_IT}`,
-    `checks.web.windows: is not in Shape B, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+  "maintenance_windows": [
+    withCheck({ kind: "test", maintenance_windows: [], parameters: {} }),
+    `checks.web.maintenance_windows: is not in Shape A, ${A_CHECK} ${DEFAULT_HAS_IT}`,
+    `checks.web.maintenance_windows: is not in Shape B, ${B_CHECK} ${DEFAULT_HAS_IT}`,
   ],
   "tags in defaults": [
     { defaults: { tags: ["web"] } },
@@ -220,22 +220,22 @@ const BEYOND: Readonly<Record<string, readonly [document: unknown, a: string | n
   "email": [channel("email", mail), null, null],
 };
 
-Deno.test("loadDocument() says of what a shape does not have that it is not in the shape", async (t) => {
-  for (const [name, [document, a, b]] of Object.entries(BEYOND)) {
+Deno.test("loadConfig() says of what a shape does not have that it is not in the shape", async (t) => {
+  for (const [name, [config, a, b]] of Object.entries(BEYOND)) {
     await t.step(name, async () => {
-      assert.deepEqual(await problemsOf(document), [], "the default schema has it");
-      assert.deepEqual(await problemsOf(document, { shape: "a" }), a === null ? [] : [a]);
-      assert.deepEqual(await problemsOf(document, { shape: "b" }), b === null ? [] : [b]);
+      assert.deepEqual(await problemsOf(config), [], "the default schema has it");
+      assert.deepEqual(await problemsOf(config, { shape: "a" }), a === null ? [] : [a]);
+      assert.deepEqual(await problemsOf(config, { shape: "b" }), b === null ? [] : [b]);
     });
   }
 });
 
-Deno.test("loadDocument() holds a shape's intervals to what an interval can be", async () => {
-  const document = { defaults: { schedule: { regular_interval: 1e12 } } };
+Deno.test("loadConfig() holds a shape's intervals to what an interval can be", async () => {
+  const config = { defaults: { schedule: { regular_interval: 1e12 } } };
   const problem =
     "defaults.schedule.regular_interval: 1000000000000 is longer than a hundred years, expected at most that";
   for (const shape of ["monitor", "a", "b"] as const) {
-    assert.deepEqual(await problemsOf(document, { shape }), [problem]);
+    assert.deepEqual(await problemsOf(config, { shape }), [problem]);
   }
   assert.deepEqual(
     await problemsOf({ defaults: { schedule: { regular_interval: "soon" } } }, { shape: "b" }),
@@ -249,7 +249,7 @@ Deno.test("loadDocument() holds a shape's intervals to what an interval can be",
   ]);
 });
 
-Deno.test("loadDocument() says that groups is undefined, whatever the shape", async () => {
+Deno.test("loadConfig() says that groups is undefined, whatever the shape", async () => {
   for (const shape of ["monitor", "a", "b"] as const) {
     assert.deepEqual(await problemsOf({ defaults: {}, groups: {} }, { shape }), [
       "groups: is not a member: the specification names it as required without defining it, so it has no meaning here " +
@@ -258,7 +258,7 @@ Deno.test("loadDocument() says that groups is undefined, whatever the shape", as
   }
 });
 
-Deno.test("loadDocument() takes misspelt members of a shape for what the shape has", async () => {
+Deno.test("loadConfig() takes misspelt members of a shape for what the shape has", async () => {
   assert.deepEqual(await problemsOf({ defaults: { treshold: 1 } }, { shape: "a" }), [
     `defaults.treshold: unknown member "treshold", ${A_DEFAULTS} (did you mean "threshold"?)`,
   ]);

@@ -180,7 +180,7 @@ Deno.test("readSource() passes on that a file may not be read by the runtime's r
   await assert.rejects(read({ files: { [PATH]: denied } }), denied);
 });
 
-Deno.test("readSource() refuses a document that was found and belongs to somebody else", async (t) => {
+Deno.test("readSource() refuses a config that was found and belongs to somebody else", async (t) => {
   const rows: Readonly<
     Record<string, readonly [ownerId: number | null, userId: number | null, accepted: boolean]>
   > = {
@@ -263,7 +263,7 @@ Deno.test("readSource() names the place of the first byte that is not UTF-8", as
       const [problem] = error.problems;
       assert.deepEqual(
         [problem?.message, `${problem?.line}:${problem?.column}`],
-        [`byte 0x${byte} is not valid UTF-8, expected a document in UTF-8`, place],
+        [`byte 0x${byte} is not valid UTF-8, expected a config in UTF-8`, place],
       );
       const lines = error.source?.text.split(/\r\n|\n|\r/) ?? [];
       assert.equal(lines[(problem?.line ?? 0) - 1]?.charAt((problem?.column ?? 0) - 1), "\ufffd");

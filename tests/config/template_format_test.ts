@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { findFormatProblem, type FormattedValue } from "../../src/config/formats.ts";
-import { TEMPLATE_FIELDS } from "../../src/domain/template.ts";
+import { findFormatProblem } from "../../src/config/formats.ts";
+import type { FormattedValue } from "../../src/config/formatted_value.ts";
+import { TEMPLATE_FIELDS } from "../../src/shared/template.ts";
 
 /** A body that is no JSON. */
 const BODY = {

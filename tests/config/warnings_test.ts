@@ -11,8 +11,8 @@ const mail = (password: string) => ({
   },
 });
 
-Deno.test("loadDocument() warns of nothing in a document that is right", async () => {
-  const document = {
+Deno.test("loadConfig() warns of nothing in a config that is right", async () => {
+  const config = {
     defaults: { notifications: [mail("${env:X}")] },
     checks: {
       web: { ...CHECK, schedule: { regular_interval: 60, attentive_interval: 60 }, timeout: 60 },
@@ -23,13 +23,13 @@ Deno.test("loadDocument() warns of nothing in a document that is right", async (
       },
     },
   };
-  assert.deepEqual(await warningsOf(document, { mode: 0o640, environment: { X: "swordfish" } }), []);
+  assert.deepEqual(await warningsOf(config, { mode: 0o640, environment: { X: "swordfish" } }), []);
 });
 
-Deno.test("loadDocument() warns that nothing is watched", async (t) => {
+Deno.test("loadConfig() warns that nothing is watched", async (t) => {
   const none = "checks: there are no checks, so nothing is watched";
   const inactive = "checks: every check is inactive, so nothing is watched";
-  const rows: Readonly<Record<string, readonly [document: unknown, warnings: readonly string[]]>> = {
+  const rows: Readonly<Record<string, readonly [config: unknown, warnings: readonly string[]]>> = {
     "no checks member": [{ defaults: {} }, [none]],
     "no checks": [{ defaults: {}, checks: {} }, [none]],
     "every check is inactive": [{ defaults: {}, checks: { a: { ...CHECK, active: false } } }, [inactive]],
@@ -40,14 +40,14 @@ Deno.test("loadDocument() warns that nothing is watched", async (t) => {
       [],
     ],
   };
-  for (const [name, [document, warnings]] of Object.entries(rows)) {
+  for (const [name, [config, warnings]] of Object.entries(rows)) {
     await t.step(name, async () => {
-      assert.deepEqual(await warningsOf(document), warnings);
+      assert.deepEqual(await warningsOf(config), warnings);
     });
   }
 });
 
-Deno.test("loadDocument() warns of an attentive interval longer than the regular one, where it stands", async (t) => {
+Deno.test("loadConfig() warns of an attentive interval longer than the regular one, where it stands", async (t) => {
   const why = "so a problem is looked at less often than health";
   const schedule = { regular_interval: 60, attentive_interval: "90 seconds" };
   await t.step("in a check", async () => {
@@ -67,7 +67,7 @@ Deno.test("loadDocument() warns of an attentive interval longer than the regular
   });
 });
 
-Deno.test("loadDocument() warns of a dependency that is inactive", async () => {
+Deno.test("loadConfig() warns of a dependency that is inactive", async () => {
   const checks = {
     web: { ...CHECK, depends_on: ["router", "switch"] },
     off: { ...CHECK, active: false, depends_on: ["switch"] },
@@ -79,7 +79,7 @@ Deno.test("loadDocument() warns of a dependency that is inactive", async () => {
   ]);
 });
 
-Deno.test("loadDocument() warns of a timeout longer than the interval, when the check gives it", async (t) => {
+Deno.test("loadConfig() warns of a timeout longer than the interval, when the check gives it", async (t) => {
   const why = "so a slow run makes the check miss its next ones";
   await t.step("its own interval", async () => {
     const check = { ...CHECK, timeout: 61, schedule: { regular_interval: 60 } };
@@ -105,9 +105,9 @@ Deno.test("loadDocument() warns of a timeout longer than the interval, when the 
   });
 });
 
-Deno.test("loadDocument() warns of a check without any channel, where that is said", async () => {
-  const why = "is empty, so no report reaches anybody";
-  const document = {
+Deno.test("loadConfig() warns of a check without any channel, where that is said", async () => {
+  const why = "is empty, so no notification is sent";
+  const config = {
     defaults: { notifications: [] },
     checks: {
       a: CHECK,
@@ -116,13 +116,13 @@ Deno.test("loadDocument() warns of a check without any channel, where that is sa
       d: { ...CHECK, notifications: [{ kind: "console", parameters: {} }] },
     },
   };
-  assert.deepEqual(await warningsOf(document), [
+  assert.deepEqual(await warningsOf(config), [
     `defaults.notifications: ${why}`,
     `checks.c.notifications: ${why}`,
   ]);
 });
 
-Deno.test("loadDocument() warns of a secret in arguments", async (t) => {
+Deno.test("loadConfig() warns of a secret in arguments", async (t) => {
   const script = (...given: string[]) =>
     withCheck({ kind: "script", parameters: { path: "/x", arguments: given } });
   const options = { environment: { TOKEN: "swordfish" }, files: { "/token": "swordfish" } };
@@ -145,14 +145,14 @@ Deno.test("loadDocument() warns of a secret in arguments", async (t) => {
   });
 });
 
-Deno.test("loadDocument() warns of a password in a document that others can read", async (t) => {
-  const document = (password: string) => ({
+Deno.test("loadConfig() warns of a password in a config that others can read", async (t) => {
+  const config = (password: string) => ({
     defaults: { notifications: [mail(password)] },
     checks: { a: CHECK },
   });
   const options = { environment: { X: "swordfish" } };
   const warning =
-    "defaults.notifications[0].parameters.access.password: a password stands in a document that every " +
+    "defaults.notifications[0].parameters.access.password: a password stands in a config that every " +
     "user of this machine can read (mode 644) (write ${env:NAME} or ${file:/path}, or chmod o-r " +
     "/etc/monitor/monitor.jsonc)";
   const rows: Readonly<
@@ -169,12 +169,12 @@ Deno.test("loadDocument() warns of a password in a document that others can read
   };
   for (const [name, [password, mode, warnings]] of Object.entries(rows)) {
     await t.step(name, async () => {
-      assert.deepEqual(await warningsOf(document(password), { ...options, mode }), warnings);
+      assert.deepEqual(await warningsOf(config(password), { ...options, mode }), warnings);
     });
   }
   await t.step("in each place, without its secrets too", async () => {
     const both = {
-      ...document("first"),
+      ...config("first"),
       checks: { a: { ...CHECK, notifications: [mail("second"), mail("${env:X}")] } },
     };
     const warnings = await warningsOf(both, { mode: 0o604, withoutSecrets: true });
@@ -197,7 +197,7 @@ Deno.test("loadDocument() warns of a password in a document that others can read
   });
 });
 
-Deno.test("loadDocument() warns of credentials in a URL that others can read", async (t) => {
+Deno.test("loadConfig() warns of credentials in a URL that others can read", async (t) => {
   const rows: Readonly<Record<string, readonly [target: string, isWarned: boolean]>> = {
     "user information": ["https://me:swordfish@h.example/", true],
     "a token in place of a name": ["https://swordfish@h.example/", true],
@@ -229,7 +229,7 @@ Deno.test("loadDocument() warns of credentials in a URL that others can read", a
   }
 });
 
-Deno.test("loadDocument() warns of secrets that are too short to be hidden", async (t) => {
+Deno.test("loadConfig() warns of secrets that are too short to be hidden", async (t) => {
   const warning = "a secret of fewer than 4 characters is not hidden in outputs and logs";
   const script = (environment: object) => ({ kind: "script", parameters: { path: "/x", environment } });
   const rows: Readonly<Record<string, readonly [check: unknown, warnings: readonly string[]]>> = {
@@ -257,9 +257,9 @@ Deno.test("loadDocument() warns of secrets that are too short to be hidden", asy
   }
 });
 
-Deno.test("loadDocument() warns of a document that others can write", async (t) => {
+Deno.test("loadConfig() warns of a config that others can write", async (t) => {
   const warning = (mode: string) =>
-    `: every user of this machine can write this document (mode ${mode}) (chmod o-w /etc/monitor/monitor.jsonc)`;
+    `: every user of this machine can write this config (mode ${mode}) (chmod o-w /etc/monitor/monitor.jsonc)`;
   const rows: Readonly<Record<string, readonly [mode: number, warnings: readonly string[]]>> = {
     "666": [0o666, [warning("666")]],
     "602": [0o602, [warning("602")]],
@@ -274,7 +274,7 @@ Deno.test("loadDocument() warns of a document that others can write", async (t) 
   }
 });
 
-Deno.test("loadDocument() places each warning at the value that it is about", async () => {
+Deno.test("loadConfig() places each warning at the value that it is about", async () => {
   const text = `{
   "defaults": { "notifications": [] },
   "checks": {
@@ -288,7 +288,7 @@ Deno.test("loadDocument() places each warning at the value that it is about", as
   assert.deepEqual(places.toSorted(), ["1:1", "2:34", "4:41", "5:67", "6:77"]);
 });
 
-Deno.test("loadDocument() warns of paths that cannot work", async (t) => {
+Deno.test("loadConfig() warns of paths that cannot work", async (t) => {
   const script = (path: string) => withCheck({ kind: "script", parameters: { path } });
   const file = (path: string) => withCheck({ kind: "file_timestamp", parameters: { path } });
   const files = {
@@ -302,7 +302,7 @@ Deno.test("loadDocument() warns of paths that cannot work", async (t) => {
   const VARIABLE = "has a variable in it, which no shell expands here";
   const STAR = 'has a "*" in it, which no shell expands here (name one file)';
   const SPLIT = 'has a blank in it, and no shell splits it (put arguments into "arguments")';
-  const rows: Readonly<Record<string, readonly [document: unknown, warning: string | null]>> = {
+  const rows: Readonly<Record<string, readonly [config: unknown, warning: string | null]>> = {
     "a command that is there": [script("/x"), null],
     "a command that is missing": [script("/none"), 'the command "/none" does not exist'],
     "a relative command that is missing": [script("./none"), 'the command "./none" does not exist'],
@@ -329,9 +329,9 @@ Deno.test("loadDocument() warns of paths that cannot work", async (t) => {
       `"\${env:P}" ${VARIABLE} (write the whole path)`,
     ],
   };
-  for (const [name, [document, warning]] of Object.entries(rows)) {
+  for (const [name, [config, warning]] of Object.entries(rows)) {
     await t.step(name, async () => {
-      const warnings = await warningsOf(document, { files, environment: { P: "/$SWORDFISH" } });
+      const warnings = await warningsOf(config, { files, environment: { P: "/$SWORDFISH" } });
       assert.deepEqual(warnings, warning === null ? [] : [`${at} ${warning}`]);
     });
   }

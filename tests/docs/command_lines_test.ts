@@ -1,6 +1,6 @@
 /**
  * Every command line of ours in the pages is one that the program takes: the command, its options and how many names
- * may follow. Whole lines really run, beside a document that has the checks which the pages speak of.
+ * may follow. Whole lines really run, beside a config that has the checks which the pages speak of.
  */
 import assert from "node:assert/strict";
 import { parseBeforeCommand, parseInvocation, splitCommand, splitTrailing } from "../../src/cli/arguments.ts";
@@ -38,7 +38,7 @@ Deno.test("what the pages tell a reader to type runs", async (t) => {
     await t.step(nameOf(line), () =>
       withStage(async ({ folder, run, start, writeScript }) => {
         writeScript("backup", "exit 0");
-        if (line.words[0] !== "init") Deno.writeTextFileSync(`${folder}/monitor.jsonc`, documentFor(line));
+        if (line.words[0] !== "init") Deno.writeTextFileSync(`${folder}/monitor.jsonc`, configFor(line));
         if (READING.includes(line.words[0] ?? "")) await run(["check", "--once"]);
         const args = line.words.map((word) => here(word, folder));
         if (!runsOn(line.words)) {
@@ -67,7 +67,7 @@ Deno.test("commandLinesOf() finds what is wrong in a page", () => {
 });
 
 /** Checks by the names that the pages use; all are well. */
-function documentFor({ words }: CommandLine): string {
+function configFor({ words }: CommandLine): string {
   const well = {
     kind: "test",
     tags: ["web", "mail", "production"],
@@ -86,7 +86,7 @@ function runsOn(words: readonly string[]): boolean {
 /** What looks at the kept state. */
 const READING = ["status", "history", "report"];
 
-/** A path of the page in this folder: its document for the page's one. */
+/** A path of the page in this folder: its config for the page's one. */
 function here(word: string, folder: string): string {
   if (/(^|\/)[\w.-]+\.jsonc?$/.test(word)) return `${folder}/monitor.jsonc`;
   return word.startsWith("/") ? `${folder}/${word.split("/").at(-1)}` : word;

@@ -1,14 +1,14 @@
-/** The examples of the pages as documents. */
+/** The examples of the pages as configs. */
 import assert from "node:assert/strict";
 import { type Block, readPages } from "./pages.ts";
 
 const CHECKS = `"checks": { "a": { "kind": "test", "parameters": {} } }`;
 
-/** How a document is made of an example: `text` is as it is written, `rest` what follows the first word. */
+/** How a config is made of an example: `text` is as it is written, `rest` what follows the first word. */
 export const ROLES: Readonly<Record<string, (text: string, rest: string) => string>> = {
-  /** A whole document. */
+  /** A whole config. */
   "": (text) => text,
-  /** Members of a document, without its braces. */
+  /** Members of a config, without its braces. */
   members: (text) => `{ "defaults": {}, ${CHECKS}, ${text} }`,
   /** Members of `defaults`, or of a check that has them, without the braces. */
   defaults: (text) => `{ "defaults": { ${text} }, ${CHECKS} }`,
@@ -18,7 +18,7 @@ export const ROLES: Readonly<Record<string, (text: string, rest: string) => stri
   parameters: (text, kind) =>
     `{ "defaults": {}, "checks": { "a": { "kind": "${kind}", "parameters": ${text} } } }`,
   channel: (text) => `{ "defaults": { "notifications": [${text}] }, ${CHECKS} }`,
-  /** A file that a document includes; a comment in its first line says where it is. */
+  /** A file that a config includes; a comment in its first line says where it is. */
   include: (text) => JSON.stringify({ defaults: {}, include: pathOf(text) }),
 };
 
@@ -41,11 +41,11 @@ export const FILES = {
   ),
 };
 
-/** The document that an example is, or is a part of. */
-export function documentOf({ role, text }: Block): string {
+/** The config that an example is, or is a part of. */
+export function configOf({ role, text }: Block): string {
   const [word = "", rest = ""] = role.split(/ (.*)/);
   const make = ROLES[word];
-  assert.ok(make !== undefined, `"${role}" says nothing of what part of a document an example is`);
+  assert.ok(make !== undefined, `"${role}" says nothing of what part of a config an example is`);
   return make(text, rest);
 }
 

@@ -1,20 +1,20 @@
 /**
- * Every example in JSON is a document that `monitor validate --without-secrets` takes without a warning, or says
+ * Every example in JSON is a config that `monitor validate --without-secrets` takes without a warning, or says
  * behind the language what part of one it is; {@linkcode ROLES} lists the words.
  */
 import assert from "node:assert/strict";
 import { describe, load } from "../config/config_system.ts";
-import { documentOf, EXAMPLES, FILES, OUTPUT, pathOf, ROLES } from "./examples.ts";
+import { configOf, EXAMPLES, FILES, OUTPUT, pathOf, ROLES } from "./examples.ts";
 
 for (const { path, block } of EXAMPLES) {
   Deno.test(`the example at ${path}:${block.line} is valid`, async () => {
     if (block.role === OUTPUT) return void JSON.parse(block.text);
-    const { warnings, place } = await load(documentOf(block), { files: FILES, withoutSecrets: true });
+    const { warnings, place } = await load(configOf(block), { files: FILES, withoutSecrets: true });
     assert.deepEqual(warnings.map((warning) => describe(place(warning))), []);
   });
 }
 
-Deno.test("an example with a mistake is noticed, whatever part of a document it is", async (t) => {
+Deno.test("an example with a mistake is noticed, whatever part of a config it is", async (t) => {
   const broken: Readonly<Record<string, string>> = {
     "": '{ "defaults": {}, "chekcs": {} }',
     members: '"stat": "x"',
@@ -29,10 +29,10 @@ Deno.test("an example with a mistake is noticed, whatever part of a document it 
     Object.keys(ROLES).sort(),
   );
   for (const [role, text] of Object.entries(broken)) {
-    await t.step(role === "" ? "a document" : role, async () => {
+    await t.step(role === "" ? "a config" : role, async () => {
       const files = role === "include" ? { [pathOf(text)]: text } : {};
-      const document = documentOf({ language: "jsonc", role, line: 1, text });
-      await assert.rejects(load(document, { files, withoutSecrets: true }), { name: "ConfigError" });
+      const config = configOf({ language: "jsonc", role, line: 1, text });
+      await assert.rejects(load(config, { files, withoutSecrets: true }), { name: "ConfigError" });
     });
   }
 });

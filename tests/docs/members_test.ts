@@ -1,6 +1,6 @@
 /**
- * Every member of a document has an example, in the schema and so in docs/document.md, and a document that has it is
- * valid. What else such a document needs comes from the examples of the members that are required beside it.
+ * Every member of a config has an example, in the schema and so in docs/config.md, and a config that has it is
+ * valid. What else such a config needs comes from the examples of the members that are required beside it.
  */
 import assert from "node:assert/strict";
 import { problemsOf } from "../config/config_system.ts";
@@ -39,27 +39,27 @@ const COMPANIONS: Readonly<Record<string, JsonObject>> = {
 const SHAPES = { monitor: "monitor", shape_a: "a", shape_b: "b" } as const;
 
 for (const [name, shape] of Object.entries(SHAPES)) {
-  Deno.test(`every member in schemas/${name}.schema.json has examples that a document takes`, async () => {
+  Deno.test(`every member in schemas/${name}.schema.json has examples that a config takes`, async () => {
     const root = JSON.parse(Deno.readTextFileSync(`${PROJECT}schemas/${name}.schema.json`)) as Schema;
     const found = [...examplesOf(root)];
-    assert.deepEqual(found.filter(({ document }) => document === null).map(({ path }) => path), []);
-    for (const { path, document } of found) {
-      assert.deepEqual(await problemsOf(document, { shape, withoutSecrets: true }), [], path);
+    assert.deepEqual(found.filter(({ config }) => config === null).map(({ path }) => path), []);
+    for (const { path, config } of found) {
+      assert.deepEqual(await problemsOf(config, { shape, withoutSecrets: true }), [], path);
     }
     assert.ok(found.length > 30);
   });
 }
 
-Deno.test("docs/document.md shows an example of every member", () => {
-  const rows = readPage("docs/document.md").text.split("\n").filter((line) => line.startsWith("| `"));
+Deno.test("docs/config.md shows an example of every member", () => {
+  const rows = readPage("docs/config.md").text.split("\n").filter((line) => line.startsWith("| `"));
   assert.ok(rows.length > 80);
   assert.deepEqual(rows.filter((row) => !/Examples?: `/.test(row)), []);
 });
 
-/** An example of one member in a whole document; `null` where a member has none. */
+/** An example of one member in a whole config; `null` where a member has none. */
 interface Example {
   readonly path: string;
-  readonly document: JsonObject | null;
+  readonly config: JsonObject | null;
 }
 
 function examplesOf(root: Schema): Iterable<Example> {
@@ -80,8 +80,8 @@ function examplesOf(root: Schema): Iterable<Example> {
       const short = `${path.split(".").at(-1)}.${name}`;
       const place = (value: Json): JsonObject => wrap({ ...required, ...COMPANIONS[short], [name]: value });
       const memberPath = `${path}.${name}`;
-      if ((own.examples ?? []).length === 0) yield { path: memberPath, document: null };
-      for (const example of own.examples ?? []) yield { path: memberPath, document: place(example) };
+      if ((own.examples ?? []).length === 0) yield { path: memberPath, config: null };
+      for (const example of own.examples ?? []) yield { path: memberPath, config: place(example) };
       yield* visitWithin(own, memberPath, place);
     }
     for (const { if: { properties: { kind } }, then } of schema.allOf ?? []) {
@@ -104,9 +104,9 @@ function examplesOf(root: Schema): Iterable<Example> {
   }
   // A check that examples of `depends_on` name.
   const router = { kind: "test", parameters: {} };
-  return visit(root, "", (document) => ({
+  return visit(root, "", (config) => ({
     defaults: {},
-    ...document,
-    checks: { router, ...document["checks"] as JsonObject },
+    ...config,
+    checks: { router, ...config["checks"] as JsonObject },
   }));
 }

@@ -16,7 +16,7 @@ export interface Page {
 export interface Block {
   /** The word behind the fence, such as `sh`; empty without one. */
   readonly language: string;
-  /** What stands behind the language: what part of a document the block is. */
+  /** What stands behind the language: what part of a config the block is. */
   readonly role: string;
   /** The line of its fence, from 1 on. */
   readonly line: number;

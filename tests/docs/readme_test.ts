@@ -3,7 +3,7 @@ import { CHANNEL_KINDS } from "../../src/channels/registry.ts";
 import { CHECK_KINDS } from "../../src/checks/registry.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { EXIT_CODE_HELP } from "../../src/cli/exit_code.ts";
-import licences from "../../src/cli/generated/licences.json" with { type: "json" };
+import licenses from "../../src/cli/generated/licenses.json" with { type: "json" };
 import manifest from "../../import_map.json" with { type: "json" };
 import { PROJECT, readPage } from "./pages.ts";
 
@@ -40,7 +40,7 @@ Deno.test("every package is pinned with its checksum, and none runs anything whe
 });
 
 Deno.test("README.md says of every package whether it is in the executable", () => {
-  const inside = new Set(licences.packages.map(({ name }) => name));
+  const inside = new Set(licenses.packages.map(({ name }) => name));
   const rows = rowsWith(/^\| `[^|]*\|[^|]*\| (yes|no) +\|$/);
   assert.ok(rows.length > 10);
   for (const row of rows) {
@@ -67,7 +67,7 @@ Deno.test("README.md lists every exit code with the words of the help", () => {
   assert.deepEqual(
     rows,
     EXIT_CODE_HELP.map(([codes, meaning]) =>
-      `${codes} ${meaning.replace(" (of status: worst settled one)", "")}`
+      `${codes} ${meaning.replace(" (of status: worst confirmed one)", "")}`
     ),
   );
 });

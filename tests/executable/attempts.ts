@@ -1,6 +1,6 @@
 /**
- * Tries everything that an executable baked for one document must not be able to do, and a few things that it must;
- * prints what came of each as JSON. It is compiled with exactly the permissions of that document.
+ * Tries everything that an executable baked for one config must not be able to do, and a few things that it must;
+ * prints what came of each as JSON. It is compiled with exactly the permissions of that config.
  */
 import { exec } from "node:child_process";
 import { createSocket } from "node:dgram";
@@ -12,10 +12,10 @@ import { DatabaseSync } from "node:sqlite";
 
 /** Where the attempts are made. */
 export interface Place {
-  /** The folder of the document; there is a file `neighbour` and a symlink `link` to the script in it. */
+  /** The folder of the config; there is a file `neighbour` and a symlink `link` to the script in it. */
   readonly folder: string;
-  /** The document. */
-  readonly document: string;
+  /** The config. */
+  readonly config: string;
   /** The state. */
   readonly state: string;
   /** The script that may be run. */
@@ -32,14 +32,14 @@ export interface Place {
 export type Outcomes = Readonly<Record<string, string>>;
 
 const place = JSON.parse(Deno.args[0] ?? "{}") as Place;
-const { folder, document, state, script, webPort, otherPort, processId } = place;
+const { folder, config, state, script, webPort, otherPort, processId } = place;
 const neighbour = `${folder}/neighbour`;
 const options = { stdin: "null", stdout: "null", stderr: "null", clearEnv: true } as const;
 
 /** What must not be possible; each fails by itself where it is refused. */
 const FORBIDDEN: Readonly<Record<string, () => unknown>> = {
   "read a system file": () => Deno.readTextFile("/etc/passwd"),
-  "read the file beside the document": () => Deno.readFile(neighbour),
+  "read the file beside the config": () => Deno.readFile(neighbour),
   "read it through node": () => readFileSync(neighbour),
   "open it": () => Deno.open(neighbour),
   "look at it": () => Deno.stat(neighbour),
@@ -55,7 +55,7 @@ const FORBIDDEN: Readonly<Record<string, () => unknown>> = {
   "attach another database": () => withState((database) => database.exec(`ATTACH '${neighbour}' AS other`)),
   "copy the state away": () => withState((database) => database.exec(`VACUUM INTO '${folder}/copy.sqlite'`)),
   "load an extension": () => new DatabaseSync(state, { allowExtension: true }).loadExtension(neighbour),
-  "change the document": () => Deno.writeTextFile(document, "{}", { append: true }),
+  "change the config": () => Deno.writeTextFile(config, "{}", { append: true }),
   "write beside it": () => Deno.writeTextFile(`${folder}/new`, ""),
   "make a folder": () => Deno.mkdir(`${folder}/new`),
   "make a temporary file": () => Deno.makeTempFile(),
@@ -63,7 +63,7 @@ const FORBIDDEN: Readonly<Record<string, () => unknown>> = {
   "move the state away": () => Deno.rename(state, `${folder}/moved`),
   "link the state": () => Deno.link(state, `${folder}/linked`),
   "make a symlink": () => Deno.symlink("/etc/passwd", `${folder}/symlink`),
-  "change a mode": () => Deno.chmod(document, 0o777),
+  "change a mode": () => Deno.chmod(config, 0o777),
   "change the script": () => Deno.writeTextFile(script, "#!/bin/sh\n"),
   "set a file's time": () => Deno.utime(neighbour, 0, 0),
   "connect to another port": () => Deno.connect({ hostname: "127.0.0.1", port: otherPort }),
@@ -99,7 +99,7 @@ const FORBIDDEN: Readonly<Record<string, () => unknown>> = {
 
 /** What must be possible, so that a refusal above means something. */
 const ALLOWED: Readonly<Record<string, () => unknown>> = {
-  "read the document": () => Deno.readTextFile(document),
+  "read the config": () => Deno.readTextFile(config),
   "open the state": () => withState((database) => database.exec("SELECT 1")),
   "request the page": () => fetch(`http://localhost:${webPort}/`).then((response) => response.text()),
   "run the script": () => new Deno.Command(script, options).output(),

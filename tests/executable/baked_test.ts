@@ -1,5 +1,5 @@
 /**
- * An executable that was made for one document: what it can do, and that it can do nothing else. Run by
+ * An executable that was made for one config: what it can do, and that it can do nothing else. Run by
  * `deno task executable`, since it compiles: where Deno's download cannot be reached, `DENORT_BIN` must name the base.
  */
 import assert from "node:assert/strict";
@@ -32,7 +32,7 @@ const OTHER_REFUSALS: Readonly<Record<string, RegExp>> = {
   "make a function of a text": /^EvalError: Code generation from strings disallowed/,
 };
 
-Deno.test("a baked executable can do nothing that its document does not name, however it is tried", async (t) => {
+Deno.test("a baked executable can do nothing that its config does not name, however it is tried", async (t) => {
   await withNeeds(async (stage) => {
     await using other = startServer(async (visitor) => {
       await visitor.readHead();
@@ -49,7 +49,7 @@ Deno.test("a baked executable can do nothing that its document does not name, ho
     try {
       const place: Place = {
         folder: stage.folder,
-        document: `${stage.folder}/monitor.json`,
+        config: `${stage.folder}/monitor.json`,
         state: `${stage.folder}/kept.sqlite`,
         script: `${stage.folder}/probe.sh`,
         webPort: stage.web.port,
@@ -77,7 +77,7 @@ Deno.test("a baked executable can do nothing that its document does not name, ho
   });
 });
 
-Deno.test("a baked executable checks its own document without being told, and refuses another", async (t) => {
+Deno.test("a baked executable checks its own config without being told, and refuses another", async (t) => {
   await withNeeds(async (stage) => {
     const { entry, permissionFlags } = await bake(`${stage.folder}/monitor.json`);
     const program = `${stage.folder}/monitor`;
@@ -95,7 +95,7 @@ Deno.test("a baked executable checks its own document without being told, and re
       const { code, stdout, stderr } = await run(program, ["permissions", "--check"], stage);
       assert.deepStrictEqual([code, stdout, stderr], [0, "", ""]);
     });
-    await t.step("it cannot read another document", async () => {
+    await t.step("it cannot read another config", async () => {
       Deno.writeTextFileSync(`${stage.folder}/other.json`, '{ "defaults": {} }');
       const { code, stderr } = await run(program, ["validate", "--config", "other.json"], stage);
       assert.strictEqual(code, 77);
@@ -106,7 +106,7 @@ Deno.test("a baked executable checks its own document without being told, and re
       assert.strictEqual(code, 77);
       assert.match(stderr, /--allow-write=.*other\.sqlite/);
     });
-    await t.step("it cannot write a starter document", async () => {
+    await t.step("it cannot write a starter config", async () => {
       assert.strictEqual((await run(program, ["init", "new.jsonc"], stage)).code, 77);
     });
     await t.step("a check that was changed to need more is unknown, and the others run", async () => {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The executable on a root that holds nothing but itself, the libraries it is linked to, and the few programs that
-# the example document's script calls (busybox): no Node, no Deno, no certificates, no home, no network files.
-# It must run the example document, and make a request over TLS fail for the right reason.
+# the example config's script calls (busybox): no Node, no Deno, no certificates, no home, no network files.
+# It must run the example config, and make a request over TLS fail for the right reason.
 #
 #     tests/executable/bare_root.sh dist/monitor
 #

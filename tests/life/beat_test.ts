@@ -12,7 +12,7 @@ const JOB = { kind: "job", parameters: { expected_every: "1 day", duration_max: 
 
 function withJob(use: (stage: Stage) => Promise<void>): Promise<void> {
   return withStage(async (stage) => {
-    stage.writeDocument({ backup: JOB }, { state: "kept.sqlite" });
+    stage.writeConfig({ backup: JOB }, { state: "kept.sqlite" });
     await use(stage);
   });
 }
@@ -179,7 +179,7 @@ test("monitor beat: the last lines of output are kept, and not the command line"
 test("monitor beat: secrets that are known are not kept", () =>
   withStage(async (stage) => {
     Deno.writeTextFileSync(`${stage.folder}/token`, "swordfish\n");
-    stage.writeDocument({
+    stage.writeConfig({
       backup: JOB,
       other: {
         kind: "script",
@@ -212,7 +212,7 @@ test("monitor beat: nothing of monitor's keeps a command from running", (add) =>
       name: "a misspelt name",
       args: ["beat", "bakcup"],
       stderr:
-        /there is no check "bakcup" in the document\nmonitor: hint: did you mean "backup"\?\n.*this run is not/,
+        /there is no check "bakcup" in the config\nmonitor: hint: did you mean "backup"\?\n.*this run is not/,
     },
     { name: "no name", args: ["beat"], stderr: /beat needs the name of a check\n/ },
     {
@@ -232,7 +232,7 @@ test("monitor beat: nothing of monitor's keeps a command from running", (add) =>
     },
     { name: "--failed", args: ["beat", "backup", "--failed"], stderr: /--failed stands without a command/ },
     {
-      name: "a document from its input",
+      name: "a config from its input",
       args: ["beat", "-c", "-", "backup"],
       stderr: /take the command's own input/,
     },
@@ -243,16 +243,16 @@ test("monitor beat: nothing of monitor's keeps a command from running", (add) =>
     },
     {
       name: "a check of another kind",
-      prepare: (stage) => stage.writeDocument({ backup: { kind: "test", parameters: {} } }),
+      prepare: (stage) => stage.writeConfig({ backup: { kind: "test", parameters: {} } }),
       stderr: /the check "backup" takes no beats: its kind is "test"\n/,
     },
     {
-      name: "no document",
+      name: "no config",
       prepare: ({ folder }) => Deno.removeSync(`${folder}/monitor.json`),
       stderr: /Cannot find a config: looked for/,
     },
     {
-      name: "a document that is none",
+      name: "a config that is none",
       prepare: ({ folder }) => Deno.writeTextFileSync(`${folder}/monitor.json`, '{ "checks": {'),
       stderr: /monitor\.json": it is no JSON\n/,
     },
@@ -353,7 +353,7 @@ test("monitor beat: without a command it notes what it is told, and says where i
     ["a misspelt option", ["beat", "backup", "--faild"], 64],
     ["-- without a command", ["beat", "backup", "--"], 64],
     ["no state", ["beat", "backup", "--state", "none"], 64],
-    ["no document", ["beat", "-c", "none.json", "backup"], 78],
+    ["no config", ["beat", "-c", "none.json", "backup"], 78],
     ["no place for a state", ["beat", "--state", "monitor.json/x.sqlite", "backup"], 74],
   ];
   for (const [name, args, code] of mistakes) {
@@ -445,7 +445,7 @@ test("monitor beat: while others write, the command runs, and its start and its 
 
 test("monitor beat: a run whose reporter was killed is told as running or dead, not as well", () =>
   withStage(async (stage) => {
-    stage.writeDocument(
+    stage.writeConfig(
       { backup: { kind: "job", parameters: { expected_every: 1, grace: 1, duration_max: 1 } } },
       { state: "kept.sqlite" },
     );

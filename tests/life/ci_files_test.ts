@@ -59,15 +59,15 @@ for (const [name, readCommands] of Object.entries(COMMANDS)) {
       stage.writeScript("bin/monitor", `exec ${programCommand().map((part) => `'${part}'`).join(" ")} "$@"`);
       for (const [condition, expected] of [["ok", 0], ["critical", 2]] as const) {
         const check = { kind: "test", parameters: { condition } };
-        const document = `// as in a repository\n${JSON.stringify({ defaults: {}, checks: { web: check } })}`;
-        Deno.writeTextFileSync(`${stage.folder}/monitor.jsonc`, document);
+        const config = `// as in a repository\n${JSON.stringify({ defaults: {}, checks: { web: check } })}`;
+        Deno.writeTextFileSync(`${stage.folder}/monitor.jsonc`, config);
         const { code, stderr } = await runAll(calls, stage);
         assert.strictEqual(code, expected, stderr);
         const results = Deno.readTextFileSync(`${stage.folder}/monitor.xml`);
         assert.match(results, expected === 0 ? /<testsuite .*failures="0"/ : /<testsuite .*failures="1"/);
       }
       Deno.writeTextFileSync(`${stage.folder}/monitor.jsonc`, `{ "checks": {} }`);
-      assert.strictEqual((await runAll(calls, stage)).code, 78, "a document with mistakes");
+      assert.strictEqual((await runAll(calls, stage)).code, 78, "a config with mistakes");
     }));
 
   Deno.test(`examples/ci/${name}: it compares the checksum before it unpacks, and unpacks what a release has`, () =>

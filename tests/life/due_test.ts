@@ -19,10 +19,10 @@ async function callUntilAsked(stage: Stage, target: Target): Promise<End> {
   throw new Error("the check never became due");
 }
 
-test("monitor check --once --due: counts are kept between calls, and only a report is said", () =>
+test("monitor check --once --due: counts are kept between calls, and only a notification is said", () =>
   withTarget((target) =>
     withStage(async (stage) => {
-      stage.writeDocument({
+      stage.writeConfig({
         web: { kind: "http_request", threshold: 3, recovery_threshold: 2, parameters: target.parameters },
       });
       const said: string[] = [];
@@ -50,15 +50,15 @@ test("monitor check --once --due: counts are kept between calls, and only a repo
 test("monitor check: a service goes on where --once --due left off", () =>
   withTarget((target) =>
     withStage(async (stage) => {
-      stage.writeDocument({
+      stage.writeConfig({
         web: { kind: "http_request", threshold: 3, recovery_threshold: 1, parameters: target.parameters },
       });
       target.status = 500;
       for (let run = 0; run < 2; run++) await callUntilAsked(stage, target);
       const program = stage.start(["check", "--format", "ndjson"]);
       const first = await program.stdout.event("result");
-      assert.deepEqual([first["occurrences"], first["settled"]], [3, "critical"]);
-      await program.stdout.event("report");
+      assert.deepEqual([first["occurrences"], first["confirmed"]], [3, "critical"]);
+      await program.stdout.event("notification");
       program.signal("SIGTERM");
       await program.end();
       target.status = 200;

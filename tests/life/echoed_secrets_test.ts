@@ -178,7 +178,7 @@ function writeConfig(
   });
   const credentials = `hook:${encodeURIComponent(URL_PASSWORD)}`;
   const query = `api_key=${encodeURIComponent(API_KEY)}`;
-  stage.writeDocument({
+  stage.writeConfig({
     says: script("./says", { PIPED, TABBED, INVISIBLE, BLANKS, SHORT }),
     floods: script("./floods", { LONG }),
     web: {

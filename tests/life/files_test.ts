@@ -15,7 +15,7 @@ test("monitor check: whatever the umask, state, journal and lock are for their o
   for (const umask of ["000", "022", "077"]) {
     add(`umask ${umask}`, () =>
       withStage(async (stage) => {
-        stage.writeDocument({ bad: BAD }, {
+        stage.writeConfig({ bad: BAD }, {
           state: "made/kept.sqlite",
           report: { path: "page.html" },
           metrics: { path: "monitor.prom" },
@@ -55,7 +55,7 @@ test("monitor check: a symlink in the place of a state's file is refused, and no
         `${end === "" ? "the state" : end}, to ${isThere ? "a file" : "nothing"}`,
         () =>
           withStage(async (stage) => {
-            stage.writeDocument({ bad: BAD }, { state: "kept.sqlite" });
+            stage.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
             if (end !== "") {
               assert.equal((await stage.run(["check", "--once"])).code, 2);
               for (const other of STATE.slice(1)) await removeIfThere(`${stage.folder}/kept.sqlite${other}`);
@@ -82,7 +82,7 @@ test("monitor check: a symlink in the place of a state's file is refused, and no
 
 test("monitor check: a symlink in the place of a kept file or its new text is replaced, not followed", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ bad: BAD }, {
+    stage.writeConfig({ bad: BAD }, {
       state: "kept.sqlite",
       report: { path: "page.html" },
       metrics: { path: "m.prom" },
@@ -113,7 +113,7 @@ Deno.test({
     for (const end of ["", "-wal"]) {
       steps.add(end === "" ? "the state" : end, () =>
         withStage(async (stage) => {
-          stage.writeDocument({ bad: BAD }, { state: "kept.sqlite" });
+          stage.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
           assert.equal((await stage.run(["check", "--once"])).code, 2);
           if (end === "-wal") {
             Deno.writeTextFileSync(`${stage.folder}/kept.sqlite-wal`, "planted");
@@ -130,7 +130,7 @@ Deno.test({
     }
     steps.add("run by another user than root", () =>
       withStage(async (stage) => {
-        stage.writeDocument({ bad: BAD }, { state: "kept.sqlite" });
+        stage.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
         assert.equal((await stage.run(["check", "--once"])).code, 2);
         // Whoever it belongs to, anybody may write it: only the owner's id tells.
         Deno.chmodSync(`${stage.folder}/kept.sqlite`, 0o666);
@@ -162,7 +162,7 @@ async function removeIfThere(path: string): Promise<void> {
 
 Deno.test("monitor: neither the kept page nor monitor report -o overwrites the config or the state", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ bad: BAD });
+    stage.writeConfig({ bad: BAD });
     const environment = { XDG_STATE_HOME: `${stage.folder}/states` };
     assert.equal((await stage.run(["check", "--once"], { environment })).code, 2);
     const [state = ""] = namesIn(stage, "states/monitor").filter((name) => name.endsWith(".sqlite"));
@@ -179,14 +179,16 @@ Deno.test("monitor: neither the kept page nor monitor report -o overwrites the c
       assert.equal(code, 64, stderr);
       assert.ok(stderr.includes(`--output is ${what}, expected a file of its own`), stderr);
     }
-    stage.writeDocument({ bad: BAD }, { report: { path: `link/${state}` } });
-    for (const command of [["validate"], ["check", "--once", "--due"], ["report", "-o", "other.html"]]) {
+    stage.writeConfig({ bad: BAD }, { report: { path: `link/${state}` } });
+    for (
+      const command of [["validate"], ["check", "--once", "--due"], ["report", "-o", "other.html"]]
+    ) {
       const { code, stderr } = await stage.run(command, { environment });
       assert.equal(code, 78, stderr);
       assert.ok(stderr.includes("report.path: is the file of the state, expected a file of its own"), stderr);
     }
     assert.deepEqual(Deno.readFileSync(`${stage.folder}/states/monitor/${state}`), before);
-    stage.writeDocument({ bad: BAD }, { state: "kept.sqlite", report: { path: "other.sqlite-wal" } });
+    stage.writeConfig({ bad: BAD }, { state: "kept.sqlite", report: { path: "other.sqlite-wal" } });
     const { code, stderr } = await stage.run(["check", "--once", "--state", "other.sqlite"]);
     assert.equal(code, 78, stderr);
     assert.ok(stderr.includes("report.path: is the -wal file of the state,"), stderr);

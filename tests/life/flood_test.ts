@@ -36,7 +36,7 @@ Deno.test("monitor check: four targets that flood with informational responses h
         parameters: { request: { target: `http://127.0.0.1:${port}/` } },
       });
       const flooding = Object.fromEntries(flood.ports.map((port) => [`flood ${port}`, request(port)]));
-      stage.writeDocument({
+      stage.writeConfig({
         healthy: { kind: "http_request", timeout: 2, parameters: target.parameters },
         ...flooding,
       });
@@ -66,7 +66,7 @@ Deno.test("monitor check --once: targets that flood with informational responses
       timeout: 3600,
       parameters: { request: { target: `http://127.0.0.1:${port}/` } },
     }]));
-    stage.writeDocument(checks);
+    stage.writeConfig(checks);
     const { code, stdout } = await stage.run(["check", "--once", "--state", "none", "--format", "json"]);
     assert.equal(code, 2);
     const { checks: results } = JSON.parse(stdout) as { readonly checks: readonly { output: string }[] };

@@ -22,7 +22,7 @@ function tablesOf(page: string): ReadonlyMap<string, readonly (readonly string[]
 Deno.test("docs/formats.md names every member that is printed, in its order, and no other", () =>
   withStage(async (stage) => {
     const bad = { kind: "test", parameters: { condition: "critical", output: "it is gone" } };
-    stage.writeDocument({ bad }, { state: "kept.sqlite" });
+    stage.writeConfig({ bad }, { state: "kept.sqlite" });
     const objects: [heading: string, value: unknown][] = [];
 
     const once = JSON.parse(
@@ -38,8 +38,11 @@ Deno.test("docs/formats.md names every member that is printed, in its order, and
     const { late_ms: lateMs, ...running } = await program.stdout.event("result");
     assert.equal(typeof lateMs, "number");
     objects.push(["A finished check", without(running, "event")]);
-    const report = await program.stdout.event("report");
-    objects.push(["The event `report`", report], ["A report", report["report"]]);
+    const notification = await program.stdout.event("notification");
+    objects.push(["The event `notification`", notification], [
+      "A notification",
+      notification["notification"],
+    ]);
     program.signal("SIGHUP");
     objects.push(["The event `reload`", await program.stdout.event("reload")]);
     Deno.writeTextFileSync(`${stage.folder}/monitor.json`, "{");
@@ -53,7 +56,7 @@ Deno.test("docs/formats.md names every member that is printed, in its order, and
       objects.push(["The log", Object.fromEntries(Object.entries(JSON.parse(line)).slice(0, 3))]);
     }
 
-    stage.writeDocument({ bad }, { state: "kept.sqlite" });
+    stage.writeConfig({ bad }, { state: "kept.sqlite" });
     const status = JSON.parse((await stage.run(["status", "--format", "json"])).stdout);
     objects.push(["`status --format json`", status], ["A check of `status`", status.checks[0]]);
     objects.push(["The last run", status.checks[0].last], ["The monitor of `status`", status.monitor]);

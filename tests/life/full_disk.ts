@@ -11,7 +11,7 @@ const ballast = `${disk}/ballast`;
 
 await withTarget((target) =>
   withStage(async (stage) => {
-    stage.writeDocument(
+    stage.writeConfig(
       {
         web: { kind: "http_request", parameters: target.parameters },
         other: { kind: "test", parameters: { condition: "ok" } },
@@ -33,7 +33,7 @@ await withTarget((target) =>
     await program.stderr.next(" warning: Cannot write to stdout: No space left on device");
     for (let runs = 0; runs < 2; runs++) await program.stderr.next("debug: web: critical");
     const status = JSON.parse((await stage.run(["status", "--format", "json", "web"])).stdout);
-    assert.equal(status.checks[0].settled, "ok", "the change is not kept yet");
+    assert.equal(status.checks[0].confirmed, "ok", "the change is not kept yet");
     assert.equal((await stage.run(["check", "--once"])).code, 75);
     console.log("full: monitoring goes on, and reports");
 

@@ -16,7 +16,7 @@ for (const [holder, holderArgs] of Object.entries(CALLS)) {
     await withTarget((target) =>
       withStage(async (stage) => {
         const check = { kind: "http_request", timeout: 20, parameters: target.parameters };
-        stage.writeDocument({ web: check }, { defaults: { schedule: { regular_interval: 20 } } });
+        stage.writeConfig({ web: check }, { defaults: { schedule: { regular_interval: 20 } } });
         target.status = null;
         const program = stage.start(holderArgs);
         await target.held();
@@ -56,7 +56,7 @@ for (const args of [["check"], ["check", "--once"]]) {
       stage.writeScript("slow.sh", `echo $$ > '${started}'; exec sleep 300`);
       const script = (): number | false =>
         existsSync(started) && (Number(Deno.readTextFileSync(started)) || false);
-      stage.writeDocument({
+      stage.writeConfig({
         [stage.mark]: { kind: "script", timeout: 600, parameters: { path: "./slow.sh" } },
       }, { state: "kept.sqlite" });
       const first = stage.start(args);
@@ -78,7 +78,7 @@ Deno.test("monitor check: ends with 75 once its lock file is replaced, in the mi
     withStage(async (stage) => {
       const { target: address } = target.parameters["request"] as { target: string };
       const webhook = { kind: "webhook", parameters: { target: address } };
-      stage.writeDocument({ bad: { kind: "test", parameters: { condition: "critical" } } }, {
+      stage.writeConfig({ bad: { kind: "test", parameters: { condition: "critical" } } }, {
         state: "kept.sqlite",
         defaults: { threshold: 1, schedule: { regular_interval: 1 }, notifications: [webhook] },
       });

@@ -1,14 +1,14 @@
 /**
  * Names, titles, tags and outputs that try to break out of whatever they are shown in, through the real program. Each
  * of its outputs is read back by a reader of that format: every check is there once with its own text, or with what
- * the format has in its place, and nothing else is. Where a format has no text to compare, a twin of the document with
+ * the format has in its place, and nothing else is. Where a format has no text to compare, a twin of the config with
  * harmless texts tells what should be there.
  */
 import assert from "node:assert/strict";
 import { Parser } from "tap-parser";
 import { DOMParser } from "@xmldom/xmldom";
 import PostalMime from "postal-mime";
-import { HOSTILE_NAMES } from "../config/hostile_documents.ts";
+import { HOSTILE_NAMES } from "../config/hostile_configs.ts";
 import { unsafeCodes } from "../cli/formats/hostile_records.ts";
 import { promtool } from "../support/promtool.ts";
 import { needs } from "../support/tools.ts";
@@ -166,7 +166,7 @@ Deno.test("monitor validate: no hostile text in a mistake acts on a terminal", (
         index,
       ) => [text, { kind: `${text}${index}`, [`x${text}`]: text, parameters: { [text]: text } }]),
     );
-    stage.writeDocument(checks);
+    stage.writeConfig(checks);
     Deno.mkdirSync(`${stage.folder}/conf.d`);
     Deno.writeTextFileSync(`${stage.folder}/conf.d/\u001b[2J\u202e\n.jsonc`, '{ "chekcs": {} }');
     Deno.writeTextFileSync(`${stage.folder}/files.json`, '{ "defaults": {}, "include": "conf.d/*.jsonc" }');
@@ -203,7 +203,7 @@ Deno.test("monitor report: a page of hostile texts has the tags of a harmless on
     assert.ok(left.length < 20, left.join(" "));
   }));
 
-/** How many checks share a channel whose mails tell each report in full. */
+/** How many checks share a channel whose mails tell each notification in full. */
 const GROUP_SIZE = 9;
 
 Deno.test("monitor: mails, webhooks and programs get hostile texts as they were, or in words", async (t) => {
@@ -211,7 +211,7 @@ Deno.test("monitor: mails, webhooks and programs get hostile texts as they were,
     await using mailbox = await startMailbox();
     await using hook = startHostileHook();
     stage.writeScript("receive", 'cat >>received; printf "%s\\0" "$MONITOR_CHECK" >>checks; touch safe');
-    // Each text goes out by itself, with some others, and with all of them: that many reports a mail tells in short.
+    // Each text goes out by itself, with some others, and with all of them: that many notifications a mail tells in short.
     writeHostile(stage, TEXTS, {
       notificationsOf: (index) => [
         mailTo(mailbox, `alone${index}`),
@@ -250,10 +250,10 @@ Deno.test("monitor: mails, webhooks and programs get hostile texts as they were,
       await t.step(`a webhook of ${JSON.stringify(text)}`, () => {
         const whole = hook.posts.get(`whole/${index}`);
         const templated = hook.posts.get(`templated/${index}`);
-        const { reports } = JSON.parse(whole?.text ?? "") as {
-          readonly reports: readonly Record<string, unknown>[];
+        const { notifications } = JSON.parse(whole?.text ?? "") as {
+          readonly notifications: readonly Record<string, unknown>[];
         };
-        assert.deepEqual(reports.map(({ check }) => check), [text]);
+        assert.deepEqual(notifications.map(({ check }) => check), [text]);
         assert.deepEqual(Object.keys(JSON.parse(templated?.text ?? "")), ["text"]);
         assert.deepEqual(whole?.headers, templated?.headers);
       });
@@ -264,14 +264,14 @@ Deno.test("monitor: mails, webhooks and programs get hostile texts as they were,
     });
     await t.step("a mail of all", async () => {
       const told = await readHostileMail(mailbox, "all");
-      assert.ok(told.includes(` in ${TEXTS.length} reports, `));
+      assert.ok(told.includes(` in ${TEXTS.length} notifications, `));
       assert.equal(told.match(/^CRITICAL: /gm)?.length, TEXTS.length);
     });
     const received = Deno.readTextFileSync(`${stage.folder}/received`).trimEnd().split("\n");
-    const reported = received.map((line) => (JSON.parse(line) as { readonly check: string }).check);
+    const notified = received.map((line) => (JSON.parse(line) as { readonly check: string }).check);
     const variables = Deno.readTextFileSync(`${stage.folder}/checks`).split("\0").slice(0, -1);
-    assert.deepEqual(reported.toSorted(), TEXTS.toSorted());
-    assert.deepEqual(variables, reported.map((text) => text.replaceAll("\0", "\ufffd").toWellFormed()));
+    assert.deepEqual(notified.toSorted(), TEXTS.toSorted());
+    assert.deepEqual(variables, notified.map((text) => text.replaceAll("\0", "\ufffd").toWellFormed()));
     assert.deepEqual([...Deno.readDirSync(stage.folder)].filter(({ name }) => /owned|id$/.test(name)), []);
   });
 });

@@ -15,7 +15,7 @@ function spoilHome(folder: string): void {
 
 test("monitor check: an unusable default folder is a warning, and the state lives in memory", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ bad: { ...BAD, threshold: 2 } });
+    stage.writeConfig({ bad: { ...BAD, threshold: 2 } });
     spoilHome(stage.folder);
     const program = stage.start(["check"]);
     await program.stderr.next(/ warning: Cannot lock ".*\/\.local\/.*; counts are lost when this ends/);
@@ -27,7 +27,7 @@ test("monitor check: an unusable default folder is a warning, and the state live
 
 test("monitor check: without any folder for it the state lives in memory", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ bad: BAD });
+    stage.writeConfig({ bad: BAD });
     const program = stage.start(["check"], { environment: { HOME: "", XDG_STATE_HOME: "relative" } });
     await program.stderr.next(
       / warning: Cannot keep the state: none of STATE_DIRECTORY, XDG_STATE_HOME and HOME /,
@@ -38,7 +38,7 @@ test("monitor check: without any folder for it the state lives in memory", () =>
 
 test("monitor check: a state that another process writes to for seconds is no error, and no check waits", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ bad: BAD }, { state: "kept.sqlite" });
+    stage.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
     const program = stage.start(["check", "--format", "ndjson"]);
     await program.stdout.event("result");
     using other = new DatabaseSync(`${stage.folder}/kept.sqlite`);
@@ -66,7 +66,7 @@ const UNUSABLE: Readonly<
     args: ["check", "--state", ".local/state.sqlite"],
     message: /^monitor: error: Cannot lock ".*\/\.local\/state\.sqlite\.lock": /m,
   },
-  "named by the document": {
+  "named by the config": {
     args: ["check", "--once"],
     others: { state: ".local/state.sqlite" },
     message: /^monitor: error: Cannot lock ".*\/\.local\/state\.sqlite\.lock": /m,
@@ -85,7 +85,7 @@ const UNUSABLE: Readonly<
 for (const [name, { args, others, environment, message }] of Object.entries(UNUSABLE)) {
   test(`monitor check: an unusable state is error 74: ${name}`, () =>
     withStage(async (stage) => {
-      stage.writeDocument({ bad: BAD }, others);
+      stage.writeConfig({ bad: BAD }, others);
       spoilHome(stage.folder);
       const { code, stdout, stderr } = await stage.run(args, environment && { environment });
       assert.equal(code, 74);
@@ -94,7 +94,7 @@ for (const [name, { args, others, environment, message }] of Object.entries(UNUS
     }));
 }
 
-test("monitor check --once --due: a document from stdin has no state, and says how to give it one", () =>
+test("monitor check --once --due: a config from stdin has no state, and says how to give it one", () =>
   withStage(async (stage) => {
     const stdin = JSON.stringify({ defaults: {}, checks: { bad: BAD } });
     const args = ["check", "--once", "--due", "--config", "-"];
@@ -102,7 +102,7 @@ test("monitor check --once --due: a document from stdin has no state, and says h
     assert.equal(code, 74);
     assert.match(
       stderr,
-      /the document comes from stdin, so there is no name for it; name a file with --state PATH/,
+      /the config comes from stdin, so there is no name for it; name a file with --state PATH/,
     );
     assert.equal((await stage.run([...args, "--state", "state.sqlite"], { stdin })).code, 2);
   }));
@@ -119,7 +119,7 @@ test("monitor check: a damaged state is said, set aside under a new name, and mo
   for (const [name, damage] of Object.entries(damages)) {
     add(name, () =>
       withStage(async (stage) => {
-        stage.writeDocument({ bad: BAD }, { state: "state/kept.sqlite" });
+        stage.writeConfig({ bad: BAD }, { state: "state/kept.sqlite" });
         assert.equal((await stage.run(["check", "--once"])).code, 2);
         damage(`${stage.folder}/state/kept.sqlite`);
         const program = stage.start(["check"]);
@@ -135,9 +135,12 @@ test("monitor check: a damaged state is said, set aside under a new name, and mo
 
 test("monitor check: a state that is damaged under a running monitor is set aside, and nothing known is lost", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ bad: BAD, worse: { ...BAD, threshold: 2 } }, { state: "kept.sqlite" });
+    stage.writeConfig({ bad: BAD, worse: { ...BAD, threshold: 2 } }, { state: "kept.sqlite" });
     const program = stage.start(["check", "--format", "ndjson"]);
-    await program.stdout.event("report", ({ report }) => (report as { check: string }).check === "worse");
+    await program.stdout.event(
+      "notification",
+      ({ notification }) => (notification as { check: string }).check === "worse",
+    );
     program.signal("SIGSTOP");
     overwriteTables(`${stage.folder}/kept.sqlite`);
     program.signal("SIGCONT");
@@ -147,7 +150,7 @@ test("monitor check: a state that is damaged under a running monitor is set asid
     program.signal("SIGTERM");
     assert.equal((await program.end()).code, 0);
     const status = JSON.parse((await stage.run(["status", "--format", "json"])).stdout);
-    assert.deepEqual(status.checks.map(({ settled }: { settled: string }) => settled), [
+    assert.deepEqual(status.checks.map(({ confirmed }: { confirmed: string }) => confirmed), [
       "critical",
       "critical",
     ]);
@@ -166,7 +169,7 @@ function overwriteTables(path: string): void {
 
 test("monitor check: a truncated -shm file ends it with SIGBUS, and the state is as it was", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ bad: BAD }, { state: "kept.sqlite" });
+    stage.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
     const program = stage.start(["check", "--format", "ndjson"]);
     await program.stdout.event("result");
     Deno.truncateSync(`${stage.folder}/kept.sqlite-shm`, 0);
@@ -180,7 +183,7 @@ test("monitor check: a truncated -shm file ends it with SIGBUS, and the state is
 
 test("monitor check --state none: nothing is kept", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ bad: BAD });
+    stage.writeConfig({ bad: BAD });
     const before = [...Deno.readDirSync(stage.folder)].length;
     const program = stage.start(["check", "--state", "none"]);
     await program.stdout.next("nothing is kept");

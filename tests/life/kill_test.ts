@@ -23,7 +23,7 @@ const TURN_AFTER_RESULTS = 30;
 
 Deno.test("monitor check: no change that was told is lost and none is kept twice, whenever it is killed", () =>
   withStage(async (stage) => {
-    stage.writeDocument(flappingChecks(), { state: "kept.sqlite" });
+    stage.writeConfig(flappingChecks(), { state: "kept.sqlite" });
     const told: Told[] = [];
     let turns = 0;
     const turn = (): void => touchOrRemove(stage, turns++ % 2 === 0);
@@ -32,8 +32,12 @@ Deno.test("monitor check: no change that was told is lost and none is kept twice
       const program = stage.start(["check", "--format", "ndjson"]);
       const resultsWanted = 1 + Math.floor(RESULTS_MAX * (round + Math.random()) / ROUNDS);
       const said = await runAndKill(program, { turn, resultsWanted: round % 4 === 3 ? 0 : resultsWanted });
-      told.push(...said.reports);
-      assertKept(stage, told, `round ${round}: ${said.results} results and ${said.reports.length} reports`);
+      told.push(...said.notifications);
+      assertKept(
+        stage,
+        told,
+        `round ${round}: ${said.results} results and ${said.notifications.length} notifications`,
+      );
     }
     assert.ok(told.length >= ROUNDS, `only ${told.length} changes were told before the kills`);
 
@@ -42,19 +46,21 @@ Deno.test("monitor check: no change that was told is lost and none is kept twice
     const last = stage.start(["check", "--format", "ndjson"]);
     const names = new Set(told.map(({ name }) => name));
     for (let results = 1; names.size < CHECK_COUNT;) {
-      const { event, report } = JSON.parse(await last.stdout.next(/^{"event":"re(sult|port)"/)) as Event;
-      if (event === "report") names.add(toldBy(report as Event).name);
+      const { event, notification } = JSON.parse(
+        await last.stdout.next(/^{"event":"re(sult|port)"/),
+      ) as Event;
+      if (event === "notification") names.add(toldBy(notification as Event).name);
       else if (results++ % CHECK_COUNT === 0) turn();
     }
     last.signal("SIGKILL");
-    told.push(...await reportsOf(last));
+    told.push(...await notificationsOf(last));
     assertKept(stage, told, "the last round");
     // What was kept is what the next run goes on from.
     assert.notEqual((await stage.run(["status"])).code, 74);
     assert.notEqual((await stage.run(["check", "--once"])).code, 74);
   }));
 
-/** A change of a settled condition, as a report tells it or the state keeps it. */
+/** A change of a confirmed condition, as a notification tells it or the state keeps it. */
 interface Told {
   readonly name: string;
   readonly atMs: number;
@@ -79,7 +85,7 @@ function touchOrRemove({ folder }: Stage, isThere: boolean): void {
 async function runAndKill(
   program: Program,
   { turn, resultsWanted }: { readonly turn: () => void; readonly resultsWanted: number },
-): Promise<{ readonly results: number; readonly reports: readonly Told[] }> {
+): Promise<{ readonly results: number; readonly notifications: readonly Told[] }> {
   let timer: ReturnType<typeof setTimeout> | null = null;
   const killWithin = (ms: number): void => {
     timer ??= setTimeout(() => program.signal("SIGKILL"), Math.random() * ms);
@@ -91,17 +97,19 @@ async function runAndKill(
     if (results >= resultsWanted) killWithin(KILL_WITHIN_MS);
     if (results % TURN_AFTER_RESULTS === 0) turn();
   }
-  return { results, reports: await reportsOf(program) };
+  return { results, notifications: await notificationsOf(program) };
 }
 
 /** What a program has told that was killed. */
-async function reportsOf(program: Program): Promise<readonly Told[]> {
+async function notificationsOf(program: Program): Promise<readonly Told[]> {
   const { stdout, code, stderr } = await program.end();
   assert.equal(code, 137, stderr);
   // What came after the last line feed was cut off.
   const lines = stdout.slice(0, stdout.lastIndexOf("\n") + 1).split("\n").filter((line) => line !== "");
   const events = lines.map((line) => JSON.parse(line) as Event);
-  return events.flatMap(({ event, report }) => event === "report" ? [toldBy(report as Event)] : []);
+  return events.flatMap(({ event, notification }) =>
+    event === "notification" ? [toldBy(notification as Event)] : []
+  );
 }
 
 /** Whether another result comes; after the last one comes the kill. */
@@ -114,12 +122,12 @@ async function isThereAnother({ stdout }: Program): Promise<boolean> {
   }
 }
 
-function toldBy(report: Event): Told {
+function toldBy(notification: Event): Told {
   return {
-    name: String(report["check"]),
-    atMs: Date.parse(String(report["decided_at"])),
-    from: String(report["previous"]),
-    to: String(report["condition"]),
+    name: String(notification["check"]),
+    atMs: Date.parse(String(notification["decided_at"])),
+    from: String(notification["previous"]),
+    to: String(notification["condition"]),
   };
 }
 
@@ -127,7 +135,7 @@ interface Kept {
   readonly integrity: unknown;
   /** By check, in the order in which they were kept. */
   readonly changes: ReadonlyMap<string, readonly Told[]>;
-  readonly settled: ReadonlyMap<string, string>;
+  readonly confirmed: ReadonlyMap<string, string>;
 }
 
 /** Opened for writing, so that what the kill has left in the journal is dealt with as the program would. */
@@ -153,9 +161,9 @@ function readState(path: string): Kept {
     return {
       integrity: database.prepare("PRAGMA integrity_check").get()?.["integrity_check"],
       changes,
-      settled: new Map(records.map(({ name, condition }) => [
+      confirmed: new Map(records.map(({ name, condition }) => [
         String(name),
-        String(JSON.parse(String(condition)).settled),
+        String(JSON.parse(String(condition)).confirmed),
       ])),
     };
   } finally {
@@ -165,25 +173,25 @@ function readState(path: string): Kept {
 
 /** Everything that was told is kept, once, and what is kept fits together. */
 function assertKept({ folder }: Stage, told: readonly Told[], what: string): void {
-  const { integrity, changes, settled } = readState(`${folder}/kept.sqlite`);
+  const { integrity, changes, confirmed } = readState(`${folder}/kept.sqlite`);
   assert.equal(integrity, "ok", what);
-  assertOneChain(changes, settled, what);
+  assertOneChain(changes, confirmed, what);
   assertAllKept(told, changes, what);
 }
 
 /** Each change begins where the one before ended, and the last one ends where the check is. */
 function assertOneChain(
   changes: ReadonlyMap<string, readonly Told[]>,
-  settled: ReadonlyMap<string, string>,
+  confirmed: ReadonlyMap<string, string>,
   what: string,
 ): void {
-  for (const [name, condition] of settled) {
+  for (const [name, condition] of confirmed) {
     let now = "ok";
     for (const { from, to } of changes.get(name) ?? []) {
       assert.equal(from, now, `${what}: a change of "${name}" is lost or kept twice`);
       now = to;
     }
-    assert.equal(condition, now, `${what}: "${name}" is settled as no change says`);
+    assert.equal(condition, now, `${what}: "${name}" is confirmed as no change says`);
   }
 }
 

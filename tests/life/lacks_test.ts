@@ -24,7 +24,7 @@ const script = (path: string, environment: Readonly<Record<string, string>> = {}
   kind: "script",
   parameters: { path, environment },
 });
-const TLS = { authority: "missing.pem" };
+const TLS = { ca_file: "missing.pem" };
 const CLIENT = { certificate: "missing.pem", key: "missing.key" };
 
 const LACKS: Readonly<Record<string, Lack>> = {
@@ -60,8 +60,8 @@ const LACKS: Readonly<Record<string, Lack>> = {
   },
   "a CA file": {
     check: (target) => request(target, { target: "https://127.0.0.1:1/", tls: TLS }),
-    output: /cannot read tls\.authority ".*\/missing\.pem": it does not exist/,
-    warning: /tls\.authority: the file "missing\.pem" cannot be read: it does not exist/,
+    output: /cannot read tls\.ca_file ".*\/missing\.pem": it does not exist/,
+    warning: /tls\.ca_file: the file "missing\.pem" cannot be read: it does not exist/,
   },
   "a client certificate": {
     check: (target) => request(target, { target: "https://127.0.0.1:1/", tls: CLIENT }),
@@ -82,7 +82,7 @@ Deno.test("monitor check --once: a check that lacks something is unknown with th
       const lacking = Object.fromEntries(
         Object.entries(LACKS).map(([name, { check }]) => [name, check(target)]),
       );
-      stage.writeDocument({ good: OK, bad: BAD, ...lacking });
+      stage.writeConfig({ good: OK, bad: BAD, ...lacking });
       const { code, stdout, stderr } = await stage.run(["check", "--once", "--format", "json"], LACKING);
       assert.equal(code, 2, stderr);
       const { checks } = JSON.parse(stdout) as {
@@ -107,7 +107,7 @@ Deno.test("monitor validate: what the machine lacks is a warning, and with --str
   withTarget((target) =>
     withStage(async (stage) => {
       stage.writeScript("good.sh", "exit 0");
-      stage.writeDocument({ good: OK, ...lackingChecks(target) });
+      stage.writeConfig({ good: OK, ...lackingChecks(target) });
       const lenient = await stage.run(["validate"], LACKING);
       const strict = await stage.run(["validate", "--strict"], LACKING);
       assert.deepEqual([lenient.code, strict.code], [0, 78], lenient.stderr);
@@ -122,7 +122,7 @@ Deno.test("monitor validate: what the machine lacks is a warning, and with --str
 Deno.test("monitor check: a service without a secret starts, and uses the secret that appears at a reload", () =>
   withStage(async (stage) => {
     stage.writeScript("api.sh", 'echo "got $TOKEN"');
-    stage.writeDocument({ good: OK, api: script("./api.sh", { TOKEN: "${file:token}" }) });
+    stage.writeConfig({ good: OK, api: script("./api.sh", { TOKEN: "${file:token}" }) });
     const reload = async (): Promise<void> => {
       program.signal("SIGHUP");
       assert.deepEqual((await program.stdout.event("reload"))["changed"], ["api"]);
@@ -154,13 +154,13 @@ Deno.test("monitor check --once: the notification of a channel that lacks its se
     await using hook = startHook();
     const { target } = hook.channel["parameters"] as { target: string };
     const channel = { kind: "webhook", parameters: { target: "${file:hook}" } };
-    stage.writeDocument({ bad: { ...BAD, notifications: [channel, hook.channel] } }, {
+    stage.writeConfig({ bad: { ...BAD, notifications: [channel, hook.channel] } }, {
       state: "kept.sqlite",
     });
     const without = await stage.run(["check", "--once"]);
     assert.match(
       without.stderr,
-      /the report of "bad" not delivered to webhook .*: the file "hook" cannot be read: it does not exist; it is tried/,
+      /the notification of "bad" not delivered to webhook .*: the file "hook" cannot be read: it does not exist; it is tried/,
     );
     assert.equal(hook.posts.length, 1, "the other channel has it");
     Deno.writeTextFileSync(`${stage.folder}/hook`, target);
@@ -168,15 +168,14 @@ Deno.test("monitor check --once: the notification of a channel that lacks its se
     assert.equal(hook.posts.length, 2);
   }));
 
-Deno.test("monitor check: what the document as a whole lacks is left out with a warning", () =>
+Deno.test("monitor check: what the config as a whole lacks is left out with a warning", () =>
   withStage(async (stage) => {
-    const windows = ["${env:NO_SUCH}", "00:00"].map((from) => ({ from, to: "24:00" }));
-    stage.writeDocument({ bad: BAD }, {
+    stage.writeConfig({ bad: BAD }, {
       state: "kept.sqlite",
       heartbeat: { target: "http://127.0.0.1/${env:NO_SUCH}" },
       report: { path: "${env:NO_SUCH}" },
       metrics: { path: "${env:NO_SUCH}" },
-      windows,
+      maintenance_windows: ["${env:NO_SUCH}", "00:00"].map((from) => ({ from, to: "24:00" })),
     });
     const { code, stderr } = await stage.run(["check", "--once"]);
     assert.equal(code, 2, stderr);
@@ -196,16 +195,16 @@ Deno.test("monitor check: what the document as a whole lacks is left out with a 
 
 Deno.test("monitor check: without a kind, or a place for the state, nothing can run", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ bad: { ...BAD, kind: "${env:NO_SUCH}" } }, { state: "${file:no_such}" });
+    stage.writeConfig({ bad: { ...BAD, kind: "${env:NO_SUCH}" } }, { state: "${file:no_such}" });
     const { code, stderr } = await stage.run(["check", "--once"]);
     assert.equal(code, 78);
     assert.match(stderr, /checks\.bad\.kind: the environment variable "NO_SUCH" is not set$/m);
     assert.match(stderr, /state: the file "no_such" cannot be read: it does not exist$/m);
   }));
 
-Deno.test("monitor permissions: refuses to list permissions while the machine lacks what the document names", () =>
+Deno.test("monitor permissions: refuses to list permissions while the machine lacks what the config names", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ api: script("no_such_command") });
+    stage.writeConfig({ api: script("no_such_command") });
     const { code, stdout, stderr } = await stage.run(["permissions"]);
     assert.deepEqual([code, stdout], [78, ""]);
     assert.match(stderr, /the program "no_such_command" is not in PATH/);
@@ -215,7 +214,7 @@ Deno.test("monitor notify: a channel that lacks something is not delivered to, a
   withStage(async (stage) => {
     await using hook = startHook();
     const lacking = { kind: "command", parameters: { path: "no_such_command" } };
-    stage.writeDocument({ bad: { ...BAD, notifications: [lacking, hook.channel] } });
+    stage.writeConfig({ bad: { ...BAD, notifications: [lacking, hook.channel] } });
     const { code, stdout } = await stage.run(["notify"]);
     assert.equal(code, 69);
     assert.match(stdout, /not delivered: the program "no_such_command" is not in PATH/);

@@ -21,7 +21,7 @@ Deno.test({
   fn: () =>
     withStage(async (stage) => {
       Deno.mkdirSync(`${stage.folder}/collected`);
-      stage.writeDocument(CHECKS, { metrics: { path: "collected/monitor.prom", interval: 1, name: "one" } });
+      stage.writeConfig(CHECKS, { metrics: { path: "collected/monitor.prom", interval: 1, name: "one" } });
       const program = stage.start(["check"]);
       const text = await until("both checks in the file", () => {
         const text = readMetrics(stage, "collected/monitor.prom");
@@ -30,7 +30,7 @@ Deno.test({
       });
       assert.deepEqual(await promtool(["check", "metrics"], text), { code: 0, text: "" });
       assert.equal(
-        valueOf(text, 'monitor_check_settled_condition{check="the \\"web\\"\\n",monitor="one"}'),
+        valueOf(text, 'monitor_check_confirmed_condition{check="the \\"web\\"\\n",monitor="one"}'),
         2,
       );
       assert.equal(
@@ -40,7 +40,10 @@ Deno.test({
       await using exporter = await startNodeExporter(`${stage.folder}/collected`);
       const served = await exporter.scrape();
       assert.match(served, /^node_textfile_scrape_error 0$/m);
-      assert.match(served, /^monitor_check_settled_condition\{check="the \\"web\\"\\n",monitor="one"\} 2$/m);
+      assert.match(
+        served,
+        /^monitor_check_confirmed_condition\{check="the \\"web\\"\\n",monitor="one"\} 2$/m,
+      );
       assert.match(served, /^# TYPE monitor_check_runs_total counter$/m);
       const firstLoop = valueOf(text, 'monitor_last_loop_timestamp_seconds{monitor="one"}');
       await until("another writing", () =>
@@ -64,7 +67,7 @@ Deno.test({
       await using hook = startHook();
       hook.status = 503;
       const channel = hook.channel;
-      stage.writeDocument({ web: { kind: "test", parameters: { condition: "critical" } } }, {
+      stage.writeConfig({ web: { kind: "test", parameters: { condition: "critical" } } }, {
         defaults: { threshold: 1, schedule: { regular_interval: "1 hour" }, notifications: [channel] },
         state: "kept.sqlite",
         metrics: { path: "monitor.prom" },
@@ -72,18 +75,18 @@ Deno.test({
       const name = new URL(`http://${/127\.0\.0\.1:\d+/.exec(JSON.stringify(channel))?.[0]}`).host;
       await stage.run(["check", "--once"]);
       let text = readMetrics(stage);
-      assert.equal(valueOf(text, `monitor_reports_waiting{channel="webhook ${name}"}`), 1);
-      assert.equal(valueOf(text, `monitor_report_attempts_failed_total{channel="webhook ${name}"}`), 1);
-      assert.equal(valueOf(text, `monitor_reports_sent_total{channel="webhook ${name}"}`), 0);
+      assert.equal(valueOf(text, `monitor_notifications_pending{channel="webhook ${name}"}`), 1);
+      assert.equal(valueOf(text, `monitor_notification_attempts_failed_total{channel="webhook ${name}"}`), 1);
+      assert.equal(valueOf(text, `monitor_notifications_sent_total{channel="webhook ${name}"}`), 0);
       hook.status = 200;
       // Nothing is due, and the file is renewed nevertheless.
       Deno.removeSync(`${stage.folder}/monitor.prom`);
       await stage.run(["check", "--once", "--due"]);
       text = readMetrics(stage);
       assert.equal(valueOf(text, 'monitor_check_runs_total{check="web"}'), 1);
-      assert.equal(valueOf(text, `monitor_reports_waiting{channel="webhook ${name}"}`), 0);
-      assert.equal(valueOf(text, `monitor_report_attempts_failed_total{channel="webhook ${name}"}`), 1);
-      assert.equal(valueOf(text, `monitor_reports_sent_total{channel="webhook ${name}"}`), 1);
+      assert.equal(valueOf(text, `monitor_notifications_pending{channel="webhook ${name}"}`), 0);
+      assert.equal(valueOf(text, `monitor_notification_attempts_failed_total{channel="webhook ${name}"}`), 1);
+      assert.equal(valueOf(text, `monitor_notifications_sent_total{channel="webhook ${name}"}`), 1);
       await stage.run(["check", "--once"]);
       text = readMetrics(stage);
       assert.equal(valueOf(text, 'monitor_check_runs_total{check="web"}'), 2);
@@ -97,7 +100,7 @@ Deno.test({
 
 Deno.test("monitor check --once: others may read the metrics as far as the umask allows", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ web: { kind: "test", parameters: { condition: "ok" } } }, {
+    stage.writeConfig({ web: { kind: "test", parameters: { condition: "ok" } } }, {
       state: "kept.sqlite",
       metrics: { path: "monitor.prom" },
     });
@@ -109,7 +112,7 @@ Deno.test("monitor check --once: others may read the metrics as far as the umask
 
 Deno.test("monitor check --once: metrics that cannot be written are said, and change nothing else", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ web: { kind: "test", parameters: { condition: "ok" } } }, {
+    stage.writeConfig({ web: { kind: "test", parameters: { condition: "ok" } } }, {
       state: "kept.sqlite",
       metrics: { path: "none/monitor.prom" },
     });
@@ -121,14 +124,14 @@ Deno.test("monitor check --once: metrics that cannot be written are said, and ch
     );
   }));
 
-Deno.test("monitor check: says of a reload with mistakes that it failed, and follows the document elsewhere", () =>
+Deno.test("monitor check: says of a reload with mistakes that it failed, and follows the config elsewhere", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ web: { kind: "test", parameters: {} } }, {
+    stage.writeConfig({ web: { kind: "test", parameters: {} } }, {
       metrics: { path: "one.prom", interval: 1 },
     });
     const program = stage.start(["check"]);
     const successful = (path: string): number =>
-      valueOf(readMetrics(stage, path), "monitor_document_last_reload_successful");
+      valueOf(readMetrics(stage, path), "monitor_config_last_reload_successful");
     await until("the first file", () => successful("one.prom") === 1);
     const path = `${stage.folder}/monitor.json`;
     const sound = Deno.readTextFileSync(path);

@@ -32,7 +32,7 @@ async function statusOf(stage: Stage): Promise<Status & { readonly code: number;
 }
 
 async function startService(stage: Stage): Promise<Program> {
-  stage.writeDocument({ fine: OK, bad: BAD }, PLACE);
+  stage.writeConfig({ fine: OK, bad: BAD }, PLACE);
   await stage.run(["check", "--once"]);
   const program = stage.start(["check", "--format", "ndjson"]);
   await program.stdout.event("start");
@@ -100,7 +100,7 @@ Deno.test("monitor status: it says whether a service runs, was stopped, or died"
 Deno.test("monitor status: it says that the config was edited after the service loaded it, until a reload", () =>
   withStage(async (stage) => {
     const program = await startService(stage);
-    stage.writeDocument({ fine: { ...OK, title: "Fine" }, bad: BAD }, PLACE);
+    stage.writeConfig({ fine: { ...OK, title: "Fine" }, bad: BAD }, PLACE);
     assert.equal((await statusOf(stage)).monitor?.config_edited, true);
     assert.match(
       (await stage.run(["status"])).stdout,
@@ -119,7 +119,7 @@ Deno.test("monitor status: it says that the config was edited after the service 
     );
   }));
 
-Deno.test("monitor status, history, silence, report: they go by the state while the config has errors", async (t) => {
+Deno.test("monitor status, history, silence, notification: they go by the state while the config has errors", async (t) => {
   const broken: Readonly<Record<string, string>> = {
     "an unknown key": JSON.stringify({ defaults: {}, chekcs: {}, state: "kept.sqlite" }),
     "no JSON any more": '{ "defaults": {}, "state": "kept.sqlite", "checks": { "fine": {',

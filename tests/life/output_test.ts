@@ -12,12 +12,12 @@ const BAD = {
   parameters: { condition: "critical", output: "it is gone" },
 };
 
-test("monitor check: pretty prints a line at the start and one for each report, and the log goes to stderr", () =>
+test("monitor check: pretty prints a line at the start and one for each notification, and the log goes to stderr", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ fine: OK, bad: BAD, off: { ...OK, active: false } });
+    stage.writeConfig({ fine: OK, bad: BAD, off: { ...OK, active: false } });
     const program = stage.start(["check", "--log-level", "debug"]);
     await program.stdout.next(/ CRITICAL: The bad one \(bad\): it is gone \(was ok, seen once since .*\)$/);
-    await program.stderr.next(/Z debug: fine: ok: all is well settled=ok duration_ms=\d+ late_ms=\d+$/);
+    await program.stderr.next(/Z debug: fine: ok: all is well confirmed=ok duration_ms=\d+ late_ms=\d+$/);
     program.signal("SIGTERM");
     const { code, stdout, stderr } = await program.end();
     assert.equal(code, 0);
@@ -32,11 +32,11 @@ test("monitor check: pretty prints a line at the start and one for each report, 
     }
   }));
 
-test("monitor check --format ndjson: every line of stdout is an event, and console reports go to stderr", () =>
+test("monitor check --format ndjson: every line of stdout is an event, and console notifications go to stderr", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ bad: BAD });
+    stage.writeConfig({ bad: BAD });
     const program = stage.start(["check", "--format", "ndjson"]);
-    await program.stdout.event("report");
+    await program.stdout.event("notification");
     await program.stderr.next("CRITICAL: The bad one (bad): it is gone");
     program.signal("SIGINT");
     const { code, stdout } = await program.end();
@@ -49,7 +49,7 @@ test("monitor check --format ndjson: every line of stdout is an event, and conso
       "event",
       "at",
       "version",
-      "document",
+      "config",
       "checks",
       "inactive",
       "state",
@@ -68,12 +68,19 @@ test("monitor check --format ndjson: every line of stdout is an event, and conso
       "performance_data",
       "occurrences",
       "threshold",
-      "settled",
+      "confirmed",
       "tags",
       "late_ms",
     ]);
-    const report = first("report")["report"] as Event;
-    assert.deepEqual({ ...report, id: "", problem_began_at: "", decided_at: "", next_run_at: "", host: "" }, {
+    const notification = first("notification")["notification"] as Event;
+    assert.deepEqual({
+      ...notification,
+      id: "",
+      problem_began_at: "",
+      decided_at: "",
+      next_run_at: "",
+      host: "",
+    }, {
       id: "",
       check: "bad",
       title: "The bad one",
@@ -89,14 +96,14 @@ test("monitor check --format ndjson: every line of stdout is an event, and conso
       host: "",
     });
     for (const member of ["problem_began_at", "decided_at", "next_run_at"]) {
-      assert.match(String(report[member]), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, member);
+      assert.match(String(notification[member]), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, member);
     }
   }));
 
-test("monitor check --log-format json: every line of stderr is an object, reports and warnings too", () =>
+test("monitor check --log-format json: every line of stderr is an object, notifications and warnings too", () =>
   withStage(async (stage) => {
     // The time limit deserves a warning.
-    stage.writeDocument({ bad: { ...BAD, timeout: 60 } });
+    stage.writeConfig({ bad: { ...BAD, timeout: 60 } });
     const program = stage.start([
       "check",
       "--format",
@@ -106,7 +113,7 @@ test("monitor check --log-format json: every line of stderr is an object, report
       "--log-level",
       "debug",
     ]);
-    await program.stdout.event("report");
+    await program.stdout.event("notification");
     Deno.writeTextFileSync(`${stage.folder}/monitor.json`, "{");
     program.signal("SIGHUP");
     await program.stdout.event("reload");
@@ -116,10 +123,10 @@ test("monitor check --log-format json: every line of stderr is an object, report
     for (const { time, level, message } of lines) {
       assert.match(String(time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
       assert.equal(typeof message, "string");
-      assert.ok(["error", "warning", "info", "debug", "report"].includes(String(level)), String(level));
+      assert.ok(["error", "warning", "info", "debug", "notification"].includes(String(level)), String(level));
     }
     const levels = new Set(lines.map(({ level }) => level));
-    assert.deepEqual([...levels].sort(), ["debug", "error", "info", "report", "warning"]);
+    assert.deepEqual([...levels].sort(), ["debug", "error", "info", "notification", "warning"]);
     const result = lines.find(({ level }) => level === "debug");
     assert.equal(typeof result?.["duration_ms"], "number");
   }));
@@ -133,7 +140,7 @@ test("monitor check --log-level: quieter levels leave out more, and never a repo
   for (const { level, expected } of rows) {
     add(level, () =>
       withStage(async (stage) => {
-        stage.writeDocument({ bad: { ...BAD, timeout: 60 } });
+        stage.writeConfig({ bad: { ...BAD, timeout: 60 } });
         const program = stage.start(["check", "--log-level", level]);
         await program.stdout.next("CRITICAL");
         Deno.writeTextFileSync(`${stage.folder}/monitor.json`, "{");
@@ -152,9 +159,9 @@ test("monitor check: a reader that goes away ends nothing, and is told once", (a
     add(format, () =>
       withStage(async (stage) => {
         // Each observation is a reminder, so that there is always something to print.
-        stage.writeDocument({ bad: { ...BAD, annoy: true } });
+        stage.writeConfig({ bad: { ...BAD, annoy: true } });
         const program = stage.start(["check", "--format", format, "--log-level", "debug"]);
-        await program.stdout.next(format === "pretty" ? "CRITICAL" : '"report"');
+        await program.stdout.next(format === "pretty" ? "CRITICAL" : '"notification"');
         await program.stdout.close();
         await program.stderr.next(
           / warning: Cannot write to stdout: its reader has gone; monitoring goes on/,
@@ -179,7 +186,7 @@ function processorTicks(pid: number): number {
 
 test("monitor check: output that cannot be written ends nothing, and is told once", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ bad: { ...BAD, annoy: true } });
+    stage.writeConfig({ bad: { ...BAD, annoy: true } });
     const program = stage.start(["check", "--format", "ndjson", "--log-level", "debug"], {
       shell: 'exec "$@" >/dev/full',
     });
@@ -193,9 +200,9 @@ test("monitor check: output that cannot be written ends nothing, and is told onc
 
 test("monitor check: a log that cannot be written ends nothing", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ bad: { ...BAD, annoy: true } });
+    stage.writeConfig({ bad: { ...BAD, annoy: true } });
     const program = stage.start(["check", "--log-level", "debug"], { shell: 'exec "$@" 2>/dev/full' });
-    for (let reports = 0; reports < 2; reports++) await program.stdout.next("CRITICAL");
+    for (let notifications = 0; notifications < 2; notifications++) await program.stdout.next("CRITICAL");
     program.signal("SIGTERM");
     assert.equal((await program.end()).code, 0);
   }));

@@ -9,7 +9,7 @@ const ONCE = ["check", "--once"];
 
 test("monitor check: the page is renewed after the first result, whatever its interval", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ web: { kind: "test", parameters: { condition: "ok" } } }, {
+    stage.writeConfig({ web: { kind: "test", parameters: { condition: "ok" } } }, {
       report: { path: "page.html", interval: "1 hour" },
     });
     stage.start(["check"]);
@@ -31,7 +31,7 @@ test("monitor check: the page is renewed at the start, after a change, and after
     };
     set("calm", 0);
     const checks = { web: { kind: "script", parameters: { path: "./state" } } };
-    stage.writeDocument(checks, { report: { path: "page.html", interval: "1 hour" } });
+    stage.writeConfig(checks, { report: { path: "page.html", interval: "1 hour" } });
     const path = `${stage.folder}/page.html`;
     const page = (): string => {
       try {
@@ -48,9 +48,9 @@ test("monitor check: the page is renewed at the start, after a change, and after
       "the change on the page",
       () => page().includes("boom") && page().includes("The check is not ok"),
     );
-    stage.writeDocument(checks, { report: { path: "other.html" } });
+    stage.writeConfig(checks, { report: { path: "other.html" } });
     program.signal("SIGHUP");
-    await until("the page of the document that was read again", () => {
+    await until("the page of the config that was read again", () => {
       try {
         return Deno.readTextFileSync(`${stage.folder}/other.html`).includes("boom");
       } catch {
@@ -61,7 +61,7 @@ test("monitor check: the page is renewed at the start, after a change, and after
     const { code, stderr } = await program.end();
     assert.equal(code, 0, stderr);
 
-    stage.writeDocument(checks, { report: { path: "page.html" } });
+    stage.writeConfig(checks, { report: { path: "page.html" } });
     Deno.removeSync(path);
     await stage.run([...ONCE, "--due"]);
     assert.match(page(), /boom/);
@@ -73,7 +73,7 @@ test("monitor check: the page is renewed at the start, after a change, and after
 
 test("monitor check: a page that cannot be written is said once, and nothing else ends", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ web: { kind: "test", parameters: { condition: "ok" } } }, {
+    stage.writeConfig({ web: { kind: "test", parameters: { condition: "ok" } } }, {
       report: { path: "none/page.html", interval: 1 },
     });
     const words = `cannot write the page to "${stage.folder}/none/page.html": No such file or directory`;
@@ -94,14 +94,18 @@ test("monitor check: a page that cannot be written is said once, and nothing els
 
 test("monitor report: writes the page beside a running monitor, to a file or to stdout", () =>
   withStage(async (stage) => {
-    stage.writeDocument({
+    stage.writeConfig({
       web: { kind: "test", parameters: { output: "rather warm" } },
       other: { kind: "test", parameters: {} },
     });
     assert.match((await stage.run(["report"])).stdout, /Nothing is kept yet/);
     const program = stage.start(["check", "--format", "ndjson"]);
-    await program.stdout.event("report");
-    assert.deepEqual(await stage.run(["report", "-o", "page.html"]), { code: 0, stdout: "", stderr: "" });
+    await program.stdout.event("notification");
+    assert.deepEqual(await stage.run(["report", "-o", "page.html"]), {
+      code: 0,
+      stdout: "",
+      stderr: "",
+    });
     assert.match(Deno.readTextFileSync(`${stage.folder}/page.html`), /rather warm/);
     const named = await stage.run(["report", "web"]);
     assert.match(named.stdout, /^<!doctype html>[^]*<h3>web<\/h3>/);

@@ -47,7 +47,7 @@ export interface Stage {
   /** A check name that no other test has; what its scripts leave behind is found by it, and killed in the end. */
   readonly mark: string;
   /** Writes `monitor.json`, with checks every second and thresholds of 1 unless it says otherwise. */
-  writeDocument(checks: Readonly<Record<string, unknown>>, others?: Readonly<Record<string, unknown>>): void;
+  writeConfig(checks: Readonly<Record<string, unknown>>, others?: Readonly<Record<string, unknown>>): void;
   /** Writes a program that the shell runs. */
   writeScript(name: string, text: string): void;
   /** Starts `monitor` with some arguments. */
@@ -70,7 +70,7 @@ export async function withStage(use: (stage: Stage) => Promise<void>): Promise<v
     await use({
       folder,
       mark,
-      writeDocument: (checks, others = {}) =>
+      writeConfig: (checks, others = {}) =>
         Deno.writeTextFileSync(
           `${folder}/monitor.json`,
           JSON.stringify({

@@ -1,28 +1,28 @@
-/** Where reports arrive: a webhook and a mail server on loopback, which a test lets fail. */
+/** Where notifications arrive: a webhook and a mail server on loopback, which a test lets fail. */
 import PostalMime from "postal-mime";
 import { type MailServer, startMailServer } from "../support/mail_server.ts";
 import { inTime } from "./in_time.ts";
 
-/** A report as a webhook tells it. */
-export interface PostedReport {
+/** A notification as a webhook tells it. */
+export interface PostedNotification {
   readonly id: string;
   readonly check: string;
   readonly event: string;
   readonly condition: string;
   readonly previous: string;
   readonly decided_at: string;
-  readonly missed_problem: PostedReport | null;
+  readonly missed_problem: PostedNotification | null;
 }
 
 /** One message that was posted. */
 export interface Post {
   readonly key: string;
-  readonly reports: readonly PostedReport[];
+  readonly notifications: readonly PostedNotification[];
 }
 
 /** A webhook. */
 export interface Hook extends AsyncDisposable {
-  /** The channel in a document. */
+  /** The channel in a config. */
   readonly channel: Readonly<Record<string, unknown>>;
   /** What came and was taken, twins too. */
   readonly posts: readonly Post[];
@@ -48,10 +48,10 @@ export function startHook(): Hook {
       const body = await request.text().catch(() => null);
       // The connection broke before the end.
       if (body === null) return new Response("", { status: 400 });
-      const { reports } = JSON.parse(body) as { readonly reports: readonly PostedReport[] };
+      const { notifications } = JSON.parse(body) as { readonly notifications: readonly PostedNotification[] };
       // What is said of a post is what became of it, whatever is said of the next one.
       const { status } = hook;
-      if (status === 200) posts.push({ key: request.headers.get("Idempotency-Key") ?? "", reports });
+      if (status === 200) posts.push({ key: request.headers.get("Idempotency-Key") ?? "", notifications });
       await new Promise((resolve) => setTimeout(resolve, hook.delayMs()));
       return new Response("", { status });
     },
@@ -86,7 +86,7 @@ export interface ReadMail {
 
 /** A mail server that can be down. */
 export interface Mailbox extends AsyncDisposable {
-  /** The channel in a document. */
+  /** The channel in a config. */
   readonly channel: Readonly<Record<string, unknown>>;
   /** Whether it takes mail; otherwise each connection is closed at once. */
   isUp: boolean;

@@ -8,12 +8,12 @@ const test = concurrentTests("monitor check: reload");
 const OK = { kind: "test", parameters: { condition: "ok" } };
 const CRITICAL = { kind: "test", parameters: { condition: "critical" } };
 
-test("monitor check: SIGHUP adopts a valid document, and unchanged checks keep their counts", () =>
+test("monitor check: SIGHUP adopts a valid config, and unchanged checks keep their counts", () =>
   withTarget((target) =>
     withStage(async (stage) => {
       const web = { kind: "http_request", threshold: 1000, parameters: target.parameters };
       target.status = 500;
-      stage.writeDocument({ web, gone: OK, turned: OK });
+      stage.writeConfig({ web, gone: OK, turned: OK });
       const program = stage.start(["check", "--format", "ndjson"]);
       await program.stdout.event("result", ({ name }) => name === "gone");
       const before = await program.stdout.event(
@@ -22,21 +22,21 @@ test("monitor check: SIGHUP adopts a valid document, and unchanged checks keep t
       );
       const plannedMs = Date.parse(String(before["started_at"])) - Number(before["late_ms"]);
 
-      stage.writeDocument({ web, turned: CRITICAL, added: OK, off: { ...OK, active: false } });
+      stage.writeConfig({ web, turned: CRITICAL, added: OK, off: { ...OK, active: false } });
       program.signal("SIGHUP");
       const reload = await program.stdout.event("reload");
       assert.deepEqual({ ...reload, at: "" }, {
         event: "reload",
         at: "",
         adopted: true,
-        document: "./monitor.json",
+        config: "./monitor.json",
         checks: 3,
         inactive: 1,
         added: ["added"],
         changed: ["turned"],
         removed: ["gone"],
       });
-      await program.stderr.next("the document was read again: 3 checks, 1 added, 1 changed, 1 removed");
+      await program.stderr.next("the config was read again: 3 checks, 1 added, 1 changed, 1 removed");
 
       const seen = new Set<unknown>();
       while (!["web", "turned", "added"].every((name) => seen.has(name))) {
@@ -53,9 +53,9 @@ test("monitor check: SIGHUP adopts a valid document, and unchanged checks keep t
     })
   ));
 
-test("monitor check: SIGHUP with an invalid document logs every mistake, and the old one stays in force", () =>
+test("monitor check: SIGHUP with an invalid config logs every mistake, and the old one stays in force", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ fine: OK });
+    stage.writeConfig({ fine: OK });
     const program = stage.start(["check", "--format", "ndjson"]);
     await program.stdout.event("result");
     Deno.writeTextFileSync(
@@ -66,7 +66,7 @@ test("monitor check: SIGHUP with an invalid document logs every mistake, and the
     await program.stderr.next(/ error: .\/monitor\.json:2:30: defaults\.threshold: is 0/);
     await program.stderr.next(/ error: .\/monitor\.json:3:33: checks\.fine\.kind: is "tset"/);
     await program.stderr.next(
-      / error: the document was not read again, the old one stays in force: Cannot use/,
+      / error: the config was not read again, the old one stays in force: Cannot use/,
     );
     const { adopted, error } = await program.stdout.event("reload");
     assert.equal(adopted, false);
@@ -74,7 +74,7 @@ test("monitor check: SIGHUP with an invalid document logs every mistake, and the
     await program.stdout.event("result", ({ name }) => name === "fine");
 
     // It is mended, and then it is gone.
-    stage.writeDocument({ fine: OK, added: OK });
+    stage.writeConfig({ fine: OK, added: OK });
     program.signal("SIGHUP");
     assert.equal((await program.stdout.event("reload"))["adopted"], true);
     await program.stdout.event("result", ({ name }) => name === "added");
@@ -89,11 +89,11 @@ test("monitor check: SIGHUP with an invalid document logs every mistake, and the
 
 test("monitor check: SIGHUP reads what is included again, and what has come to a pattern", () =>
   withStage(async (stage) => {
-    const write = (name: string, document: unknown): void =>
-      Deno.writeTextFileSync(`${stage.folder}/conf.d/${name}`, JSON.stringify(document));
+    const write = (name: string, config: unknown): void =>
+      Deno.writeTextFileSync(`${stage.folder}/conf.d/${name}`, JSON.stringify(config));
     Deno.mkdirSync(`${stage.folder}/conf.d`);
     write("a.json", { checks: { a: OK } });
-    stage.writeDocument({ own: OK }, { include: "conf.d/*.json" });
+    stage.writeConfig({ own: OK }, { include: "conf.d/*.json" });
     const program = stage.start(["check", "--format", "ndjson"]);
     await program.stdout.event("result", ({ name }) => name === "a");
 
@@ -122,7 +122,7 @@ test("monitor check: SIGHUP reads what is included again, and what has come to a
 
 test("monitor check: SIGHUP while it starts and in quick succession ends nothing", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ fine: OK });
+    stage.writeConfig({ fine: OK });
     const program = stage.start(["check", "--format", "ndjson"]);
     await program.stdout.event("start");
     for (let count = 0; count < 20; count++) program.signal("SIGHUP");
@@ -132,7 +132,7 @@ test("monitor check: SIGHUP while it starts and in quick succession ends nothing
     assert.equal((await program.end()).code, 0);
   }));
 
-test("monitor check: SIGHUP cannot read a document from stdin again, and says so", () =>
+test("monitor check: SIGHUP cannot read a config from stdin again, and says so", () =>
   withStage(async (stage) => {
     const stdin = JSON.stringify({
       defaults: { schedule: { regular_interval: 1 } },
@@ -143,16 +143,16 @@ test("monitor check: SIGHUP cannot read a document from stdin again, and says so
     assert.equal(start["state"], null);
     await program.stdout.event("result");
     program.signal("SIGHUP");
-    await program.stderr.next("the document came from stdin and cannot be read again");
+    await program.stderr.next("the config came from stdin and cannot be read again");
     await program.stdout.event("result");
   }));
 
-test("monitor check: a reload says that another state waits for a restart, and that another document was found", () =>
+test("monitor check: a reload says that another state waits for a restart, and that another config was found", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ fine: OK });
+    stage.writeConfig({ fine: OK });
     const program = stage.start(["check"]);
     await program.stdout.next("watches 1 check of ./monitor.json, state in ");
-    stage.writeDocument({ fine: OK }, { state: "other.sqlite" });
+    stage.writeConfig({ fine: OK }, { state: "other.sqlite" });
     program.signal("SIGHUP");
     await program.stderr.next(
       `the state would be kept in "${stage.folder}/other.sqlite" now; restart to use it`,
@@ -160,6 +160,6 @@ test("monitor check: a reload says that another state waits for a restart, and t
     Deno.renameSync(`${stage.folder}/monitor.json`, `${stage.folder}/monitor.jsonc`);
     program.signal("SIGHUP");
     await program.stderr.next(
-      'another document, "./monitor.jsonc", is found now instead of "./monitor.json"',
+      'another config, "./monitor.jsonc", is found now instead of "./monitor.json"',
     );
   }));

@@ -11,7 +11,7 @@ const CHECK_QUERY = "planted-check-query-55aa";
 const SCRIPT_SECRET = "planted-script-secret-d00d";
 const SECRETS: readonly string[] = [PASSWORD, TOKEN, HOOK_QUERY, CHECK_QUERY, SCRIPT_SECRET];
 
-/** What the document reads its secrets from; the program gets it, its scripts must not. */
+/** What the config reads its secrets from; the program gets it, its scripts must not. */
 const ENVIRONMENT = {
   MAIL_PASSWORD: PASSWORD,
   HOOK_QUERY,
@@ -23,7 +23,7 @@ Deno.test("monitor: no secret is in an output, a log, the state, a mail, a webho
   withStage(async (stage) => {
     await using mailbox = await startMailbox(PASSWORD);
     await using leaky = startLeakyServer();
-    writeLeakyDocument(stage, leaky, mailbox.channel);
+    writeLeakyConfig(stage, leaky, mailbox.channel);
     const texts = new Map<string, string>();
     const run = async (name: string, args: readonly string[]): Promise<void> => {
       const { stdout, stderr } = await stage.run(args, { environment: ENVIRONMENT });
@@ -148,7 +148,7 @@ Deno.test("monitor validate: a mistake beside a secret does not quote it", async
   for (const [name, check] of Object.entries(rows)) {
     await t.step(name, () =>
       withStage(async (stage) => {
-        stage.writeDocument({ web: check });
+        stage.writeConfig({ web: check });
         for (const args of [["validate", "--strict"], ["check", "--once"], ["explain"]]) {
           const { code, stdout, stderr } = await stage.run(args, { environment: ENVIRONMENT });
           // Only a word that is not accepted may be the machine's alone.
@@ -165,7 +165,7 @@ Deno.test("monitor: an error that nothing has caught ends it with 70 and tells n
   for (const how of ["error", "rejection"]) {
     await t.step(how, () =>
       withStage(async (stage) => {
-        stage.writeDocument({ a: { kind: "test", parameters: { output: "${env:PLANTED}" } } });
+        stage.writeConfig({ a: { kind: "test", parameters: { output: "${env:PLANTED}" } } });
         const { code, stdout, stderr } = await stage.run(["check", "--state", "none"], {
           environment: { PLANTED: SCRIPT_SECRET, PLANTED_AS: how },
           permissions: ["--allow-all", `--preload=${preload}`],
@@ -213,7 +213,7 @@ function startLeakyServer(): LeakyServer {
   };
 }
 
-function writeLeakyDocument(
+function writeLeakyConfig(
   stage: Stage,
   { port }: LeakyServer,
   mail: Readonly<Record<string, unknown>>,
@@ -232,7 +232,7 @@ function writeLeakyDocument(
   );
   stage.writeScript("job", 'echo "job $SCRIPT_SECRET"; exit 3');
   stage.writeScript("channel", 'cat >channel_input; env >channel_environment; echo "asked" >&2; exit 1');
-  stage.writeDocument({
+  stage.writeConfig({
     given: {
       kind: "script",
       title: "Given ${env:SCRIPT_SECRET}",

@@ -22,7 +22,7 @@ function settingsOf(unit: string): ReadonlyMap<string, readonly string[]> {
   return settings;
 }
 
-/** A command of an example as it is run here: with this program, and the document of the stage. */
+/** A command of an example as it is run here: with this program, and the config of the stage. */
 function commandHere(command: string, { folder }: Stage): string {
   const program = programCommand().map((part) => `'${part}'`).join(" ");
   return command.replaceAll(PROGRAM_PATH, program).replaceAll(DOCUMENT_PATH, `${folder}/monitor.json`);
@@ -85,7 +85,7 @@ Deno.test({
     withStage(async (stage) => {
       const settings = settingsOf(readExample("systemd/monitor.service"));
       const [start = ""] = settings.get("ExecStart") ?? [];
-      stage.writeDocument({ bad: BAD });
+      stage.writeConfig({ bad: BAD });
       const program = stage.start([], {
         shell: `exec ${commandHere(start, stage)}`,
         environment: { STATE_DIRECTORY: `${stage.folder}/state` },
@@ -103,10 +103,10 @@ Deno.test({
         }
         return codes;
       };
-      stage.writeDocument({ bad: BAD, other: BAD });
+      stage.writeConfig({ bad: BAD, other: BAD });
       assert.deepEqual(await reload(), [0, 0]);
-      await program.stderr.next("the document was read again: 2 checks, 1 added");
-      stage.writeDocument({ bad: { kind: "tset" } });
+      await program.stderr.next("the config was read again: 2 checks, 1 added");
+      stage.writeConfig({ bad: { kind: "tset" } });
       assert.deepEqual(await reload(), [78]);
       program.signal("SIGTERM");
       const { code, stderr } = await program.end();
@@ -120,7 +120,7 @@ Deno.test({
 Deno.test("examples/systemd/monitor-due.service: what a call sees is no failure of the unit", () =>
   withStage(async (stage) => {
     const settings = settingsOf(readExample("systemd/monitor-due.service"));
-    stage.writeDocument({ bad: BAD });
+    stage.writeConfig({ bad: BAD });
     const [start = ""] = settings.get("ExecStart") ?? [];
     const { code, stdout, stderr } = await stage.start([], {
       shell: `exec ${commandHere(start, stage)}`,
@@ -141,7 +141,7 @@ Deno.test("examples/cron/monitor: its line has the form of /etc/cron.d, and sh r
     assert.equal(user, "monitor");
     // cron takes an unescaped per cent sign for the end of the command.
     assert.doesNotMatch(command, /%/);
-    stage.writeDocument({ bad: BAD }, { defaults: { threshold: 1, schedule: { regular_interval: 3600 } } });
+    stage.writeConfig({ bad: BAD }, { defaults: { threshold: 1, schedule: { regular_interval: 3600 } } });
     const call = {
       shell: commandHere(command, stage),
       environment: { PATH: "/usr/bin:/bin", SHELL: "/bin/sh" },
@@ -164,7 +164,7 @@ Deno.test("examples/container/Containerfile: its command is one that the program
     );
     assert.equal(command[0], PROGRAM_PATH);
     assert.equal(environment["MONITOR_CONFIG"], DOCUMENT_PATH);
-    stage.writeDocument({ bad: BAD });
+    stage.writeConfig({ bad: BAD });
     const here = {
       MONITOR_CONFIG: `${stage.folder}/monitor.json`,
       STATE_DIRECTORY: `${stage.folder}${environment["STATE_DIRECTORY"]}`,

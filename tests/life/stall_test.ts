@@ -17,7 +17,7 @@ Deno.test("monitor check: while it stands still no time-out is invented, and one
       withStage(async (stage) => {
         const script = stage.mark;
         stage.writeScript("wait.sh", "while [ ! -e go ]; do sleep 0.02; done\necho in time");
-        stage.writeDocument({
+        stage.writeConfig({
           [script]: { kind: "script", timeout: 2, parameters: { path: "./wait.sh" } },
           answering: { kind: "http_request", timeout: 2, parameters: answering.parameters },
           hanging: { kind: "http_request", timeout: 2, parameters: hanging.parameters },
@@ -40,8 +40,8 @@ Deno.test("monitor check: while it stands still no time-out is invented, and one
 
         // It tells of one run at once, of more together a minute later.
         await program.stderr.next("monitor itself stood still: the result of");
-        const { report } = await program.stdout.event("report");
-        assert.deepEqual([(report as Event)["check"], (report as Event)["condition"]], [
+        const { notification } = await program.stdout.event("notification");
+        assert.deepEqual([(notification as Event)["check"], (notification as Event)["condition"]], [
           "hanging",
           "critical",
         ]);
@@ -68,7 +68,7 @@ Deno.test({
           "wait.sh",
           "[ -e began ] || { touch began; while [ ! -e go ]; do sleep 0.02; done; }; echo in time",
         );
-        stage.writeDocument({
+        stage.writeConfig({
           [script]: { kind: "script", timeout: 30, parameters: { path: "./wait.sh" } },
           hanging: { kind: "http_request", timeout: 30, parameters: hanging.parameters },
         });

@@ -23,20 +23,20 @@ async function statusOf(
 
 test("monitor status, history: they read the state beside a running monitor", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ fine: OK, warm: { ...WARNING, threshold: 2 } });
+    stage.writeConfig({ fine: OK, warm: { ...WARNING, threshold: 2 } });
     const program = stage.start(["check", "--format", "ndjson"]);
     await program.stdout.event("start");
     assert.equal((await statusOf(stage)).checks.length, 2, "perhaps before any result");
-    await program.stdout.event("report");
+    await program.stdout.event("notification");
     for (let look = 0; look < 3; look++) {
       const { code, condition, checks } = await statusOf(stage);
       assert.equal(code, 1);
       assert.equal(condition, "warning");
       assert.deepEqual(
-        checks.map(({ name, state, settled, reported }) => ({ name, state, settled, reported })),
+        checks.map(({ name, state, confirmed, notified }) => ({ name, state, confirmed, notified })),
         [
-          { name: "fine", state: "current", settled: "ok", reported: "ok" },
-          { name: "warm", state: "current", settled: "warning", reported: "warning" },
+          { name: "fine", state: "current", confirmed: "ok", notified: "ok" },
+          { name: "warm", state: "current", confirmed: "warning", notified: "warning" },
         ],
       );
       const history = await stage.run(["history", "warm"]);
@@ -47,11 +47,11 @@ test("monitor status, history: they read the state beside a running monitor", ()
     const pretty = await stage.run(["status"]);
     assert.match(
       pretty.stdout,
-      /^settled +check +for +output\nOK +fine +\d+ s +all is well\nWARNING +warm +\d+ s +rather warm\n\n(waits: .*\n\n)?2 checks:/,
+      /^state +check +for +output\nOK +fine +\d+ s +all is well\nWARNING +warm +\d+ s +rather warm\n\n(pending: .*\n\n)?2 checks:/,
     );
     assert.match(
       (await stage.run(["status", "warm"])).stdout,
-      /^settled .*\nWARNING .*\n {4}settled warning since .*Z\n {4}last run \d s ago, took \d+ ms: warning\n {4}next run .*\n/,
+      /^state .*\nWARNING .*\n {4}confirmed warning since .*Z\n {4}last run \d s ago, took \d+ ms: warning\n {4}next run .*\n/,
     );
     program.signal("SIGTERM");
     assert.equal((await program.end()).code, 0);
@@ -59,16 +59,16 @@ test("monitor status, history: they read the state beside a running monitor", ()
 
 test("monitor status: a check that never ran counts as unknown", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ fine: OK, warm: WARNING });
+    stage.writeConfig({ fine: OK, warm: WARNING });
     assert.equal((await statusOf(stage)).code, 3, "there is no state yet");
     await stage.run(["check", "--once", "fine"]);
     const { code, checks } = await statusOf(stage);
     assert.equal(code, 3);
     assert.deepEqual(
-      checks.map(({ name, state, condition, settled }) => ({ name, state, condition, settled })),
+      checks.map(({ name, state, condition, confirmed }) => ({ name, state, condition, confirmed })),
       [
-        { name: "fine", state: "current", condition: "ok", settled: "ok" },
-        { name: "warm", state: "never_ran", condition: "unknown", settled: null },
+        { name: "fine", state: "current", condition: "ok", confirmed: "ok" },
+        { name: "warm", state: "never_ran", condition: "unknown", confirmed: null },
       ],
     );
     assert.equal((await statusOf(stage, ["fine"])).code, 0);
@@ -83,7 +83,7 @@ Deno.test("monitor status: a check whose next run is overdue by two intervals co
     { name: "planned three intervals ago", overdueMs: 180_000, state: "overdue", code: 3 },
   ];
   await withStage(async (stage) => {
-    stage.writeDocument(
+    stage.writeConfig(
       { warm: WARNING },
       { state: "kept.sqlite", defaults: { threshold: 1, schedule: { regular_interval: 60 } } },
     );
@@ -95,23 +95,23 @@ Deno.test("monitor status: a check whose next run is overdue by two intervals co
         database.close();
         const status = await statusOf(stage);
         assert.equal(status.checks[0]?.["state"], state);
-        assert.equal(status.checks[0]?.["settled"], "warning");
+        assert.equal(status.checks[0]?.["confirmed"], "warning");
         assert.equal(status.code, code);
       });
     }
     assert.match(
       (await stage.run(["status"])).stdout,
-      /^settled .*\nUNKNOWN +warm +not run for \d+ s, was warning: rather warm/,
+      /^state .*\nUNKNOWN +warm +not run for \d+ s, was warning: rather warm/,
     );
   });
 });
 
-test("monitor status: a report that is held back is told as such", () =>
+test("monitor status: a notification that is held back is told as such", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ warm: WARNING });
+    stage.writeConfig({ warm: WARNING });
     await stage.run(["check", "--once", "--no-notify"]);
-    assert.equal((await statusOf(stage)).checks[0]?.["reported"], "ok");
-    assert.match((await stage.run(["status"])).stdout, /rather warm \[not reported\]\n/);
+    assert.equal((await statusOf(stage)).checks[0]?.["notified"], "ok");
+    assert.match((await stage.run(["status"])).stdout, /rather warm \[not notified\]\n/);
     const { stdout } = await stage.run(["check", "--once", "--due", "--no-notify", "warm"]);
     assert.equal(stdout, "");
   }));
@@ -119,7 +119,7 @@ test("monitor status: a report that is held back is told as such", () =>
 test("monitor status, history: texts of targets cannot act on a terminal", () =>
   withStage(async (stage) => {
     const output = "\u001b[2Jgone\u202e\u0085";
-    stage.writeDocument({ warm: { kind: "test", parameters: { condition: "warning", output } } });
+    stage.writeConfig({ warm: { kind: "test", parameters: { condition: "warning", output } } });
     await stage.run(["check", "--once", "--no-notify"]);
     for (const args of [["status"], ["status", "--format", "json"], ["history", "warm"]]) {
       const { stdout } = await stage.run(args);

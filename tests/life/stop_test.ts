@@ -11,7 +11,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   test(`monitor check: ${signal} lets a running check finish, keeps its result and exits 0`, () =>
     withTarget((target) =>
       withStage(async (stage) => {
-        stage.writeDocument({
+        stage.writeConfig({
           web: { kind: "http_request", parameters: target.parameters },
           other: { kind: "test", parameters: { condition: "ok" } },
         });
@@ -26,15 +26,15 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
         assert.equal(target.requests, 1, "nothing begins any more");
         const events = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
         assert.deepEqual(
-          events.filter(({ name, event, report }) => name === "web" || report || event === "stop")
+          events.filter(({ name, event, notification }) => name === "web" || notification || event === "stop")
             .map(({ event }) => event),
-          ["result", "report", "stop"],
+          ["result", "notification", "stop"],
         );
         assert.deepEqual({ ...events.at(-1), at: "" }, { event: "stop", at: "", signal, unfinished: [] });
 
         const status = JSON.parse((await stage.run(["status", "--format", "json", "web"])).stdout);
-        assert.equal(status.checks[0].settled, "critical");
-        assert.equal(status.checks[0].reported, "critical");
+        assert.equal(status.checks[0].confirmed, "critical");
+        assert.equal(status.checks[0].notified, "critical");
       })
     ));
 }
@@ -49,7 +49,7 @@ for (
     withStage(async (stage) => {
       // Neither the program nor its child minds a SIGTERM.
       stage.writeScript("stubborn.sh", "trap '' TERM\nsleep 600 &\nwhile :; do sleep 600; done");
-      stage.writeDocument({
+      stage.writeConfig({
         quick: { kind: "test", parameters: { condition: "warning" } },
         [stage.mark]: { kind: "script", timeout: 600, parameters: { path: "./stubborn.sh" } },
       });
@@ -77,7 +77,7 @@ test("monitor check: what only waits for its turn does not begin while it stops"
   withStage(async (stage) => {
     stage.writeScript("touch.sh", 'touch "$MONITOR_CHECK"\nwhile [ ! -e go ]; do sleep 0.02; done');
     const script = { kind: "script", timeout: 60, parameters: { path: "./touch.sh" } };
-    stage.writeDocument({ one: script, two: script });
+    stage.writeConfig({ one: script, two: script });
     const program = stage.start(["check", "--concurrency", "1"]);
     const exists = (name: string): boolean => {
       try {
@@ -98,7 +98,7 @@ for (const { signal, code } of [{ signal: "SIGINT", code: 130 }, { signal: "SIGT
   test(`monitor check --once: ${signal} exits ${code}, names what has no result and leaves no child`, () =>
     withStage(async (stage) => {
       stage.writeScript("forever.sh", "sleep 600 &\nsleep 600");
-      stage.writeDocument({
+      stage.writeConfig({
         quick: { kind: "test", parameters: { condition: "critical", output: "seen" } },
         [stage.mark]: { kind: "script", timeout: 600, parameters: { path: "./forever.sh" } },
       });
@@ -140,7 +140,7 @@ test("monitor check: SIGHUP while the config is read is a reload, once the check
     const { program, complete } = await startReading(stage, ["--state", "none"]);
     program.signal("SIGHUP");
     complete();
-    await program.stderr.next("the document came from stdin and cannot be read again");
+    await program.stderr.next("the config came from stdin and cannot be read again");
     program.signal("SIGTERM");
     assert.equal((await program.end()).code, 0);
   }));

@@ -2,23 +2,27 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import type { Stage } from "./program.ts";
-import type { Post, PostedReport } from "./receivers.ts";
+import type { Post, PostedNotification } from "./receivers.ts";
 
-/** A change of a settled condition. */
+/** A change of a confirmed condition. */
 export interface Change {
   readonly atMs: number;
   readonly from: string;
   readonly to: string;
 }
 
-/** What was posted, each message once; fails where twins differ or a report came under two ids. */
+/** What was posted, each message once; fails where twins differ or a notification came under two ids. */
 export function withoutTwins(posts: readonly Post[]): readonly Post[] {
   const first = new Map<string, Post>();
   const messageOf = new Map<string, string>();
   for (const post of posts) {
-    assert.deepEqual((first.get(post.key) ?? post).reports, post.reports, "a twin tells the same");
+    assert.deepEqual(
+      (first.get(post.key) ?? post).notifications,
+      post.notifications,
+      "a twin tells the same",
+    );
     if (!first.has(post.key)) first.set(post.key, post);
-    for (const { id } of post.reports.flatMap(expanded)) {
+    for (const { id } of post.notifications.flatMap(expanded)) {
       assert.equal(messageOf.get(id) ?? post.key, post.key, `${id} came under two ids`);
       messageOf.set(id, post.key);
     }
@@ -57,8 +61,11 @@ export function allChangesOf({ folder }: Pick<Stage, "folder">): ReadonlyMap<str
  * With a threshold of 1 and nothing that holds, each change that was kept is told, in order, and nothing else. What was
  * decided while something of its problem was pending speaks for that as well.
  */
-export function assertAllTold(reports: readonly PostedReport[], changes: readonly Change[]): void {
-  const told = reports.flatMap(expanded).map(({ decided_at, event, previous, condition }) => ({
+export function assertAllTold(
+  notifications: readonly PostedNotification[],
+  changes: readonly Change[],
+): void {
+  const told = notifications.flatMap(expanded).map(({ decided_at, event, previous, condition }) => ({
     atMs: Date.parse(decided_at),
     event,
     from: previous,
@@ -77,7 +84,7 @@ export function assertAllTold(reports: readonly PostedReport[], changes: readonl
   assert.deepEqual(left, [], "these were never told");
 }
 
-/** A report, and before it the problem that was over before it could be told. */
-export function expanded(report: PostedReport): readonly PostedReport[] {
-  return report.missed_problem === null ? [report] : [report.missed_problem, report];
+/** A notification, and before it the problem that was over before it could be told. */
+export function expanded(notification: PostedNotification): readonly PostedNotification[] {
+  return notification.missed_problem === null ? [notification] : [notification.missed_problem, notification];
 }

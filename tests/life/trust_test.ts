@@ -78,7 +78,7 @@ Deno.test("monitor permissions: the variable of the trusted certificates is need
     writeConfig(stage, authority, servers);
     const flags = async (...names: readonly string[]) =>
       (await stage.run(["permissions", "--format", "json", ...names])).stdout;
-    stage.writeDocument({ plain: request(servers.plain.origin), tls: request(servers.secure.origin) }, {});
+    stage.writeConfig({ plain: request(servers.plain.origin), tls: request(servers.secure.origin) }, {});
     assert.ok(!(await flags("plain")).includes("DENO_TLS_CA_STORE"));
     const needs = await flags();
     assert.ok(needs.includes("DENO_TLS_CA_STORE"));
@@ -118,13 +118,13 @@ async function startServers(authority: Authority): Promise<Servers> {
 function writeConfig(stage: Stage, authority: Authority, { plain, secure, mail }: Servers): void {
   Deno.writeTextFileSync(`${stage.folder}/authority.pem`, authority.cert);
   const target = { host: "127.0.0.1", port: secure.port };
-  stage.writeDocument({
+  stage.writeConfig({
     plain: request(plain.origin),
     request: request(secure.origin),
     connect: { kind: "tcp_connect", parameters: { ...target, tls: true } },
     certificate: {
       kind: "tls_certificate",
-      parameters: { ...target, warning_left: "1 hour", critical_left: "1 minute" },
+      parameters: { ...target, warning_before_expiry: "1 hour", critical_before_expiry: "1 minute" },
     },
   }, {
     defaults: {

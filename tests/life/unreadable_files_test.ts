@@ -17,11 +17,11 @@ function withHungMount({ folder }: Stage): string {
 Deno.test("monitor check: a config, include, secret or certificate file that is a pipe is an error, and nothing waits", async (t) => {
   const certificate = {
     kind: "tls_certificate",
-    parameters: { host: "127.0.0.1", port: 1, authority: "pipe" },
+    parameters: { host: "127.0.0.1", port: 1, ca_file: "pipe" },
   };
   const request = {
     kind: "http_request",
-    parameters: { request: { target: "https://127.0.0.1:1", tls: { authority: "pipe" } } },
+    parameters: { request: { target: "https://127.0.0.1:1", tls: { ca_file: "pipe" } } },
   };
   const secret = { kind: "test", parameters: { output: "${file:pipe}" } };
   const table: readonly {
@@ -64,7 +64,7 @@ Deno.test("monitor check: a config, include, secret or certificate file that is 
     await t.step(name, () =>
       withStage(async (stage) => {
         await makePipe(`${stage.folder}/pipe`);
-        stage.writeDocument(checks, others);
+        stage.writeConfig(checks, others);
         const end = await stage.run(["check", "--once", "--no-notify", ...args]);
         assert.equal(end.code, code, end.stderr);
         const shown = end.stdout + end.stderr;
@@ -80,7 +80,7 @@ async function runsItsJob(
   args: readonly string[],
   { stderr, shell }: { readonly stderr: RegExp; readonly shell?: string },
 ): Promise<void> {
-  stage.writeDocument({
+  stage.writeConfig({
     backup: { kind: "job", parameters: { expected_every: "1 day" } },
     web: { kind: "test", parameters: { output: "${file:pipe}" } },
   }, { state: "kept.sqlite" });
@@ -105,7 +105,7 @@ Deno.test("monitor beat: a config or a secret that is a pipe keeps no command fr
 
 Deno.test("monitor check: a reload from a pipe changes nothing and stops no check", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ web: OK });
+    stage.writeConfig({ web: OK });
     const program = stage.start(["check", "--format", "ndjson"]);
     await program.stdout.event("result");
     Deno.removeSync(`${stage.folder}/monitor.json`);
@@ -124,7 +124,7 @@ Deno.test({
     // At once, because each waits for some timeouts of two seconds.
     Promise.all([
       withStage(async (stage) => {
-        stage.writeDocument({ web: OK });
+        stage.writeConfig({ web: OK });
         const program = stage.start(["check", "--format", "ndjson"], { shell: withHungMount(stage) });
         await program.stdout.event("result");
         Deno.removeSync(`${stage.folder}/monitor.json`);

@@ -32,7 +32,7 @@ timeout 120 dpkg --install "$package" >"$work/log" 2>&1 || fail "dpkg --install:
 [ "$(stat -c '%U %a' /var/lib/monitor)" = "monitor 700" ] || fail "the folder of the state is not the monitor's own"
 
 monitor --version | head -n 1 | grep -qx 'monitor [0-9.]*' || fail "monitor --version"
-monitor licences | cmp -s - /usr/share/doc/monitor/copyright || fail "the copyright file is not what monitor prints"
+monitor licenses | cmp -s - /usr/share/doc/monitor/copyright || fail "the copyright file is not what monitor prints"
 example=/usr/share/doc/monitor/examples/monitor.jsonc
 monitor validate -c "$example" >"$work/log" 2>&1 || fail "monitor validate: $(cat "$work/log")"
 
@@ -44,7 +44,7 @@ if [ -e /usr/share/man/man1/monitor.1.gz ]; then
   grep -q 'EXIT STATUS' "$work/page" || fail "the manual page has no exit status"
 fi
 
-# Each shell finds the completions by itself and offers the names of a document.
+# Each shell finds the completions by itself and offers the names of a config.
 cat >"$work/monitor.json" <<'J'
 { "defaults": {}, "checks": { "disk: root": { "kind": "test", "parameters": { "condition": "ok" } } } }
 J

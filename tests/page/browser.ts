@@ -24,7 +24,7 @@ export interface Browser {
   requests(): Promise<readonly string[]>;
   /** A command of the DevTools protocol. */
   command(name: string, parameters: Readonly<Record<string, unknown>>): Promise<unknown>;
-  /** Sets the size of what is seen, and the colours that are wanted. */
+  /** Sets the size of what is seen, and the colors that are wanted. */
   look(size: ViewSize & { readonly scheme: "light" | "dark" }): Promise<void>;
   /** A picture of what is seen, as PNG. */
   picture(): Promise<Uint8Array>;

@@ -51,7 +51,7 @@ for (const count of [3, shortOrFull(100, 1000)]) {
 }
 
 /**
- * To look at each colour behind each text of a thousand checks takes minutes: of those, the colours of two checks of each
+ * To look at each color behind each text of a thousand checks takes minutes: of those, the colors of two checks of each
  * condition are looked at, and everything else of all.
  */
 const SAMPLE = `{ include: [document.querySelector("header"), ...["k", "u", "w", "x"].flatMap((name) =>

@@ -1,6 +1,6 @@
-import { writePage } from "../../src/cli/page/write_page.ts";
+import { writePage } from "../../src/outputs/html_report/write_report.ts";
 import type { Store } from "../../src/domain/store.ts";
-import { openSqliteStore } from "../../src/storage/sqlite_store.ts";
+import { openSqliteStore } from "../../src/state/sqlite_store.ts";
 import { createClock } from "../../src/system/clock.ts";
 import { createStoreFiles } from "../../src/system/store_files.ts";
 import { demoChecks, makeHistory } from "../../scripts/make_history.ts";
@@ -27,7 +27,7 @@ export async function withDemo(
     nowMs: NOW_MS,
     hostName: "demo.example",
     timeZone: "Europe/Berlin",
-    documentLabel: "/etc/monitor/monitor.jsonc",
+    configLabel: "/etc/monitor/monitor.jsonc",
     intervalMs: 60_000,
     notRunning: null,
   };

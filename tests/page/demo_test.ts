@@ -1,6 +1,6 @@
 /** 90 days that a script made, as the page, `history` and `status` tell them. */
 import assert from "node:assert/strict";
-import { demoDocument } from "../../scripts/make_history.ts";
+import { demoConfig } from "../../scripts/make_history.ts";
 import { run } from "../../src/cli/run.ts";
 import { createFakeClock } from "../support/fake_clock.ts";
 import { createMemorySystem } from "../support/memory_system.ts";
@@ -23,7 +23,7 @@ interface Status {
     readonly title: string;
     readonly condition: string;
     readonly state: string;
-    readonly settled_since: string;
+    readonly confirmed_since: string;
   }[];
 }
 
@@ -31,7 +31,7 @@ Deno.test("makeHistory() makes 90 days that the page, history and status tell al
   withDemo(COUNT, async ({ folder, page }) => {
     await Deno.writeTextFile(
       `${folder}/monitor.json`,
-      JSON.stringify({ state: "state.sqlite", ...demoDocument(COUNT) }),
+      JSON.stringify({ state: "state.sqlite", ...demoConfig(COUNT) }),
     );
     const monitor = async (...args: readonly string[]): Promise<string> => {
       const system = { ...createMemorySystem({ workingFolder: folder }), clock: createFakeClock(NOW_MS) };
@@ -50,7 +50,7 @@ Deno.test("makeHistory() makes 90 days that the page, history and status tell al
     const written = itemsOf(await monitor("report"));
     assert.deepEqual([...written.keys()].sort(), [...items.keys()].sort(), "the command's page is the same");
     let changes = 0;
-    for (const { name, title, condition, settled_since: since } of checks) {
+    for (const { name, title, condition, confirmed_since: since } of checks) {
       const item = items.get(title) ?? "";
       const history = JSON.parse(await monitor("history", name, "--format", "json")) as History;
       const percent = (share: number): string =>

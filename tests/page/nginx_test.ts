@@ -19,7 +19,7 @@ Deno.test({
       Deno.chmodSync(stage.folder, 0o755);
       const pages = `${stage.folder}/pages`;
       Deno.mkdirSync(pages);
-      stage.writeDocument({
+      stage.writeConfig({
         web: { kind: "test", parameters: { condition: "critical", output: "<out & of order>" } },
       }, {
         report: { path: "pages/index.html", interval: 1 },

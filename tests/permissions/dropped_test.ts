@@ -1,10 +1,10 @@
-/** What a process that may do anything gives up, because its document does not need it. */
+/** What a process that may do anything gives up, because its config does not need it. */
 import assert from "node:assert/strict";
 import { withStage } from "../life/program.ts";
 
 const OK = { kind: "test", parameters: { condition: "ok" } };
 
-Deno.test("monitor check: a reload that needs what was given up at the start is refused, and the old document goes on", async (t) => {
+Deno.test("monitor check: a reload that needs what was given up at the start is refused, and the old config goes on", async (t) => {
   const additions: readonly (readonly [string, Readonly<Record<string, unknown>>, RegExp])[] = [
     [
       "a program",
@@ -30,12 +30,12 @@ Deno.test("monitor check: a reload that needs what was given up at the start is 
     await t.step(what, () =>
       withStage(async (stage) => {
         stage.writeScript("probe.sh", "exit 0");
-        stage.writeDocument({ fine: OK });
+        stage.writeConfig({ fine: OK });
         const program = stage.start(["check", "--format", "ndjson", "--state", "none"], {
           environment: { ADDED: "value" },
         });
         await program.stdout.event("result");
-        stage.writeDocument({ fine: OK, added });
+        stage.writeConfig({ fine: OK, added });
         program.signal("SIGHUP");
         const { adopted } = await program.stdout.event("reload");
         assert.strictEqual(adopted, false);
@@ -51,12 +51,12 @@ Deno.test("monitor check: a reload that needs what was given up at the start is 
 
 Deno.test("monitor check: a reload that needs nothing new is adopted, secrets that were read before included", () =>
   withStage(async (stage) => {
-    stage.writeDocument({ fine: { ...OK, title: "${env:KNOWN}" } });
+    stage.writeConfig({ fine: { ...OK, title: "${env:KNOWN}" } });
     const program = stage.start(["check", "--format", "ndjson", "--state", "none"], {
       environment: { KNOWN: "a title" },
     });
     await program.stdout.event("result");
-    stage.writeDocument({ fine: { ...OK, title: "${env:KNOWN}" }, added: OK });
+    stage.writeConfig({ fine: { ...OK, title: "${env:KNOWN}" }, added: OK });
     program.signal("SIGHUP");
     const { adopted, added } = await program.stdout.event("reload");
     assert.deepStrictEqual([adopted, added], [true, ["added"]]);

@@ -39,7 +39,7 @@ Deno.test("a redirect to a host that is not granted is not followed, and the out
         `HTTP/1.1 302 Found\r\nLocation: ${elsewhere.origin}/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
       );
     });
-    stage.writeDocument({ web: requestTo(`${leading.origin}/`) });
+    stage.writeConfig({ web: requestTo(`${leading.origin}/`) });
     const [web] = await checkOnce(stage, { permissions: flagsFor(await stage.needs()) });
     assert.strictEqual(web?.condition, "unknown");
     assert.ok(web?.output.includes(`--allow-net=127.0.0.1:${elsewhere.port}`), web?.output);
@@ -56,13 +56,13 @@ Deno.test("a symlink in the place of a granted file leads out: the path is what 
       kind: "file_timestamp",
       parameters: { path, condition_on_missing: "critical" },
     });
-    stage.writeDocument({ link: age("./granted/link") });
+    stage.writeConfig({ link: age("./granted/link") });
     const permissions = flagsFor(await stage.needs());
     assert.ok(permissions.some((flag) => flag.includes("granted/link")));
     assert.ok(!permissions.some((flag) => flag.includes("outside")));
     const [link] = await checkOnce(stage, { permissions });
     assert.strictEqual(link?.condition, "ok", link?.output ?? "");
-    stage.writeDocument({ file: age("./outside/file") });
+    stage.writeConfig({ file: age("./outside/file") });
     const [file] = await checkOnce(stage, { permissions });
     assert.strictEqual(file?.condition, "unknown");
     assert.match(file.output, /--allow-read=.*outside\/file/);
@@ -89,7 +89,7 @@ Deno.test("with a proxy variable set the request goes to the proxy, though only 
       await visitor.readHead();
       await visitor.send("HTTP/1.1 418 Proxy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     });
-    stage.writeDocument({ web: requestTo("http://granted.example/") });
+    stage.writeConfig({ web: requestTo("http://granted.example/") });
     const permissions = flagsFor(await stage.needs());
     const environment = { HTTP_PROXY: proxy.origin };
     const [web] = await checkOnce(stage, { permissions, environment });
@@ -104,7 +104,7 @@ Deno.test("with SSLKEYLOGFILE set the runtime writes TLS keys, though nothing ma
   withNeeds(async (stage) => {
     const certificate = createCertificate();
     await using secure = startServer(() => Promise.resolve(), { certificate });
-    stage.writeDocument({ web: requestTo(secure.origin) });
+    stage.writeConfig({ web: requestTo(secure.origin) });
     const permissions = flagsFor(await stage.needs());
     assert.ok(!permissions.some((flag) => flag.includes("keys")));
     await checkOnce(stage, { permissions, environment: { SSLKEYLOGFILE: `${stage.folder}/keys` } });

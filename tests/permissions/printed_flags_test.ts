@@ -1,4 +1,4 @@
-/** What `monitor permissions` prints is enough for everything the document does, and every bit of it is needed. */
+/** What `monitor permissions` prints is enough for everything the config does, and every bit of it is needed. */
 import assert from "node:assert/strict";
 import type { PermissionClass } from "../../src/domain/needs.ts";
 import { until } from "../life/in_time.ts";
@@ -40,7 +40,7 @@ Deno.test("monitor permissions: the printed flags are enough for what is include
       '{ "checks": { "b": { "kind": "test", "tags": ["b"], ' +
         '"parameters": { "output": "${file:secret} ${env:PART}", "condition": "ok" } } } }',
     );
-    stage.writeDocument({}, { include: ["conf.d/*.json", "none.d/*.json"], state: "kept.sqlite" });
+    stage.writeConfig({}, { include: ["conf.d/*.json", "none.d/*.json"], state: "kept.sqlite" });
     const environment = { PART: "so far" };
     const args = ["--tag", "b", "--state", "none"];
     const printed = await stage.run(["permissions", ...args, "--format", "json"], { environment });
@@ -78,12 +78,12 @@ Deno.test("monitor permissions: the printed flags are enough to connect and to r
     });
     Deno.writeTextFileSync(`${stage.folder}/authority.pem`, authority.cert);
     const { port } = server;
-    stage.writeDocument({
+    stage.writeConfig({
       port: { kind: "tcp_connect", parameters: { host: "localhost", port: greeter.port, expect: "220 " } },
       secure: { kind: "tcp_connect", parameters: { host: "localhost", port, tls: true } },
       certificate: {
         kind: "tls_certificate",
-        parameters: { host: "localhost", port, authority: "authority.pem" },
+        parameters: { host: "localhost", port, ca_file: "authority.pem" },
       },
     });
     const options = ["--state", "none"];
@@ -104,7 +104,7 @@ Deno.test("monitor permissions: the printed flags are enough to connect and to r
 Deno.test("monitor permissions: the printed flags are enough to keep a page fresh", () =>
   withNeeds(async (stage) => {
     const checks = { web: { kind: "test", parameters: { condition: "ok" } } };
-    stage.writeDocument(checks, { report: { path: "page.html" }, state: "kept.sqlite" });
+    stage.writeConfig(checks, { report: { path: "page.html" }, state: "kept.sqlite" });
     const needs = await stage.needs();
     assert.ok(needs.read.includes(`${stage.folder}/page.html.tmp`));
     for (const name of ["page.html", "page.html.tmp"]) {
@@ -117,7 +117,7 @@ Deno.test("monitor permissions: the printed flags are enough to keep a page fres
 
 Deno.test("monitor: without the permission to read the user's id a state is not used, and the flag is named", async (t) => {
   await withNeeds(async (stage) => {
-    stage.writeDocument({ web: { kind: "test", parameters: { condition: "ok" } } }, { state: "kept.sqlite" });
+    stage.writeConfig({ web: { kind: "test", parameters: { condition: "ok" } } }, { state: "kept.sqlite" });
     assert.strictEqual((await stage.run(["check", "--once"])).code, 0);
     const permissions = flagsFor(await stage.needs(), { permission: "sys", value: "uid" });
     for (const command of [["check", "--once"], ["check"], ["status"], ["silence", "web", "--for", "1h"]]) {
@@ -135,7 +135,7 @@ Deno.test("monitor: without the permission to read the user's id a state is not 
 
 Deno.test("monitor check: without the permission to make the state's directory it ends with 77, and the flag is named", () =>
   withNeeds(async (stage) => {
-    stage.writeDocument({ web: { kind: "test", parameters: {} } }, { state: "made/kept.sqlite" });
+    stage.writeConfig({ web: { kind: "test", parameters: {} } }, { state: "made/kept.sqlite" });
     const value = `${stage.folder}/made`;
     const permissions = flagsFor(await stage.needs(), { permission: "write", value });
     const { code, stderr } = await stage.run(["check", "--once"], { permissions });
@@ -145,7 +145,7 @@ Deno.test("monitor check: without the permission to make the state's directory i
 
 Deno.test("monitor permissions: a named check needs its own alone", () =>
   withNeeds(async (stage) => {
-    stage.writeDocument({
+    stage.writeConfig({
       web: { kind: "http_request", parameters: { request: { target: "https://[::1]/" }, response: {} } },
       other: { kind: "http_request", parameters: { request: { target: "http://other/" }, response: {} } },
     });
@@ -174,7 +174,7 @@ Deno.test("monitor permissions: without the config or the state a run ends at on
           const { code, stdout, stderr } = await stage.run(["check", "--once"], { permissions });
           assert.strictEqual(code, 77, stderr);
           assert.strictEqual(stdout, "");
-          // Of the document itself the runtime tells, before anybody knows what the rest is.
+          // Of the config itself the runtime tells, before anybody knows what the rest is.
           assert.ok(
             stderr.includes(`--allow-${permission}=${value} (`) ||
               stderr.includes("grant it with --allow-read"),
@@ -231,7 +231,7 @@ Deno.test("monitor permissions --check: names what is missing and what is more t
     });
     assert.strictEqual(code, 0);
     assert.match(stderr, /HTTPS_PROXY is set: requests may go to the proxy/);
-    assert.match(stderr, /more than the document needs: --allow-net$/m);
+    assert.match(stderr, /more than the config needs: --allow-net$/m);
     assert.doesNotMatch(stderr, /hidden/);
   }));
 
@@ -263,7 +263,7 @@ Deno.test({
 
 Deno.test("monitor permissions: the printed flags are enough to replace the file of metrics, and no more", () =>
   withNeeds(async (stage) => {
-    stage.writeDocument({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
+    stage.writeConfig({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
       state: "kept.sqlite",
       metrics: { path: "monitor.prom" },
     });
@@ -284,9 +284,9 @@ Deno.test("monitor permissions: the printed flags are enough to replace the file
     }
   }));
 
-Deno.test("monitor check: keeps the file of metrics fresh though nothing else of the document writes", () =>
+Deno.test("monitor check: keeps the file of metrics fresh though nothing else of the config writes", () =>
   withNeeds(async (stage) => {
-    stage.writeDocument({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
+    stage.writeConfig({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
       metrics: { path: "monitor.prom", interval: 1 },
     });
     const program = stage.start(["check", "--state", "none"]);

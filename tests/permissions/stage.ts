@@ -1,5 +1,5 @@
-/** A document that needs a bit of everything, on a stage of its own. */
-import { type NeedsByClass, permissionFlags } from "../../src/cli/permission_flags.ts";
+/** A config that needs a bit of everything, on a stage of its own. */
+import { type NeedsByClass, permissionFlags } from "../../src/permissions/permission_flags.ts";
 import type { PermissionClass } from "../../src/domain/needs.ts";
 import { type Mailbox, startMailbox } from "../life/receivers.ts";
 import { type Stage, withStage } from "../life/program.ts";
@@ -30,7 +30,7 @@ export function withNeeds(use: (stage: PermissionStage) => Promise<void>): Promi
     });
     stage.writeScript("probe.sh", "echo all is lost; exit 2");
     const target = `http://localhost:${web.port}/`;
-    stage.writeDocument({
+    stage.writeConfig({
       script: { kind: "script", parameters: { path: "./probe.sh", arguments: [] } },
       web: {
         kind: "http_request",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { bundle } from "../../scripts/bundle.ts";
-import { keptLicences, readLicences } from "../../scripts/licences.ts";
+import { keptLicenses, readLicenses } from "../../scripts/licenses.ts";
 import { runChild } from "../support/tools.ts";
 
 async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
@@ -21,7 +21,7 @@ async function contents(folder: string): Promise<ReadonlyMap<string, string>> {
   );
 }
 
-Deno.test("bundle() makes the same wherever it is made, and the kept licences are those of what is in it", () =>
+Deno.test("bundle() makes the same wherever it is made, and the kept licenses are those of what is in it", () =>
   withFolder(async (folder) => {
     const places = [`${folder}/one`, `${folder}/another/place of a longer name`];
     const made = [];
@@ -34,13 +34,13 @@ Deno.test("bundle() makes the same wherever it is made, and the kept licences ar
       assert.ok(!text.includes(folder), `${name} names the folder`);
       assert.strictEqual((await Deno.stat(`${places[0]}/${name}`)).mtime?.getTime(), 0);
     }
-    const licences = await readLicences(made[0]?.sources ?? []);
-    assert.deepStrictEqual(await keptLicences(), licences, 'they are out of date: run "deno task licences"');
-    const names = licences.packages.map(({ name }) => name);
+    const licenses = await readLicenses(made[0]?.sources ?? []);
+    assert.deepStrictEqual(await keptLicenses(), licenses, 'they are out of date: run "deno task licenses"');
+    const names = licenses.packages.map(({ name }) => name);
     assert.ok(names.includes("jsonc-parser") && names.includes("nodemailer"));
     assert.ok(names.includes("iregexp-check"), "json-p3 has it in its only file");
     assert.ok(!names.includes("fast-check"), "what only tests use is not in it");
-    for (const { name, text } of licences.packages) assert.match(text, /copyright/i, name);
+    for (const { name, text } of licenses.packages) assert.match(text, /copyright/i, name);
   }));
 
 Deno.test("bundle() makes a program that runs", () =>

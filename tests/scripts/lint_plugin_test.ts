@@ -148,7 +148,7 @@ testPlaces("no-ambient", "goes by the file's place", "Deno.cwd();", {
   "tests": ["tests/checks/example_test.ts"],
   "examples": ["examples/server.ts"],
   "benchmarks": ["bench/run.ts"],
-  "a file directly in src": ["src/monitor.ts", "Deno.cwd"],
+  "a file directly in src": ["src/scheduler/run_checks.ts", "Deno.cwd"],
   "the command line": ["src/cli/check.ts", "Deno.cwd"],
   "a folder whose name begins alike": ["src/systems.ts", "Deno.cwd"],
   "a second entry": ["src/main.ts", "Deno.cwd"],
@@ -160,32 +160,32 @@ testPlaces(
   "lets the stores have their database",
   'import { DatabaseSync } from "node:sqlite";',
   {
-    "storage": ["src/storage/sqlite_store.ts"],
-    "system": ["src/system/system.ts"],
+    "state": ["src/state/sqlite_store.ts"],
+    "system": ["src/system/deno_system.ts"],
   },
 );
 
-testRule("rooms-import-downwards", "holds a room to domain", "src/checks/deep/example.ts", {
+testRule("layers-import-downwards", "keeps a kind to the layers below", "src/checks/deep/example.ts", {
   "domain": ['import { a } from "../../domain/check.ts";'],
   "its own files": ['import { a } from "../registry.ts"; import { b } from "./other.ts";'],
   "packages": [
     'import a from "npm:ajv"; import b from "ajv"; import c from "node:path"; import d from "jsr:@std/path";',
   ],
   "a data file": ['import schema from "../../../schemas/monitor.schema.json" with { type: "json" };'],
-  "another room": ['import { a } from "../../config/load.ts";', 'import { a } from "../../config/load.ts";'],
-  "another room's types": [
+  "another layer": ['import { a } from "../../config/load.ts";', 'import { a } from "../../config/load.ts";'],
+  "another layer's types": [
     'import type { A } from "../../system/clock.ts";',
     'import type { A } from "../../system/clock.ts";',
   ],
-  "another room, by export": [
+  "another layer, by export": [
     'export { a } from "../../config/load.ts";',
     'export { a } from "../../config/load.ts";',
   ],
-  "all of another room": ['export * from "../../config/load.ts";', 'export * from "../../config/load.ts";'],
-  "another room, when needed": ['await import("../../cli/run.ts");', 'import("../../cli/run.ts")'],
-  "another room, by an import type": [
-    'let a: import("../../storage/a.ts").A;',
-    'import("../../storage/a.ts").A',
+  "all of another layer": ['export * from "../../config/load.ts";', 'export * from "../../config/load.ts";'],
+  "another layer, when needed": ['await import("../../cli/run.ts");', 'import("../../cli/run.ts")'],
+  "another layer, by an import type": [
+    'let a: import("../../state/a.ts").A;',
+    'import("../../state/a.ts").A',
   ],
   "a way round": ['import "./../../checks/../cli/run.ts?x";', 'import "./../../checks/../cli/run.ts?x";'],
   "a file directly in src": [
@@ -197,7 +197,7 @@ testRule("rooms-import-downwards", "holds a room to domain", "src/checks/deep/ex
     'import "../../../tests/a.ts?x.json";',
     'import "../../../tests/a.ts?x.json";',
   ],
-  "an unknown room": ['import { a } from "../../attic/a.ts";', 'import { a } from "../../attic/a.ts";'],
+  "an unknown layer": ['import { a } from "../../attic/a.ts";', 'import { a } from "../../attic/a.ts";'],
   "the entry": ['import "../../../main.ts";', 'import "../../../main.ts";'],
   "code outside src": ['import "../../../tests/a.ts";', 'import "../../../tests/a.ts";'],
   "code outside the project": ['import "../../../../a.ts";', 'import "../../../../a.ts";'],
@@ -206,85 +206,116 @@ testRule("rooms-import-downwards", "holds a room to domain", "src/checks/deep/ex
   "a computed name": ["await import(name);", "import(name)"],
 });
 
-/** Each room with the rooms it may import; to all others, itself aside, it may not. */
+/** Each layer with the layers it may import; all others, itself aside, it may not. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   domain: [],
-  schedule: [],
-  condition: ["domain"],
-  config: ["domain"],
-  checks: ["domain"],
-  channels: ["domain"],
-  storage: ["domain"],
-  system: ["domain"],
-  cli: ["domain", "schedule", "condition", "config", "checks", "channels", "storage", "system"],
+  shared: ["domain"],
+  condition: ["domain", "shared"],
+  config: ["domain", "shared", "condition"],
+  checks: ["domain", "shared", "condition"],
+  channels: ["domain", "shared", "condition"],
+  state: ["domain", "shared", "condition"],
+  system: ["domain", "shared", "condition"],
+  alerting: ["domain", "shared", "condition", "config", "checks", "channels", "state"],
+  scheduler: ["domain", "shared", "condition", "config", "checks", "channels", "state", "alerting"],
+  outputs: [
+    "domain",
+    "shared",
+    "condition",
+    "config",
+    "checks",
+    "channels",
+    "state",
+    "alerting",
+    "scheduler",
+  ],
+  permissions: [
+    "domain",
+    "shared",
+    "condition",
+    "config",
+    "checks",
+    "channels",
+    "state",
+    "alerting",
+    "scheduler",
+  ],
+  cli: [
+    ...["domain", "shared", "condition", "config", "checks", "channels", "state", "alerting", "scheduler"],
+    ...["outputs", "permissions"],
+  ],
 };
 
-Deno.test("rooms-import-downwards knows what each room may import", async (t) => {
-  for (const [room, allowed] of Object.entries(MAY_IMPORT)) {
-    await t.step(room, () => {
-      const others = Object.keys(MAY_IMPORT).filter((other) => other !== room);
+Deno.test("layers-import-downwards knows what each layer may import", async (t) => {
+  for (const [layer, allowed] of Object.entries(MAY_IMPORT)) {
+    await t.step(layer, () => {
+      const others = Object.keys(MAY_IMPORT).filter((other) => other !== layer);
       const imports = others.map((other) => `import "../${other}/a.ts";`);
       const refused = others.filter((other) => !allowed.includes(other)).map((other) =>
         `import "../${other}/a.ts";`
       );
-      deepStrictEqual(find("rooms-import-downwards", `src/${room}/example.ts`, imports.join("\n")), refused);
-      const own = 'import "./a.ts"; import "../' + room + '/a.ts";';
-      deepStrictEqual(find("rooms-import-downwards", `src/${room}/example.ts`, own), []);
+      deepStrictEqual(
+        find("layers-import-downwards", `src/${layer}/example.ts`, imports.join("\n")),
+        refused,
+      );
+      const own = `import "./a.ts"; import "../${layer}/a.ts";`;
+      deepStrictEqual(find("layers-import-downwards", `src/${layer}/example.ts`, own), []);
     });
   }
 });
 
-testPlaces("rooms-import-downwards", "keeps packages out of the pure rooms", 'import "node:path";', {
+testPlaces("layers-import-downwards", "keeps packages out of the pure layers", 'import "node:path";', {
   "domain": ["src/domain/a.ts", 'import "node:path";'],
-  "schedule": ["src/schedule/a.ts", 'import "node:path";'],
+  "shared": ["src/shared/a.ts"],
   "condition": ["src/condition/a.ts", 'import "node:path";'],
   "config": ["src/config/a.ts"],
   "checks": ["src/checks/a.ts"],
   "channels": ["src/channels/a.ts"],
-  "storage": ["src/storage/a.ts"],
+  "state": ["src/state/a.ts"],
   "system": ["src/system/a.ts"],
+  "alerting": ["src/alerting/a.ts"],
+  "scheduler": ["src/scheduler/a.ts"],
   "the command line": ["src/cli/a.ts"],
-  "the files directly in src": ["src/monitor.ts"],
   "the entry": ["main.ts"],
 });
 
-testRule("rooms-import-downwards", "keeps data out of the pure rooms", "src/domain/a.ts", {
+testRule("layers-import-downwards", "keeps data out of the pure layers", "src/domain/a.ts", {
   "a data file": [
     'import a from "../../deno.json" with { type: "json" };',
     'import a from "../../deno.json" with { type: "json" };',
   ],
 });
 
-testRule("rooms-import-downwards", "lets the files directly in src join the rooms", "src/monitor.ts", {
-  "any room": [
-    'import "./checks/a.ts"; import "./schedule/a.ts"; import "./storage/a.ts"; import "./redact.ts";',
-  ],
-  "the command line": ['import "./cli/run.ts";', 'import "./cli/run.ts";'],
-});
+testRule(
+  "layers-import-downwards",
+  "lets the command line import what is below",
+  "src/cli/commands/check.ts",
+  {
+    "layers below": ['import "../../scheduler/a.ts"; import "../run.ts"; import "../../checks/registry.ts";'],
+    "the machine": ['import "../../system/a.ts";', 'import "../../system/a.ts";'],
+    "the entry": ['import "../../../main.ts";', 'import "../../../main.ts";'],
+  },
+);
 
-testRule("rooms-import-downwards", "lets the command line have what is below", "src/cli/commands/check.ts", {
-  "the files directly in src": [
-    'import "../../monitor.ts"; import "../run.ts"; import "../../checks/registry.ts";',
+testRule("layers-import-downwards", "lets the entry have src", "main.ts", {
+  "src": [
+    'import "./src/cli/run.ts"; import "./src/scheduler/run_checks.ts"; import "./src/system/deno_system.ts";',
   ],
-  "the entry": ['import "../../../main.ts";', 'import "../../../main.ts";'],
-});
-
-testRule("rooms-import-downwards", "lets the entry have src", "main.ts", {
-  "src": ['import "./src/cli/run.ts"; import "./src/monitor.ts"; import "./src/system/system.ts";'],
   "scripts": ['import "./scripts/compile.ts";', 'import "./scripts/compile.ts";'],
 });
 
-testRule("rooms-import-downwards", "leaves all but the entry to tests", "tests/cli/run_test.ts", {
-  "any room": [
+testRule("layers-import-downwards", "leaves all but the entry to tests", "tests/cli/run_test.ts", {
+  "any layer": [
     'import "../../src/cli/run.ts"; import "../fakes.ts"; await import(name); import "node:path";',
   ],
   "the entry": ['import { a } from "../../main.ts";', 'import { a } from "../../main.ts";'],
   "a file with the entry's name elsewhere": ['import "./main.ts";'],
 });
 
-testPlaces("rooms-import-downwards", "refuses a folder of src that is no room", "export {};", {
-  "an unknown room": ["src/attic/a.ts", ""],
-  "a room": ["src/domain/a.ts"],
+testPlaces("layers-import-downwards", "rejects a file of src outside the layers", "export {};", {
+  "an unknown layer": ["src/attic/a.ts", ""],
+  "a file directly in src": ["src/a.ts", ""],
+  "a layer": ["src/domain/a.ts"],
 });
 
 testRule("one-place-per-kind", "finds decisions by a kind's name", "src/cli/example.ts", {
@@ -336,7 +367,7 @@ testPlaces("one-place-per-kind", "lets a name stand in its places", 'const name 
   "the file named for it": ["src/checks/script.ts"],
   "a folder named for it": ["src/checks/script/output.ts"],
   "the file named for another kind": ["src/checks/http_request.ts", '"script"'],
-  "a file of that name in another room": ["src/cli/script.ts", '"script"'],
+  "a file of that name in another layer": ["src/cli/script.ts", '"script"'],
   "config": ["src/config/resolve.ts", '"script"'],
   "tests": ["tests/checks/script_test.ts"],
   "scripts": ["scripts/generate.ts"],
@@ -396,13 +427,13 @@ testPlaces("exit-in-main", "goes by the file's place", "Deno.exit(1);", {
   "tests": ["tests/specs/run.ts"],
   "examples": ["examples/server.ts"],
   "benchmarks": ["bench/run.ts"],
-  "the room for what is ambient": ["src/system/processes.ts", "Deno.exit"],
+  "the room for what is ambient": ["src/system/process/processes.ts", "Deno.exit"],
   "the command line": ["src/cli/run.ts", "Deno.exit"],
 });
 
 Deno.test("plugin says what to do instead", () => {
   const code = 'import { a } from "../channels/email.ts";\nDeno.stat(a);';
-  const [ambient, rooms] = Deno.lint.runPlugin(plugin, join(PROJECT, "src/checks/example.ts"), code)
+  const [layers, ambient] = Deno.lint.runPlugin(plugin, join(PROJECT, "src/checks/example.ts"), code)
     .sort((a, b) => a.id < b.id ? -1 : 1);
   strictEqual(ambient?.id, "monitor/no-ambient");
   strictEqual(ambient?.message, "Deno.stat is ambient: only src/system may use it");
@@ -410,11 +441,11 @@ Deno.test("plugin says what to do instead", () => {
     ambient?.hint,
     "use an interface of src/domain/system.ts, or add what is missing there and in src/system",
   );
-  strictEqual(rooms?.id, "monitor/rooms-import-downwards");
-  strictEqual(rooms?.message, 'checks may not import channels ("../channels/email.ts")');
+  strictEqual(layers?.id, "monitor/layers-import-downwards");
+  strictEqual(layers?.message, 'checks may not import channels ("../channels/email.ts")');
   strictEqual(
-    rooms?.hint,
-    "hand the value in, or put what both need into domain; src/monitor.ts joins rooms",
+    layers?.hint,
+    "pass the value in, or move what both need down into shared or domain",
   );
 });
 
@@ -448,7 +479,7 @@ testPlaces(
     "the place": ["tests/support/tools.ts"],
     "a program that tries what it may": ["tests/executable/attempts.ts"],
     "scripts": ["scripts/test.ts"],
-    "the program": ["src/system/processes.ts"],
+    "the program": ["src/system/process/processes.ts"],
   },
 );
 

@@ -40,7 +40,7 @@ Deno.test("makePackages() makes an archive of every executable, with all that go
       const path of [
         "README.md",
         "LICENSE",
-        "LICENCES.txt",
+        "LICENSES.txt",
         "completions/_monitor",
         "docs/checks.md",
         "examples/systemd/monitor.service",

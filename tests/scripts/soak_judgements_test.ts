@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { judgeHoldings } from "../../scripts/soak/mixed/judge_holdings.ts";
-import { judgeReports } from "../../scripts/soak/mixed/judge_reports.ts";
+import { judgeNotifications } from "../../scripts/soak/mixed/judge_notifications.ts";
 import { judgeRuns } from "../../scripts/soak/mixed/judge_runs.ts";
 import { judgeWords } from "../../scripts/soak/mixed/judge_words.ts";
 import type { Judgement } from "../../scripts/soak/mixed/judgement.ts";
@@ -14,7 +14,7 @@ import type {
   Span,
 } from "../../scripts/soak/mixed/record.ts";
 import { tableText } from "../../scripts/soak/mixed/table.ts";
-import type { Post, PostedReport } from "../life/receivers.ts";
+import type { Post, PostedNotification } from "../life/receivers.ts";
 
 const MINUTE_MS = 60_000;
 const LENGTH_MS = 30 * MINUTE_MS;
@@ -36,7 +36,7 @@ function sampleAt(atMs: number): Sample {
     cpuMs: atMs / 10,
     childrenCpuMs: atMs / 20,
     stateBytes: 1e6,
-    waitingReports: 0,
+    pendingNotifications: 0,
   };
 }
 
@@ -58,7 +58,11 @@ function presenceOf(name: string, isSilenced: boolean): Presence {
   };
 }
 
-function report(check: string, atMs: number, [previous, condition]: readonly [string, string]): PostedReport {
+function report(
+  check: string,
+  atMs: number,
+  [previous, condition]: readonly [string, string],
+): PostedNotification {
   return {
     id: `${check} ${atMs}`,
     check,
@@ -74,9 +78,9 @@ const FIRST = report("web", 1_000, ["ok", "critical"]);
 const SECOND = report("web", 2_000, ["critical", "ok"]);
 const QUIET = report("silent", 3_000, ["ok", "critical"]);
 const POSTS: readonly Post[] = [
-  { key: "a", reports: [FIRST, QUIET] },
-  { key: "b", reports: [SECOND] },
-  { key: "b", reports: [SECOND] },
+  { key: "a", notifications: [FIRST, QUIET] },
+  { key: "b", notifications: [SECOND] },
+  { key: "b", notifications: [SECOND] },
 ];
 
 const DELIVERIES: Deliveries = {
@@ -116,7 +120,7 @@ const GOOD: SoakRecord = {
 };
 
 function judge(record: SoakRecord): readonly Judgement[] {
-  return [judgeHoldings, judgeRuns, judgeReports, judgeWords].flatMap((judgeSome) => judgeSome(record));
+  return [judgeHoldings, judgeRuns, judgeNotifications, judgeWords].flatMap((judgeSome) => judgeSome(record));
 }
 
 function failed(record: SoakRecord): readonly string[] {
@@ -150,12 +154,12 @@ Deno.test("what was pending is merged with what came later of its problem", () =
   ];
   const recovery = { ...report("web", 2_000, ["unknown", "ok"]), missed_problem: FIRST };
   const told = {
-    posts: [{ key: "a", reports: [recovery, QUIET] }],
+    posts: [{ key: "a", notifications: [recovery, QUIET] }],
     mails: [["OK: web (was critical from 10:00 to 10:01 UTC)"]],
     changes: new Map([...DELIVERIES.changes, ["web", changes]]),
   };
   assert.deepEqual(failed(delivering(told)), []);
-  const lost = { ...told, posts: [{ key: "a", reports: [FIRST, QUIET] }] };
+  const lost = { ...told, posts: [{ key: "a", notifications: [FIRST, QUIET] }] };
   assert.equal(failed(delivering(lost)).length, 1, "its end is to be told");
 });
 
@@ -234,7 +238,7 @@ Deno.test("each judgement of a soak fails for what it is to find", async (t) => 
     {
       name: "an invented report",
       record: delivering({
-        posts: [...POSTS, { key: "c", reports: [report("web", 9_000, ["ok", "critical"])] }],
+        posts: [...POSTS, { key: "c", notifications: [report("web", 9_000, ["ok", "critical"])] }],
       }),
       what: /^each change that is kept/,
     },
@@ -260,14 +264,14 @@ Deno.test("each judgement of a soak fails for what it is to find", async (t) => 
       what: /^its log/,
     },
     {
-      name: "an invalid document that is adopted",
+      name: "an invalid config that is adopted",
       record: { ...GOOD, refusals: [{ word: /x/, said: "x", isAdopted: true }] },
-      what: /^each invalid document/,
+      what: /^each invalid config/,
     },
     {
       name: "a refusal without a word of why",
       record: { ...GOOD, refusals: [{ word: /treshold/, said: "no", isAdopted: false }] },
-      what: /^each invalid document/,
+      what: /^each invalid config/,
     },
     {
       name: "a call that fails",

@@ -1,15 +1,15 @@
 import type { Channel } from "../../src/domain/channel.ts";
 import type { ChannelKindEntry, DeliverContext } from "../../src/domain/deliver.ts";
 import type { Delivery, Message, MessageItem } from "../../src/domain/delivery.ts";
-import type { Report } from "../../src/domain/report.ts";
-import type { Mail } from "../../src/domain/system.ts";
+import type { Notification } from "../../src/domain/notification.ts";
+import type { Mail } from "../../src/domain/mail.ts";
 import { createClock } from "../../src/system/clock.ts";
 import { createFiles } from "../../src/system/files.ts";
-import { createProcesses } from "../../src/system/processes.ts";
-import { createRequests } from "../../src/system/requests.ts";
+import { createProcesses } from "../../src/system/process/processes.ts";
+import { createRequests } from "../../src/system/http/requests.ts";
 
-/** A report of a problem, with whatever a test sets. */
-export function makeReport(report: Partial<Report> = {}): Report {
+/** A notification of a problem, with whatever a test sets. */
+export function makeNotification(notification: Partial<Notification> = {}): Notification {
   return {
     id: "report-1",
     check: "web",
@@ -24,13 +24,16 @@ export function makeReport(report: Partial<Report> = {}): Report {
     occurrences: 3,
     nextRunAtMs: Date.UTC(2026, 0, 31, 10, 1),
     hostName: "web1",
-    ...report,
+    ...notification,
   };
 }
 
-/** An item that tells of a report and of nothing before. */
-export function makeItem(report: Partial<Report> = {}, missedProblem: Report | null = null): MessageItem {
-  return { report: makeReport(report), missedProblem, summarized: 0, threadId: null };
+/** An item that tells of a notification and of nothing before. */
+export function makeItem(
+  notification: Partial<Notification> = {},
+  missedProblem: Notification | null = null,
+): MessageItem {
+  return { notification: makeNotification(notification), missedProblem, summarized: 0, threadId: null };
 }
 
 /** A message of these items, by default of one problem. */

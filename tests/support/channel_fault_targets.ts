@@ -4,10 +4,10 @@ import { emailKind } from "../../src/channels/email.ts";
 import { webhookKind } from "../../src/channels/webhook.ts";
 import type { ChannelOf } from "../../src/domain/channel.ts";
 import type { Delivery } from "../../src/domain/delivery.ts";
-import type { Requests } from "../../src/domain/system.ts";
-import { createMail } from "../../src/system/mail.ts";
-import type { Protection } from "../../src/system/mail_protection.ts";
-import { createRequests } from "../../src/system/requests.ts";
+import type { Requests } from "../../src/domain/requests.ts";
+import { createMail } from "../../src/system/mail/mail.ts";
+import type { Protection } from "../../src/system/mail/mail_protection.ts";
+import { createRequests } from "../../src/system/http/requests.ts";
 import type { Certificate } from "./certificates.ts";
 import { deliverOver, makeItem, makeMessage } from "./channel_delivery.ts";
 import { assertPlain } from "./check_faults.ts";
@@ -139,7 +139,7 @@ function messageOf(id: string): ReturnType<typeof makeMessage> {
 /** A fault may have made something else of the body. */
 function idsOf(body: string): readonly string[] {
   try {
-    return JSON.parse(body).reports.map(({ id }: { readonly id: string }) => id);
+    return JSON.parse(body).notifications.map(({ id }: { readonly id: string }) => id);
   } catch {
     return [];
   }

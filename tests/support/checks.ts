@@ -19,7 +19,7 @@ export interface CheckOptions {
   readonly timeoutMs?: number;
   /** In place of the intervals. */
   readonly schedule?: Check["schedule"];
-  readonly windows?: Check["windows"];
+  readonly maintenanceWindows?: Check["maintenanceWindows"];
   readonly dependsOn?: readonly string[];
 }
 
@@ -34,7 +34,7 @@ function settings(options: CheckOptions): Omit<TestCheck, "kind" | "parameters">
     annoy: options.annoy ?? false,
     schedule: options.schedule ??
       { regularIntervalMs, attentiveIntervalMs: options.attentiveIntervalMs ?? regularIntervalMs },
-    windows: options.windows ?? [],
+    maintenanceWindows: options.maintenanceWindows ?? [],
     notifications: [{ kind: "console", key: "console", parameters: {} }],
     dependsOn: options.dependsOn ?? [],
     tags: [],
@@ -42,7 +42,7 @@ function settings(options: CheckOptions): Omit<TestCheck, "kind" | "parameters">
   };
 }
 
-/** A check that always reports the same. */
+/** A check that always returns the same. */
 export function testCheck(condition: Condition, options: CheckOptions = {}): TestCheck {
   return { ...settings(options), kind: "test", parameters: { condition, output: `always ${condition}` } };
 }

@@ -2,7 +2,7 @@ import { CHECK_KINDS } from "../../src/checks/registry.ts";
 import type { CheckOf, TcpConnectParameters, TlsCertificateParameters } from "../../src/domain/check.ts";
 import type { ObserveContext } from "../../src/domain/observe.ts";
 import type { Observation } from "../../src/domain/result.ts";
-import type { Clock } from "../../src/domain/system.ts";
+import type { Clock } from "../../src/domain/clock.ts";
 import { runArguments } from "../../testing/source.ts";
 import { createMemorySystem } from "./memory_system.ts";
 import { runChild } from "./tools.ts";
@@ -20,7 +20,7 @@ const SETTINGS = {
   notifications: [],
   dependsOn: [],
   tags: [],
-  windows: [],
+  maintenanceWindows: [],
 } as const;
 
 /** Far beyond what any test here needs. */
@@ -52,8 +52,8 @@ export function certificateCheck(
     kind: "tls_certificate",
     parameters: {
       host: "localhost",
-      warningLeftMs: 14 * DAY_MS,
-      criticalLeftMs: 3 * DAY_MS,
+      warningBeforeExpiryMs: 14 * DAY_MS,
+      criticalBeforeExpiryMs: 3 * DAY_MS,
       ...parameters,
     },
   };

@@ -2,8 +2,9 @@
 import { CHECK_KINDS } from "../../src/checks/registry.ts";
 import type { CheckOf } from "../../src/domain/check.ts";
 import type { Observation } from "../../src/domain/result.ts";
-import type { Clock, Connections } from "../../src/domain/system.ts";
-import { createConnections } from "../../src/system/connections.ts";
+import type { Clock } from "../../src/domain/clock.ts";
+import type { Connections } from "../../src/domain/connections.ts";
+import { createConnections } from "../../src/system/tcp/connections.ts";
 import { judgeObservation, tellObservation, TLS_FAILURES, type Trust } from "./check_faults.ts";
 import { certificateCheck, tcpCheck } from "./connection_check.ts";
 import type { Course } from "./fault_proxy.ts";
@@ -73,7 +74,7 @@ export async function startConnectionTargets(trust: Trust): Promise<readonly Con
       name: "tls_certificate",
       mayLinger: true,
       server: startServer((visitor) => visitor.untilGone(), { certificate }),
-      check: (port, timeoutMs) => certificateCheck({ port, authority: path }, timeoutMs),
+      check: (port, timeoutMs) => certificateCheck({ port, caFile: path }, timeoutMs),
       isRight: (courses) => mostUnharmed(courses) >= HANDSHAKE_RECORDS,
     },
     {
@@ -81,7 +82,7 @@ export async function startConnectionTargets(trust: Trust): Promise<readonly Con
       server: startServer((visitor) => visitor.untilGone(), { certificate }),
       connection: 1,
       mayLinger: true,
-      check: (port, timeoutMs) => certificateCheck({ port, authority: path }, timeoutMs),
+      check: (port, timeoutMs) => certificateCheck({ port, caFile: path }, timeoutMs),
       // The first one vouches for the certificate, which Deno 2.7 then reads again over this one.
       isRight: (courses, whole) => whole.length < 2 || mostUnharmed(courses.slice(1)) >= HANDSHAKE_RECORDS,
     },
@@ -89,7 +90,7 @@ export async function startConnectionTargets(trust: Trust): Promise<readonly Con
       name: "tls_certificate: STARTTLS",
       mayLinger: true,
       server: await startMailServer({ tls: { certificate, begin: "STARTTLS" } }),
-      check: (port, timeoutMs) => certificateCheck({ port, authority: path, starttls: "smtp" }, timeoutMs),
+      check: (port, timeoutMs) => certificateCheck({ port, caFile: path, starttls: "smtp" }, timeoutMs),
       isRight: (courses) =>
         courses.some(({ server }) => unharmedRecords(behindClearText(server)) >= HANDSHAKE_RECORDS),
     },

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/domain/system.ts";
+import type { Clock } from "../../src/domain/clock.ts";
 
 /** The machine's clock, which knows how many calls are still to come. */
 export interface CountedClock extends Clock {

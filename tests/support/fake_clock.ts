@@ -1,13 +1,13 @@
 import { CHECK_KINDS } from "../../src/checks/registry.ts";
 import { setImmediate } from "node:timers";
-import type { Clock } from "../../src/domain/system.ts";
+import type { Clock } from "../../src/domain/clock.ts";
 
 // What is read when it is first used takes real time, which no clock of ours would wait for.
 for (const load of Object.values(CHECK_KINDS)) await load();
 
 /** A clock that stands still until a test moves it. */
 export interface FakeClock extends Clock {
-  /** Moves both clocks on, firing timers on the way, each with its promises settled before the next. */
+  /** Moves both clocks on, firing timers on the way, each with its promises confirmed before the next. */
   advance(ms: number): Promise<void>;
   /** Moves the wall clock alone, as a suspend or somebody who sets it does. */
   stepWall(ms: number): void;

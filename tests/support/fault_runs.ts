@@ -4,7 +4,7 @@
  * which.
  */
 import assert from "node:assert/strict";
-import type { Clock } from "../../src/domain/system.ts";
+import type { Clock } from "../../src/domain/clock.ts";
 import { createClock } from "../../src/system/clock.ts";
 import { countTimers } from "./counted_clock.ts";
 import { type Course, type Fault, FAULT_KINDS, type FaultKind, startFaultProxy } from "./fault_proxy.ts";

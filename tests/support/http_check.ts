@@ -3,12 +3,12 @@ import type { HttpRequestCheck } from "../../src/domain/check.ts";
 import type { HttpExpectation, HttpRequest } from "../../src/domain/http_check.ts";
 import type { ObserveContext } from "../../src/domain/observe.ts";
 import type { Observation } from "../../src/domain/result.ts";
-import type { Clock } from "../../src/domain/system.ts";
+import type { Clock } from "../../src/domain/clock.ts";
 import { createClock } from "../../src/system/clock.ts";
-import { createConnections } from "../../src/system/connections.ts";
+import { createConnections } from "../../src/system/tcp/connections.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { lazyProcesses } from "../../src/system/lazy_parts.ts";
-import { createRequests } from "../../src/system/requests.ts";
+import { createRequests } from "../../src/system/http/requests.ts";
 import { runChild, tool } from "./tools.ts";
 
 /** What a test may set of an `http_request` check. */
@@ -38,7 +38,7 @@ export function httpCheck(target: string, expectations: HttpExpectations = {}): 
     recoveryThreshold: 1,
     annoy: false,
     schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
-    windows: [],
+    maintenanceWindows: [],
     notifications: [],
     dependsOn: [],
     tags: [],

@@ -169,7 +169,7 @@ interface TlsForm {
   readonly needlessRecords: number;
 }
 
-const LIMITS = { warningLeftMs: 0, criticalLeftMs: 0 };
+const LIMITS = { warningBeforeExpiryMs: 0, criticalBeforeExpiryMs: 0 };
 
 /** The last record says that nothing follows. Where that is the only thing that tells, it must have come. */
 const TLS_FORMS: readonly TlsForm[] = [
@@ -205,7 +205,7 @@ export function startTlsHttpTargets({ certificate, path }: Trust): readonly Http
       ask: (port, { timeoutMs, clock }) =>
         observeTarget(`https://127.0.0.1:${port}/`, {
           ...expected,
-          request: { tls: { authority: path } },
+          request: { tls: { caFile: path } },
           timeoutMs,
           clock,
         }),

@@ -1,13 +1,14 @@
 import type { PermissionClass } from "../../src/domain/needs.ts";
-import type { System, TextSink } from "../../src/domain/system.ts";
+import type { System } from "../../src/domain/system.ts";
+import type { TextSink } from "../../src/domain/text_sink.ts";
 import { createClock } from "../../src/system/clock.ts";
-import { createConnections } from "../../src/system/connections.ts";
+import { createConnections } from "../../src/system/tcp/connections.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { acquireLock, isLocked, lockHolder } from "../../src/system/lock.ts";
-import { createForeground } from "../../src/system/foreground.ts";
-import { createMail } from "../../src/system/mail.ts";
-import { createProcesses } from "../../src/system/processes.ts";
-import { createRequests } from "../../src/system/requests.ts";
+import { createForeground } from "../../src/system/process/foreground.ts";
+import { createMail } from "../../src/system/mail/mail.ts";
+import { createProcesses } from "../../src/system/process/processes.ts";
+import { createRequests } from "../../src/system/http/requests.ts";
 import { createStoreFiles } from "../../src/system/store_files.ts";
 
 /** A sink that keeps what is written. */
@@ -79,7 +80,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
       killPath: "/usr/bin/kill",
     },
     dropped,
-    ownDocument: null,
+    ownConfig: null,
     workingFolder: options.workingFolder ?? Deno.cwd(),
     platform: "linux",
     runtime: { name: "Deno", version: "0.0.0", target: "test" },

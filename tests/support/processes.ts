@@ -1,4 +1,4 @@
-import type { ProcessCommand } from "../../src/domain/system.ts";
+import type { ProcessCommand } from "../../src/domain/processes.ts";
 import { waitingFor } from "./test_notes.ts";
 
 /** The absolute path of a program in tests/fixtures. */

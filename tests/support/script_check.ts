@@ -2,11 +2,11 @@ import { observeScript } from "../../src/checks/script.ts";
 import type { ScriptCheck, ScriptParameters } from "../../src/domain/check.ts";
 import type { ObserveContext } from "../../src/domain/observe.ts";
 import type { Observation } from "../../src/domain/result.ts";
-import type { Requests } from "../../src/domain/system.ts";
+import type { Requests } from "../../src/domain/requests.ts";
 import { createClock } from "../../src/system/clock.ts";
-import { createConnections } from "../../src/system/connections.ts";
+import { createConnections } from "../../src/system/tcp/connections.ts";
 import { createFiles } from "../../src/system/files.ts";
-import { createProcesses } from "../../src/system/processes.ts";
+import { createProcesses } from "../../src/system/process/processes.ts";
 
 /** What a test may set of a run of a `script` check. */
 export interface ScriptRun extends Partial<ScriptParameters> {
@@ -28,7 +28,7 @@ export function observeProgram(path: string, run: ScriptRun = {}): Promise<Obser
     recoveryThreshold: 1,
     annoy: false,
     schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
-    windows: [],
+    maintenanceWindows: [],
     notifications: [],
     dependsOn: [],
     tags: [],

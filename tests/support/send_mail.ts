@@ -2,10 +2,10 @@
  * Sends one mail and prints what came of it, as a program of its own: a test decides what it may reach and whom it
  * trusts. Arguments: the mail as JSON, and how it is protected where that is not the port's business.
  */
-import type { OutgoingMail } from "../../src/domain/system.ts";
+import type { OutgoingMail } from "../../src/domain/mail.ts";
 import { createClock } from "../../src/system/clock.ts";
-import { createMail } from "../../src/system/mail.ts";
-import { type Protection, protectionOf } from "../../src/system/mail_protection.ts";
+import { createMail } from "../../src/system/mail/mail.ts";
+import { type Protection, protectionOf } from "../../src/system/mail/mail_protection.ts";
 import { onUncaughtError } from "../../src/system/uncaught.ts";
 
 // As in the program itself.

@@ -1,15 +1,15 @@
-import { createSilentReporting } from "./silent_reporting.ts";
+import { createSilentNotifying } from "./silent_notifying.ts";
 import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { Hold } from "../../src/domain/condition_state.ts";
-import type { Report } from "../../src/domain/report.ts";
+import type { Notification } from "../../src/domain/notification.ts";
 import type { Store, StoreError } from "../../src/domain/store.ts";
-import type { Entry } from "../../src/ledger.ts";
-import { openLedger } from "../../src/ledger.ts";
-import type { Limits } from "../../src/monitor.ts";
-import { createMemoryStore } from "../../src/storage/memory_store.ts";
-import { startWatch, type Watch, type Watched, type WatchEvent } from "../../src/watch.ts";
+import type { Entry } from "../../src/state/state_repository.ts";
+import { openLedger } from "../../src/state/state_repository.ts";
+import type { Limits } from "../../src/scheduler/run_checks.ts";
+import { createMemoryStore } from "../../src/state/memory_store.ts";
+import { startWatch, type Watch, type Watched, type WatchEvent } from "../../src/scheduler/scheduler.ts";
 import { createFakeClock, type FakeClock } from "./fake_clock.ts";
 import { createPlayedSystem, type PlayedAnswer } from "./played_targets.ts";
 import { createProgramSystem, type PlayedRun } from "./played_programs.ts";
@@ -34,8 +34,8 @@ export interface WatchStage {
   readonly troubles: readonly (StoreError | null)[];
   /** The results so far, of one check where a name is given. */
   runs(name?: string): readonly SeenRun[];
-  /** The reports so far. */
-  reports(): readonly Report[];
+  /** The notifications so far. */
+  notifications(): readonly Notification[];
   /** When the check's runs began. */
   starts(name: string): readonly number[];
   /** Reloads with other checks. */
@@ -51,11 +51,11 @@ export interface WatchStageOptions {
   readonly store?: Store;
   readonly limits?: Limits;
   readonly notifies?: boolean;
-  /** What holds reports back at a time; nothing unless it says otherwise. */
+  /** What holds notifications back at a time; nothing unless it says otherwise. */
   heldBy?(check: Check, nowMs: number): Hold | null;
   /** What is to be run at once for a check; nothing unless it says otherwise. */
   parentsToRun?(check: Check, nowMs: number): readonly Check[];
-  /** What the channels of each check know; what was reported last unless it says otherwise. */
+  /** What the channels of each check know; what was notified last unless it says otherwise. */
   known?(): readonly Condition[];
   /** What HTTP targets do; they answer 200 after 20 ms unless it says otherwise. */
   play?(target: string, nowMs: number): PlayedAnswer | "hang";
@@ -96,8 +96,8 @@ export async function startStage(
     jobs: null,
     ledger,
     limits: options.limits ?? { process: 4, network: 60 },
-    reporting: {
-      ...createSilentReporting(options.notifies),
+    notifying: {
+      ...createSilentNotifying(options.notifies),
       deciding: (check, nowMs) => ({
         held: options.notifies === false ? "no_notify" : options.heldBy?.(check, nowMs) ?? null,
         known: options.known?.() ?? [],
@@ -123,7 +123,8 @@ export async function startStage(
     events,
     troubles,
     runs,
-    reports: () => events.flatMap((event) => event.event === "report" ? [event.report] : []),
+    notifications: () =>
+      events.flatMap((event) => event.event === "notification" ? [event.notification] : []),
     starts: (name) => runs(name).map(({ startedAtMs }) => startedAtMs),
     reload: (some) => watch.reload(watched(some)),
     end: async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { createRequests } from "../../src/system/requests.ts";
-import { connectTcp } from "../../src/system/connect_tcp.ts";
-import { closeQuietly } from "../../src/system/tcp_stream.ts";
+import { createRequests } from "../../src/system/http/requests.ts";
+import { connectTcp } from "../../src/system/tcp/connect_tcp.ts";
+import { closeQuietly } from "../../src/system/tcp/tcp_stream.ts";
 import { runArguments } from "../../testing/source.ts";
 import { inTime } from "../life/in_time.ts";
 import { untilLeft } from "../support/http_servers.ts";

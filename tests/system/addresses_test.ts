@@ -3,7 +3,7 @@
  * functions such a name, in processes of their own.
  */
 import assert from "node:assert/strict";
-import type { OutgoingMail } from "../../src/domain/system.ts";
+import type { OutgoingMail } from "../../src/domain/mail.ts";
 import { runArguments } from "../../testing/source.ts";
 import { inTime } from "../life/in_time.ts";
 import { type Certificate, createAuthority, createCertificate } from "../support/certificates.ts";

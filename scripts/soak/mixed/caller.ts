@@ -49,7 +49,7 @@ export interface Caller {
   end(): Promise<void>;
 }
 
-/** Makes a caller for the document of a folder. */
+/** Makes a caller for the config of a folder. */
 export function createCaller(folder: string, isPresent: (name: string) => boolean): Caller {
   const calls: Call[] = [];
   let count = 0;
@@ -60,7 +60,7 @@ export function createCaller(folder: string, isPresent: (name: string) => boolea
     const atMs = Date.now();
     const [path = "", ...rest] = programCommand();
     child = new Deno.Command(path, {
-      args: [...rest, ...withDocument(args)],
+      args: [...rest, ...withConfig(args)],
       cwd: folder,
       clearEnv: true,
       // Another home than that of the program, by which the processes of its checks are known.
@@ -101,7 +101,7 @@ export function createCaller(folder: string, isPresent: (name: string) => boolea
   };
 }
 
-function withDocument([command = "", ...others]: readonly string[]): readonly string[] {
+function withConfig([command = "", ...others]: readonly string[]): readonly string[] {
   return [command, "--config", CALLS_DOCUMENT, ...others];
 }
 

@@ -1,7 +1,7 @@
 /** A mixed soak from its beginning to its end, and the record of it. */
 import { allChangesOf } from "../../../tests/life/told.ts";
 import { createCaller } from "./caller.ts";
-import { documentOf } from "./document.ts";
+import { configOf } from "./config.ts";
 import { familiesOf, FLAPPING_FILES } from "./families.ts";
 import { lookAtFiles, readKept, takeSample } from "./looks.ts";
 import { passTime } from "./pass_time.ts";
@@ -25,7 +25,7 @@ const FILES_FROM_MS = 45_000;
  * within half a minute.
  */
 const AT_WORK_MS = 45_000;
-/** So long the checks that are under way, and the last reports, may take together. */
+/** So long the checks that are under way, and the last notifications, may take together. */
 const STOP_MS_MAX = 60_000;
 const SHOWN_LINES = 20;
 /** Killed programs take a moment to go. */
@@ -49,8 +49,8 @@ export async function conductSoak({ lengthMs, checks, signal, say }: ConductOpti
   const { folder } = stand;
   const families = familiesOf(stand.ports, { folder, checks });
   const channels = { hook: stand.hook.channel, mail: stand.mailbox.channel };
-  const makeDocument = (variant: Parameters<typeof documentOf>[2]) => documentOf(families, channels, variant);
-  const first = makeDocument({ number: 0, isQuiet: false });
+  const makeConfig = (variant: Parameters<typeof configOf>[2]) => configOf(families, channels, variant);
+  const first = makeConfig({ number: 0, isQuiet: false });
   for (const name of ["monitor.json", CALLS_DOCUMENT]) {
     Deno.writeTextFileSync(`${folder}/${name}`, first.text, { mode: 0o600 });
   }
@@ -71,8 +71,8 @@ export async function conductSoak({ lengthMs, checks, signal, say }: ConductOpti
       stand,
       program,
       signal,
-      documentOf: makeDocument,
-      onAdopted: (document, atMs) => book.adopt(document.facts, atMs),
+      configOf: makeConfig,
+      onAdopted: (config, atMs) => book.adopt(config.facts, atMs),
     });
     const sampleMs = Math.min(SAMPLE_MS, lengthMs / SAMPLES_MIN);
     const besides = Promise.all([
@@ -86,7 +86,7 @@ export async function conductSoak({ lengthMs, checks, signal, say }: ConductOpti
     const body = async (): Promise<void> => {
       for (const [index, third] of thirds.entries()) {
         await troubles.passThird(third.untilMs);
-        say(`third ${index + 1} is over: ${program.runs.length} runs, ${program.reports} reports`);
+        say(`third ${index + 1} is over: ${program.runs.length} runs, ${program.notifications} reports`);
       }
       await caller.finish();
       await passTime(AT_WORK_MS, signal);

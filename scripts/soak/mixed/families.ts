@@ -16,7 +16,7 @@ export interface Family {
   readonly intervals: readonly number[];
   /** Seconds; what the kind has unless it is given. */
   readonly timeout?: number;
-  /** Its reports are held back by silences now and then. */
+  /** Its notifications are held back by silences now and then. */
   readonly isSilenced?: boolean;
   /** It is told of again while it lasts. */
   readonly annoy?: number;
@@ -87,7 +87,7 @@ function web(
 function wellWebFamilies(ports: Ports): readonly Family[] {
   const plain = `http://127.0.0.1:${ports.plain}`;
   const secure = `https://127.0.0.1:${ports.secure}`;
-  const tls = { tls: { authority: "authority.pem" } };
+  const tls = { tls: { ca_file: "authority.pem" } };
   return [
     web("plain", 140, `${plain}/ok`, { response: { body_part: GREETING } }),
     web("slow", 40, `${plain}/slow`, { response: { body_pattern: "systems +normal", critical_duration: 9 } }),
@@ -99,7 +99,7 @@ function wellWebFamilies(ports: Ports): readonly Family[] {
     web("secure", 100, `${secure}/ok`, { request: tls, response: { body_part: GREETING } }),
     web("certificate", 20, `${secure}/ok`, {
       request: tls,
-      response: { certificate: { warning_left: "2 days", critical_left: "1 day" } },
+      response: { certificate: { warning_before_expiry: "2 days", critical_before_expiry: "1 day" } },
       intervals: SELDOM,
     }),
     { name: "test", count: 110, kind: "test", intervals: OFTEN, parameters: () => ({ condition: "ok" }) },
@@ -222,9 +222,9 @@ function portFamilies(ports: Ports): readonly Family[] {
     family(`certificate ${name}`, count, "tls_certificate", {
       host,
       port: ports[target],
-      authority: "authority.pem",
-      warning_left: "2 days",
-      critical_left: "1 day",
+      ca_file: "authority.pem",
+      warning_before_expiry: "2 days",
+      critical_before_expiry: "1 day",
     }, { timeout: 2 });
   const job = (name: string, count: number, parameters: Readonly<Record<string, unknown>>): Family =>
     family(`job ${name}`, count, "job", parameters, { intervals: [5, 10, 15] });

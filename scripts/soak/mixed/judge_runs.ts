@@ -9,7 +9,7 @@ const LATER_BY_MS_MAX = 25;
 const LATE_MS_MAX = 500;
 /** What is planned so soon after a pause waits behind all that the pause has put off. */
 const AFTER_MS: Readonly<Record<Pause["reason"], number>> = { stopped: 5_000, quiet: 10_000 };
-/** So soon after it has come to the document, or after a pause, a check is planned again at the latest. */
+/** So soon after it has come to the config, or after a pause, a check is planned again at the latest. */
 const COMING_MS = 10_000;
 
 /** Judges the runs. */

@@ -28,7 +28,7 @@ function judgeReloads({ refusals, adopted }: SoakRecord): Judgement {
     return word.test(said) ? [] : [`the log does not say ${word}`];
   });
   return {
-    what: "each invalid document was refused with a word of why, each valid one adopted",
+    what: "each invalid config was refused with a word of why, each valid one adopted",
     holds: wrong.length === 0 && refusals.length > 0 && adopted > 0,
     found: `${adopted} adopted, ${refusals.length} refused${wrong.length === 0 ? "" : `; ${some(wrong)}`}`,
   };

@@ -16,7 +16,7 @@ export function takeSample(pid: number, folder: string): Sample {
     children,
     orphans: orphans.length,
     stateBytes: sizeOf(`${folder}/kept.sqlite`) + sizeOf(`${folder}/kept.sqlite-wal`),
-    waitingReports: readWaiting(`${folder}/metrics.prom`),
+    pendingNotifications: readWaiting(`${folder}/metrics.prom`),
   };
 }
 
@@ -61,7 +61,7 @@ export function readKept(folder: string): { readonly runs: number; readonly wait
 
 function readWaiting(path: string): number {
   try {
-    const lines = Deno.readTextFileSync(path).matchAll(/^monitor_reports_waiting\{.*\} (\d+)$/gm);
+    const lines = Deno.readTextFileSync(path).matchAll(/^monitor_notifications_pending\{.*\} (\d+)$/gm);
     return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
   } catch {
     // It has not been written yet.

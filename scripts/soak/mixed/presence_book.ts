@@ -1,11 +1,11 @@
-import type { CheckFacts } from "./document.ts";
+import type { CheckFacts } from "./config.ts";
 import type { Presence } from "./record.ts";
 
-/** Knows when each check was in the document in force. */
+/** Knows when each check was in the config in force. */
 export interface PresenceBook {
-  /** Notes the checks of a document that was adopted. */
+  /** Notes the checks of a config that was adopted. */
   adopt(facts: readonly CheckFacts[], atMs: number): void;
-  /** Whether a check is in the document in force. */
+  /** Whether a check is in the config in force. */
   has(name: string): boolean;
   /** Everything, as of a time. */
   close(atMs: number): readonly Presence[];

@@ -1,5 +1,5 @@
 /** What a soak has seen, for those who judge it and those who print it. Times are milliseconds since 1970. */
-import type { CheckFacts } from "./document.ts";
+import type { CheckFacts } from "./config.ts";
 
 /** From then, until then. */
 export interface Span {
@@ -31,8 +31,8 @@ export interface Sample {
   readonly childrenCpuMs: number;
   /** The state with its journal. */
   readonly stateBytes: number;
-  /** Reports on their way, by its own metrics. */
-  readonly waitingReports: number;
+  /** Notifications on their way, by its own metrics. */
+  readonly pendingNotifications: number;
 }
 
 /** What the program held when nothing was to run and all had ended that could end. */
@@ -63,11 +63,11 @@ export interface Run {
 
 /** A time in which the program could not work as it should, and why. */
 export interface Pause extends Span {
-  /** `stopped`: by SIGSTOP; `quiet`: its document had nothing to run. */
+  /** `stopped`: by SIGSTOP; `quiet`: its config had nothing to run. */
   readonly reason: "stopped" | "quiet";
 }
 
-/** A check, and when it was in the document in force. */
+/** A check, and when it was in the config in force. */
 export interface Presence {
   /** The check. */
   readonly facts: CheckFacts;
@@ -75,7 +75,7 @@ export interface Presence {
   readonly spans: readonly Span[];
 }
 
-/** A document that was to be refused, and whether it was. */
+/** A config that was to be refused, and whether it was. */
 export interface Refusal {
   /** What is to be said of it. */
   readonly word: RegExp;
@@ -98,7 +98,7 @@ export interface Call {
 }
 
 /** A report as the webhook got it. */
-export interface ArrivedReport {
+export interface ArrivedNotification {
   /** The same in every channel. */
   readonly id: string;
   /** The name of its check. */
@@ -112,7 +112,7 @@ export interface ArrivedReport {
   /** In ISO 8601. */
   readonly decided_at: string;
   /** The problem that was over before it could be told. */
-  readonly missed_problem: ArrivedReport | null;
+  readonly missed_problem: ArrivedNotification | null;
 }
 
 /** What was posted at once. */
@@ -120,10 +120,10 @@ export interface ArrivedPost {
   /** The same where it came twice. */
   readonly key: string;
   /** What it told. */
-  readonly reports: readonly ArrivedReport[];
+  readonly notifications: readonly ArrivedNotification[];
 }
 
-/** A change of a settled condition that the state has kept. */
+/** A change of a confirmed condition that the state has kept. */
 export interface KeptChange {
   /** When it was decided. */
   readonly atMs: number;
@@ -145,7 +145,7 @@ export interface Deliveries {
   readonly mailTwins: number;
   /** What the state has kept, by check. */
   readonly changes: ReadonlyMap<string, readonly KeptChange[]>;
-  /** Reports that still waited when all was over. */
+  /** Notifications that still waited when all was over. */
   readonly leftInOutbox: number;
 }
 
@@ -163,9 +163,9 @@ export interface SoakRecord extends Span {
   readonly pauses: readonly Pause[];
   /** Every check that was ever there. */
   readonly presences: readonly Presence[];
-  /** The invalid documents. */
+  /** The invalid configs. */
   readonly refusals: readonly Refusal[];
-  /** How many valid documents were adopted. */
+  /** How many valid configs were adopted. */
   readonly adopted: number;
   /** What was called beside it. */
   readonly calls: readonly Call[];

@@ -1,4 +1,4 @@
-/** Everything around the program that is soaked: its folder, its targets and where its reports arrive. */
+/** Everything around the program that is soaked: its folder, its targets and where its notifications arrive. */
 import { runArguments } from "../../../testing/source.ts";
 import { startHook, startMailbox } from "../../../tests/life/receivers.ts";
 import type { ArrivedPost } from "./record.ts";
@@ -8,7 +8,7 @@ import type { Ports } from "./targets_process.ts";
 
 /** A receiver that can be in trouble. */
 export interface Receiver {
-  /** The channel in a document. */
+  /** The channel in a config. */
   readonly channel: Readonly<Record<string, unknown>>;
   /** How many bytes of a connection get through, both ways together, before it breaks. */
   bytesMax(): number;
@@ -48,7 +48,7 @@ export interface Stand extends AsyncDisposable {
 
 const DAY_MS = 86_400_000;
 
-/** The document that calls beside the program read: never an invalid one. */
+/** The config that calls beside the program read: never an invalid one. */
 export const CALLS_DOCUMENT = "calls.json";
 
 /** Makes it; disposing of it ends and removes all of it. */

@@ -20,7 +20,7 @@ const COLUMNS = [
   "ok / warning / critical / unknown",
   "late p50 ms",
   "late p99 ms",
-  "reports waiting",
+  "notifications waiting",
 ];
 
 /** What each part of the soak was like, a row each, and the judgements. */
@@ -74,8 +74,8 @@ function rowOf(span: Span, record: SoakRecord): readonly string[] {
     ["ok", "warning", "critical", "unknown"].map(counted).join(" / "),
     quantile(late, 0.5).toFixed(1),
     quantile(late, 0.99).toFixed(1),
-    `${middle(({ waitingReports }) => waitingReports)} (most ${
-      most(({ waitingReports }) => waitingReports)
+    `${middle(({ pendingNotifications }) => pendingNotifications)} (most ${
+      most(({ pendingNotifications }) => pendingNotifications)
     })`,
   ];
 }

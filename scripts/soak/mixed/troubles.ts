@@ -1,5 +1,5 @@
 /** What befalls the program while it is soaked: the same in each third, so that these can be compared. */
-import { invalidDocuments, type SoakDocument } from "./document.ts";
+import { invalidConfigs, type SoakConfig } from "./config.ts";
 import { passTime } from "./pass_time.ts";
 import { describeDescriptors, readFacts, readOffspring } from "./process_facts.ts";
 import type { Pause, QuietPoint, Refusal } from "./record.ts";
@@ -15,10 +15,10 @@ export interface TroublesOptions {
   readonly program: WatchedProgram;
   /** Ends everything early. */
   readonly signal: AbortSignal;
-  /** Makes the document of a variant. */
-  documentOf(variant: { readonly number: number; readonly isQuiet: boolean }): SoakDocument;
-  /** Told of the document that is in force from then on. */
-  onAdopted(document: SoakDocument, atMs: number): void;
+  /** Makes the config of a variant. */
+  configOf(variant: { readonly number: number; readonly isQuiet: boolean }): SoakConfig;
+  /** Told of the config that is in force from then on. */
+  onAdopted(config: SoakConfig, atMs: number): void;
 }
 
 /** The troubles of a soak. */
@@ -27,9 +27,9 @@ export interface Troubles {
   readonly pauses: readonly Pause[];
   /** What it held when it was quiet, so far. */
   readonly quietPoints: readonly QuietPoint[];
-  /** What became of invalid documents, so far. */
+  /** What became of invalid configs, so far. */
   readonly refusals: readonly Refusal[];
-  /** How many valid documents were adopted, so far. */
+  /** How many valid configs were adopted, so far. */
   readonly adopted: number;
   /** Makes the trouble of a third that begins now; its quiet point comes towards its end. */
   passThird(untilMs: number): Promise<void>;
@@ -43,7 +43,7 @@ const RELOAD_MS_MAX = 30_000;
 const LOOK_MS = 1_000;
 const IDLE_CPU_MS_MAX = 50;
 
-/** Prepares troubles; the document of variant 0 is in force. */
+/** Prepares troubles; the config of variant 0 is in force. */
 export function createTroubles(options: TroublesOptions): Troubles {
   const { stand, program, signal } = options;
   const pauses: Pause[] = [];
@@ -55,7 +55,7 @@ export function createTroubles(options: TroublesOptions): Troubles {
 
   const write = (text: string, name = "monitor.json"): void => {
     const path = `${stand.folder}/${name}`;
-    // Whoever reads it meanwhile finds one whole document or the other.
+    // Whoever reads it meanwhile finds one whole config or the other.
     Deno.writeTextFileSync(`${path}.new`, text, { mode: 0o600 });
     Deno.renameSync(`${path}.new`, path);
   };
@@ -70,22 +70,22 @@ export function createTroubles(options: TroublesOptions): Troubles {
     }
     return null;
   };
-  const adopt = async (document: SoakDocument): Promise<void> => {
-    write(document.text);
+  const adopt = async (config: SoakConfig): Promise<void> => {
+    write(config.text);
     const reload = await hangUp();
     if (reload?.adopted !== true) {
-      throw new Error(`A valid document was not adopted:\n${program.recent.slice(-SHOWN_LINES).join("\n")}`);
+      throw new Error(`A valid config was not adopted:\n${program.recent.slice(-SHOWN_LINES).join("\n")}`);
     }
     adopted++;
     // An inactive check has no silences and no beats.
-    if (document.facts.length > 0) write(document.text, CALLS_DOCUMENT);
-    options.onAdopted(document, reload.atMs);
+    if (config.facts.length > 0) write(config.text, CALLS_DOCUMENT);
+    options.onAdopted(config, reload.atMs);
   };
-  const change = (): Promise<void> => adopt(options.documentOf({ number: ++variant, isQuiet: false }));
+  const change = (): Promise<void> => adopt(options.configOf({ number: ++variant, isQuiet: false }));
   const spoil = async (): Promise<void> => {
-    const good = options.documentOf({ number: variant, isQuiet: false }).text;
-    const documents = invalidDocuments(good);
-    const bad = documents[refusedCount++ % documents.length];
+    const good = options.configOf({ number: variant, isQuiet: false }).text;
+    const configs = invalidConfigs(good);
+    const bad = configs[refusedCount++ % configs.length];
     if (bad === undefined) return;
     write(bad.text);
     const linesBefore = new Set(program.recent);
@@ -138,7 +138,7 @@ export function createTroubles(options: TroublesOptions): Troubles {
   };
   const beQuiet = async (): Promise<void> => {
     const fromMs = Date.now();
-    await adopt(options.documentOf({ number: variant, isQuiet: true }));
+    await adopt(options.configOf({ number: variant, isQuiet: true }));
     const earliestMs = performance.now() + HELD_MS + 2_000;
     let last = "";
     for (const endMs = performance.now() + QUIET_MS_MAX; performance.now() < endMs;) {

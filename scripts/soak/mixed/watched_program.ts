@@ -6,7 +6,7 @@ import type { Run } from "./record.ts";
 export interface Reloaded {
   /** When it was said. */
   readonly atMs: number;
-  /** Whether the document is in force now. */
+  /** Whether the config is in force now. */
   readonly adopted: boolean;
   /** How many checks came. */
   readonly added: number;
@@ -22,8 +22,8 @@ export interface WatchedProgram {
   readonly pid: number;
   /** What ran so far. */
   readonly runs: readonly Run[];
-  /** Reports that it decided so far. */
-  readonly reports: number;
+  /** Notifications that it decided so far. */
+  readonly notifications: number;
   /** The reloads so far. */
   readonly reloads: readonly Reloaded[];
   /** Its log, each kind of message once, with how often it came. */
@@ -62,7 +62,7 @@ export function startWatchedProgram(
   const log = new Map<string, number>();
   const recent: string[] = [];
   const crashLines: string[] = [];
-  let reports = 0;
+  let notifications = 0;
   const readers: Readonly<Record<string, (event: Readonly<Record<string, unknown>>) => void>> = {
     result: ({ name, condition, started_at, late_ms }) =>
       runs.push({
@@ -71,7 +71,7 @@ export function startWatchedProgram(
         startedMs: Date.parse(String(started_at)),
         lateMs: Number(late_ms),
       }),
-    report: () => void reports++,
+    report: () => void notifications++,
     reload: ({ at, adopted, added, changed, removed }) =>
       reloads.push({
         atMs: Date.parse(String(at)),
@@ -97,8 +97,8 @@ export function startWatchedProgram(
   return {
     pid: child.pid,
     runs,
-    get reports() {
-      return reports;
+    get notifications() {
+      return notifications;
     },
     reloads,
     log,

@@ -1,5 +1,5 @@
 import type { OutboxRow } from "../../domain/outbox.ts";
-import type { OutboxEvent } from "../../outbox.ts";
+import type { OutboxEvent } from "../../alerting/dispatcher.ts";
 
 /** What an event of the outbox is worth saying. */
 export interface OutboxWords {
@@ -11,33 +11,35 @@ export interface OutboxWords {
 
 /** Puts an event of the outbox into words; `null` where there is nothing to say. */
 export function describeOutboxEvent(event: OutboxEvent, whatNext: string): OutboxWords | null {
-  const reports = countReports(event.rows);
+  const notifications = countNotifications(event.rows);
   const channel = event.rows[0]?.channelName ?? "a channel";
   if (event.event === "delivered") {
     if (event.note !== null) {
-      return { level: "warning", message: `${reports} delivered to ${channel}, but ${event.note}` };
+      return { level: "warning", message: `${notifications} delivered to ${channel}, but ${event.note}` };
     }
-    return event.isBack ? { level: "info", message: `${channel} takes reports again: ${reports}` } : null;
+    return event.isBack
+      ? { level: "info", message: `${channel} takes notifications again: ${notifications}` }
+      : null;
   }
   if (event.event === "failed") {
     const what = event.isRefused ? "refused by" : "not delivered to";
-    return { level: "warning", message: `${reports} ${what} ${channel}: ${event.reason}; ${whatNext}` };
+    return { level: "warning", message: `${notifications} ${what} ${channel}: ${event.reason}; ${whatNext}` };
   }
   if (event.event === "summarized") {
     const message = `too many recovered problems are pending for ${channel}: the older ones are only counted`;
     return { level: "warning", message };
   }
-  return { level: "error", message: `${reports} to ${channel} given up: ${event.reason}` };
+  return { level: "error", message: `${notifications} to ${channel} given up: ${event.reason}` };
 }
 
 /** Puts into words that a channel has neither taken nor refused rows when a run had to end. */
 export function describeUnfinished(rows: readonly OutboxRow[], whatNext: string): string {
   const channel = rows[0]?.channelName ?? "a channel";
-  return `${countReports(rows)} not taken by ${channel} before the run had to end; ${whatNext}`;
+  return `${countNotifications(rows)} not taken by ${channel} before the run had to end; ${whatNext}`;
 }
 
-function countReports(rows: readonly OutboxRow[]): string {
-  const names = [...new Set(rows.map((row) => `"${row.report.check}"`))];
+function countNotifications(rows: readonly OutboxRow[]): string {
+  const names = [...new Set(rows.map((row) => `"${row.notification.check}"`))];
   const some = names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
-  return rows.length === 1 ? `the report of ${some}` : `${rows.length} reports of ${some}`;
+  return rows.length === 1 ? `the notification of ${some}` : `${rows.length} notifications of ${some}`;
 }

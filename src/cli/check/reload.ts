@@ -1,39 +1,39 @@
 import { ConfigError, type PlacedProblem } from "../../config/problem.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
-import type { ReportedDocument, Reporting } from "../../reporting.ts";
-import type { Watch, Watched } from "../../watch.ts";
-import { type Invocation, UsageError } from "../command.ts";
-import { type OpenDocument, openDocument, readSelection, selectChecks, type Selection } from "../document.ts";
+import type { Notifying, ReportedConfig } from "../../alerting/notifying.ts";
+import type { Watch, Watched } from "../../scheduler/scheduler.ts";
+import { type Invocation, UsageError } from "../command_definition.ts";
+import { type OpenConfig, openConfig, readSelection, selectChecks, type Selection } from "../open_config.ts";
 import {
   describeMissing,
   MissingPermissionsError,
-  needsOfDocument,
+  needsOfConfig,
   requireGranted,
-} from "../document_needs.ts";
+} from "../config_permissions.ts";
 import { describeFailure } from "../failure.ts";
-import type { Log } from "../log.ts";
-import { permissionFlag } from "../permission_flags.ts";
+import type { Log } from "../../domain/log.ts";
+import { permissionFlag } from "../../permissions/permission_flags.ts";
 import { locateState } from "../state.ts";
 import { countChecks, type WatchFacts, type WatchOutput } from "./watch_output.ts";
 
 /** What a reload replaces, and who is told. */
 export interface ReloadOptions {
-  /** Names the document, the checks and the state. */
+  /** Names the config, the checks and the state. */
   readonly invocation: Invocation;
-  /** The machine that the document is read from. */
+  /** The machine that the config is read from. */
   readonly system: System;
-  /** The document in force at first. */
-  readonly document: OpenDocument;
+  /** The config in force at first. */
+  readonly config: OpenConfig;
   /** What is watched at first. */
   readonly watched: Watched;
   /** Goes on with what was read. */
   readonly watch: Watch;
   /** Sends on to the channels of what was read. */
-  readonly reporting: Reporting;
-  /** What else goes by the document, such as the signs of life that it asks for. */
-  readonly followers: readonly { adopt(document: OpenDocument): void }[];
-  /** Where the state is kept, whatever a document says later. */
+  readonly notifying: Notifying;
+  /** What else goes by the config, such as the signs of life that it asks for. */
+  readonly followers: readonly { adopt(config: OpenConfig): void }[];
+  /** Where the state is kept, whatever a config says later. */
   readonly statePath: string | null;
   /** Told of every mistake, and of what follows. */
   readonly log: Log;
@@ -41,29 +41,29 @@ export interface ReloadOptions {
   readonly output: WatchOutput;
 }
 
-/** Makes what reloads, one time after another: each reads what the document is by then. */
+/** Makes what reloads, one time after another: each reads what the config is by then. */
 export function createReload(options: ReloadOptions): () => Promise<void> {
-  const { invocation, system, watch, reporting, followers, statePath, log, output } = options;
-  let { document, watched } = options;
+  const { invocation, system, watch, notifying, followers, statePath, log, output } = options;
+  let { config, watched } = options;
   let isRequested = false;
   let isReloading = false;
 
   const reloadOnce = async (): Promise<void> => {
-    const reread = await readAgain({ invocation, system, document, log });
+    const reread = await readAgain({ invocation, system, config, log });
     if ("error" in reread) return output.reloaded({ adopted: false, error: reread.error });
     const { added, changed, removed } = compare(watched.checks, reread.watched.checks);
-    ({ document, watched } = reread);
-    reporting.adopt(toReported(document, watched));
+    ({ config, watched } = reread);
+    notifying.adopt(toNotified(config, watched));
     watch.reload(watched);
-    for (const follower of followers) follower.adopt(document);
-    logDoubts(document, log);
-    const place = await locateState(invocation, document, system);
+    for (const follower of followers) follower.adopt(config);
+    logDoubts(config, log);
+    const place = await locateState(invocation, config, system);
     if (place.path !== null && place.path !== statePath) {
       log.warning(`the state would be kept in "${place.path}" now; restart to use it`);
     }
-    const facts = factsOf(document, watched);
+    const facts = factsOf(config, watched);
     const difference = `${added.length} added, ${changed.length} changed, ${removed.length} removed`;
-    log.info(`the document was read again: ${countChecks(facts.checks)}, ${difference}`);
+    log.info(`the config was read again: ${countChecks(facts.checks)}, ${difference}`);
     output.reloaded({ adopted: true, ...facts, added, changed, removed });
   };
   return async () => {
@@ -82,62 +82,62 @@ export function createReload(options: ReloadOptions): () => Promise<void> {
 }
 
 /**
- * What of a document runs: its active checks, or those of them that are chosen.
+ * What of a config runs: its active checks, or those of them that are chosen.
  *
- * @throws {UsageError} If a name or a tag is not in the document.
+ * @throws {UsageError} If a name or a tag is not in the config.
  */
-export function toWatched(document: OpenDocument, selection: Selection): Watched {
+export function toWatched(config: OpenConfig, selection: Selection): Watched {
   return {
-    checks: selectChecks(document.checks, selection).filter((check) => check.active),
-    documentChecks: document.checks,
-    folder: document.source.folder,
-    redact: document.redact,
+    checks: selectChecks(config.checks, selection).filter((check) => check.active),
+    configChecks: config.checks,
+    folder: config.source.folder,
+    redact: config.redact,
   };
 }
 
-/** What of a document reports go by: what waits for a channel of any of its checks can go. */
-export function toReported(document: OpenDocument, { checks, folder, redact }: Watched): ReportedDocument {
-  return { checks: document.checks, running: checks, folder, redact };
+/** What of a config notifications go by: what waits for a channel of any of its checks can go. */
+export function toNotified(config: OpenConfig, { checks, folder, redact }: Watched): ReportedConfig {
+  return { checks: config.checks, running: checks, folder, redact };
 }
 
-/** What is watched of a document, in numbers. */
-export function factsOf(document: OpenDocument, watched: Watched): WatchFacts {
+/** What is watched of a config, in numbers. */
+export function factsOf(config: OpenConfig, watched: Watched): WatchFacts {
   return {
-    document: document.source.label,
+    config: config.source.label,
     checks: watched.checks.length,
-    inactive: document.checks.filter((check) => !check.active).length,
+    inactive: config.checks.filter((check) => !check.active).length,
   };
 }
 
-/** Logs what is valid in a document and yet doubtful. */
-export function logDoubts({ source, placedWarnings }: OpenDocument, log: Log): void {
+/** Logs what is valid in a config and yet doubtful. */
+export function logDoubts({ source, placedWarnings }: OpenConfig, log: Log): void {
   for (const warning of placedWarnings) log.warning(describePlace(source.label, warning));
 }
 
-type RereadOptions = Pick<ReloadOptions, "invocation" | "system" | "document" | "log">;
+type RereadOptions = Pick<ReloadOptions, "invocation" | "system" | "config" | "log">;
 
-/** A document that was read again and what to watch by it, or why the old one stays in force. */
+/** A config that was read again and what to watch by it, or why the old one stays in force. */
 type Reread =
-  | { readonly document: OpenDocument; readonly watched: Watched }
+  | { readonly config: OpenConfig; readonly watched: Watched }
   | { readonly error: string };
 
-/** Reads the document again. What is wrong with it is logged, every mistake at its place. */
-async function readAgain({ invocation, system, document, log }: RereadOptions): Promise<Reread> {
-  const { source } = document;
+/** Reads the config again. What is wrong with it is logged, every mistake at its place. */
+async function readAgain({ invocation, system, config, log }: RereadOptions): Promise<Reread> {
+  const { source } = config;
   try {
-    if (source.path === null) throw new UsageError("the document came from stdin and cannot be read again");
-    const next = await openDocument(invocation, system);
+    if (source.path === null) throw new UsageError("the config came from stdin and cannot be read again");
+    const next = await openConfig(invocation, system);
     if (next.source.path !== source.path) {
       throw new UsageError(
-        `another document, "${next.source.label}", is found now instead of "${source.label}"; restart to use it`,
+        `another config, "${next.source.label}", is found now instead of "${source.label}"; restart to use it`,
       );
     }
     const watched = toWatched(next, readSelection(invocation));
     const { checks } = watched;
     refuseDropped(next, system);
-    const missing = requireGranted(await needsOfDocument(next, { invocation, system, checks }), system);
+    const missing = requireGranted(await needsOfConfig(next, { invocation, system, checks }), system);
     for (const need of missing) log.warning(describeMissing(need));
-    return { document: next, watched };
+    return { config: next, watched };
   } catch (error) {
     if (error instanceof ConfigError) {
       for (const problem of error.problems) log.error(describePlace(error.source?.label ?? "", problem));
@@ -151,18 +151,18 @@ async function readAgain({ invocation, system, document, log }: RereadOptions): 
     const reason = `${reasonOf(error)}${
       isDropped ? "; what was not read or granted at the start takes a restart to use it" : ""
     }`;
-    log.error(`the document was not read again, the old one stays in force: ${reason}`);
+    log.error(`the config was not read again, the old one stays in force: ${reason}`);
     return { error: reason };
   }
 }
 
 /** What was given up at the start is no matter of the machine, and a restart brings it. */
-function refuseDropped({ lacks }: OpenDocument, { permissions }: System): void {
+function refuseDropped({ lacks }: OpenConfig, { permissions }: System): void {
   const lack = lacks.find(({ denied }) => denied !== undefined && permissions.isDropped(denied));
   if (lack !== undefined) throw new Deno.errors.NotCapable(lack.message);
 }
 
-/** A mistake or a doubt of a document on one line. */
+/** A mistake or a doubt of a config on one line. */
 function describePlace(label: string, problem: PlacedProblem): string {
   const { line, column, path, message, hint, source } = problem;
   const place = `${source?.label ?? label}:${line}:${column}: ${path === "" ? "" : `${path}: `}`;
@@ -172,7 +172,7 @@ function describePlace(label: string, problem: PlacedProblem): string {
 const ERROR_PREFIX = "monitor: error: ";
 
 function reasonOf(error: unknown): string {
-  const lines = describeFailure(error, { colour: false }).text.split("\n");
+  const lines = describeFailure(error, { color: false }).text.split("\n");
   return lines.find((line) => line.startsWith(ERROR_PREFIX))?.slice(ERROR_PREFIX.length) ?? String(error);
 }
 

@@ -3,38 +3,40 @@ import { worst } from "../../domain/condition.ts";
 import type { Result } from "../../domain/result.ts";
 import type { StoreError } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
-import { beat } from "../../heartbeat.ts";
-import { jobBookOf } from "../../job_book.ts";
-import { startWriting } from "../../keeping.ts";
-import { type Entry, type Ledger, openLedger } from "../../ledger.ts";
-import { DEFAULT_LIMITS, type PassOptions, runPass } from "../../monitor.ts";
-import { enterAsked, isCheckDue, regularRunAfter } from "../../next_run.ts";
-import { BATCHING_DELAY_MS, type Reporting, startReporting } from "../../reporting.ts";
-import type { Invocation } from "../command.ts";
-import type { OpenDocument } from "../document.ts";
+import { beat } from "../../outputs/heartbeat_sender.ts";
+import { jobBookOf } from "../../state/job_log.ts";
+import { startWriting } from "../../state/write_behind.ts";
+import { type Entry, type Ledger, openLedger } from "../../state/state_repository.ts";
+import { DEFAULT_LIMITS, type PassOptions, runPass } from "../../scheduler/run_checks.ts";
+import { regularRunAfter } from "../../alerting/overdue.ts";
+import { enterAsked, isCheckDue } from "../../scheduler/next_run.ts";
+import { BATCHING_DELAY_MS, type Notifying, startNotifying } from "../../alerting/notifying.ts";
+import type { Invocation } from "../command_definition.ts";
+import type { OpenConfig } from "../open_config.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
 import type { FormatOptions, RunRecord } from "../formats/format.ts";
 import { FORMATS } from "../formats/registry.ts";
-import { keptPageOf } from "../page/kept_page.ts";
-import { printable } from "../printable.ts";
-import { writeKeptFile } from "./kept_files.ts";
+import { keptPageOf } from "../../outputs/html_report/publish_report.ts";
+import { printable } from "../../shared/printable.ts";
+import { writeKeptFile } from "../../outputs/file_publisher.ts";
 import { describeOutboxEvent, describeUnfinished } from "./outbox_words.ts";
 import { recordCronRun } from "./run_recorder.ts";
 import { type Progress, startProgress } from "../progress.ts";
 import { locateState, ownState } from "../state.ts";
-import { wantsColour } from "../terminal.ts";
+import { wantsColor } from "../terminal.ts";
+import { VERSION } from "../version.ts";
 import type { CheckSettings } from "./settings.ts";
 import { type StartSignals, stopCode } from "./start_signals.ts";
 
 /** What a run of `check --once` is about. */
 export interface OnceOptions {
-  /** Names the state, and may forbid colour. */
+  /** Names the state, and may forbid color. */
   readonly invocation: Invocation;
   /** The machine that is checked from and printed to. */
   readonly system: System;
-  /** The whole document; the checks to run are chosen from it by the caller. */
-  readonly document: OpenDocument;
+  /** The whole config; the checks to run are chosen from it by the caller. */
+  readonly config: OpenConfig;
   /** The options of the command, read and valid. */
   readonly settings: CheckSettings;
   /** What listens to signals until the checks run. */
@@ -43,8 +45,8 @@ export interface OnceOptions {
 
 /** Runs checks once, prints them, keeps what they mean and answers the exit code. */
 export async function runOnce(checks: readonly Check[], options: OnceOptions): Promise<number> {
-  const { invocation, system, document, settings } = options;
-  const place = await locateState(invocation, document, system);
+  const { invocation, system, config, settings } = options;
+  const place = await locateState(invocation, config, system);
   const state = await ownState(place, {
     system,
     required: settings.due,
@@ -60,7 +62,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
       hostName: system.hostName(),
     });
     const nowMs = system.clock.wallMs();
-    if (settings.due) await recordCronRun(ledger.store, document, nowMs);
+    if (settings.due) await recordCronRun(ledger.store, config, nowMs);
     const isChosen = (check: Check): boolean =>
       !settings.due || isCheckDue(check, ledger.recordOf(check.name, nowMs), nowMs);
     const due = checks.filter(isChosen);
@@ -72,15 +74,22 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     }
     // What was seen is kept, also where it cannot be printed.
     const code = await state.whileLocked(
-      runReporting(due, { ...options, ledger, selected: checks, isKept: state.path !== null })
-        .finally(() => ledger.finish(document.checks, system.clock.wallMs())),
+      runNotifying(due, { ...options, ledger, selected: checks, isKept: state.path !== null })
+        .finally(() => ledger.finish(config.checks, system.clock.wallMs())),
     );
-    if (settings.due && document.heartbeat !== null) {
-      const failure = await beat(document.heartbeat, system);
-      if (failure !== null) system.stderr.write(`monitor: warning: ${printable(document.redact(failure))}\n`);
+    if (settings.due && config.heartbeat !== null) {
+      const failure = await beat(config.heartbeat, system);
+      if (failure !== null) system.stderr.write(`monitor: warning: ${printable(config.redact(failure))}\n`);
     }
     if (settings.due) {
-      for (const file of keptPageOf(document, { system, ledger, selection: { names: [], tags: [] } })) {
+      for (
+        const file of keptPageOf(config, {
+          system,
+          ledger,
+          select: (checks) => checks,
+          isWhole: true,
+        })
+      ) {
         const failure = await writeKeptFile(file, system.files);
         if (failure !== null) system.stderr.write(`monitor: warning: ${printable(failure)}\n`);
       }
@@ -93,7 +102,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
   }
 }
 
-interface ReportingRunOptions extends OnceOptions {
+interface NotifyingRunOptions extends OnceOptions {
   readonly ledger: Ledger;
   /** All checks that the call is about, those too that are not due. */
   readonly selected: readonly Check[];
@@ -107,9 +116,9 @@ const DRAIN_MS = 60_000;
 const AT_NEXT_RUN = "it is tried again at the next run";
 
 /** Runs the checks and sends what they lead to; in the end each pending notification is tried once more. */
-async function runReporting(checks: readonly Check[], options: ReportingRunOptions): Promise<number> {
-  const { system, document, settings, ledger, isKept } = options;
-  const { redact } = document;
+async function runNotifying(checks: readonly Check[], options: NotifyingRunOptions): Promise<number> {
+  const { system, config, settings, ledger, isKept } = options;
+  const { redact } = config;
   const progress = startProgress(checks, system);
   const say = (text: string): void => {
     progress.clear();
@@ -118,10 +127,10 @@ async function runReporting(checks: readonly Check[], options: ReportingRunOptio
   const toStderr = settings.format !== null && settings.format !== "pretty";
   let bug: unknown = null;
   const onBug = (error: unknown): void => void (bug ??= error);
-  const reporting = startReporting({
-    checks: document.checks,
+  const notifying = startNotifying({
+    checks: config.checks,
     running: options.selected,
-    folder: document.source.folder,
+    folder: config.source.folder,
     redact,
   }, {
     system,
@@ -141,13 +150,13 @@ async function runReporting(checks: readonly Check[], options: ReportingRunOptio
     },
     onBug,
   });
-  await reporting.refresh();
-  const code = await runChosen(checks, { ...options, reporting, progress, onBug });
-  if (settings.notifies && isKept) await reporting.drain(system.clock.wallMs() + DRAIN_MS);
-  await reporting.stop();
+  await notifying.refresh();
+  const code = await runChosen(checks, { ...options, notifying, progress, onBug });
+  if (settings.notifies && isKept) await notifying.drain(system.clock.wallMs() + DRAIN_MS);
+  await notifying.stop();
   if (bug !== null) throw bug;
-  if (isKept) await writeMetrics({ ...options, reporting });
-  const waiting = settings.notifies ? reporting.pending : [];
+  if (isKept) await writeMetrics({ ...options, notifying });
+  const waiting = settings.notifies ? notifying.pending : [];
   // Why another one was not taken was said when that happened.
   const unanswered = waiting.filter(({ attempts, lastFailure }) => attempts > 0 && lastFailure === null);
   const silent = Map.groupBy(unanswered, (row) => row.channelKey);
@@ -155,24 +164,24 @@ async function runReporting(checks: readonly Check[], options: ReportingRunOptio
   return code === EXIT.ok && waiting.length > 0 ? EXIT.undelivered : code;
 }
 
-/** Writes the document's file of metrics, if it asks for one. Metrics that cannot be written are no failure of the run. */
+/** Writes the config's file of metrics, if it asks for one. Metrics that cannot be written are no failure of the run. */
 async function writeMetrics(
-  { system, document, ledger, reporting }: OnceOptions & Pick<ChosenOptions, "ledger" | "reporting">,
+  { system, config, ledger, notifying }: OnceOptions & Pick<ChosenOptions, "ledger" | "notifying">,
 ): Promise<void> {
-  const { metrics } = document;
+  const { metrics } = config;
   if (metrics === null) return;
-  const { gatherMetrics } = await import("../metrics/gather_metrics.ts");
-  const { renderMetrics } = await import("../metrics/render_metrics.ts");
-  const { writeKeptFile } = await import("./kept_files.ts");
+  const { gatherMetrics } = await import("../../outputs/metrics/gather_metrics.ts");
+  const { renderMetrics } = await import("../../outputs/metrics/render_metrics.ts");
+  const { writeKeptFile } = await import("../../outputs/file_publisher.ts");
   const nowMs = system.clock.wallMs();
   const loop = {
     lastLoopAtMs: nowMs,
     schedulerLagMs: null,
-    documentLoadedAtMs: nowMs,
+    configLoadedAtMs: nowMs,
     isReloadSuccessful: null,
     isRunning: null,
   };
-  const values = gatherMetrics({ document, ledger, reporting, nowMs, loop });
+  const values = gatherMetrics({ config, version: VERSION, ledger, notifying, nowMs, loop });
   // Nothing else is under way.
   const render = (): Promise<string> => renderMetrics(values, () => Promise.resolve());
   const failure = await writeKeptFile({ what: "the metrics", ...metrics, render }, system.files);
@@ -182,20 +191,20 @@ async function writeMetrics(
 interface ChosenOptions extends OnceOptions {
   readonly ledger: Ledger;
   readonly isKept: boolean;
-  readonly reporting: Reporting;
+  readonly notifying: Notifying;
   readonly progress: Progress;
   onBug(error: unknown): void;
 }
 
 async function runChosen(checks: readonly Check[], options: ChosenOptions): Promise<number> {
-  const { invocation, system, document, settings, ledger, isKept, reporting, progress, onBug, signals } =
+  const { invocation, system, config, settings, ledger, isKept, notifying, progress, onBug, signals } =
     options;
   const { clock } = system;
   const fails = failRule(settings.failOn);
   const format = await FORMATS[settings.format ?? "pretty"]();
   const isQuiet = settings.due && settings.format === null;
   const formatOptions: FormatOptions = {
-    colour: wantsColour(invocation, system.stdout, system),
+    color: wantsColor(invocation, system.stdout, system),
     columns: system.stdout.columns(),
     fails,
   };
@@ -215,22 +224,22 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
   const tell = ({ rows }: Entry): void => {
     const kept = writing.entered();
     if (rows.length === 0) kept.catch(onBug);
-    else telling = Promise.all([telling, kept]).then(() => reporting.send(rows)).catch(onBug);
+    else telling = Promise.all([telling, kept]).then(() => notifying.send(rows)).catch(onBug);
   };
 
   const pass = {
     system,
     jobs: isKept ? jobBookOf(ledger) : null,
-    folder: document.source.folder,
+    folder: config.source.folder,
     limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
     signal: abort.signal,
-    redact: document.redact,
+    redact: config.redact,
   };
   const parents = createParentRuns(checks, { ...options, pass, tell, enter: (result) => enter(result) });
   const enter = (result: Result): Entry => {
     const { check } = result;
     const nowMs = clock.wallMs();
-    const entry = enterAsked(ledger, result, { nowMs, ...reporting.deciding(check, nowMs) });
+    const entry = enterAsked(ledger, result, { nowMs, ...notifying.deciding(check, nowMs) });
     tell(entry);
     parents.entered(check, entry);
     return entry;
@@ -238,7 +247,7 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
   const onResult = (result: Result): void => {
     const { check } = result;
     const entry = enter(result);
-    const record = { result, occurrences: entry.occurrences, settled: entry.record.condition.settled };
+    const record = { result, occurrences: entry.occurrences, confirmed: entry.record.condition.confirmed };
     records.set(check, record);
     progress.finished(check);
     if (isQuiet) return;
@@ -247,7 +256,7 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
   };
   const reviewOthers = (ran: ReadonlySet<Check>): void => {
     if (settings.due) {
-      document.checks.filter((check) => check.active && !ran.has(check)).forEach(parents.review);
+      config.checks.filter((check) => check.active && !ran.has(check)).forEach(parents.review);
     }
   };
   reviewOthers(new Set(checks));
@@ -272,7 +281,7 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     durationMs: clock.monotonicMs() - startedMonotonicMs,
     records: ordered,
     unfinished: unfinished.map((check) => check.name),
-    inactiveCount: document.checks.filter((check) => !check.active).length,
+    inactiveCount: config.checks.filter((check) => !check.active).length,
     hostName: system.hostName(),
   };
   if (!isQuiet) print(format.summary(summary, formatOptions), system);
@@ -300,7 +309,7 @@ interface ParentRuns {
  */
 function createParentRuns(
   checks: readonly Check[],
-  { system, ledger, reporting, onBug, pass, tell, enter }: ChosenOptions & {
+  { system, ledger, notifying, onBug, pass, tell, enter }: ChosenOptions & {
     readonly pass: Omit<PassOptions, "onResult">;
     tell(entry: Entry): void;
     enter(result: Result): void;
@@ -314,7 +323,7 @@ function createParentRuns(
     if (entry.suppressed !== "dependency") return void suppressed.delete(check);
     suppressed.add(check);
     if (!runsParents) return;
-    for (const parent of reporting.parentsToRun(check, system.clock.wallMs())) {
+    for (const parent of notifying.parentsToRun(check, system.clock.wallMs())) {
       if (running.has(parent)) continue;
       running.add(parent);
       const run = runPass([parent], { ...pass, onResult: enter }).catch(onBug).finally(() =>
@@ -325,8 +334,8 @@ function createParentRuns(
   };
   const review = (check: Check, runsParents: boolean): void => {
     const nowMs = system.clock.wallMs();
-    const entry = ledger.review(check, { nowMs, ...reporting.deciding(check, nowMs) });
-    if (entry.report !== null) tell(entry);
+    const entry = ledger.review(check, { nowMs, ...notifying.deciding(check, nowMs) });
+    if (entry.notification !== null) tell(entry);
     note(check, entry, runsParents);
   };
   return {

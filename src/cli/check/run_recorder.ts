@@ -1,13 +1,13 @@
 import type { MonitorRun } from "../../domain/monitor_run.ts";
 import { type Store, StoreError } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
-import type { OpenDocument } from "../document.ts";
+import type { OpenConfig } from "../open_config.ts";
 import { configHash } from "../monitor_status.ts";
 
 /** Keeps in the state who runs the checks, and by which config. */
 export interface RunRecorder {
   /** Records the config that is in force from now on. */
-  adopt(document: OpenDocument): Promise<void>;
+  adopt(config: OpenConfig): Promise<void>;
   /** Writes again what a store did not take, or what a fresh one does not have. */
   repeat(): Promise<void>;
   /** Records that the service is being stopped on purpose. */
@@ -34,13 +34,13 @@ export function createRunRecorder({ ledger, system, statePath }: RunRecorderOpti
     if (kept !== null) await unlessUnusable(() => ledger.store.keepMonitorRun(kept));
   };
   return {
-    adopt: async (document) => {
+    adopt: async (config) => {
       run = {
         mode: "service",
         processId,
         startedAtMs,
         stoppedAtMs: null,
-        ...await factsOf(document, system.clock.wallMs()),
+        ...await factsOf(config, system.clock.wallMs()),
       };
       await write();
     },
@@ -55,10 +55,10 @@ export function createRunRecorder({ ledger, system, statePath }: RunRecorderOpti
 /** Records that calls by cron run the checks; a call by which nothing has changed writes nothing. */
 export async function recordCronRun(
   store: Pick<Store, "monitorRun" | "keepMonitorRun">,
-  document: OpenDocument,
+  config: OpenConfig,
   nowMs: number,
 ): Promise<void> {
-  const facts = await factsOf(document, nowMs);
+  const facts = await factsOf(config, nowMs);
   await unlessUnusable(async () => {
     const before = await store.monitorRun();
     if (before?.mode === "cron" && before.configHash === facts.configHash) return;
@@ -74,12 +74,12 @@ export async function recordCronRun(
 
 type ConfigFacts = Pick<MonitorRun, "configPath" | "configHash" | "configLoadedAtMs" | "checks">;
 
-async function factsOf(document: OpenDocument, nowMs: number): Promise<ConfigFacts> {
+async function factsOf(config: OpenConfig, nowMs: number): Promise<ConfigFacts> {
   return {
-    configPath: document.source.path,
-    configHash: await configHash(document),
+    configPath: config.source.path,
+    configHash: await configHash(config),
     configLoadedAtMs: nowMs,
-    checks: document.checks.filter(({ active }) => active).map(({ name }) => name),
+    checks: config.checks.filter(({ active }) => active).map(({ name }) => name),
   };
 }
 

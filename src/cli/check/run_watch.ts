@@ -1,39 +1,41 @@
 import type { System } from "../../domain/system.ts";
-import { jobBookOf } from "../../job_book.ts";
-import { openLedger } from "../../ledger.ts";
-import { DEFAULT_LIMITS } from "../../monitor.ts";
-import { BATCHING_DELAY_MS, startReporting } from "../../reporting.ts";
-import { startWatch, type Watched } from "../../watch.ts";
-import type { Need } from "../../needs.ts";
-import type { Invocation } from "../command.ts";
-import { type OpenDocument, readSelection } from "../document.ts";
-import { describeMissing } from "../document_needs.ts";
-import { createLog, type Log } from "../log.ts";
-import { startWatchPage } from "../page/kept_page.ts";
-import { startWatchMetrics } from "../metrics/watch_metrics.ts";
+import { jobBookOf } from "../../state/job_log.ts";
+import { openLedger } from "../../state/state_repository.ts";
+import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
+import { BATCHING_DELAY_MS, startNotifying } from "../../alerting/notifying.ts";
+import { startWatch, type Watched } from "../../scheduler/scheduler.ts";
+import type { Need } from "../../permissions/required_permissions.ts";
+import type { Invocation } from "../command_definition.ts";
+import { isEverything, type OpenConfig, readSelection, selectChecks } from "../open_config.ts";
+import { describeMissing } from "../config_permissions.ts";
+import type { Log } from "../../domain/log.ts";
+import { createLog } from "../create_log.ts";
+import { startWatchPage } from "../../outputs/html_report/publish_report.ts";
+import { startWatchMetrics } from "../../outputs/metrics/publish_metrics.ts";
 import { locateState, type OwnedState, ownState } from "../state.ts";
 import { describeOutboxEvent } from "./outbox_words.ts";
-import { startPulse } from "./pulse.ts";
-import { createReload, factsOf, logDoubts, toReported, toWatched } from "./reload.ts";
+import { startPulse } from "../../outputs/heartbeat_schedule.ts";
+import { createReload, factsOf, logDoubts, toNotified, toWatched } from "./reload.ts";
 import type { CheckSettings } from "./settings.ts";
 import { createRunRecorder } from "./run_recorder.ts";
 import type { StartSignals } from "./start_signals.ts";
 import { createSteadySink } from "./steady_sink.ts";
+import { VERSION } from "../version.ts";
 import { createStop } from "./stop.ts";
 import { logWatchEvent } from "./watch_log.ts";
 import { createEventOutput, createPrettyOutput, type WatchOutput } from "./watch_output.ts";
 
 /** What `monitor check` without `--once` is about. */
 export interface WatchCommandOptions {
-  /** Names the document, the checks and the state; a reload goes by it again. */
+  /** Names the config, the checks and the state; a reload goes by it again. */
   readonly invocation: Invocation;
   /** The machine that is checked from and printed to. */
   readonly system: System;
-  /** The document to begin with; a reload replaces it. */
-  readonly document: OpenDocument;
+  /** The config to begin with; a reload replaces it. */
+  readonly config: OpenConfig;
   /** The options of the command, read and valid. */
   readonly settings: CheckSettings;
-  /** What the document needs and is not granted; what needs it cannot run. */
+  /** What the config needs and is not granted; what needs it cannot run. */
   readonly missing: readonly Need[];
   /** What listens to signals until the checks run; reload signals as long as the command lasts. */
   readonly signals: StartSignals;
@@ -41,13 +43,13 @@ export interface WatchCommandOptions {
 
 /** Keeps running the checks until a stop signal comes, and answers the exit code. */
 export async function runWatch(options: WatchCommandOptions): Promise<number> {
-  const { invocation, document, settings } = options;
+  const { invocation, config, settings } = options;
   const { system, log } = withSteadySinks(options);
   const output = settings.format === "ndjson" ? createEventOutput(system, log) : createPrettyOutput(system);
-  const first = toWatched(document, readSelection(invocation));
-  logDoubts(document, log);
+  const first = toWatched(config, readSelection(invocation));
+  logDoubts(config, log);
   for (const need of options.missing) log.warning(describeMissing(need));
-  const state = await ownState(await locateState(invocation, document, system), {
+  const state = await ownState(await locateState(invocation, config, system), {
     system,
     required: false,
     warn: (message) => log.warning(message),
@@ -90,7 +92,7 @@ interface UntilStoppedOptions extends WatchCommandOptions {
 }
 
 async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> {
-  const { invocation, system, document, settings, first, log, output, state, signals } = options;
+  const { invocation, system, config, settings, first, log, output, state, signals } = options;
   const ledger = await openLedger({
     store: state.store,
     onTrouble: (error) => {
@@ -98,7 +100,7 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
       log.info("the state can be written again; nothing that was decided meanwhile is lost");
       system.clock.after(0, () => void recorder.repeat().catch(stopped.reject));
       // Not from within the write that has just gone well: what follows waits for it to end.
-      system.clock.after(0, () => void reporting.catchUp());
+      system.clock.after(0, () => void notifying.catchUp());
     },
     reopen: state.reopen,
     newId: system.randomId,
@@ -106,8 +108,8 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
   });
   const stopped = Promise.withResolvers<number>();
   const recorder = createRunRecorder({ ledger, system, statePath: state.path });
-  await recorder.adopt(document);
-  const reporting = startReporting(toReported(document, first), {
+  await recorder.adopt(config);
+  const notifying = startNotifying(toNotified(config, first), {
     system,
     ledger,
     kept: await ledger.store.outbox(),
@@ -121,12 +123,14 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     },
     onBug: stopped.reject,
   });
+  const selection = readSelection(invocation);
   const page = startWatchPage({
     system,
     log,
     ledger,
-    document,
-    selection: readSelection(invocation),
+    config,
+    select: (checks) => selectChecks(checks, selection),
+    isWhole: isEverything(selection),
     onBug: stopped.reject,
   });
   const watch = startWatch(first, {
@@ -134,7 +138,7 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     jobs: state.path === null ? null : jobBookOf(ledger),
     ledger,
     limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
-    reporting,
+    notifying,
     onEvent: (event) => {
       logWatchEvent(event, log);
       page.happened(event);
@@ -142,14 +146,15 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     },
     onBug: stopped.reject,
   });
-  const pulse = startPulse({ system, log, watch, document });
+  const pulse = startPulse({ system, log, watch, config });
   const metrics = startWatchMetrics({
+    version: VERSION,
     system,
     log,
     ledger,
-    reporting,
+    notifying,
     watch,
-    document,
+    config,
     onBug: stopped.reject,
   });
   const recordStop = async (hasTime: boolean): Promise<void> => {
@@ -157,15 +162,15 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     await recorder.stopped(nowMs);
     if (hasTime) await Promise.all([page.stopped(nowMs), metrics.stopped()]);
   };
-  const stop = createStop({ watch, ledger, reporting, system, log, output, recordStop, stopped });
+  const stop = createStop({ watch, ledger, notifying, system, log, output, recordStop, stopped });
   const stopSignals = system.onStopSignal(stop.ask);
   signals.stopIsHandled();
-  const places = { document, watched: first, statePath: state.path };
+  const places = { config, watched: first, statePath: state.path };
   const reload = createReload({
     invocation,
     system,
     watch,
-    reporting,
+    notifying,
     followers: [pulse, page, metrics, { adopt: (next) => void recorder.adopt(next).catch(stopped.reject) }],
     log,
     output: {
@@ -181,7 +186,7 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     if (!stop.wasAsked) reload().catch(stopped.reject);
   });
   // Whoever waits for this line may send signals from now on.
-  output.started(factsOf(document, first), state.path);
+  output.started(factsOf(config, first), state.path);
   try {
     return await stopped.promise;
   } finally {

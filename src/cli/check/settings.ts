@@ -1,8 +1,8 @@
-import { DEFAULT_LIMITS } from "../../monitor.ts";
-import { type Invocation, optionChoice, optionValue, UsageError } from "../command.ts";
+import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
+import { type Invocation, optionChoice, optionValue, UsageError } from "../command_definition.ts";
 import { FAIL_ON_CONDITIONS, type FailOn } from "../exit_code.ts";
 import { type FormatName, FORMATS } from "../formats/registry.ts";
-import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../log.ts";
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../domain/log.ts";
 
 /** The names of the formats, as the help lists them. */
 export const FORMAT_NAMES = Object.keys(FORMATS) as readonly FormatName[];
@@ -22,7 +22,7 @@ export interface CheckSettings {
   readonly failOn: FailOn;
   /** How many checks that start a process run at a time. */
   readonly concurrency: number;
-  /** Whether reports are made; if not, they are held back and stay due. */
+  /** Whether notifications are made; if not, they are held back and stay due. */
   readonly notifies: boolean;
   /** How much is logged; `once` keeps no log. */
   readonly logLevel: LogLevel;

@@ -1,4 +1,4 @@
-import type { TextSink } from "../../domain/system.ts";
+import type { TextSink } from "../../domain/text_sink.ts";
 
 /**
  * A sink for a program that is to go on whatever becomes of its output: nothing that is written throws. What cannot

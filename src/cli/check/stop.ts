@@ -1,9 +1,9 @@
 import type { System } from "../../domain/system.ts";
-import type { Ledger } from "../../ledger.ts";
-import type { Reporting } from "../../reporting.ts";
-import type { Watch } from "../../watch.ts";
+import type { Ledger } from "../../state/state_repository.ts";
+import type { Notifying } from "../../alerting/notifying.ts";
+import type { Watch } from "../../scheduler/scheduler.ts";
 import { EXIT } from "../exit_code.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../../domain/log.ts";
 import { stopCode } from "./start_signals.ts";
 import type { WatchOutput } from "./watch_output.ts";
 
@@ -17,7 +17,7 @@ export interface StopOptions {
   /** What waits in it is written. */
   readonly ledger: Ledger;
   /** Tries once more what waits for a channel. */
-  readonly reporting: Reporting;
+  readonly notifying: Notifying;
   /** Its clock limits the last try. */
   readonly system: Pick<System, "clock">;
   /** Says what is waited for. */
@@ -43,7 +43,7 @@ export interface Stop {
  * killed with this process.
  */
 export function createStop(options: StopOptions): Stop {
-  const { watch, ledger, reporting, system, log, output, recordStop, stopped } = options;
+  const { watch, ledger, notifying, system, log, output, recordStop, stopped } = options;
   let wasAsked = false;
   let isAtOnce = false;
   const stop = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
@@ -53,8 +53,8 @@ export function createStop(options: StopOptions): Stop {
     if (unfinished.length > 0) {
       log.warning(`no result of ${list(unfinished)}: ended after ${STOP_GRACE_MS / 1000} s`);
     }
-    await reporting.drain(system.clock.wallMs() + STOP_GRACE_MS);
-    await reporting.stop();
+    await notifying.drain(system.clock.wallMs() + STOP_GRACE_MS);
+    await notifying.stop();
     if (!isAtOnce) await recordStop(true);
     if (!isAtOnce) output.stopped({ signal, unfinished });
     if (ledger.waiting === 0) return EXIT.ok;
@@ -67,7 +67,7 @@ export function createStop(options: StopOptions): Stop {
     log.warning(`stopping at once, after another ${signal}`);
     await ledger.flush();
     await recordStop(false);
-    await reporting.stop();
+    await notifying.stop();
     output.stopped({ signal, unfinished });
     return stopCode(signal);
   };

@@ -1,5 +1,5 @@
-import type { WatchEvent } from "../../watch.ts";
-import type { Log } from "../log.ts";
+import type { WatchEvent } from "../../scheduler/scheduler.ts";
+import type { Log } from "../../domain/log.ts";
 
 /** Logs what happens in a watch: results for whoever looks for a mistake, trouble of this machine for everybody. */
 export function logWatchEvent(event: WatchEvent, log: Log): void {
@@ -11,12 +11,12 @@ const LOGGERS: {
 } = {
   result: ({ result, entry, lateMs }, log) =>
     log.debug(`${result.check.name}: ${result.condition}: ${result.output}`, {
-      settled: entry.record.condition.settled,
+      confirmed: entry.record.condition.confirmed,
       duration_ms: Math.round(result.durationMs),
       late_ms: Math.round(lateMs),
     }),
   // The channels tell of it.
-  report: () => {},
+  notification: () => {},
   slept: ({ forMs, discarded }, log) =>
     log.warning("the machine slept or its clock was set: what ran then is run again", {
       for_ms: Math.round(forMs),

@@ -1,19 +1,19 @@
 import type { System } from "../../domain/system.ts";
-import type { WatchEvent } from "../../watch.ts";
+import type { WatchEvent } from "../../scheduler/scheduler.ts";
 import { checkMembers, isoTime, roundedMs } from "../formats/check_members.ts";
 import { jsonText } from "../formats/json_text.ts";
-import type { Log } from "../log.ts";
-import { printable } from "../printable.ts";
+import type { Log } from "../../domain/log.ts";
+import { printable } from "../../shared/printable.ts";
 import { VERSION } from "../version.ts";
-import { reportMembers } from "../../channels/report_members.ts";
+import { notificationFields } from "../../channels/notification_fields.ts";
 
 /** What is watched, in numbers and names. */
 export interface WatchFacts {
-  /** What the document is called. */
-  readonly document: string;
+  /** What the config is called. */
+  readonly config: string;
   /** How many checks run. */
   readonly checks: number;
-  /** How many checks of the document are inactive. */
+  /** How many checks of the config are inactive. */
   readonly inactive: number;
 }
 
@@ -58,10 +58,10 @@ export function countChecks(count: number): string {
 export function createPrettyOutput({ stdout }: Pick<System, "stdout">): WatchOutput {
   const writeLine = (line: string): void => stdout.write(`${printable(line)}\n`);
   return {
-    started: ({ document, checks, inactive }, statePath) => {
+    started: ({ config, checks, inactive }, statePath) => {
       const rest = inactive > 0 ? ` (${inactive} inactive)` : "";
       const kept = statePath === null ? "nothing is kept" : `state in ${statePath}`;
-      writeLine(`monitor ${VERSION} watches ${countChecks(checks)}${rest} of ${document}, ${kept}`);
+      writeLine(`monitor ${VERSION} watches ${countChecks(checks)}${rest} of ${config}, ${kept}`);
     },
     happened: () => {},
     reloaded: () => {},
@@ -82,19 +82,23 @@ export function createEventOutput(
     stdout.write(`${jsonText({ event, ...members }, { indent: 0 })}\n`);
   const now = (): string => isoTime(clock.wallMs());
   return {
-    started: ({ document, checks, inactive }, statePath) =>
-      write("start", { at: now(), version: VERSION, document, checks, inactive, state: statePath }),
+    started: ({ config, checks, inactive }, statePath) =>
+      write("start", { at: now(), version: VERSION, config, checks, inactive, state: statePath }),
     happened: (event) => {
       if (event.event === "result") {
         const { result, entry, lateMs } = event;
-        const record = { result, occurrences: entry.occurrences, settled: entry.record.condition.settled };
+        const record = {
+          result,
+          occurrences: entry.occurrences,
+          confirmed: entry.record.condition.confirmed,
+        };
         write("result", { ...checkMembers(record), late_ms: roundedMs(lateMs) });
-      } else if (event.event === "report") {
-        write("report", { report: reportMembers(event.report) });
+      } else if (event.event === "notification") {
+        write("notification", { notification: notificationFields(event.notification) });
       }
     },
     reloaded: (outcome) => write("reload", { at: now(), ...outcome }),
     stopped: ({ signal, unfinished }) => write("stop", { at: now(), signal, unfinished }),
-    writeLine: (line) => log.report(line),
+    writeLine: (line) => log.notification(line),
   };
 }

@@ -1,19 +1,27 @@
 import { CHECK_KINDS } from "../../checks/registry.ts";
-import { glanceAt } from "../../config/glance.ts";
-import { locateDocument } from "../../config/locate.ts";
+import { glanceAt } from "../../config/job_index.ts";
+import { locateConfig } from "../../config/locate.ts";
 import { nearest } from "../../config/nearest.ts";
 import type { CheckKind } from "../../domain/check.ts";
-import type { JobEnd, JobRun } from "../../domain/job.ts";
+import type { JobEnd, JobRun } from "../../domain/job_runs.ts";
 import { StoreError } from "../../domain/store.ts";
-import type { Clock, ForegroundEnd, System } from "../../domain/system.ts";
-import { createRedactor } from "../../domain/redact.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { ForegroundEnd } from "../../domain/foreground.ts";
+import type { System } from "../../domain/system.ts";
+import { createRedactor } from "../../shared/redact.ts";
 import { createSteadySink } from "../check/steady_sink.ts";
-import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
+import {
+  type Command,
+  CONFIG_OPTION,
+  type Invocation,
+  optionValue,
+  UsageError,
+} from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { describeFailure } from "../failure.ts";
-import { printable } from "../printable.ts";
+import { printable } from "../../shared/printable.ts";
 import { besideState, locateState, STATE_OPTION, type StatePlace } from "../state.ts";
-import { usesColour } from "../terminal.ts";
+import { usesColor } from "../terminal.ts";
 
 /** `monitor beat`: runs a job and notes how that went. */
 export const beatCommand: Command = {
@@ -28,7 +36,7 @@ export const beatCommand: Command = {
     "Runs a command and notes its start, its end, its exit code and its last output for the check of that name, " +
     "whose kind is job. The command has this one's environment, working folder, input and output, and gets the " +
     "signals that end this one; the exit code is the command's (126 where it cannot be run, 127 where it is not " +
-    "there, 128 and the number of the signal that ended it). Whatever is wrong with the name, the document or the " +
+    "there, 128 and the number of the signal that ended it). Whatever is wrong with the name, the config or the " +
     "state is said on stderr, and the command runs all the same. Without a command a success is noted.",
   options: [
     CONFIG_OPTION,
@@ -41,7 +49,7 @@ export const beatCommand: Command = {
     ["monitor beat backup", "at the end of a script: it went well"],
     ["monitor beat backup --failed", "it did not"],
   ],
-  endings: ["done", "command", "name", "state", "permission", "document"],
+  endings: ["done", "command", "name", "state", "permission", "config"],
   run: ({ trailing, ...invocation }, system) =>
     trailing === undefined ? note(invocation, system) : runJob(trailing, invocation, system),
 };
@@ -82,7 +90,7 @@ async function runJob(command: readonly string[], invocation: Invocation, system
   const { clock } = system;
   const stderr = createSteadySink(system.stderr, () => {});
   const warn = (error: unknown, consequence: string): void => {
-    const { text } = describeFailure(error, { colour: usesColour(system.stderr, system) });
+    const { text } = describeFailure(error, { color: usesColor(system.stderr, system) });
     stderr.write(`${text}monitor: warning: ${consequence}\n`);
   };
   const attempt = async <T>(work: () => Promise<T>, otherwise: string): Promise<T | null> => {
@@ -138,7 +146,7 @@ async function runJob(command: readonly string[], invocation: Invocation, system
 interface Book {
   readonly name: string;
   readonly place: StatePlace;
-  /** Takes the secrets of the document out of a text, as far as they are known here. */
+  /** Takes the secrets of the config out of a text, as far as they are known here. */
   redact(text: string): string;
 }
 
@@ -159,7 +167,7 @@ async function openBook(
   if (command.length > 0 && config === "-") {
     throw new UsageError("--config - would take the command's own input; name a file");
   }
-  const glance = await glanceAt(await locateDocument(config, system), system);
+  const glance = await glanceAt(await locateConfig(config, system), system);
   await refuseOthers(name, glance.kinds);
   const place = await locateState(invocation, glance, system);
   if (place.path === null) {
@@ -183,7 +191,7 @@ async function refuseOthers(name: string, kinds: ReadonlyMap<string, unknown>): 
   for (const [known, kind] of kinds) if (await takesBeats(kind)) jobs.push(known);
   const meant = nearest(name, jobs);
   throw new UsageError(
-    `there is no check "${name}" in the document`,
+    `there is no check "${name}" in the config`,
     meant === undefined ? "list them with: monitor explain" : `did you mean "${meant}"?`,
   );
 }

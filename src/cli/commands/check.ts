@@ -1,17 +1,17 @@
 import type { System } from "../../domain/system.ts";
-import { DEFAULT_LIMITS } from "../../monitor.ts";
+import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
 import { runOnce } from "../check/run_once.ts";
 import { type CheckSettings, FORMAT_NAMES, readCheckSettings } from "../check/settings.ts";
 import { listenAtStart, type StartSignals } from "../check/start_signals.ts";
-import { type Command, CONFIG_OPTION, type Invocation, optionValue } from "../command.ts";
+import { type Command, CONFIG_OPTION, type Invocation, optionValue } from "../command_definition.ts";
 import { renderProblems } from "../diagnostics.ts";
-import { openDocument, readSelection, selectActiveChecks, TAG_OPTION } from "../document.ts";
-import { describeMissing, keepToNeeds, needsOfDocument } from "../document_needs.ts";
+import { openConfig, readSelection, selectActiveChecks, TAG_OPTION } from "../open_config.ts";
+import { describeMissing, keepToNeeds, needsOfConfig } from "../config_permissions.ts";
 import { FAIL_ON_CONDITIONS } from "../exit_code.ts";
-import { LOG_FORMATS, LOG_LEVELS } from "../log.ts";
-import { printable } from "../printable.ts";
+import { LOG_FORMATS, LOG_LEVELS } from "../../domain/log.ts";
+import { printable } from "../../shared/printable.ts";
 import { STATE_OPTION } from "../state.ts";
-import { wantsColour } from "../terminal.ts";
+import { wantsColor } from "../terminal.ts";
 
 /** `monitor check`: runs checks, once or on their schedules, and says what they found. */
 export const checkCommand: Command = {
@@ -21,7 +21,7 @@ export const checkCommand: Command = {
   operandsMax: Infinity,
   operandKind: "check",
   description:
-    "Runs every active check of the document, or those that are named or tagged: on their schedules until it is " +
+    "Runs every active check of the config, or those that are named or tagged: on their schedules until it is " +
     "stopped, or once. With --once the exit code is the worst condition.",
   options: [
     CONFIG_OPTION,
@@ -30,7 +30,8 @@ export const checkCommand: Command = {
     { name: "once", description: "run each check once and end" },
     {
       name: "due",
-      description: "with --once: only checks whose planned time has come, and print only reports; for cron",
+      description:
+        "with --once: only checks whose planned time has come, and print only notifications; for cron",
     },
     {
       name: "format",
@@ -47,7 +48,7 @@ export const checkCommand: Command = {
     },
     {
       name: "no-notify",
-      description: "report nothing to any channel; it is reported later if it still holds",
+      description: "send no notifications; they are sent later if the problem persists",
     },
     {
       name: "concurrency",
@@ -69,14 +70,14 @@ export const checkCommand: Command = {
   ],
   examples: [
     ["monitor check", "watch, until it is stopped"],
-    ["monitor check --once", "every active check of the document that is found"],
-    ["monitor check --once -c web.jsonc web mail", "two checks of a named document"],
+    ["monitor check --once", "every active check of the config that is found"],
+    ["monitor check --once -c web.jsonc web mail", "two checks of a named config"],
     ["monitor check --tag web", "watch what is tagged so"],
     ["monitor check --once --due", "from cron, every minute"],
     ["monitor check --once --state none --format junit", "in a CI pipeline"],
     ["monitor check --once --format plugin", "as one plugin of a bigger monitor"],
   ],
-  endings: ["observed", "name", "undelivered", "state", "held", "permission", "document", "interrupted"],
+  endings: ["observed", "name", "undelivered", "state", "held", "permission", "config", "interrupted"],
   run: runCheckCommand,
 };
 
@@ -97,20 +98,20 @@ interface RunOptions {
 }
 
 async function runChecks(invocation: Invocation, { system, settings, signals }: RunOptions): Promise<number> {
-  const document = await openDocument(invocation, system);
-  const checks = selectActiveChecks(document.checks, readSelection(invocation));
+  const config = await openConfig(invocation, system);
+  const checks = selectActiveChecks(config.checks, readSelection(invocation));
   // Without --once they go to the log.
   if (settings.once && !settings.due) {
-    const colour = wantsColour(invocation, system.stderr, system);
+    const color = wantsColor(invocation, system.stderr, system);
     system.stderr.write(
-      renderProblems(document.source, document.placedWarnings, { colour, severity: "warning" }),
+      renderProblems(config.source, config.placedWarnings, { color, severity: "warning" }),
     );
   }
   // A single run without a state calls no channel.
   const notifies = settings.notifies && !(settings.once && optionValue(invocation, "state") === "none");
-  const needs = await needsOfDocument(document, { invocation, system, checks, notifies });
-  const missing = keepToNeeds(needs, { system, document });
-  const options = { invocation, system, document, settings, signals };
+  const needs = await needsOfConfig(config, { invocation, system, checks, notifies });
+  const missing = keepToNeeds(needs, { system, config });
+  const options = { invocation, system, config, settings, signals };
   if (settings.once) {
     for (const need of settings.due ? [] : missing) {
       system.stderr.write(`monitor: warning: ${printable(describeMissing(need))}\n`);

@@ -1,10 +1,10 @@
 import type { System } from "../../domain/system.ts";
-import type { Command, Invocation } from "../command.ts";
-import { type Candidate, complete } from "../completion/complete.ts";
+import type { Command, Invocation } from "../command_definition.ts";
+import { type Candidate, complete } from "../completion/complete_line.ts";
 import { answerText, SHELL_ENTRIES } from "../completion/shells.ts";
-import { openDocument } from "../document.ts";
+import { openConfig } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
-import { printable } from "../printable.ts";
+import { printable } from "../../shared/printable.ts";
 import { readShell } from "./completions.ts";
 
 /** Makes `monitor __complete SHELL -- …`, which the completions call at every Tab. No help lists it. */
@@ -32,7 +32,7 @@ export function createCompleteCommand(commands: readonly Command[]): Command {
   };
 }
 
-/** Whoever presses Tab wants no message: what is wrong with a document is told when it is used. */
+/** Whoever presses Tab wants no message: what is wrong with a config is told when it is used. */
 async function listChecks(config: string | undefined, system: System): Promise<readonly Candidate[]> {
   // Standard input is for the command itself.
   if (config === "-") return [];
@@ -40,7 +40,7 @@ async function listChecks(config: string | undefined, system: System): Promise<r
   const path = config?.replace(/^~(?=\/)/, system.environment("HOME") ?? "~");
   const options: Invocation["options"] = new Map(path === undefined ? [] : [["config", path]]);
   try {
-    const { checks } = await openDocument({ options, operands: [] }, system, { withoutSecrets: true });
+    const { checks } = await openConfig({ options, operands: [] }, system, { withoutSecrets: true });
     return checks.map(({ name, title, kind }) => ({ value: name, description: printable(title ?? kind) }));
   } catch {
     return [];

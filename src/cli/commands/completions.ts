@@ -1,4 +1,4 @@
-import { type Command, UsageError } from "../command.ts";
+import { type Command, UsageError } from "../command_definition.ts";
 import { type Shell, SHELL_ENTRIES, SHELLS } from "../completion/shells.ts";
 import { EXIT } from "../exit_code.ts";
 
@@ -11,7 +11,7 @@ export const completionsCommand: Command = {
   operandKind: SHELLS,
   description:
     "Prints what bash, zsh or fish reads so that it completes commands, options, their values, paths and the names " +
-    "of the document's checks.",
+    "of the config's checks.",
   options: [],
   endings: ["done"],
   uses: ["env"],

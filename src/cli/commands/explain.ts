@@ -1,23 +1,23 @@
 import {
   explainCheck,
-  explainDocument,
+  explainConfig,
   type ExplainedOrigin,
   type ExplainedSetting,
-} from "../../config/explain.ts";
-import { createColours } from "../colour.ts";
-import { type Command, CONFIG_OPTION } from "../command.ts";
+} from "../../config/explain_check.ts";
+import { createColors } from "../color.ts";
+import { type Command, CONFIG_OPTION } from "../command_definition.ts";
 import {
   isEverything,
-  type OpenDocument,
-  openDocument,
+  type OpenConfig,
+  openConfig,
   readSelection,
   selectChecks,
   TAG_OPTION,
-} from "../document.ts";
+} from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
-import { printable } from "../printable.ts";
-import { wantsColour } from "../terminal.ts";
-import { textWidth } from "../text_width.ts";
+import { printable } from "../../shared/printable.ts";
+import { wantsColor } from "../terminal.ts";
+import { textWidth } from "../../shared/text_width.ts";
 
 /** `monitor explain`: shows every effective setting and where it comes from. */
 export const explainCommand: Command = {
@@ -27,8 +27,8 @@ export const explainCommand: Command = {
   operandsMax: Infinity,
   operandKind: "check",
   description:
-    "Shows the effective settings of the document and of every check, or of the checks that are named or tagged, and " +
-    "where each comes from: the check itself, the document's defaults, or built-in; with the file, where it is " +
+    "Shows the effective settings of the config and of every check, or of the checks that are named or tagged, and " +
+    "where each comes from: the check itself, the config's defaults, or built-in; with the file, where it is " +
     "an included one. Secrets are not resolved.",
   options: [CONFIG_OPTION, TAG_OPTION],
   examples: [
@@ -37,23 +37,23 @@ export const explainCommand: Command = {
     ["monitor explain --tag production", "those that are tagged so"],
   ],
   uses: ["read", "env", "sys"],
-  endings: ["done", "name", "permission", "document"],
+  endings: ["done", "name", "permission", "config"],
   run: async (invocation, system) => {
-    const document = await openDocument(invocation, system, { withoutSecrets: true });
-    const colour = wantsColour(invocation, system.stdout, system);
+    const config = await openConfig(invocation, system, { withoutSecrets: true });
+    const color = wantsColor(invocation, system.stdout, system);
     const selection = readSelection(invocation);
-    const checks = selectChecks(document.checks, selection);
+    const checks = selectChecks(config.checks, selection);
     const blocks = checks.map((check) =>
-      renderBlock(check.name, explainIn(document, check.name), {
+      renderBlock(check.name, explainIn(config, check.name), {
         remark: check.active ? "" : " (inactive)",
-        colour,
+        color,
       })
     );
     if (isEverything(selection)) {
-      const rows = explainDocument(document.written, document.reader);
-      blocks.unshift(renderBlock(document.source.label, rows.map(toRow), { remark: "", colour }));
+      const rows = explainConfig(config.written, config.reader);
+      blocks.unshift(renderBlock(config.source.label, rows.map(toRow), { remark: "", color }));
     }
-    if (document.checks.length === 0) blocks.push("the document has no checks\n");
+    if (config.checks.length === 0) blocks.push("the config has no checks\n");
     system.stdout.write(blocks.join("\n"));
     return EXIT.ok;
   },
@@ -67,15 +67,15 @@ function toRow({ path, value, origin }: ExplainedSetting): Row {
 }
 
 /** The settings of a check; what stands in an included file says in which. */
-function explainIn(document: OpenDocument, name: string): readonly Row[] {
-  const { written, reader } = document;
-  const file = document.fileOf(name);
-  if (file.source === document.source) return explainCheck(written, name, reader).map(toRow);
+function explainIn(config: OpenConfig, name: string): readonly Row[] {
+  const { written, reader } = config;
+  const file = config.fileOf(name);
+  if (file.source === config.source) return explainCheck(written, name, reader).map(toRow);
   const origins: Readonly<Record<ExplainedOrigin, string>> = {
     check: `check (${file.source.label})`,
     defaults: `defaults (${file.source.label})`,
     outer: "defaults",
-    document: "document",
+    config: "config",
     "built-in": "built-in",
   };
   return explainCheck(file.written, name, reader, written)
@@ -85,11 +85,11 @@ function explainIn(document: OpenDocument, name: string): readonly Row[] {
 interface BlockOptions {
   /** Behind the heading. */
   readonly remark: string;
-  readonly colour: boolean;
+  readonly color: boolean;
 }
 
-function renderBlock(heading: string, settings: readonly Row[], { remark, colour }: BlockOptions): string {
-  const colours = createColours(colour);
+function renderBlock(heading: string, settings: readonly Row[], { remark, color }: BlockOptions): string {
+  const colors = createColors(color);
   const rows = settings.map((row) => row.map(printable));
   const widths = [0, 1].map((column) =>
     rows.reduce((most, row) => Math.max(most, textWidth(row[column] ?? "")), 0)
@@ -97,7 +97,7 @@ function renderBlock(heading: string, settings: readonly Row[], { remark, colour
   const pad = (text: string, column: number): string =>
     text + " ".repeat(Math.max(0, Math.min(widths[column] ?? 0, 60) - textWidth(text)));
   const lines = rows.map(([path = "", value = "", origin = ""]) =>
-    `  ${pad(path, 0)}  ${pad(value, 1)}  ${origin === "built-in" ? colours.dim(origin) : origin}`
+    `  ${pad(path, 0)}  ${pad(value, 1)}  ${origin === "built-in" ? colors.dim(origin) : origin}`
   );
-  return `${colours.bold(printable(heading))}${remark}\n${lines.join("\n")}\n`;
+  return `${colors.bold(printable(heading))}${remark}\n${lines.join("\n")}\n`;
 }

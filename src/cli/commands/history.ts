@@ -8,8 +8,8 @@ import {
   percent,
   type SpanSummary,
   summarise,
-} from "../../availability.ts";
-import { allChanges } from "../../all_changes.ts";
+} from "../../state/availability.ts";
+import { allChanges } from "../../state/all_changes.ts";
 import type { ConditionChange, RecentRun } from "../../domain/store.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import { describeDuration } from "../../domain/duration.ts";
@@ -22,12 +22,12 @@ import {
   REPORT_FORMAT_OPTION,
   REPORT_FORMATS,
   UsageError,
-} from "../command.ts";
+} from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { isoTime, roundedMs } from "../formats/check_members.ts";
 import { jsonText } from "../formats/json_text.ts";
 import { openKnownConfig } from "../known_config.ts";
-import { printable } from "../printable.ts";
+import { printable } from "../../shared/printable.ts";
 import { readState, STATE_OPTION } from "../state.ts";
 
 const DAY_MS = 86_400_000;
@@ -54,7 +54,7 @@ export const historyCommand: Command = {
     ["monitor history --format json web", "every change that is kept, for programs"],
   ],
   uses: ["read", "write", "env", "sys"],
-  endings: ["done", "name", "state", "permission", "document"],
+  endings: ["done", "name", "state", "permission", "config"],
   run: runHistory,
 };
 
@@ -62,15 +62,15 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
   const [name] = invocation.operands;
   if (name === undefined) throw new UsageError("history needs the name of a check", "monitor history NAME");
   const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
-  const { document, place } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
+  const { config, place } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
   const store = await readState(place, system);
   const nowMs = system.clock.wallMs();
   const record = (await store?.records() ?? []).find((candidate) => candidate.name === name);
   if (store === null || record === undefined) {
     await store?.close();
-    const isInDocument = document?.checks.some((check) => check.name === name) ?? false;
+    const isInConfig = config?.checks.some((check) => check.name === name) ?? false;
     throw new UsageError(
-      isInDocument ? `the check "${name}" never ran` : `nothing is kept of a check "${name}"`,
+      isInConfig ? `the check "${name}" never ran` : `nothing is kept of a check "${name}"`,
       "list the checks with: monitor status",
     );
   }

@@ -1,18 +1,18 @@
-import { type Command, UsageError } from "../command.ts";
+import { type Command, UsageError } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
-import { STARTER_DOCUMENT } from "../starter_document.ts";
-import { printable } from "../printable.ts";
+import { STARTER_DOCUMENT } from "../starter_config.ts";
+import { printable } from "../../shared/printable.ts";
 
-/** `monitor init`: writes a starter document. */
+/** `monitor init`: writes a starter config. */
 export const initCommand: Command = {
   name: "init",
-  summary: "write a commented starter document",
+  summary: "write a commented starter config",
   operands: "[PATH]",
   operandsMax: 1,
   operandKind: "path",
   description:
-    "Writes a starter document with comments: ./monitor.jsonc, or PATH. It is valid and runs as it is. A file " +
+    "Writes a starter config with comments: ./monitor.jsonc, or PATH. It is valid and runs as it is. A file " +
     "that is already there is left alone.",
   options: [{ name: "force", description: "overwrite a file that is already there" }],
   examples: [

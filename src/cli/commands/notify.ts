@@ -3,38 +3,38 @@ import type { Channel } from "../../domain/channel.ts";
 import type { Check } from "../../domain/check.ts";
 import type { Delivery, Message } from "../../domain/delivery.ts";
 import type { System } from "../../domain/system.ts";
-import { regularRunAfter } from "../../next_run.ts";
-import { redactProcesses } from "../../domain/redact.ts";
-import { type Command, CONFIG_OPTION, type Invocation } from "../command.ts";
-import { type OpenDocument, openDocument, readSelection, selectChecks, TAG_OPTION } from "../document.ts";
-import { keepToNeeds, needsOfDocument } from "../document_needs.ts";
+import { regularRunAfter } from "../../alerting/overdue.ts";
+import { redactProcesses } from "../../shared/redact.ts";
+import { type Command, CONFIG_OPTION, type Invocation } from "../command_definition.ts";
+import { type OpenConfig, openConfig, readSelection, selectChecks, TAG_OPTION } from "../open_config.ts";
+import { keepToNeeds, needsOfConfig } from "../config_permissions.ts";
 import { EXIT } from "../exit_code.ts";
-import { printable } from "../printable.ts";
+import { printable } from "../../shared/printable.ts";
 
 /** `monitor notify`: tries the channels. */
 export const notifyCommand: Command = {
   name: "notify",
-  summary: "send a test report through the channels",
+  summary: "send a test notification through the channels",
   operands: "[NAME…]",
   operandsMax: Infinity,
   operandKind: "check",
   description:
-    "Sends a report that is clearly marked as a test through each channel of the named checks, or of all active " +
+    "Sends a notification that is clearly marked as a test through each channel of the named checks, or of all active " +
     "ones, and says for each what happened, step by step. It exits 69 when a channel did not take it.",
   options: [CONFIG_OPTION, TAG_OPTION],
   examples: [
-    ["monitor notify", "every channel of the document, once each"],
+    ["monitor notify", "every channel of the config, once each"],
     ["monitor notify web", "the channels of one check"],
   ],
-  endings: ["done", "name", "undelivered", "permission", "document"],
+  endings: ["done", "name", "undelivered", "permission", "config"],
   run: runNotify,
 };
 
 const ATTEMPT_MS = 30_000;
 
 async function runNotify(invocation: Invocation, system: System): Promise<number> {
-  const document = await openDocument(invocation, system);
-  const checks = selectChecks(document.checks, readSelection(invocation))
+  const config = await openConfig(invocation, system);
+  const checks = selectChecks(config.checks, readSelection(invocation))
     .filter((check) => check.active || invocation.operands.length > 0);
   const channels = new Map<string, { readonly channel: Channel; readonly check: Check }>();
   for (const check of checks) {
@@ -42,10 +42,10 @@ async function runNotify(invocation: Invocation, system: System): Promise<number
       if (!channels.has(channel.key)) channels.set(channel.key, { channel, check });
     }
   }
-  keepToNeeds(await needsOfDocument(document, { invocation, system, checks }), { system, document });
+  keepToNeeds(await needsOfConfig(config, { invocation, system, checks }), { system, config });
   let failures = 0;
   for (const { channel, check } of channels.values()) {
-    const delivered = await tryChannel(channel, check, { system, document });
+    const delivered = await tryChannel(channel, check, { system, config });
     if (!delivered) failures++;
   }
   if (channels.size === 0) system.stdout.write("no channel to try\n");
@@ -54,15 +54,15 @@ async function runNotify(invocation: Invocation, system: System): Promise<number
 
 interface TrialContext {
   readonly system: System;
-  readonly document: OpenDocument;
+  readonly config: OpenConfig;
 }
 
 async function tryChannel(
   channel: Channel,
   check: Check,
-  { system, document }: TrialContext,
+  { system, config }: TrialContext,
 ): Promise<boolean> {
-  const { redact } = document;
+  const { redact } = config;
   const say = (text: string): void => system.stdout.write(`${printable(redact(text))}\n`);
   say(channelEntryOf(channel).describe(channel as never));
   const abort = new AbortController();
@@ -71,7 +71,7 @@ async function tryChannel(
   try {
     delivery = await deliverTo(channel, testMessage(check, system), {
       system: { ...system, processes: redactProcesses(system.processes, redact) },
-      folder: document.source.folder,
+      folder: config.source.folder,
       writeLine: say,
       onStep: (step) => say(`  ${step}`),
       signal: abort.signal,
@@ -91,7 +91,7 @@ async function tryChannel(
 function testMessage(check: Check, system: System): Message {
   const nowMs = system.clock.wallMs();
   const id = system.randomId();
-  const report = {
+  const notification = {
     id,
     check: check.name,
     title: check.title ?? null,
@@ -108,7 +108,7 @@ function testMessage(check: Check, system: System): Message {
   } as const;
   return {
     id,
-    items: [{ report, missedProblem: null, summarized: 0, threadId: null }],
+    items: [{ notification, missedProblem: null, summarized: 0, threadId: null }],
     isTest: true,
     decidedAtMs: nowMs,
   };

@@ -1,24 +1,30 @@
 import { PERMISSION_CLASSES } from "../../domain/needs.ts";
 import type { System } from "../../domain/system.ts";
-import { missingNeeds, type Need } from "../../needs.ts";
-import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
-import { openDocument, readSelection, refuseLacks, selectChecks, TAG_OPTION } from "../document.ts";
-import { MissingPermissionsError, needsOfDocument, PROXY_VARIABLES } from "../document_needs.ts";
+import { missingNeeds, type Need } from "../../permissions/required_permissions.ts";
+import {
+  type Command,
+  CONFIG_OPTION,
+  type Invocation,
+  optionValue,
+  UsageError,
+} from "../command_definition.ts";
+import { openConfig, readSelection, refuseLacks, selectChecks, TAG_OPTION } from "../open_config.ts";
+import { MissingPermissionsError, needsOfConfig, PROXY_VARIABLES } from "../config_permissions.ts";
 import { EXIT } from "../exit_code.ts";
-import { groupNeeds, permissionFlags, shellWord } from "../permission_flags.ts";
-import { printable } from "../printable.ts";
+import { groupNeeds, permissionFlags, shellWord } from "../../permissions/permission_flags.ts";
+import { printable } from "../../shared/printable.ts";
 import { STATE_OPTION } from "../state.ts";
 
-/** `monitor permissions`: prints what the document needs, and tells whether it is granted. */
+/** `monitor permissions`: prints what the config needs, and tells whether it is granted. */
 export const permissionsCommand: Command = {
   name: "permissions",
-  summary: "print the permissions that the document needs, no more",
+  summary: "print the permissions that the config needs, no more",
   operands: "[NAME…]",
   operandsMax: Infinity,
   operandKind: "check",
   description:
-    "Prints the runtime's flags for the active checks of the document, or for those that are named, with their " +
-    "channels, the state and the document itself. With --check it prints nothing unless something is missing in the " +
+    "Prints the runtime's flags for the active checks of the config, or for those that are named, with their " +
+    "channels, the state and the config itself. With --check it prints nothing unless something is missing in the " +
     "running process; it exits 77 then.",
   options: [
     CONFIG_OPTION,
@@ -38,17 +44,17 @@ export const permissionsCommand: Command = {
     ["monitor permissions --format deno", 'a permission set "monitor" for deno.json: deno run -P=monitor'],
     ["monitor permissions --check", "whether all of them are granted"],
   ],
-  endings: ["done", "name", "permission", "document"],
+  endings: ["done", "name", "permission", "config"],
   run: runPermissions,
 };
 
 async function runPermissions(invocation: Invocation, system: System): Promise<number> {
   const render = readFormat(invocation);
-  const document = await openDocument(invocation, system);
-  refuseLacks(document);
-  const checks = selectChecks(document.checks, readSelection(invocation))
+  const config = await openConfig(invocation, system);
+  refuseLacks(config);
+  const checks = selectChecks(config.checks, readSelection(invocation))
     .filter((check) => check.active || invocation.operands.length > 0);
-  const needs = await needsOfDocument(document, { invocation, system, checks });
+  const needs = await needsOfConfig(config, { invocation, system, checks });
   if (!invocation.options.has("check")) {
     system.stdout.write(render(needs));
     return EXIT.ok;
@@ -83,7 +89,7 @@ function warnOfProxies(needs: readonly Need[], system: System): void {
   const whole = PERMISSION_CLASSES.filter((permission) => system.permissions.isGranted(permission));
   if (whole.length > 0) {
     warn(
-      `granted without a list, which is more than the document needs: ${
+      `granted without a list, which is more than the config needs: ${
         whole.map((name) => `--allow-${name}`).join(", ")
       }`,
     );

@@ -1,12 +1,18 @@
 import { pathFromHere } from "../../config/source.ts";
 import type { System } from "../../domain/system.ts";
-import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
-import { isEverything, readSelection, selectChecks, TAG_OPTION } from "../document.ts";
+import {
+  type Command,
+  CONFIG_OPTION,
+  type Invocation,
+  optionValue,
+  UsageError,
+} from "../command_definition.ts";
+import { isEverything, readSelection, selectChecks, TAG_OPTION } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
 import { checksOfState, openKnownConfig } from "../known_config.ts";
 import { monitorStatusOf } from "../monitor_status.ts";
-import { pageFacts } from "../page/facts.ts";
+import { pageFacts } from "../../outputs/html_report/facts.ts";
 import { readState, STATE_OPTION } from "../state.ts";
 
 /** `monitor report`: the state of every check and its history as a page for browsers. */
@@ -18,7 +24,7 @@ export const reportCommand: Command = {
   description:
     "Writes one HTML page from the kept state: every check, or those that are named, with its condition, its " +
     "availability over 24 hours, 7 and 90 days, its durations and its last changes, problems first. The page is " +
-    'complete in itself and needs no scripts. The document\'s "report" keeps one fresh without this command.',
+    'complete in itself and needs no scripts. The config\'s "report" keeps one fresh without this command.',
   options: [
     CONFIG_OPTION,
     STATE_OPTION,
@@ -35,7 +41,7 @@ export const reportCommand: Command = {
     ["monitor report -o web.html web shop", "two of them"],
   ],
   operandKind: "check",
-  endings: ["done", "name", "state", "permission", "document"],
+  endings: ["done", "name", "state", "permission", "config"],
   uses: ["read", "write", "env", "sys"],
   run: runReport,
 };
@@ -44,25 +50,25 @@ async function runReport(invocation: Invocation, system: System): Promise<number
   const output = optionValue(invocation, "output") ?? "-";
   if (output === "") throw new UsageError("--output is empty, expected a file or -");
   const selection = readSelection(invocation);
-  const { document, error, label, place } = await openKnownConfig(invocation, selection, system);
-  const configured = document === null ? null : selectChecks(document.checks, selection);
+  const { config, error, label, place } = await openKnownConfig(invocation, selection, system);
+  const configured = config === null ? null : selectChecks(config.checks, selection);
   const path = output === "-" ? null : pathFromHere(output, system);
   // Only a config without errors says which files are not to be overwritten.
   if (path !== null && error !== null) throw error;
-  const clash = path === null ? null : await document?.clashOf(path) ?? null;
+  const clash = path === null ? null : await config?.clashOf(path) ?? null;
   if (clash !== null) throw new UsageError(`--output ${clash}`);
-  const { writePage } = await import("../page/write_page.ts");
+  const { writePage } = await import("../../outputs/html_report/write_report.ts");
   const store = await readState(place, system);
   try {
     const run = await store?.monitorRun() ?? null;
     const checks = configured ??
       selectChecks(checksOfState(run, await store?.records() ?? []), selection);
     const records = run === null || run.stoppedAtMs === null ? [] : await store?.records() ?? [];
-    const monitor = await monitorStatusOf(run, { place, document, records, system });
+    const monitor = await monitorStatusOf(run, { place, config, records, system });
     const isStopped = monitor?.state === "stopped" || monitor?.state === "died";
     const facts = pageFacts({
       label,
-      page: document?.page ?? null,
+      page: config?.page ?? null,
       path,
       notRunning: isStopped ? { stoppedAtMs: monitor.run.stoppedAtMs } : null,
     }, system);

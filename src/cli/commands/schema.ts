@@ -1,17 +1,17 @@
 import { schemaText } from "../../config/load.ts";
-import type { Command } from "../command.ts";
+import type { Command } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { readShape, SHAPE_OPTION } from "./validate.ts";
 
 /** `monitor schema`: prints a JSON schema. */
 export const schemaCommand: Command = {
   name: "schema",
-  summary: "print the JSON schema of the document",
+  summary: "print the JSON schema of the config",
   operands: "",
   operandsMax: 0,
   description:
-    "Prints the JSON schema (draft 2020-12) that describes every member of a document. Editors read it " +
-    'when the document names it in "$schema".',
+    "Prints the JSON schema (draft 2020-12) that describes every member of a config. Editors read it " +
+    'when the config names it in "$schema".',
   options: [SHAPE_OPTION],
   examples: [
     ["monitor schema > monitor.schema.json", 'for "$schema": "./monitor.schema.json"'],

@@ -1,24 +1,30 @@
 import { parseIntervalText } from "../../config/interval.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
-import { type Command, CONFIG_OPTION, type Invocation, optionValue, UsageError } from "../command.ts";
-import { isEverything, readSelection, selectChecks, TAG_OPTION } from "../document.ts";
+import {
+  type Command,
+  CONFIG_OPTION,
+  type Invocation,
+  optionValue,
+  UsageError,
+} from "../command_definition.ts";
+import { isEverything, readSelection, selectChecks, TAG_OPTION } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
 import { checksOfState, openKnownConfig } from "../known_config.ts";
-import { parseTime, type TimeContext, timeText } from "../local_time.ts";
-import { printable } from "../printable.ts";
+import { parseTime, type TimeContext, timeText } from "../../shared/local_time.ts";
+import { printable } from "../../shared/printable.ts";
 import { besideState, STATE_OPTION, warnOfMissing } from "../state.ts";
 
-/** `monitor silence`: holds reports back for a while. */
+/** `monitor silence`: suppresses notifications for a while. */
 export const silenceCommand: Command = {
   name: "silence",
-  summary: "hold back reports for a while; end a silence",
+  summary: "suppress notifications for a while; end a silence",
   operands: "[NAME…]",
   operandsMax: Infinity,
   operandKind: "check",
   description:
-    "Holds back the reports of the named checks, or of all with --all, for an hour unless told otherwise. The " +
-    "checks still run. A running monitor honours it at once. What is still true when the silence is over is reported " +
+    "Suppresses the notifications of the named checks, or of all with --all, for an hour unless told otherwise. The " +
+    "checks still run. A running monitor honors it at once. What is still true when the silence is over is notified " +
     "within half a minute. A further silence of a check replaces its earlier one.",
   options: [
     CONFIG_OPTION,
@@ -43,7 +49,7 @@ export const silenceCommand: Command = {
     ["monitor silence --list", "what is silenced now"],
   ],
   uses: ["read", "write", "env", "sys"],
-  endings: ["done", "name", "state", "permission", "document"],
+  endings: ["done", "name", "state", "permission", "config"],
   run: runSilence,
 };
 
@@ -64,8 +70,8 @@ async function runSilence(invocation: Invocation, system: System): Promise<numbe
       "monitor silence NAME --for 1h",
     );
   }
-  const { document, place } = await openKnownConfig(invocation, selection, system);
-  const configured = document === null ? null : selectChecks(document.checks, selection);
+  const { config, place } = await openKnownConfig(invocation, selection, system);
+  const configured = config === null ? null : selectChecks(config.checks, selection);
   const nowMs = system.clock.wallMs();
   // Before the state is touched: a wrong time is wrong usage.
   const timeZone = system.timeZone();

@@ -2,8 +2,8 @@ import { badness, type Condition, CONDITIONS, worst } from "../../domain/conditi
 import { describeDuration } from "../../domain/duration.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
-import { type CheckStatus, describeStatus, inactiveNames, statusOf } from "../check_status.ts";
-import { createColours } from "../colour.ts";
+import { type CheckStatus, describeStatus, inactiveNames, statusOf } from "../../alerting/check_status.ts";
+import { createColors } from "../color.ts";
 import {
   type Command,
   CONFIG_OPTION,
@@ -12,16 +12,16 @@ import {
   type OptionSpec,
   REPORT_FORMATS,
   UsageError,
-} from "../command.ts";
-import { isEverything, readSelection, selectActiveChecks, TAG_OPTION } from "../document.ts";
+} from "../command_definition.ts";
+import { isEverything, readSelection, selectActiveChecks, TAG_OPTION } from "../open_config.ts";
 import { exitCodeOf, failRule } from "../exit_code.ts";
 import { isoTime, roundedMs } from "../formats/check_members.ts";
 import { jsonText } from "../formats/json_text.ts";
 import { conditionPaints } from "../formats/condition_paints.ts";
 import type { PluginItem } from "../formats/plugin.ts";
 import { believableColumns, renderTable, type TableOptions, type TableRow } from "../formats/table.ts";
-import { wrap } from "../formats/wrap.ts";
-import { printable } from "../printable.ts";
+import { wrap } from "../../shared/wrap.ts";
+import { printable } from "../../shared/printable.ts";
 import { checksOfState, openKnownConfig } from "../known_config.ts";
 import {
   describeMonitor,
@@ -32,13 +32,13 @@ import {
 } from "../monitor_status.ts";
 import { readState, STATE_OPTION } from "../state.ts";
 import {
-  countKeptReports,
-  keptReportMembers,
-  type KeptReports,
-  renderKeptReports,
+  countQueuedNotifications,
+  queuedNotificationFields,
+  type QueuedNotifications,
+  renderQueuedNotifications,
   shortenLines,
-} from "../status_outbox.ts";
-import { wantsColour } from "../terminal.ts";
+} from "../../alerting/outbox_status.ts";
+import { wantsColor } from "../terminal.ts";
 
 const FORMATS = [...REPORT_FORMATS, "plugin"] as const;
 
@@ -58,7 +58,7 @@ export const statusCommand: Command = {
   operandKind: "check",
   description:
     "Shows what the kept state knows of every active check, or of those that are named, beside a running " +
-    "monitor or without one. The exit code is the worst settled condition; a check that never ran, or whose next run " +
+    "monitor or without one. The exit code is the worst confirmed condition; a check that never ran, or whose next run " +
     "is overdue by two intervals or lies in the future, counts as unknown. Checks that are named are shown with all that is known of them. The last line says whether a " +
     "monitor is running.",
   options: [
@@ -77,7 +77,7 @@ export const statusCommand: Command = {
     ["monitor status --format plugin", "for Nagios, over NRPE for example"],
   ],
   uses: ["read", "write", "env", "sys"],
-  endings: ["settled", "name", "state", "permission", "document"],
+  endings: ["confirmed", "name", "state", "permission", "config"],
   run: runStatus,
 };
 
@@ -88,9 +88,9 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     throw new UsageError("--problems cannot be used with --format plugin, which prints problems anyway");
   }
   const selection = readSelection(invocation);
-  const config = await openKnownConfig(invocation, selection, system);
-  const { document, place } = config;
-  const configured = document === null ? null : selectActiveChecks(document.checks, selection);
+  const opened = await openKnownConfig(invocation, selection, system);
+  const { config, place } = opened;
+  const configured = config === null ? null : selectActiveChecks(config.checks, selection);
   const store = await readState(place, system);
   const kept = await store?.records() ?? [];
   const run = await store?.monitorRun() ?? null;
@@ -100,14 +100,14 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
   const chosen = new Set(checks.map((check) => check.name));
   const isShown = (name: string | null): boolean =>
     isEverything(selection) || name === null || chosen.has(name);
-  const reports = {
-    rows: ((await store?.outbox())?.rows ?? []).filter((row) => isShown(row.report.check)),
+  const notifications = {
+    rows: ((await store?.outbox())?.rows ?? []).filter((row) => isShown(row.notification.check)),
     silences: (await store?.silences(nowMs) ?? []).filter((silence) => isShown(silence.check)),
   };
   await store?.close();
-  const monitor = await monitorStatusOf(run, { place, document, records: kept, system });
+  const monitor = await monitorStatusOf(run, { place, config, records: kept, system });
   const recordOf = (name: string): CheckRecord | null => records.get(name) ?? null;
-  const inactive = inactiveNames(document?.checks ?? []);
+  const inactive = inactiveNames(config?.checks ?? []);
   const statuses = checks.map((check) => statusOf(check, { recordOf, inactive, nowMs }));
   const fails = failRule("warning");
   const conditions = statuses.map((status) => status.condition);
@@ -117,18 +117,16 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     system.stdout.write(renderPlugin(items, [], { fails }));
     return exitCodeOf(items.length === 0 ? [PLUGIN_WITHOUT_CHECKS] : conditions, fails);
   }
-  const all: Known = { statuses, reports, monitor, configError: config.error?.message ?? null };
+  const all: Known = { statuses, notifications, monitor, configError: opened.error?.message ?? null };
   const known = hasProblemsOnly ? problemsOf(all) : all;
   system.stdout.write(
     format === "json" ? renderJson(known, worst(conditions)) : renderPretty(known, {
       nowMs,
       all,
-      colours: createColours(wantsColour(invocation, system.stdout, system)),
+      colors: createColors(wantsColor(invocation, system.stdout, system)),
       columns: believableColumns(system.stdout.columns()),
-      inactiveCount: isEverything(selection) && document !== null
-        ? document.checks.length - checks.length
-        : 0,
-      header: { word: "settled", name: "check", duration: "for", output: "output" },
+      inactiveCount: isEverything(selection) && config !== null ? config.checks.length - checks.length : 0,
+      header: { word: "state", name: "check", duration: "for", output: "output" },
       detailed: invocation.operands.length > 0,
     }),
   );
@@ -138,7 +136,7 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
 /** Everything that the command shows. */
 interface Known {
   readonly statuses: readonly CheckStatus[];
-  readonly reports: KeptReports;
+  readonly notifications: QueuedNotifications;
   /** `null`: nobody has said yet who runs the checks. */
   readonly monitor: MonitorStatus | null;
   /** Why the config can't be used; `null` if it can. */
@@ -150,7 +148,10 @@ function problemsOf(known: Known): Known {
   return {
     ...known,
     statuses: known.statuses.filter(({ condition }) => condition !== "ok"),
-    reports: { rows: known.reports.rows.filter(({ state }) => state !== "given_up"), silences: [] },
+    notifications: {
+      rows: known.notifications.rows.filter(({ state }) => state !== "dropped"),
+      silences: [],
+    },
   };
 }
 
@@ -169,7 +170,7 @@ function toPluginItem(status: CheckStatus, nowMs: number): PluginItem {
 }
 
 function renderJson(
-  { statuses, reports, monitor, configError }: Known,
+  { statuses, notifications, monitor, configError }: Known,
   condition: Condition,
 ): string {
   const time = (ms: number | null | undefined): string | null =>
@@ -182,9 +183,9 @@ function renderJson(
       kind: check.kind,
       condition,
       state,
-      settled: record?.condition.settled ?? null,
-      settled_since: time(record?.condition.settledSinceMs),
-      reported: record?.condition.reported ?? null,
+      confirmed: record?.condition.confirmed ?? null,
+      confirmed_since: time(record?.condition.confirmedSinceMs),
+      notified: record?.condition.notified ?? null,
       last: !record?.last ? null : {
         condition: record.last.condition,
         output: record.last.output,
@@ -201,7 +202,7 @@ function renderJson(
         reason: maintenance.window.reason ?? "",
       },
     })),
-    ...keptReportMembers(reports),
+    ...queuedNotificationFields(notifications),
     monitor: monitorMembers(monitor),
     config_error: configError,
   };
@@ -219,7 +220,10 @@ interface PrettyOptions extends TableOptions {
 }
 
 /** The mildest first, so that the worst stands at the end, where the eye is; then what waits, and what sums it up. */
-function renderPretty({ statuses, reports, monitor, configError }: Known, options: PrettyOptions): string {
+function renderPretty(
+  { statuses, notifications, monitor, configError }: Known,
+  options: PrettyOptions,
+): string {
   const { nowMs, all, columns } = options;
   const rows = statuses
     .toSorted((one, other) => badness(one.condition) - badness(other.condition))
@@ -228,13 +232,13 @@ function renderPretty({ statuses, reports, monitor, configError }: Known, option
   const running = describeMonitor(monitor, nowMs);
   const sums = [
     countStatuses(all.statuses, options),
-    ...countKeptReports(all.reports),
+    ...countQueuedNotifications(all.notifications),
     ...(running === null ? [] : [running]),
   ];
   const blocks = [
     rows.length === 0 ? [] : renderTable(rows, options),
     all.statuses === statuses ? maintenanceLines(statuses, options) : [],
-    ...renderKeptReports(reports, options),
+    ...renderQueuedNotifications(notifications, options),
     trouble.flatMap((line) => wrapTo(printable(line), columns)),
     wrapTo(sums.join("; "), columns),
   ];
@@ -244,11 +248,11 @@ function renderPretty({ statuses, reports, monitor, configError }: Known, option
 /** Such as `3 checks: 2 ok, 1 critical, 1 inactive`. */
 function countStatuses(
   statuses: readonly CheckStatus[],
-  { colours, inactiveCount }: PrettyOptions,
+  { colors, inactiveCount }: PrettyOptions,
 ): string {
   const inactive = inactiveCount === 0 ? "" : `, ${inactiveCount} inactive`;
   if (statuses.length === 0) return `no active checks${inactive}`;
-  const paints = conditionPaints(colours);
+  const paints = conditionPaints(colors);
   const counts = CONDITIONS.flatMap((condition) => {
     const count = statuses.filter((status) => status.condition === condition).length;
     return count === 0 ? [] : [paints[condition](`${count} ${condition}`)];
@@ -260,15 +264,15 @@ function wrapTo(line: string, columns: number | null): readonly string[] {
   return columns === null ? [line] : wrap(line, columns);
 }
 
-function toRow(status: CheckStatus, { nowMs, colours, detailed }: PrettyOptions): TableRow {
+function toRow(status: CheckStatus, { nowMs, colors, detailed }: PrettyOptions): TableRow {
   const { check, record, condition, state } = status;
   const name = printable(check.title === undefined ? check.name : `${check.name} (${check.title})`);
-  const row = { word: condition.toUpperCase(), paint: conditionPaints(colours)[condition], name, detail: [] };
+  const row = { word: condition.toUpperCase(), paint: conditionPaints(colors)[condition], name, detail: [] };
   if (record === null || record.last === null) {
     return { ...row, duration: "", output: describeStatus(status, nowMs) };
   }
   const { last } = record;
-  const since = describeDuration(Math.max(0, nowMs - (record.condition.settledSinceMs ?? nowMs)));
+  const since = describeDuration(Math.max(0, nowMs - (record.condition.confirmedSinceMs ?? nowMs)));
   return {
     ...row,
     duration: state === "current" ? since : "",
@@ -285,8 +289,8 @@ function describeRuns(
   const ago = (ms: number): string =>
     ms > nowMs ? `in ${describeDuration(ms - nowMs)}` : `${describeDuration(nowMs - ms)} ago`;
   return [
-    `settled ${condition.settled} since ${isoSeconds(condition.settledSinceMs ?? nowMs)}` +
-    (condition.reported === condition.settled ? "" : `, reported was ${condition.reported}`),
+    `confirmed ${condition.confirmed} since ${isoSeconds(condition.confirmedSinceMs ?? nowMs)}` +
+    (condition.notified === condition.confirmed ? "" : `, notified was ${condition.notified}`),
     `last run ${ago(last.startedAtMs)}, took ${Math.round(last.durationMs)} ms: ${last.condition}`,
     ...(nextRunAtMs === null ? [] : [`next run ${nextRunAtMs > nowMs ? "" : "was due "}${ago(nextRunAtMs)}`]),
     ...(missedRuns > 0 ? [`${missedRuns} ${missedRuns === 1 ? "run" : "runs"} left out so far`] : []),

@@ -6,15 +6,15 @@ import {
   type OptionSpec,
   optionValue,
   UsageError,
-} from "../command.ts";
+} from "../command_definition.ts";
 import { renderProblems } from "../diagnostics.ts";
 import { ConfigError } from "../../config/problem.ts";
-import { openDocument } from "../document.ts";
+import { openConfig } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
-import { wantsColour } from "../terminal.ts";
-import { printable } from "../printable.ts";
+import { wantsColor } from "../terminal.ts";
+import { printable } from "../../shared/printable.ts";
 
-/** The option that holds a document to one shape of the specification. */
+/** The option that holds a config to one shape of the specification. */
 export const SHAPE_OPTION: OptionSpec = {
   name: "shape",
   value: "SHAPE",
@@ -33,41 +33,40 @@ export function readShape(invocation: Invocation): Shape {
 /** `monitor validate`: looks for mistakes and stops. */
 export const validateCommand: Command = {
   name: "validate",
-  summary: "look for mistakes in the document",
+  summary: "look for mistakes in the config",
   operands: "",
   operandsMax: 0,
-  description: "Reads the document, says every mistake with its place, and runs nothing.",
+  description: "Reads the config, says every mistake with its place, and runs nothing.",
   options: [CONFIG_OPTION, SHAPE_OPTION, {
     name: "without-secrets",
-    description:
-      "leave ${env:…} and ${file:…} unresolved and do not look for programs: to check a document " +
+    description: "leave ${env:…} and ${file:…} unresolved and do not look for programs: to check a config " +
       "on a machine that is not its own",
   }, {
     name: "strict",
     description: "take warnings for errors",
   }],
   examples: [
-    ["monitor validate", "the document that check would use"],
+    ["monitor validate", "the config that check would use"],
     ["monitor validate -c web.jsonc --without-secrets", "in a CI pipeline"],
     ["monitor validate --strict", "before a deployment, on the machine itself"],
     ["monitor validate --shape a", "hold it to Shape A of the specification"],
   ],
   uses: ["read", "env", "sys"],
-  endings: ["done", "permission", "document"],
+  endings: ["done", "permission", "config"],
   run: async (invocation, system) => {
-    const document = await openDocument(invocation, system, {
+    const config = await openConfig(invocation, system, {
       shape: readShape(invocation),
       withoutSecrets: invocation.options.has("without-secrets"),
     });
-    const { checks, placedWarnings, source, sources } = document;
-    const colour = wantsColour(invocation, system.stderr, system);
+    const { checks, placedWarnings, source, sources } = config;
+    const color = wantsColor(invocation, system.stderr, system);
     if (invocation.options.has("strict") && placedWarnings.length > 0) {
       const message = `Cannot accept config "${source.label}": it has ${
         count(placedWarnings.length, "warning")
       }`;
       throw new ConfigError(message, { source, problems: placedWarnings });
     }
-    system.stderr.write(renderProblems(source, placedWarnings, { colour, severity: "warning" }));
+    system.stderr.write(renderProblems(source, placedWarnings, { color, severity: "warning" }));
     const inactive = checks.filter((check) => !check.active).length;
     const parts = [
       count(checks.length, "check") + (inactive > 0 ? ` (${inactive} inactive)` : ""),

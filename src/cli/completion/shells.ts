@@ -1,5 +1,5 @@
 import { quoteForBash, readBashLine } from "./bash_line.ts";
-import type { Candidate, Completion } from "./complete.ts";
+import type { Candidate, Completion } from "./complete_line.ts";
 
 /** The shells that are completed in. */
 export const SHELLS = ["bash", "zsh", "fish"] as const;

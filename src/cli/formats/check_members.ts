@@ -4,11 +4,11 @@ import type { RunRecord } from "./format.ts";
 
 /** A finished check as `json` and `ndjson` print it. Members are only ever added; their order is part of it. */
 export interface CheckMembers {
-  /** The member name in the document. */
+  /** The member name in the config. */
   readonly name: string;
   /** The free text label, or `null` without one. */
   readonly title: string | null;
-  /** The check kind, as in the document. */
+  /** The check kind, as in the config. */
   readonly kind: CheckKind;
   /** What this run observed. */
   readonly condition: Condition;
@@ -26,17 +26,17 @@ export interface CheckMembers {
   readonly performance_data: string;
   /** Observations in a row at least as bad as this one; for `ok`: in a row. */
   readonly occurrences: number;
-  /** How many observations in a row raise the settled condition. */
+  /** How many observations in a row raise the confirmed condition. */
   readonly threshold: number;
-  /** The settled condition after this observation. */
-  readonly settled: Condition;
+  /** The confirmed condition after this observation. */
+  readonly confirmed: Condition;
   /** The check's tags; often empty. */
   readonly tags: readonly string[];
 }
 
 /** The members that `json` and `ndjson` print for a finished check. */
 export function checkMembers(record: RunRecord): CheckMembers {
-  const { result, occurrences, settled } = record;
+  const { result, occurrences, confirmed } = record;
   return {
     name: result.check.name,
     title: result.check.title ?? null,
@@ -50,7 +50,7 @@ export function checkMembers(record: RunRecord): CheckMembers {
     performance_data: result.performanceData,
     occurrences,
     threshold: result.check.threshold,
-    settled,
+    confirmed,
     tags: result.check.tags,
   };
 }

@@ -1,12 +1,12 @@
 import type { Condition } from "../../domain/condition.ts";
-import type { Colours } from "../colour.ts";
+import type { Colors } from "../color.ts";
 
-/** How the word of each condition is coloured, everywhere. */
-export function conditionPaints(colours: Colours): Readonly<Record<Condition, (text: string) => string>> {
+/** How the word of each condition is colored, everywhere. */
+export function conditionPaints(colors: Colors): Readonly<Record<Condition, (text: string) => string>> {
   return {
-    ok: colours.green,
-    unknown: colours.bold,
-    warning: colours.yellow,
-    critical: (text) => colours.bold(colours.red(text)),
+    ok: colors.green,
+    unknown: colors.bold,
+    warning: colors.yellow,
+    critical: (text) => colors.bold(colors.red(text)),
   };
 }

@@ -7,8 +7,8 @@ export interface RunRecord {
   readonly result: Result;
   /** Observations in a row at least as bad as this one; for `ok`: in a row. 1 or more. */
   readonly occurrences: number;
-  /** The settled condition after this observation. */
-  readonly settled: Condition;
+  /** The confirmed condition after this observation. */
+  readonly confirmed: Condition;
 }
 
 /** A finished run of `check --once`. */
@@ -19,11 +19,11 @@ export interface RunSummary {
   readonly startedAtMs: number;
   /** How long the whole run took, by the monotonic clock. */
   readonly durationMs: number;
-  /** In the document's order. */
+  /** In the config's order. */
   readonly records: readonly RunRecord[];
-  /** Names of checks that had no result when the run was interrupted, in the document's order. */
+  /** Names of checks that had no result when the run was interrupted, in the config's order. */
   readonly unfinished: readonly string[];
-  /** How many checks of the document are inactive. */
+  /** How many checks of the config are inactive. */
   readonly inactiveCount: number;
   /** The machine that ran the checks. */
   readonly hostName: string;
@@ -32,7 +32,7 @@ export interface RunSummary {
 /** What a format may know of where it is written. */
 export interface FormatOptions {
   /** Whether escape sequences may be used. */
-  readonly colour: boolean;
+  readonly color: boolean;
   /** Width to keep to; `null` when it is not a terminal. */
   readonly columns: number | null;
   /** Whether a condition fails the run, after `--fail-on`. */

@@ -1,4 +1,4 @@
-import { replaceUnsafe } from "../printable.ts";
+import { replaceUnsafe } from "../../shared/printable.ts";
 
 /** How a value is laid out as JSON. */
 export interface JsonTextOptions {

@@ -1,7 +1,7 @@
 import type { Condition } from "../../domain/condition.ts";
 import type { Result } from "../../domain/result.ts";
 import type { Format, FormatOptions, RunSummary } from "./format.ts";
-import { shorten } from "./shorten.ts";
+import { shorten } from "../../shared/shorten.ts";
 import { NO_RESULT } from "./unfinished.ts";
 import { xmlAttribute, xmlText } from "./xml_text.ts";
 

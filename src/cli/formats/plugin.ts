@@ -1,13 +1,13 @@
 import { badness, type Condition, CONDITIONS, worst } from "../../domain/condition.ts";
-import { cutToBytes } from "../../domain/cut_text.ts";
-import { printable } from "../printable.ts";
+import { cutToBytes } from "../../shared/cut_text.ts";
+import { printable } from "../../shared/printable.ts";
 import type { Format, FormatOptions, RunSummary } from "./format.ts";
 import {
   formatPerformanceDatum,
   parsePerformanceData,
   type PerformanceDatum,
   plainNumber,
-} from "./performance_data.ts";
+} from "../../shared/performance_data.ts";
 import { NO_RESULT } from "./unfinished.ts";
 
 /** Cores keep about this much of a plugin's text; the performance data behind it is not counted. */

@@ -1,14 +1,14 @@
 import { CONDITIONS } from "../../domain/condition.ts";
-import { type Colours, createColours } from "../colour.ts";
-import { printable, printableBlock } from "../printable.ts";
+import { type Colors, createColors } from "../color.ts";
+import { printable, printableBlock } from "../../shared/printable.ts";
 import { conditionPaints } from "./condition_paints.ts";
 import { countConditions } from "./counts.ts";
-import { durationText } from "./duration_text.ts";
+import { durationText } from "../../shared/duration_text.ts";
 import type { Format, RunRecord, RunSummary } from "./format.ts";
-import { shorten } from "./shorten.ts";
+import { shorten } from "../../shared/shorten.ts";
 import { believableColumns, renderTable, type TableRow } from "./table.ts";
 import { NO_RESULT } from "./unfinished.ts";
-import { wrap } from "./wrap.ts";
+import { wrap } from "../../shared/wrap.ts";
 
 /** Names of checks without a result that the last line has room for; the table has all of them. */
 const UNFINISHED_NAMES_MAX = 5;
@@ -22,31 +22,31 @@ const UNFINISHED_NAME_LENGTH_MAX = 60;
 export const prettyFormat: Format = {
   record: () => "",
   summary: (summary, options) => {
-    const colours = createColours(options.colour);
+    const colors = createColors(options.color);
     const columns = believableColumns(options.columns);
-    const table = renderTable(makeRows(summary, colours), { columns, colours });
-    const line = summaryLine(summary, colours);
+    const table = renderTable(makeRows(summary, colors), { columns, colors });
+    const line = summaryLine(summary, colors);
     const end = columns === null ? [line] : wrap(line, columns);
     return [...table, ...(table.length > 0 ? [""] : []), ...end].map((line) => `${line}\n`).join("");
   },
 };
 
-/** Mildest condition first, within one in the document's order; what has no result stands before `unknown`. */
-function makeRows(summary: RunSummary, colours: Colours): readonly TableRow[] {
+/** Mildest condition first, within one in the config's order; what has no result stands before `unknown`. */
+function makeRows(summary: RunSummary, colors: Colors): readonly TableRow[] {
   return CONDITIONS.flatMap((condition) => [
-    ...(condition === "unknown" ? summary.unfinished.map((name) => unfinishedRow(name, colours)) : []),
+    ...(condition === "unknown" ? summary.unfinished.map((name) => unfinishedRow(name, colors)) : []),
     ...summary.records.filter((record) => record.result.condition === condition)
-      .map((record) => finishedRow(record, colours)),
+      .map((record) => finishedRow(record, colors)),
   ]);
 }
 
-function finishedRow({ result }: RunRecord, colours: Colours): TableRow {
+function finishedRow({ result }: RunRecord, colors: Colors): TableRow {
   const { check, condition } = result;
   const name = printable(check.name);
   const detail = printableBlock(result.detail).trimEnd();
   return {
     word: condition.toUpperCase(),
-    paint: conditionPaints(colours)[condition],
+    paint: conditionPaints(colors)[condition],
     name: check.title === undefined ? name : `${name} (${printable(check.title)})`,
     duration: durationText(result.durationMs),
     output: printable(result.output).trim(),
@@ -54,10 +54,10 @@ function finishedRow({ result }: RunRecord, colours: Colours): TableRow {
   };
 }
 
-function unfinishedRow(name: string, colours: Colours): TableRow {
+function unfinishedRow(name: string, colors: Colors): TableRow {
   return {
     word: "-",
-    paint: colours.dim,
+    paint: colors.dim,
     name: printable(name),
     duration: "",
     output: NO_RESULT,
@@ -66,12 +66,12 @@ function unfinishedRow(name: string, colours: Colours): TableRow {
 }
 
 /** Such as `3 checks: 2 ok, 1 critical in 1.2 s, 1 inactive`. */
-function summaryLine(summary: RunSummary, colours: Colours): string {
+function summaryLine(summary: RunSummary, colors: Colors): string {
   const inactive = summary.inactiveCount > 0 ? `, ${summary.inactiveCount} inactive` : "";
   const total = summary.records.length + summary.unfinished.length;
   if (total === 0) return `no checks ran${inactive}`;
   const counts = countConditions(summary.records);
-  const paints = conditionPaints(colours);
+  const paints = conditionPaints(colors);
   const parts = CONDITIONS.filter((condition) => counts[condition] > 0)
     .map((condition) => paints[condition](`${counts[condition]} ${condition}`));
   if (summary.unfinished.length > 0) parts.push(unfinishedText(summary.unfinished));

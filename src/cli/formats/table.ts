@@ -1,6 +1,6 @@
-import type { Colours } from "../colour.ts";
-import { textWidth } from "../text_width.ts";
-import { pad, wrap } from "./wrap.ts";
+import type { Colors } from "../color.ts";
+import { textWidth } from "../../shared/text_width.ts";
+import { pad, wrap } from "../../shared/wrap.ts";
 
 /** Longer outputs and details are cut here, and the cut is said: the worst checks must stay in sight. */
 const LINES_MAX = 10;
@@ -20,7 +20,7 @@ const BELOW_INDENT = "    ";
 export interface TableRow {
   /** At most as wide as `CRITICAL`. */
   readonly word: string;
-  /** Colours the word. */
+  /** Colors the word. */
   readonly paint: (text: string) => string;
   /** Wraps on a terminal, and is never cut. */
   readonly name: string;
@@ -35,7 +35,7 @@ export interface TableRow {
 /** Where a table is shown. */
 export interface TableOptions {
   /** What sets the words off. */
-  readonly colours: Colours;
+  readonly colors: Colors;
   /** The terminal's width; `null` off a terminal, where nothing is wrapped. */
   readonly columns: number | null;
   /** What the columns are called; without it they stand for themselves. */
@@ -79,17 +79,17 @@ interface Layout {
  * ten lines of an output and of a detail are shown.
  */
 export function renderTable(rows: readonly TableRow[], options: TableOptions): readonly string[] {
-  const { header, colours } = options;
+  const { header, colors } = options;
   const layout = chooseLayout(rows, options);
   const lines = rows.flatMap((row) => {
     if (!layout.stacked || header === undefined || row.duration === "") {
-      return renderRow(row, { layout, colours });
+      return renderRow(row, { layout, colors });
     }
-    return renderRow({ ...row, duration: `${header.duration} ${row.duration}` }, { layout, colours });
+    return renderRow({ ...row, duration: `${header.duration} ${row.duration}` }, { layout, colors });
   });
   return header === undefined || layout.stacked || rows.length === 0
     ? lines
-    : [renderHeader(header, layout, colours), ...lines];
+    : [renderHeader(header, layout, colors), ...lines];
 }
 
 function chooseLayout(rows: readonly TableRow[], options: TableOptions): Layout {
@@ -127,7 +127,7 @@ function chooseLayout(rows: readonly TableRow[], options: TableOptions): Layout 
 function renderHeader(
   { word, name, duration, output }: TableHeader,
   { nameColumns, durationColumns }: Layout,
-  colours: Colours,
+  colors: Colors,
 ): string {
   const cells = [
     pad(word, WORD_COLUMNS),
@@ -135,20 +135,20 @@ function renderHeader(
     duration.padStart(durationColumns),
     output,
   ];
-  return colours.dim(cells.join(GAP));
+  return colors.dim(cells.join(GAP));
 }
 
 function renderRow(
   row: TableRow,
-  look: { readonly layout: Layout; readonly colours: Colours },
+  look: { readonly layout: Layout; readonly colors: Colors },
 ): readonly string[] {
-  const { layout, colours } = look;
+  const { layout, colors } = look;
   const names = wrapTo([row.name], layout.wrapped?.nameColumns ?? null);
   const output = layout.stacked && row.duration !== ""
     ? `${row.duration}${GAP}${row.output}`.trimEnd()
     : row.output;
-  const outputs = limitLines(wrapTo([output], layout.wrapped?.outputColumns ?? null), colours);
-  const detail = limitLines(wrapTo(row.detail, layout.wrapped?.belowColumns ?? null), colours);
+  const outputs = limitLines(wrapTo([output], layout.wrapped?.outputColumns ?? null), colors);
+  const detail = limitLines(wrapTo(row.detail, layout.wrapped?.belowColumns ?? null), colors);
   const beside = layout.stacked ? [] : outputs;
   const below = [...(layout.stacked && output !== "" ? outputs : []), ...detail];
   const lines = Array.from({ length: Math.max(names.length, beside.length) }, (_, index) =>
@@ -158,7 +158,7 @@ function renderRow(
         : " ".repeat(WORD_COLUMNS),
       pad(names[index] ?? "", layout.nameColumns),
       index === 0 && !layout.stacked && row.duration !== ""
-        ? colours.dim(row.duration.padStart(layout.durationColumns))
+        ? colors.dim(row.duration.padStart(layout.durationColumns))
         : " ".repeat(layout.durationColumns),
       beside[index] ?? "",
     ].join(GAP));
@@ -169,8 +169,8 @@ function wrapTo(lines: readonly string[], columns: number | null): readonly stri
   return columns === null ? lines : lines.flatMap((line) => wrap(line, columns));
 }
 
-function limitLines(lines: readonly string[], colours: Colours): readonly string[] {
+function limitLines(lines: readonly string[], colors: Colors): readonly string[] {
   const rest = lines.length - LINES_MAX;
   if (rest <= 0) return lines;
-  return [...lines.slice(0, LINES_MAX), colours.dim(`… ${rest} more ${rest === 1 ? "line" : "lines"}`)];
+  return [...lines.slice(0, LINES_MAX), colors.dim(`… ${rest} more ${rest === 1 ? "line" : "lines"}`)];
 }

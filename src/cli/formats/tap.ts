@@ -1,9 +1,9 @@
 import type { Result } from "../../domain/result.ts";
-import { printable } from "../printable.ts";
+import { printable } from "../../shared/printable.ts";
 import { roundedMs } from "./check_members.ts";
 import type { Format, FormatOptions } from "./format.ts";
 import { jsonText } from "./json_text.ts";
-import { shorten } from "./shorten.ts";
+import { shorten } from "../../shared/shorten.ts";
 import { NO_RESULT } from "./unfinished.ts";
 
 /** The message is the short form; `output` has all of it. */
@@ -11,7 +11,7 @@ const MESSAGE_LENGTH_MAX = 200;
 
 /**
  * TAP version 14 (https://testanything.org/tap-version-14-specification.html), printed at the end of the run in
- * the document's order. It fails exactly what the exit code fails. A check without a result is a `not ok` rather
+ * the config's order. It fails exactly what the exit code fails. A check without a result is a `not ok` rather
  * than `Bail out!`, which would make a harness drop what the others found, and its other test programs too.
  */
 export const tapFormat: Format = {

@@ -1,5 +1,5 @@
 import { escapeUTF8 } from "entities/escape";
-import { replaceUnsafe } from "../printable.ts";
+import { replaceUnsafe } from "../../shared/printable.ts";
 
 /**
  * What XML 1.0 does not allow, not even as a reference (https://www.w3.org/TR/xml/#charsets): most control

@@ -7,11 +7,11 @@
  */
 import type { LookupAddress } from "node:dns";
 import { connect, type LookupFunction, type Socket } from "node:net";
-import { onAbort } from "../../domain/on_abort.ts";
-import type { ConnectionTarget } from "../../domain/system.ts";
-import { type KnownAddresses, lookUpName } from "../look_up_name.ts";
+import { onAbort } from "../../shared/on_abort.ts";
+import type { ConnectionTarget } from "../../domain/connections.ts";
+import { type KnownAddresses, lookUpName } from "../tcp/look_up_name.ts";
 import { shareTimers } from "../shared_timers.ts";
-import { closeQuietly } from "../tcp_stream.ts";
+import { closeQuietly } from "../tcp/tcp_stream.ts";
 import { connectDirectly } from "./connect_directly.ts";
 import { createHangingLimit } from "./hanging_limit.ts";
 

@@ -5,9 +5,9 @@
  *
  * Upstream: https://github.com/denoland/deno/issues/26819 for the second, none was found for the others (in 2.7.11)
  */
-import { onAbort } from "../../domain/on_abort.ts";
-import type { ConnectionTarget } from "../../domain/system.ts";
-import { closeQuietly } from "../tcp_stream.ts";
+import { onAbort } from "../../shared/on_abort.ts";
+import type { ConnectionTarget } from "../../domain/connections.ts";
+import { closeQuietly } from "../tcp/tcp_stream.ts";
 
 const NOTHING_DONE = { value: (): void => {} };
 

@@ -6,7 +6,7 @@
  * Upstream: https://github.com/denoland/deno/pull/14547 makes `close()` wait for the handshake; no issue was found for
  * the descriptor (in 2.7.11)
  */
-import type { ConnectionTarget } from "../../domain/system.ts";
+import type { ConnectionTarget } from "../../domain/connections.ts";
 
 /** Connections that hang in the making and that the runtime cannot end, counted for each server. */
 export interface HangingLimit {

@@ -5,7 +5,7 @@
  * Upstream: https://github.com/denoland/deno/issues/33927 (in 2.7.11)
  */
 import { setImmediate } from "node:timers";
-import { onAbort } from "../../domain/on_abort.ts";
+import { onAbort } from "../../shared/on_abort.ts";
 
 /** A signal that follows another one. */
 export interface LateAbort {

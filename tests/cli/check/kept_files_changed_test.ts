@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type KeptFiles, startKeptFiles, writeKeptFile } from "../../../src/cli/check/kept_files.ts";
+import { type KeptFiles, startKeptFiles, writeKeptFile } from "../../../src/outputs/file_publisher.ts";
 import { StoreError } from "../../../src/domain/store.ts";
 import { createFiles } from "../../../src/system/files.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake_clock.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createSteadySink } from "../../../src/cli/check/steady_sink.ts";
-import type { TextSink } from "../../../src/domain/system.ts";
+import type { TextSink } from "../../../src/domain/text_sink.ts";
 
 interface Stage {
   readonly sink: TextSink;

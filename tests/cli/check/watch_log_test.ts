@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { logWatchEvent } from "../../../src/cli/check/watch_log.ts";
-import { createLog } from "../../../src/cli/log.ts";
-import type { WatchEvent } from "../../../src/watch.ts";
+import { createLog } from "../../../src/cli/create_log.ts";
+import type { WatchEvent } from "../../../src/scheduler/scheduler.ts";
 import { createFakeClock } from "../../support/fake_clock.ts";
 
 Deno.test("logWatchEvent() tells trouble of this machine in one line, however many checks it hit", async (t) => {

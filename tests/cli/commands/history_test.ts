@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { run } from "../../../src/cli/run.ts";
 import type { ConditionChange } from "../../../src/domain/store.ts";
-import { changeOf, HOUR_MS, NOW_MS, updateOf } from "../../storage/records.ts";
-import { openState } from "../../storage/state_folder.ts";
+import { changeOf, HOUR_MS, NOW_MS, updateOf } from "../../state/records.ts";
+import { openState } from "../../state/state_folder.ts";
 import { createFakeClock } from "../../support/fake_clock.ts";
 import { createMemorySystem } from "../../support/memory_system.ts";
 

@@ -5,8 +5,8 @@ import stringWidth from "string-width";
 import { run } from "../../../src/cli/run.ts";
 import type { Condition } from "../../../src/domain/condition.ts";
 import type { CheckRecord } from "../../../src/domain/store.ts";
-import { openSqliteStore } from "../../../src/storage/sqlite_store.ts";
-import { outboxRowOf, recordOf, reportOf, resultOf, silenceOf, updateOf } from "../../storage/records.ts";
+import { openSqliteStore } from "../../../src/state/sqlite_store.ts";
+import { notificationOf, outboxRowOf, recordOf, resultOf, silenceOf, updateOf } from "../../state/records.ts";
 import { createFakeClock } from "../../support/fake_clock.ts";
 import { createMemorySystem } from "../../support/memory_system.ts";
 
@@ -27,10 +27,10 @@ function recordFor(name: string, condition: Condition, output: string, sinceMs: 
     ...base,
     condition: {
       ...base.condition,
-      settled: condition,
+      confirmed: condition,
       observed: condition,
-      reported: condition,
-      settledSinceMs: NOW - sinceMs,
+      notified: condition,
+      confirmedSinceMs: NOW - sinceMs,
     },
     last: resultOf({ condition, output, startedAtMs: NOW - 10_000 }),
     nextRunAtMs: NOW + MINUTE,
@@ -57,15 +57,15 @@ interface Shown {
 
 interface ShowOptions {
   readonly columns: number | null;
-  readonly colour?: boolean;
+  readonly color?: boolean;
   readonly records?: readonly CheckRecord[];
-  readonly withReports?: boolean;
+  readonly withNotifications?: boolean;
   readonly titles?: Readonly<Record<string, string | undefined>>;
   readonly args?: readonly string[];
 }
 
 async function show(options: ShowOptions): Promise<Shown> {
-  const { columns, colour = false, records = RECORDS, withReports = true, titles = TITLES, args = [] } =
+  const { columns, color = false, records = RECORDS, withNotifications = true, titles = TITLES, args = [] } =
     options;
   const folder = await Deno.makeTempDir({ prefix: "monitor_status_" });
   try {
@@ -73,7 +73,7 @@ async function show(options: ShowOptions): Promise<Shown> {
       ...createMemorySystem({
         ...(columns !== null && { columns }),
         workingFolder: folder,
-        environment: colour ? {} : { NO_COLOR: "1" },
+        environment: color ? {} : { NO_COLOR: "1" },
       }),
       clock: createFakeClock(NOW),
     };
@@ -93,15 +93,15 @@ async function show(options: ShowOptions): Promise<Shown> {
       nowMs: NOW,
       access: "own",
     });
-    const rows = ["waiting", "refused"] as const;
+    const rows = ["pending", "rejected"] as const;
     await store.save(records.map((record) => updateOf(record.name, { record })));
-    if (withReports) {
+    if (withNotifications) {
       await store.changeOutbox({
         changed: rows.map((state, index) =>
           outboxRowOf(state, index, {
             state,
             channelName: "email to admin@example.org",
-            report: reportOf("web", { decidedAtMs: NOW - MINUTE }),
+            notification: notificationOf("web", { decidedAtMs: NOW - MINUTE }),
           })
         ),
         removed: [],
@@ -123,24 +123,24 @@ Deno.test("monitor status shows the problems last, and sums up at the very end",
   const rows: Readonly<Record<string, readonly [columns: number | null, expected: string]>> = {
     "off a terminal nothing is wrapped": [
       null,
-      `settled   check                                                             for  output
+      `state     check                                                             for  output
 OK        日本語 (全角の題名)                                           2 d 1 h  正常に動作しています。
 OK        a-name-that-a-generator-has-made-and-that-is-longer-than-any-column    1 min  fine
 UNKNOWN   disk (Root disk)                                                       never ran
 WARNING   family 👩‍👩‍👧‍👦                                                         5 s  🔥 cafe\u0301
 CRITICAL  web (Website)                                                   3 min  status is 500, expected 200; header content-type is "text/plain"
 
-waits: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
-refused: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
+pending: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
+rejected: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
 
 silent: "web" for 1 h more (maintenance)
 
-5 checks: 2 ok, 1 unknown, 1 warning, 1 critical; 1 report waits, 1 was refused; 1 silence
+5 checks: 2 ok, 1 unknown, 1 warning, 1 critical; 1 notification is pending, 1 was rejected; 1 silence
 `,
     ],
     "200 columns": [
       200,
-      `settled   check                                                             for  output
+      `state     check                                                             for  output
 OK        日本語 (全角の題名)                                           2 d 1 h  正常に動作しています。
 OK        a-name-that-a-generator-has-made-and-that-is-longer-than-any    1 min  fine
           -column
@@ -148,17 +148,17 @@ UNKNOWN   disk (Root disk)                                                      
 WARNING   family 👩‍👩‍👧‍👦                                                         5 s  🔥 cafe\u0301
 CRITICAL  web (Website)                                                   3 min  status is 500, expected 200; header content-type is "text/plain"
 
-waits: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
-refused: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
+pending: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
+rejected: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
 
 silent: "web" for 1 h more (maintenance)
 
-5 checks: 2 ok, 1 unknown, 1 warning, 1 critical; 1 report waits, 1 was refused; 1 silence
+5 checks: 2 ok, 1 unknown, 1 warning, 1 critical; 1 notification is pending, 1 was rejected; 1 silence
 `,
     ],
     "80 columns": [
       80,
-      `settled   check                             for  output
+      `state     check                             for  output
 OK        日本語 (全角の題名)           2 d 1 h  正常に動作しています。
 OK        a-name-that-a-generator-has-    1 min  fine
           made-and-that-is-longer-than
@@ -169,15 +169,15 @@ CRITICAL  web (Website)                   3 min  status is 500, expected 200;
                                                  header content-type is
                                                  "text/plain"
 
-waits: critical of "web" to email to admin@example.org, decided 1 min ago, tried
-    2 times: connection refused
-refused: critical of "web" to email to admin@example.org, decided 1 min ago,
+pending: critical of "web" to email to admin@example.org, decided 1 min ago,
+    tried 2 times: connection refused
+rejected: critical of "web" to email to admin@example.org, decided 1 min ago,
     tried 2 times: connection refused
 
 silent: "web" for 1 h more (maintenance)
 
-5 checks: 2 ok, 1 unknown, 1 warning, 1 critical; 1 report waits, 1 was refused;
-1 silence
+5 checks: 2 ok, 1 unknown, 1 warning, 1 critical; 1 notification is pending, 1
+was rejected; 1 silence
 `,
     ],
     "40 columns": [
@@ -197,11 +197,11 @@ CRITICAL  web (Website)
     200; header content-type is
     "text/plain"
 
-waits: critical of "web" to email to
+pending: critical of "web" to email to
     admin@example.org, decided 1 min
     ago, tried 2 times: connection
     refused
-refused: critical of "web" to email to
+rejected: critical of "web" to email to
     admin@example.org, decided 1 min
     ago, tried 2 times: connection
     refused
@@ -209,8 +209,8 @@ refused: critical of "web" to email to
 silent: "web" for 1 h more (maintenance)
 
 5 checks: 2 ok, 1 unknown, 1 warning, 1
-critical; 1 report waits, 1 was refused;
-1 silence
+critical; 1 notification is pending, 1
+was rejected; 1 silence
 `,
     ],
   };
@@ -226,9 +226,9 @@ critical; 1 report waits, 1 was refused;
   }
 });
 
-Deno.test("monitor status says the same with colour", async () => {
+Deno.test("monitor status says the same with color", async () => {
   for (const columns of [40, 80, 200]) {
-    const { text } = await show({ columns, colour: true });
+    const { text } = await show({ columns, color: true });
     assert.ok(text.includes("\u001b[31mCRITICAL"), "a problem is red");
     assert.equal(stripVTControlCharacters(text), (await show({ columns })).text);
   }
@@ -240,11 +240,11 @@ Deno.test("monitor status of one check is a line, and a line that sums up", asyn
     columns: 80,
     records: web === undefined ? [] : [web],
     titles: { web: undefined },
-    withReports: false,
+    withNotifications: false,
   });
   assert.equal(
     text,
-    `settled   check    for  output
+    `state     check    for  output
 CRITICAL  web    3 min  status is 500, expected 200; header content-type is
                         "text/plain"
 
@@ -260,7 +260,7 @@ Deno.test("monitor status of 1,000 checks has the problems on the last screen", 
   );
   const titles = Object.fromEntries(names.map((name) => [name, undefined]));
   for (const columns of [40, 80, 200]) {
-    const { text } = await show({ columns, records, titles, withReports: false });
+    const { text } = await show({ columns, records, titles, withNotifications: false });
     const screen = text.trimEnd().split("\n").slice(-24);
     assert.equal(screen.at(-1), "1000 checks: 995 ok, 5 critical");
     assert.equal(screen.filter((line) => line.startsWith("CRITICAL  server ")).length, 5);
@@ -292,15 +292,15 @@ Deno.test("monitor status --problems shows only what is not ok or pending, and s
   const { text, code } = await show({ columns: null, args });
   assert.equal(
     text,
-    `settled   check               for  output
+    `state     check               for  output
 UNKNOWN   disk (Root disk)         never ran
 WARNING   family 👩\u200d👩\u200d👧\u200d👦           5 s  🔥 cafe\u0301
 CRITICAL  web (Website)     3 min  status is 500, expected 200; header content-type is "text/plain"
 
-waits: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
-refused: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
+pending: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
+rejected: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
 
-5 checks: 2 ok, 1 unknown, 1 warning, 1 critical; 1 report waits, 1 was refused; 1 silence
+5 checks: 2 ok, 1 unknown, 1 warning, 1 critical; 1 notification is pending, 1 was rejected; 1 silence
 `,
   );
   assert.equal(code, 2);
@@ -310,11 +310,11 @@ refused: critical of "web" to email to admin@example.org, decided 1 min ago, tri
     "warning",
     "unknown",
   ]);
-  assert.deepEqual([json.condition, json.reports.length, json.silences], ["critical", 2, []]);
+  assert.deepEqual([json.condition, json.notifications.length, json.silences], ["critical", 2, []]);
 });
 
 Deno.test("monitor status --problems of checks that are all ok is the line that sums up", async () => {
   const ok = recordFor("web", "ok", "fine", MINUTE);
-  const options = { columns: null, records: [ok], titles: { web: undefined }, withReports: false };
+  const options = { columns: null, records: [ok], titles: { web: undefined }, withNotifications: false };
   assert.deepEqual(await show({ ...options, args: ["--problems"] }), { text: "1 check: 1 ok\n", code: 0 });
 });

@@ -58,8 +58,8 @@ async function withHome(use: (home: string) => Promise<void>): Promise<void> {
     await Deno.mkdir(`${home}/bin`);
     await Deno.mkdir(`${home}/home dir`);
     await writeProgram(`${home}/bin/monitor`);
-    await Deno.writeTextFile(`${home}/monitor.json`, documentOf(NAMES));
-    await Deno.writeTextFile(`${home}/home dir/other doc.json`, documentOf(["elsewhere one"]));
+    await Deno.writeTextFile(`${home}/monitor.json`, configOf(NAMES));
+    await Deno.writeTextFile(`${home}/home dir/other doc.json`, configOf(["elsewhere one"]));
     await Deno.writeTextFile(`${home}/broken.json`, `{ "checks": { "web": 1 } }`);
     for (const shell of SHELLS) {
       await Deno.writeTextFile(`${home}/${shell}.completion`, SHELL_ENTRIES[shell].script);
@@ -71,7 +71,7 @@ async function withHome(use: (home: string) => Promise<void>): Promise<void> {
   }
 }
 
-function documentOf(names: readonly string[]): string {
+function configOf(names: readonly string[]): string {
   const check = { kind: "test", parameters: { condition: "ok" } };
   return JSON.stringify({ defaults: {}, checks: Object.fromEntries(names.map((name) => [name, check])) });
 }

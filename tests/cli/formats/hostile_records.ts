@@ -17,7 +17,7 @@ export const HOSTILE_TEXTS: readonly (readonly [name: string, text: string])[] =
     "a window title and a link",
     "\u001b]0;owned\u0007\u001b]8;;http://example.com\u001b\\click\u001b]8;;\u001b\\",
   ],
-  ["colours", "\u001b[1;31mred\u001b[0m and \u001b[38;5;200mpink"],
+  ["colors", "\u001b[1;31mred\u001b[0m and \u001b[38;5;200mpink"],
   ["a sequence hidden in another", "\u001b\u001b[0m[2J\u001b[\u001b[0m31"],
   ["bidi overrides and isolates", "user\u202etxt.exe\u202c \u2066a\u2069 \u200e\u200f\u061c"],
   ["invisible characters", "a\u200bb\u2060c\ufeffd\u00ade\u180ef\u{e0041}\u{e0001}"],
@@ -54,7 +54,7 @@ export const HUGE_TEXTS: readonly (readonly [name: string, text: string])[] = [
   ["a huge text of lone surrogates", "\ud800".repeat(HUGE)],
 ];
 
-/** A record that has the text everywhere a document or a target may put one. */
+/** A record that has the text everywhere a config or a target may put one. */
 export function hostileRecord(text: string, condition: Condition): RunRecord {
   return recordOf({
     name: text,

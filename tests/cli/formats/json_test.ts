@@ -45,7 +45,7 @@ Deno.test("jsonFormat prints the members of the design in their order", () => {
       "performance_data": "",
       "occurrences": 1,
       "threshold": 3,
-      "settled": "ok",
+      "confirmed": "ok",
       "tags": []
     },
     {
@@ -61,7 +61,7 @@ Deno.test("jsonFormat prints the members of the design in their order", () => {
       "performance_data": "load1=0.5;1;2",
       "occurrences": 1,
       "threshold": 3,
-      "settled": "ok",
+      "confirmed": "ok",
       "tags": []
     }
   ],

@@ -14,7 +14,7 @@ Deno.test("ndjsonFormat prints a line for each check as it finishes", () => {
     ),
     '{"event":"result","name":"web","title":"Website","kind":"test","condition":"ok","output":"fine","detail":"",' +
       '"started_at":"2026-01-31T10:00:00.005Z","duration_ms":12.1,"metrics":{"status":200},"performance_data":"",' +
-      '"occurrences":1,"threshold":3,"settled":"ok","tags":[]}\n',
+      '"occurrences":1,"threshold":3,"confirmed":"ok","tags":[]}\n',
   );
 });
 

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import stringWidth from "string-width";
 import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
 import { prettyFormat } from "../../../src/cli/formats/pretty.ts";
-import { printable } from "../../../src/cli/printable.ts";
+import { printable } from "../../../src/shared/printable.ts";
 import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
 import { anySummary, anyText, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
 
@@ -132,7 +132,7 @@ Deno.test("prettyFormat prints nothing before the end", () => {
   assert.equal(prettyFormat.record(recordOf({}), optionsOf()), "");
 });
 
-Deno.test("prettyFormat keeps the document's order within a condition", () => {
+Deno.test("prettyFormat keeps the config's order within a condition", () => {
   const names = (condition: "ok" | "critical", list: readonly string[]) =>
     list.map((name) => recordOf({ name, condition }));
   const summary = summaryOf([...names("critical", ["c2", "c1"]), ...names("ok", ["o2", "o1"])]);
@@ -199,13 +199,13 @@ Deno.test("prettyFormat says where it cuts an output that would fill the screen"
   assert.ok(printed(prettyFormat, summaryOf([recordOf({ output })])).includes(output));
 });
 
-Deno.test("prettyFormat colours words, not the layout", () => {
+Deno.test("prettyFormat colors words, not the layout", () => {
   for (const columns of [null, 200, 80, 40]) {
     const plain = printed(prettyFormat, MIXED, optionsOf({ columns }));
-    const coloured = printed(prettyFormat, MIXED, optionsOf({ columns, colour: true }));
-    assert.equal(stripVTControlCharacters(coloured), plain);
-    assert.ok(coloured.includes("\u001b[32mOK\u001b[39m"));
-    assert.ok(coloured.includes("\u001b[1m\u001b[31mCRITICAL\u001b[39m\u001b[22m"));
+    const colored = printed(prettyFormat, MIXED, optionsOf({ columns, color: true }));
+    assert.equal(stripVTControlCharacters(colored), plain);
+    assert.ok(colored.includes("\u001b[32mOK\u001b[39m"));
+    assert.ok(colored.includes("\u001b[1m\u001b[31mCRITICAL\u001b[39m\u001b[22m"));
   }
 });
 

@@ -34,7 +34,12 @@ const PARAMETERS = {
     asWarning: false,
   },
   tcp_connect: { host: "localhost", port: 22, tls: false, asWarning: false },
-  tls_certificate: { host: "localhost", port: 443, warningLeftMs: 2000, criticalLeftMs: 1000 },
+  tls_certificate: {
+    host: "localhost",
+    port: 443,
+    warningBeforeExpiryMs: 2000,
+    criticalBeforeExpiryMs: 1000,
+  },
   job: {
     expectedEveryMs: 86_400_000,
     graceMs: 600_000,
@@ -55,7 +60,7 @@ export function recordOf(parts: RecordParts): RunRecord {
     recoveryThreshold: 3,
     annoy: false,
     schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
-    windows: [],
+    maintenanceWindows: [],
     notifications: [],
     dependsOn: [],
     tags: [],
@@ -74,7 +79,7 @@ export function recordOf(parts: RecordParts): RunRecord {
       durationMs: parts.durationMs ?? 12.06,
     },
     occurrences: 1,
-    settled: "ok",
+    confirmed: "ok",
   };
 }
 
@@ -96,7 +101,7 @@ export function summaryOf(
 
 /** Options of a format: off a terminal, and everything but `ok` fails. */
 export function optionsOf(parts: Partial<FormatOptions> = {}): FormatOptions {
-  return { colour: false, columns: null, fails: (condition) => condition !== "ok", ...parts };
+  return { color: false, columns: null, fails: (condition) => condition !== "ok", ...parts };
 }
 
 /** The rule of `--fail-on critical`: `unknown` always fails. */

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { Parser, type Result } from "tap-parser";
 import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
 import { tapFormat } from "../../../src/cli/formats/tap.ts";
-import { printable } from "../../../src/cli/printable.ts";
+import { printable } from "../../../src/shared/printable.ts";
 import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
 import { anySummary, failsOnCritical, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
 

@@ -1,4 +1,4 @@
-/** A report as a receiver reads it; `null` where a channel does not say. */
+/** A notification as a receiver reads it; `null` where a channel does not say. */
 export interface ArrivedItem {
   readonly check: string;
   readonly condition: string;

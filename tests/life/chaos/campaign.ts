@@ -1,7 +1,7 @@
 /**
  * Rounds of everything at once, on a state that is kept on a small disk: checks that fail and recover, monitors that
  * are killed, stopped, hurried, suspended and doubled, a disk that is full or read-only, clocks that are set, a mail
- * server and webhooks that break at every step of their protocols, and are other channels in the document now and then.
+ * server and webhooks that break at every step of their protocols, and are other channels in the config now and then.
  * Run by chaos_test.ts; ends with an error where anything is lost, invented, told twice without one id, or kept
  * otherwise than the model says.
  */
@@ -15,7 +15,7 @@ import { createModel, type Model, type ModelChange, observe, type Shown } from "
 import { type MoodyHook, startMoodyHook } from "./moody_hook.ts";
 import { type MoodyMail, startMoodyMail } from "./moody_mail.ts";
 import { type DiskTrouble, planRound, type RoundPlan } from "./plan.ts";
-import { CHECKS, createShownReader, turnSome, writeChecks, writePlayedDocument } from "./played_checks.ts";
+import { CHECKS, createShownReader, turnSome, writeChecks, writePlayedConfig } from "./played_checks.ts";
 import { assertSound, count, type Life, live, type Tally } from "./process_life.ts";
 import { createRandom, type Random } from "./random.ts";
 import { makeSmallDisk, type SmallDisk } from "./small_disk.ts";
@@ -23,7 +23,7 @@ import { assertToldExactly } from "./told_exactly.ts";
 
 const ROUNDS = Number(Deno.env.get("CHAOS_ROUNDS"));
 const SEED = Number(Deno.env.get("CHAOS_SEED") ?? Math.floor(Math.random() * 1e9));
-/** How many addresses each channel has in the document, one after the other. */
+/** How many addresses each channel has in the config, one after the other. */
 const ADDRESSES = 3;
 const MOUNTS = Deno.env.get("CHAOS_MOUNTS") === "1";
 
@@ -32,7 +32,7 @@ interface Campaign {
   readonly stage: Stage;
   readonly disk: SmallDisk;
   readonly channels: Readonly<Record<string, MoodyHook | MoodyMail>>;
-  /** Where the document has each of them: what is changed is another channel for the monitor, and the same receiver. */
+  /** Where the config has each of them: what is changed is another channel for the monitor, and the same receiver. */
   readonly addresses: Record<string, number>;
   readonly environment: Readonly<Record<string, string>>;
   readonly readShown: () => readonly Shown[];
@@ -106,7 +106,7 @@ await withStage(async (stage) => {
   };
   try {
     writeChecks(stage);
-    writeDocument(campaign);
+    writeConfig(campaign);
     for (; campaign.round < ROUNDS; campaign.round++) {
       await playRound(campaign);
       if (campaign.round % 100 === 99) console.log(`${campaign.round + 1} rounds`);
@@ -164,7 +164,7 @@ async function playRound(campaign: Campaign): Promise<void> {
   settle(campaign, { lives, plan, isTroubled: trouble.isReal });
 }
 
-/** Changes channels in the document; after some changes, each is where it was. */
+/** Changes channels in the config; after some changes, each is where it was. */
 function moveChannels(campaign: Campaign, moved: readonly string[]): void {
   const { addresses, editedRounds, round, tally } = campaign;
   for (const name of moved) {
@@ -172,14 +172,14 @@ function moveChannels(campaign: Campaign, moved: readonly string[]): void {
     addresses[name] = ((addresses[name] ?? 0) + 1) % ADDRESSES;
     (editedRounds[name] ??= []).push(round);
   }
-  writeDocument(campaign);
+  writeConfig(campaign);
 }
 
-function writeDocument({ stage, channels, addresses }: Campaign): void {
+function writeConfig({ stage, channels, addresses }: Campaign): void {
   const entries = Object.entries(channels).map((
     [name, channel],
   ) => [name, channel.channelAt(addresses[name] ?? 0)]);
-  writePlayedDocument(stage, { channels: Object.fromEntries(entries), state: "disk/kept.sqlite" });
+  writePlayedConfig(stage, { channels: Object.fromEntries(entries), state: "disk/kept.sqlite" });
 }
 
 /** For who looks for a mistake. */
@@ -364,9 +364,11 @@ async function heal(campaign: Campaign): Promise<void> {
     });
   }
   const { stdout } = await stage.run(["status", "--format", "json"]);
-  const { reports } = JSON.parse(stdout) as { readonly reports: readonly { readonly state: string }[] };
+  const { notifications } = JSON.parse(stdout) as {
+    readonly notifications: readonly { readonly state: string }[];
+  };
   // What was dropped when a channel was edited is shown for a week.
-  assert.deepEqual(reports.filter(({ state }) => state !== "given_up"), [], "nothing waits any more");
+  assert.deepEqual(notifications.filter(({ state }) => state !== "dropped"), [], "nothing waits any more");
 }
 
 /** Holds what arrived against what was kept, and prints what the campaign was. */

@@ -6,7 +6,7 @@ import { type Model, type ModelChange, observe, type PlayedCheck, type Shown } f
 
 /** The state between two rounds. */
 export interface Kept {
-  /** Of each check that ran: token of the last run, settled and reported condition, runs by condition, roll-ups. */
+  /** Of each check that ran: token of the last run, confirmed and notified condition, runs by condition, roll-ups. */
   readonly checks: ReadonlyMap<string, string>;
   /** The changes since the last look, in order. */
   readonly changes: readonly ModelChange[];
@@ -33,12 +33,12 @@ export function readKept(path: string, lastChangeId: number): Kept | null {
   ).all(lastChangeId);
   return {
     checks: new Map(rows.map((row) => {
-      const { settled, reported } = JSON.parse(String(row["condition"]));
+      const { confirmed, notified } = JSON.parse(String(row["condition"]));
       const runs = CONDITIONS.map((condition) => Number(row[`runs_${condition}`]));
       const { output } = JSON.parse(String(row["last"]));
       return [
         String(row["name"]),
-        describe({ output, settled, reported, runs, rolled: String(row["rolled"]) }),
+        describe({ output, confirmed, notified, runs, rolled: String(row["rolled"]) }),
       ];
     })),
     changes: changes.map((row) =>
@@ -130,26 +130,26 @@ function isSame(model: Model, kept: Kept | null): boolean {
 }
 
 function describeModel(model: Model): ReadonlyMap<string, string> {
-  return new Map([...model].flatMap(([name, { lastToken, settled, runs }]) => {
+  return new Map([...model].flatMap(([name, { lastToken, confirmed, runs }]) => {
     if (lastToken === null) return [];
     const counts = CONDITIONS.map((condition) => runs[condition]);
     return [[
       name,
-      describe({ output: lastToken, settled, reported: settled, runs: counts, rolled: counts.join(" ") }),
+      describe({ output: lastToken, confirmed, notified: confirmed, runs: counts, rolled: counts.join(" ") }),
     ]];
   }));
 }
 
 interface Described {
   readonly output: string;
-  readonly settled: string;
-  readonly reported: string;
+  readonly confirmed: string;
+  readonly notified: string;
   readonly runs: readonly number[];
   readonly rolled: string;
 }
 
-function describe({ output, settled, reported, runs, rolled }: Described): string {
-  return `${output} ${settled}, reported ${reported}, runs ${runs.join(" ")}, rolled up ${rolled}`;
+function describe({ output, confirmed, notified, runs, rolled }: Described): string {
+  return `${output} ${confirmed}, notified ${notified}, runs ${runs.join(" ")}, rolled up ${rolled}`;
 }
 
 function isThere(path: string): boolean {

@@ -20,7 +20,7 @@ export interface Shown {
   readonly token: string;
 }
 
-/** A change of a settled condition; the token is that of the run that decided it. */
+/** A change of a confirmed condition; the token is that of the run that decided it. */
 export interface ModelChange {
   readonly check: string;
   readonly from: Condition;
@@ -34,7 +34,7 @@ export interface ModelChange {
 export interface CheckModel {
   /** The last observations, as many as any threshold asks for. */
   readonly recent: readonly Condition[];
-  readonly settled: Condition;
+  readonly confirmed: Condition;
   readonly runs: Readonly<Record<Condition, number>>;
   readonly lastToken: string | null;
 }
@@ -44,7 +44,7 @@ export type Model = ReadonlyMap<string, CheckModel>;
 
 const UNSEEN: CheckModel = {
   recent: [],
-  settled: "ok",
+  confirmed: "ok",
   runs: { ok: 0, unknown: 0, warning: 0, critical: 0 },
   lastToken: null,
 };
@@ -67,10 +67,10 @@ export function observe(
     const thresholds = checks.find(({ name }) => name === check);
     if (thresholds === undefined) throw new Error(`there is no check "${check}"`);
     const recent = [...before.recent, condition].slice(-RECENT_COUNT);
-    const settled = settle(recent, before.settled, thresholds);
-    if (settled !== before.settled) changes.push({ check, from: before.settled, to: settled, token });
+    const confirmed = settle(recent, before.confirmed, thresholds);
+    if (confirmed !== before.confirmed) changes.push({ check, from: before.confirmed, to: confirmed, token });
     const runs = { ...before.runs, [condition]: before.runs[condition] + 1 };
-    next.set(check, { recent, settled, runs, lastToken: token });
+    next.set(check, { recent, confirmed, runs, lastToken: token });
   }
   return { model: next, changes };
 }
@@ -80,13 +80,13 @@ const RECENT_COUNT = 5;
 /** Raised to the mildest of the last T where that is worse, lowered to the worst of the last R where that is better. */
 function settle(
   recent: readonly Condition[],
-  settled: Condition,
+  confirmed: Condition,
   { threshold, recoveryThreshold }: PlayedCheck,
 ): Condition {
   const last = (count: number): readonly Condition[] =>
     recent.length < count ? [] : recent.slice(-count).sort((one, other) => badness(one) - badness(other));
-  const mildest = last(threshold)[0] ?? settled;
-  const worst = last(recoveryThreshold).at(-1) ?? settled;
-  if (badness(mildest) > badness(settled)) return mildest;
-  return badness(worst) < badness(settled) ? worst : settled;
+  const mildest = last(threshold)[0] ?? confirmed;
+  const worst = last(recoveryThreshold).at(-1) ?? confirmed;
+  if (badness(mildest) > badness(confirmed)) return mildest;
+  return badness(worst) < badness(confirmed) ? worst : confirmed;
 }

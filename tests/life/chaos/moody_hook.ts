@@ -6,7 +6,7 @@ import { itemsOf, readHead } from "./read_post.ts";
 
 /** A webhook with its moods. */
 export interface MoodyHook extends AsyncDisposable, Pick<Door, "untilLeft"> {
-  /** The channel in a document, at one of its addresses. */
+  /** The channel in a config, at one of its addresses. */
   channelAt(address: number): Readonly<Record<string, unknown>>;
   /** Whether it takes everything. */
   isHealed: boolean;
@@ -25,7 +25,7 @@ export interface MoodyHook extends AsyncDisposable, Pick<Door, "untilLeft"> {
 export interface HookOptions {
   readonly name: string;
   readonly random: Random;
-  /** Whether the document has a body template, so that one item comes at a time. */
+  /** Whether the config has a body template, so that one item comes at a time. */
   readonly hasTemplate: boolean;
   onArrival(arrival: Omit<Arrival, "round">): void;
 }
@@ -39,7 +39,7 @@ interface Talk {
   /** Reads the rest of the request. */
   readBody(): Promise<void>;
   readonly length: number;
-  /** From now on the report has arrived. */
+  /** From now on the notification has arrived. */
   take(): void;
 }
 

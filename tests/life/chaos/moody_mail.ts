@@ -7,7 +7,7 @@ import { readMail } from "./read_mail.ts";
 
 /** A mail server with its moods. */
 export interface MoodyMail extends AsyncDisposable, Pick<Door, "untilLeft"> {
-  /** The channel in a document, with one of its receivers. */
+  /** The channel in a config, with one of its receivers. */
   channelAt(address: number): Readonly<Record<string, unknown>>;
   /** Whether it takes everything. */
   isHealed: boolean;

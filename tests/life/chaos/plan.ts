@@ -24,7 +24,7 @@ export type DiskTrouble =
   | { readonly kind: "full"; readonly atMs: number; readonly roomBytes: number; readonly endsAtMs: number }
   | { readonly kind: "read_only" };
 
-/** Somebody mends the document. */
+/** Somebody mends the config. */
 export interface PlannedMove {
   readonly atMs: number;
   /** What is another channel from then on. */
@@ -38,7 +38,7 @@ export interface RoundPlan {
   readonly disk: DiskTrouble | null;
   /** Channels whose connections are refused all the time. */
   readonly down: readonly string[];
-  /** Channels that are changed in the document, before it begins or meanwhile. */
+  /** Channels that are changed in the config, before it begins or meanwhile. */
   readonly moves: readonly PlannedMove[];
   /** When the checks show something else, besides at the beginning. */
   readonly turnsAtMs: readonly number[];
@@ -101,7 +101,7 @@ function planProcess(
   return { kind, startsAfterMs, clock, blows: blows.toSorted((one, other) => one.atMs - other.atMs) };
 }
 
-/** Whoever mends the document tells a running monitor of it, sooner or later. */
+/** Whoever mends the config tells a running monitor of it, sooner or later. */
 function reloads(
   random: Random,
   { startsAfterMs, moves }: { readonly startsAfterMs: number; readonly moves: readonly PlannedMove[] },

@@ -32,8 +32,8 @@ export function writeChecks(stage: Stage): void {
   for (const { name } of CHECKS) show(stage, name, "ok");
 }
 
-/** Writes the document, in one step. */
-export function writePlayedDocument(
+/** Writes the config, in one step. */
+export function writePlayedConfig(
   { folder }: Stage,
   { channels, state }: { readonly channels: Readonly<Record<string, unknown>>; readonly state: string },
 ): void {

@@ -12,7 +12,7 @@ const RULE = `\n${"-".repeat(40)}\n\n`;
 const HEADLINE = /^([A-Z]+): (\S+)( \(was [A-Z]+ from .* to .* UTC\))?$/;
 
 function itemsOf(text: string): readonly ArrivedItem[] {
-  const body = text.replaceAll("\r\n", "\n").replace(/^.* in \d+ reports, the worst first\.\n\n/, "");
+  const body = text.replaceAll("\r\n", "\n").replace(/^.* in \d+ notifications, the worst first\.\n\n/, "");
   if (/^Check: /m.test(body)) return body.split(RULE).map(itemInFull);
   return body.trimEnd().split("\n\n").map(itemInShort);
 }
@@ -36,6 +36,8 @@ function itemInShort(text: string): ArrivedItem {
 
 function fromHeadline(headline: string): Pick<ArrivedItem, "check" | "condition" | "isOver"> {
   const [, condition, check, over] = HEADLINE.exec(headline) ?? [];
-  if (condition === undefined || check === undefined) throw new Error(`no headline of a report: ${headline}`);
+  if (condition === undefined || check === undefined) {
+    throw new Error(`no headline of a notification: ${headline}`);
+  }
   return { check, condition: condition.toLowerCase(), isOver: over !== undefined };
 }

@@ -14,9 +14,9 @@ interface Posted {
 
 /** What the body of a post tells. */
 export function itemsOf(body: string): readonly ArrivedItem[] {
-  const posted = JSON.parse(body) as Posted | { readonly reports: readonly Posted[] };
-  const reports = "reports" in posted ? posted.reports : [posted];
-  return reports.map(({ check, condition, previous, output, missed_problem: missed, summary }) => ({
+  const posted = JSON.parse(body) as Posted | { readonly notifications: readonly Posted[] };
+  const notifications = "notifications" in posted ? posted.notifications : [posted];
+  return notifications.map(({ check, condition, previous, output, missed_problem: missed, summary }) => ({
     check,
     condition,
     previous,

@@ -6,7 +6,7 @@ import type { ModelChange } from "./model.ts";
 
 /** What happened in the whole campaign, as far as it matters here. */
 export interface History {
-  /** Kept changes of the checks that report to this channel, in order. */
+  /** Kept changes of the checks that notify this channel, in order. */
   readonly changes: readonly ModelChange[];
   /** By the token of a run that was kept, how many changes of its check there were by then. */
   readonly changeCounts: ReadonlyMap<string, number>;
@@ -33,9 +33,9 @@ export interface History {
 export interface ToldCounts {
   readonly messages: number;
   readonly twins: number;
-  /** Reports that arrived again under another id, after a round in which nothing could be noted. */
+  /** Notifications that arrived again under another id, after a round in which nothing could be noted. */
   readonly repeated: number;
-  /** Reports of changes that could not be kept. */
+  /** Notifications of changes that could not be kept. */
   readonly unkept: number;
 }
 
@@ -128,8 +128,7 @@ class Telling {
       } else {
         this.repeated++;
         assert.ok(
-          this.#history.troubledRounds.has(before.round) || this.#history.unnoticed.has(before.id) ||
-            this.#wasEdited(before.round - 1, round),
+          this.#mayBeRepeated(before) || this.#wasEdited(before.round - 1, round),
           `${where}: change ${index} was told in round ${before.round} under another id`,
         );
         // A receiver that had it twice may have it three times, if nothing could be noted this time either.
@@ -170,13 +169,25 @@ class Telling {
     return count > 0 && this.#wasEdited(-1, round) ? count - 1 : undefined;
   }
 
+  /** Whether the problem that a change belongs to began with one that was not told before, as far as the monitor knows. */
+  #mayBeUntold(end: number): boolean {
+    const begin = this.#changes.slice(0, end + 1).findLastIndex(({ from }) => from === "ok");
+    const told = this.#toldIn[begin];
+    return told === undefined || this.#mayBeRepeated(told);
+  }
+
+  /** What the monitor could not note, so that it may tell it again. */
+  #mayBeRepeated({ id, round }: Pick<Arrival, "id" | "round">): boolean {
+    return this.#history.troubledRounds.has(round) || this.#history.unnoticed.has(id);
+  }
+
   /** The changes that an item tells of; none where it is one that could not be kept. */
   #indexesOf(item: ArrivedItem, where: string, round: number): readonly number[] {
     const end = this.#indexes.get(item.token) ?? this.#renewedBy(item, round);
     const change = end === undefined ? this.#unkeptOf(item, round) : this.#changes[end];
     assert.ok(change !== undefined, `${where}: invented: ${JSON.stringify(item)}`);
     assert.equal(item.condition, change.to, where);
-    const isMergedProblem = item.previous === "ok" && this.#changes[this.#toldIn.length]?.from === "ok";
+    const isMergedProblem = end !== undefined && item.previous === "ok" && this.#mayBeUntold(end);
     if (item.previous !== null && !isMergedProblem && !this.#wasEdited(-1, round)) {
       assert.equal(item.previous, change.from, where);
     }

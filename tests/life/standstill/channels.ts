@@ -1,4 +1,4 @@
-/** Where the reports of a monitor arrive: a real mail server and a webhook, in the middle of which it is stopped. */
+/** Where the notifications of a monitor arrive: a real mail server and a webhook, in the middle of which it is stopped. */
 import type { Certificate } from "../../support/certificates.ts";
 import { startMailServer } from "../../support/mail_server.ts";
 import type { Arrival } from "../chaos/arrivals.ts";
@@ -18,9 +18,9 @@ export type Interruption =
   /** A post that has come whole, and is taken or not. */
   | { readonly at: "post"; readonly isTaken: boolean; now(): Promise<Fate> };
 
-/** Where reports arrive. */
+/** Where notifications arrive. */
 export interface Channels extends AsyncDisposable {
-  /** The channels in a document. */
+  /** The channels in a config. */
   readonly entries: readonly unknown[];
   /** What was taken, twins too, in order. */
   readonly arrivals: readonly Arrival[];

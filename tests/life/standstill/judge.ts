@@ -60,7 +60,7 @@ export async function judge(stage: Stage, options: JudgeOptions): Promise<Told> 
   );
   const { stdout } = await stage.run(["status", "--format", "json"]);
   assert.deepEqual(
-    (JSON.parse(stdout) as { readonly reports: unknown }).reports,
+    (JSON.parse(stdout) as { readonly notifications: unknown }).notifications,
     [],
     "nothing waits any more",
   );

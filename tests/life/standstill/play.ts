@@ -35,7 +35,7 @@ const CERTIFICATE_DAYS = 60;
 /** How long a monitor lives in a scene besides the time for which it is stopped. */
 const OTHERS_MS_MAX = 1_200_000;
 
-/** What is said of a document in which time limits are longer than intervals. */
+/** What is said of a config in which time limits are longer than intervals. */
 const DOUBTS = /^.*is longer than the regular interval.*\n|^ +(?:\d+ )?\|.*\n/gm;
 
 /** A scene that is played. */

@@ -24,7 +24,7 @@ export interface Scene {
   readonly kind: "watch" | "once";
   /** Whether it is asked to end before it goes on. */
   readonly ends: boolean;
-  /** What else changes, beside what does in every scene: the conditions that a check settles on, in order. */
+  /** What else changes, beside what does in every scene: the conditions that a check confirms on, in order. */
   readonly changes: Readonly<Record<string, readonly string[]>>;
   /** What its log has to say. */
   readonly says: RegExp | null;
@@ -78,7 +78,7 @@ export const SCENES: readonly Scene[] = [
     ends: true,
     interrupt: (subject) =>
       interruptMessage(subject, { at: "final dot", fate: "answered" }, async () => {
-        await subject.program.stdout.event("report", ({ report }) => tellsTrigger(report));
+        await subject.program.stdout.event("notification", ({ notification }) => tellsTrigger(notification));
         subject.program.signal("SIGTERM");
       }),
   },
@@ -157,15 +157,15 @@ function interruptionOf(plan: MessagePlan, { peersGiveUp }: Subject, stop: () =>
 async function interruptRuns({ world, stop, peersGiveUp }: Subject): Promise<void> {
   const { plain, trigger, secret, greets, heartbeat } = world.targets;
   const stopped = Promise.withResolvers<Fate>();
-  const givenUp = peersGiveUp.then((): Fate => "sent away");
+  const dropped = peersGiveUp.then((): Fate => "sent away");
   await Promise.all([
     plain.hold(stopped.promise),
-    trigger.hold(givenUp),
+    trigger.hold(dropped),
     // One for the request, one for the certificate.
-    secret.hold(givenUp),
-    secret.hold(givenUp),
+    secret.hold(dropped),
+    secret.hold(dropped),
     greets.hold(stopped.promise),
-    heartbeat.hold(givenUp),
+    heartbeat.hold(dropped),
     ...SCRIPTS.filter((name) => name === "ends" || name === "fails").map(world.holdScript),
   ]);
   await world.holdScript("hangs");
@@ -173,7 +173,7 @@ async function interruptRuns({ world, stop, peersGiveUp }: Subject): Promise<voi
   stopped.resolve("answered");
 }
 
-function tellsTrigger(report: unknown): boolean {
-  const { check, output } = report as { readonly check: string; readonly output: string };
+function tellsTrigger(notification: unknown): boolean {
+  const { check, output } = notification as { readonly check: string; readonly output: string };
   return check === "trigger" && output.includes(String(TRIGGER_STATUS));
 }

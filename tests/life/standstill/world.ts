@@ -46,7 +46,7 @@ read -r code <"$1.code"
 echo "code $code"
 exit "$code"`;
 
-/** Makes the targets, and writes the scripts and the document. */
+/** Makes the targets, and writes the scripts and the config. */
 export function makeWorld(
   stage: Stage,
   { channels, certificateOf }: {
@@ -71,7 +71,7 @@ export function makeWorld(
   };
   stage.writeScript("look", LOOK);
   for (const name of SCRIPTS) endScript(name, 0);
-  writeDocument(stage, { targets, channels });
+  writeConfig(stage, { targets, channels });
   return {
     targets,
     holdScript: async (name) => {
@@ -85,12 +85,12 @@ export function makeWorld(
   };
 }
 
-function writeDocument(
+function writeConfig(
   stage: Stage,
   { targets, channels }: { readonly targets: Targets; readonly channels: readonly unknown[] },
 ): void {
   const { trigger, begins, blinks, plain, secret, greets, heartbeat } = targets;
-  stage.writeDocument({
+  stage.writeConfig({
     trigger: asking("http", trigger),
     begins: asking("http", begins),
     blinks: asking("http", blinks),

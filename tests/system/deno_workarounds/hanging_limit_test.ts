@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { connect as connectSocket, type Socket } from "node:net";
 import { connect as beginTls } from "node:tls";
 import { createHangingLimit } from "../../../src/system/deno_workarounds/hanging_limit.ts";
-import { TcpStream } from "../../../src/system/tcp_stream.ts";
+import { TcpStream } from "../../../src/system/tcp/tcp_stream.ts";
 
 const SERVER = { host: "example.org", port: 443 };
 

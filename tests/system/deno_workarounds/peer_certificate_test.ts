@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { connect } from "node:tls";
-import { TcpStream } from "../../../src/system/tcp_stream.ts";
+import { TcpStream } from "../../../src/system/tcp/tcp_stream.ts";
 import { inTime } from "../../life/in_time.ts";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
 import { beSilent } from "../../support/hostile_servers.ts";

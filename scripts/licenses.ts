@@ -1,0 +1,74 @@
+/**
+ * Keeps the licenses that `monitor licenses` prints: those of the packages whose code is really in the bundle, and of
+ * what stands in their files from elsewhere.
+ *
+ *     deno task licenses
+ */
+import type { LicensedPackage, Licenses } from "../src/cli/commands/licenses.ts";
+import { bundle } from "./bundle.ts";
+
+const PROJECT = new URL("..", import.meta.url);
+const KEPT = new URL("src/cli/generated/licenses.json", PROJECT);
+
+/**
+ * The licenses of a program that was bundled from these sources.
+ *
+ * @throws {Error} If a package does not say what its license is.
+ */
+export async function readLicenses(sources: Iterable<string>): Promise<Licenses> {
+  const files = [...sources].sort().filter((source) => PACKAGE_FOLDER.test(source));
+  const folders = new Set(files.flatMap((source) => PACKAGE_FOLDER.exec(source)?.[0] ?? []));
+  const packages = await Promise.all([...folders].map(readPackage));
+  const texts = await Promise.all(files.map((file) => Deno.readTextFile(file)));
+  const known = new Set(packages.map(({ name }) => name));
+  const parts = texts.flatMap(findParts).filter(({ name }) => !known.has(name));
+  return { monitor: await Deno.readTextFile(new URL("LICENSE", PROJECT)), packages: [...packages, ...parts] };
+}
+
+/** A comment that says what follows and gives its license. */
+const PART = /^\/\*\n \* (?<name>\S+) version (?<version>\d\S*)\n(?<rest>(?: \*.*\n)*?) \*\/$/gm;
+
+/** What a file holds that somebody has published by itself as well. */
+function findParts(text: string): readonly LicensedPackage[] {
+  return [...text.matchAll(PART)].map(({ groups: { name = "", version = "", rest = "" } = {} }) => {
+    const lines = rest.split("\n").map((line) => line.replace(/^ \* ?/, "").trimEnd());
+    const title = lines.findIndex((line) => line.endsWith(" License"));
+    if (title < 0) throw new Error(`Cannot find the license of "${name}" ${version}`);
+    const license = lines[title]?.replace(/ License$/, "") ?? "";
+    return { name, version, license, text: `${lines.slice(title).join("\n").trim()}\n` };
+  });
+}
+
+/** The licenses that are kept. */
+export async function keptLicenses(): Promise<Licenses> {
+  return JSON.parse(await Deno.readTextFile(KEPT)) as Licenses;
+}
+
+/** Where the runtime keeps a package: `…/npm/REGISTRY/NAME/VERSION/`, the name of some with a scope before it. */
+const PACKAGE_FOLDER = /^.*\/npm\/[^/]+\/(@[^/]+\/)?[^/]+\/\d[^/]*\//;
+
+async function readPackage(folder: string): Promise<LicensedPackage> {
+  const { name, version, license } = JSON.parse(await Deno.readTextFile(`${folder}package.json`)) as {
+    name: string;
+    version: string;
+    license?: string;
+  };
+  const files = [...Deno.readDirSync(folder)].map((entry) => entry.name);
+  const file = files.sort().find((candidate) => /^licen[cs]e(\.(md|txt))?$/i.test(candidate));
+  if (license === undefined || file === undefined) {
+    throw new Error(`Cannot find the license of "${name}" ${version}`);
+  }
+  const text = (await Deno.readTextFile(folder + file)).replaceAll("\r\n", "\n").trim();
+  return { name, version, license: license, text: `${text}\n` };
+}
+
+if (import.meta.main) {
+  const folder = await Deno.makeTempDir({ prefix: "monitor_licenses_" });
+  try {
+    const { sources } = await bundle(folder);
+    await Deno.mkdir(new URL(".", KEPT), { recursive: true });
+    await Deno.writeTextFile(KEPT, `${JSON.stringify(await readLicenses(sources), null, 2)}\n`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}

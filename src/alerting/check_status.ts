@@ -1,0 +1,121 @@
+import { occurrences } from "../condition/confirm.ts";
+import { dependencyHolds } from "../condition/transition.ts";
+import type { Check } from "../domain/check.ts";
+import { badness, type Condition } from "../domain/condition.ts";
+import { describeDuration } from "../domain/duration.ts";
+import { isCron } from "../domain/schedule.ts";
+import type { CheckRecord } from "../domain/store.ts";
+import { type OpenWindow, openWindow } from "./maintenance_windows.ts";
+import { isInFuture, overdueAtMs } from "./overdue.ts";
+
+/** A check as it is shown: as the config has it, or by what the state knows of it while the config has errors. */
+export interface ShownCheck extends
+  Pick<
+    Check,
+    "name" | "title" | "active" | "tags" | "maintenanceWindows" | "dependsOn" | "schedule" | "timeoutMs"
+  > {
+  /** `null` where it is not known. */
+  readonly kind: string | null;
+  /** `null` where it is not known. */
+  readonly threshold: number | null;
+  /** `null` where it is not known. */
+  readonly recoveryThreshold: number | null;
+}
+
+/** What is known of one check by now. */
+export interface CheckStatus {
+  /** The check. */
+  readonly check: ShownCheck;
+  /** What is kept of it; `null` when nobody has looked. */
+  readonly record: CheckRecord | null;
+  /** The confirmed condition; `unknown` when nobody has looked, or not lately. */
+  readonly condition: Condition;
+  /** Whether the condition still means something. `in_future`: the clock was set back behind the last run. */
+  readonly state: "current" | "never_ran" | "overdue" | "in_future";
+  /** The maintenance window that is open. */
+  readonly maintenance: OpenWindow | null;
+  /** Names of the checks that hold back what is to be told of it. */
+  readonly waitsFor: readonly string[];
+}
+
+/** What {@linkcode statusOf} goes by. */
+export interface StatusOptions {
+  /** What is kept of a check; `null` when nobody has looked. */
+  recordOf(name: string): CheckRecord | null;
+  /** Names of inactive checks, which suppress nothing. @default none */
+  readonly inactive?: ReadonlySet<string>;
+  /** Wall time, milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+/** What a record means now: a check whose next run is overdue by two intervals, or whose last one lies as far ahead, is `unknown`. */
+export function statusOf(check: ShownCheck, { recordOf, inactive, nowMs }: StatusOptions): CheckStatus {
+  const record = recordOf(check.name);
+  const maintenance = openWindow(check.maintenanceWindows, nowMs);
+  const common = { check, record, maintenance };
+  if (record === null || record.last === null) {
+    return { ...common, condition: "unknown", state: "never_ran", waitsFor: [] };
+  }
+  const { problemBeganAtMs, confirmed, notified } = record.condition;
+  const holds = (name: string): boolean => {
+    if (inactive?.has(name)) return false;
+    const dependency = recordOf(name);
+    return dependency === null || dependencyHolds(dependency.condition, problemBeganAtMs ?? nowMs);
+  };
+  const waitsFor = confirmed === notified ? [] : check.dependsOn.filter(holds);
+  const state = timeState(check, record, nowMs);
+  return { ...common, condition: state === "current" ? confirmed : "unknown", state, waitsFor };
+}
+
+/** The names of the checks that are inactive. */
+export function inactiveNames(checks: readonly Pick<Check, "name" | "active">[]): ReadonlySet<string> {
+  return new Set(checks.filter((check) => !check.active).map((check) => check.name));
+}
+
+function timeState(
+  check: ShownCheck,
+  record: CheckRecord,
+  nowMs: number,
+): "current" | "overdue" | "in_future" {
+  if (isInFuture(check, record, nowMs)) return "in_future";
+  return nowMs > overdueAtMs(check, record) ? "overdue" : "current";
+}
+
+/** What is to be said of a check besides its condition: the last output, and where that alone would mislead, why. */
+export function describeStatus({ check, record, state, waitsFor }: CheckStatus, nowMs: number): string {
+  if (record === null || record.last === null) {
+    return isCron(check.schedule)
+      ? `never ran, first run in ${describeDuration(check.schedule.times.after(nowMs) - nowMs)}`
+      : "never ran";
+  }
+  const { last, condition } = record;
+  const said = [
+    describeStale(state, nowMs - last.startedAtMs, condition.confirmed),
+    last.condition === condition.confirmed ? "" : `last ${describeCount(check, record)}`,
+    // A program may have printed nothing.
+    last.output,
+  ].filter((part) => part !== "").join(": ");
+  const isTold = condition.notified === condition.confirmed;
+  const why = waitsFor.length === 0 ? "" : `: waits for ${waitsFor.map((name) => `"${name}"`).join(", ")}`;
+  return [said, isTold ? "" : `[not notified${why}]`].filter((part) => part !== "").join(" ");
+}
+
+/** Why a condition does not count any more; empty where it does. */
+function describeStale(state: CheckStatus["state"], agoMs: number, confirmed: Condition): string {
+  if (state === "overdue") return `not run for ${describeDuration(agoMs)}, was ${confirmed}`;
+  if (state !== "in_future") return "";
+  // The clock may also have gone ahead during the run.
+  if (agoMs >= 0) return `last run ended in the future, was ${confirmed}`;
+  return `last run is ${describeDuration(-agoMs)} in the future, was ${confirmed}`;
+}
+
+/** The condition last observed, with how often it was, where more of it would settle: `critical (2 of 3)`. */
+function describeCount(check: ShownCheck, { condition }: CheckRecord): string {
+  const { observed, confirmed } = condition;
+  if (observed === null) return confirmed;
+  const isWorse = badness(observed) > badness(confirmed);
+  const counters = { atLeast: condition.atLeast, atMost: condition.atMost };
+  const seen = isWorse ? occurrences(counters, observed) : condition.atMost[observed];
+  const wanted = isWorse ? check.threshold : check.recoveryThreshold;
+  return `${observed} (${wanted === null ? `${seen} in a row` : `${seen} of ${wanted}`})`;
+}

@@ -1,0 +1,26 @@
+import { badness } from "../domain/condition.ts";
+import type { Message, MessageItem } from "../domain/delivery.ts";
+import type { OutboxRow, Told } from "../domain/outbox.ts";
+
+/** What a channel was told of a check is kept under this key. */
+export function toldKey(check: string, channelKey: string): string {
+  return `${channelKey} ${check}`;
+}
+
+/** What is told, row by row; the checks that are worst now first, and of each check in order. */
+export function messageOf(id: string, rows: readonly OutboxRow[], told: ReadonlyMap<string, Told>): Message {
+  const items = rows.map(({ notification, missedProblem, summarized, channelKey }): MessageItem => {
+    const threadId = told.get(toldKey(notification.check, channelKey))?.messageId ?? null;
+    return { notification, missedProblem, summarized, threadId: missedProblem === null ? threadId : null };
+  });
+  const badnessNow = new Map(
+    items.map(({ notification }) => [notification.check, badness(notification.condition)]),
+  );
+  const badnessOf = ({ notification: { check } }: MessageItem): number => badnessNow.get(check) ?? 0;
+  return {
+    id,
+    items: items.sort((one, other) => badnessOf(other) - badnessOf(one)),
+    isTest: false,
+    decidedAtMs: rows.reduce((latest, row) => Math.max(latest, row.notification.decidedAtMs), -Infinity),
+  };
+}

@@ -1,0 +1,129 @@
+import { describeDuration } from "../domain/duration.ts";
+import type { OutboxRow, Silence } from "../domain/outbox.ts";
+import { wrap } from "../shared/wrap.ts";
+import { printable } from "../shared/printable.ts";
+
+/** What `monitor status` shows below the checks. */
+export interface QueuedNotifications {
+  /** Notifications that wait, were refused or were given up; by sequence. */
+  readonly rows: readonly OutboxRow[];
+  /** Silences that are not over. */
+  readonly silences: readonly Silence[];
+}
+
+const SHOWN_MAX = 20;
+
+/** Where kept notifications are shown. */
+export interface QueuedNotificationsOptions {
+  /** Wall time, milliseconds since 1970. */
+  readonly nowMs: number;
+  /** The terminal's width; `null` off a terminal, where nothing is wrapped. */
+  readonly columns: number | null;
+}
+
+/** Blocks of lines: one for the notifications that did not arrive and one for the silences; without any, none. */
+export function renderQueuedNotifications(
+  { rows, silences }: QueuedNotifications,
+  { nowMs, columns }: QueuedNotificationsOptions,
+): readonly (readonly string[])[] {
+  const notifications = rows.map((row) => printable(describeRow(row, nowMs)));
+  const quiet = silences.map((silence) => printable(`silent: ${describeSilence(silence, nowMs)}`));
+  return [shortenLines(notifications, "notifications"), shortenLines(quiet, "silences")]
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.flatMap((line) => wrapHanging(line, columns)));
+}
+
+/** One notification that did not arrive, and why. */
+export function describeRow(row: OutboxRow, nowMs: number): string {
+  const since = describeDuration(Math.max(0, nowMs - row.notification.decidedAtMs));
+  const why = row.lastFailure === null ? "" : `: ${row.lastFailure}`;
+  const counted = row.summarized === 0 ? "" : ` and ${row.summarized} older problems that recovered`;
+  return `${
+    STATE_WORDS[row.state]
+  }: ${row.notification.condition} of "${row.notification.check}"${counted} to ${row.channelName}, ` +
+    `decided ${since} ago, tried ${row.attempts === 1 ? "once" : `${row.attempts} times`}${why}`;
+}
+
+/** Which checks a silence is about, how long it still holds, and why. */
+export function describeSilence({ check, untilMs, reason }: Silence, nowMs: number): string {
+  const why = reason === "" ? "" : ` (${reason})`;
+  return `${check === null ? "all checks" : `"${check}"`} for ${
+    describeDuration(untilMs - nowMs)
+  } more${why}`;
+}
+
+/** What sums them up, such as `2 notifications are pending, 1 was dropped` and `1 silence`. */
+export function countQueuedNotifications({ rows, silences }: QueuedNotifications): readonly string[] {
+  const counts = STATES.flatMap((state) => {
+    const count = rows.filter((row) => row.state === state).length;
+    return count === 0 ? [] : [{ count, words: COUNT_WORDS[state][count === 1 ? 0 : 1] }];
+  });
+  const notifications = counts.map(({ count, words }, index) => {
+    const noun = index > 0 ? "" : count === 1 ? " notification" : " notifications";
+    return `${count}${noun} ${words}`;
+  });
+  return [
+    ...(notifications.length === 0 ? [] : [notifications.join(", ")]),
+    ...(silences.length === 0
+      ? []
+      : [`${silences.length} ${silences.length === 1 ? "silence" : "silences"}`]),
+  ];
+}
+
+const STATES = ["pending", "rejected", "dropped"] as const;
+
+/** For one and for several. */
+const COUNT_WORDS: Readonly<Record<OutboxRow["state"], readonly [string, string]>> = {
+  pending: ["is pending", "are pending"],
+  rejected: ["was rejected", "were rejected"],
+  dropped: ["was dropped", "were dropped"],
+};
+
+function wrapHanging(line: string, columns: number | null): readonly string[] {
+  if (columns === null) return [line];
+  const [first = "", ...rest] = wrap(line, columns);
+  if (rest.length === 0) return [first];
+  return [first, ...wrap(rest.join(" "), columns - INDENT.length).map((text) => INDENT + text)];
+}
+
+const INDENT = "    ";
+
+const STATE_WORDS: Readonly<Record<OutboxRow["state"], string>> = {
+  pending: "pending",
+  rejected: "rejected",
+  dropped: "dropped",
+};
+
+/** Not more lines than anybody reads, the number of the others in their place. */
+export function shortenLines(lines: readonly string[], noun: string): readonly string[] {
+  const rest = lines.length - SHOWN_MAX;
+  return [...lines.slice(0, SHOWN_MAX), ...(rest > 0 ? [`… and ${rest} more ${noun}`] : [])];
+}
+
+/** The same for machines; members are only ever added. */
+export function queuedNotificationFields(
+  { rows, silences }: QueuedNotifications,
+): Readonly<Record<string, unknown>> {
+  const time = (ms: number | null): string | null => ms === null ? null : new Date(ms).toISOString();
+  return {
+    notifications: rows.map((row) => ({
+      check: row.notification.check,
+      event: row.notification.event,
+      condition: row.notification.condition,
+      channel: row.channelName,
+      state: row.state,
+      decided_at: time(row.notification.decidedAtMs),
+      summarized: row.summarized,
+      attempts: row.attempts,
+      next_attempt_at: row.state === "dropped" ? null : time(row.nextAttemptAtMs),
+      last_failure: row.lastFailure,
+      first_failed_at: time(row.firstFailedAtMs),
+    })),
+    silences: silences.map(({ check, fromMs, untilMs, reason }) => ({
+      check,
+      from: time(fromMs),
+      until: time(untilMs),
+      reason,
+    })),
+  };
+}

@@ -1,0 +1,59 @@
+/** Whether a check's record is still current: its next run is overdue, or its last run lies in the future. */
+import { isAttentive } from "../condition/transition.ts";
+import type { Check } from "../domain/check.ts";
+import type { ConditionState } from "../domain/condition_state.ts";
+import { isCron } from "../domain/schedule.ts";
+import type { CheckRecord } from "../domain/store.ts";
+
+/** What matters of a check here. */
+export type Scheduled = Pick<Check, "name" | "schedule">;
+
+/** The interval that applies to a check: the attentive one while it is being watched. `null`: it has other times. */
+export function intervalOf({ schedule }: Scheduled, state: ConditionState): number | null {
+  if (isAttentive(state)) return schedule.attentiveIntervalMs;
+  return isCron(schedule) ? null : schedule.regularIntervalMs;
+}
+
+/** The run after now while nothing is being watched. */
+export function regularRunAfter({ schedule }: Scheduled, nowMs: number): number {
+  return isCron(schedule) ? schedule.times.after(nowMs) : nowMs + schedule.regularIntervalMs;
+}
+
+/**
+ * When a run that was planned is so late that nobody seems to look: when the second one after it would be, but not as
+ * long as it may be under way.
+ */
+export function overdueAtMs(
+  check: Scheduled & Pick<Check, "timeoutMs">,
+  { condition, nextRunAtMs }: CheckRecord,
+): number {
+  return nextRunAtMs === null ? Infinity : secondRunAfter(check, condition, nextRunAtMs);
+}
+
+/**
+ * Whether a record's last run lies further ahead than a clock that was set back a little explains. Its condition says
+ * nothing then: it would look fresh until that time has come, also if the monitor died.
+ */
+export function isInFuture(
+  check: Scheduled & Pick<Check, "timeoutMs">,
+  { condition, last }: CheckRecord,
+  nowMs: number,
+): boolean {
+  const lastMs = Math.max(last?.startedAtMs ?? -Infinity, condition.observedAtMs ?? -Infinity);
+  return lastMs > nowMs && lastMs > secondRunAfter(check, condition, nowMs);
+}
+
+/** The second run after a time, but no sooner than one that takes all its time and the run after it. */
+function secondRunAfter(
+  check: Scheduled & Pick<Check, "timeoutMs">,
+  state: ConditionState,
+  timeMs: number,
+): number {
+  const intervalMs = intervalOf(check, state);
+  if (intervalMs !== null) {
+    return timeMs + Math.max(OVERDUE_INTERVALS * intervalMs, check.timeoutMs + intervalMs);
+  }
+  return regularRunAfter(check, regularRunAfter(check, timeMs));
+}
+
+const OVERDUE_INTERVALS = 2;

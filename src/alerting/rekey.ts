@@ -1,0 +1,82 @@
+/**
+ * What a reload does with the notifications of a channel that was edited. A channel has no name, only a key that is
+ * made from its content; so a channel at the same index of a check's list, of the same kind, whose old key no check
+ * uses any more, is taken for the same one. Pure: whoever asks applies it.
+ */
+import type { Channel } from "../domain/channel.ts";
+import type { Check } from "../domain/check.ts";
+import type { OutboxRow } from "../domain/outbox.ts";
+import { toldKey } from "./outbox_message.ts";
+import { freshRow } from "./queued_notifications.ts";
+
+/** The channel in the place of another, as rows name it. */
+export type NewChannel = Pick<OutboxRow, "channelKey" | "channelName">;
+
+/** By the check and its old channel, see {@linkcode toldKey}. */
+export type Rekeyed = ReadonlyMap<string, NewChannel>;
+
+/** Returns the channels that were edited between two configs. */
+export function findRekeyed(
+  before: readonly Check[],
+  after: readonly Check[],
+  nameOf: (channel: Channel) => string,
+): Rekeyed {
+  const lists = new Map(before.map(({ name, notifications }) => [name, notifications]));
+  const used = new Set(after.flatMap(({ notifications }) => notifications.map(({ key }) => key)));
+  const rekeyed = new Map<string, NewChannel>();
+  for (const { name, notifications } of after) {
+    const list = lists.get(name) ?? [];
+    for (const [index, channel] of notifications.entries()) {
+      const old = list[index];
+      if (old === undefined || old.kind !== channel.kind || used.has(old.key)) continue;
+      // A channel that the check had already knows by itself what it was notified of.
+      if (list.some(({ key }) => key === channel.key)) continue;
+      // Only the first of two channels that became the same.
+      if (notifications.findIndex(({ key }) => key === channel.key) < index) continue;
+      rekeyed.set(toldKey(name, old.key), { channelKey: channel.key, channelName: nameOf(channel) });
+    }
+  }
+  return rekeyed;
+}
+
+/** A row before and after. */
+export interface RekeyedRow {
+  /** As it was. */
+  readonly old: OutboxRow;
+  /** In its place. */
+  readonly row: OutboxRow;
+}
+
+/**
+ * Returns the rows that get another channel. A message that may have arrived keeps its id if all of it goes to one
+ * channel that accepts it as one message, so that the receiver can drop the duplicate.
+ */
+export function rekeyRows(
+  rows: readonly OutboxRow[],
+  rekeyed: Rekeyed,
+  batches: (channelKey: string) => boolean,
+): readonly RekeyedRow[] {
+  const targetOf = ({ notification, channelKey }: OutboxRow): NewChannel | undefined =>
+    rekeyed.get(toldKey(notification.check, channelKey));
+  const messages = Map.groupBy(rows, messageOfChannel);
+  const staysWhole = (row: OutboxRow, { channelKey }: NewChannel): boolean => {
+    const message = messages.get(messageOfChannel(row)) ?? [];
+    const checks = new Set(message.map(({ notification }) => notification.check));
+    return message.every((one) => targetOf(one)?.channelKey === channelKey) &&
+      (checks.size === 1 || batches(channelKey));
+  };
+  return rows.flatMap((old) => {
+    const target = targetOf(old);
+    if (target === undefined) return [];
+    const messageId = staysWhole(old, target) ? old.messageId : null;
+    const { notification, missedProblem, summarized, sequence, nextAttemptAtMs: nowMs } = old;
+    // What failed under the old key says nothing of the new one.
+    const row = freshRow(notification, { ...target, sequence, nowMs });
+    return [{ old, row: { ...row, missedProblem, summarized, messageId } }];
+  });
+}
+
+/** Two channels that get the same notifications have messages of the same id. */
+function messageOfChannel({ messageId, channelKey }: OutboxRow): string {
+  return `${channelKey} ${messageId}`;
+}

@@ -1,0 +1,96 @@
+import type { TextMax } from "../domain/deliver.ts";
+import type { MessageItem } from "../domain/delivery.ts";
+import type { Notification } from "../domain/notification.ts";
+import { shorten } from "./shorten.ts";
+
+/** A notification as a machine reads it: a webhook's JSON, a command's input, an `ndjson` event. Members are only ever added. */
+export interface NotificationFields {
+  /** The same in every channel and at every attempt. */
+  readonly id: string;
+  /** The check's name. */
+  readonly check: string;
+  /** The check's title; `null` without one. */
+  readonly title: string | null;
+  /** What happened. */
+  readonly event: Notification["event"];
+  /** The confirmed condition. */
+  readonly condition: Notification["condition"];
+  /** The condition notified before. */
+  readonly previous: Notification["condition"];
+  /** What the check said, mostly one line. */
+  readonly output: string;
+  /** Its further lines. */
+  readonly detail: string;
+  /** ISO 8601, UTC, with milliseconds; so are the other times. */
+  readonly problem_began_at: string;
+  /** When the observation that decided the notification ended. */
+  readonly decided_at: string;
+  /** Observations in a row at least as bad as the last one; for `ok`: in a row. */
+  readonly occurrences: number;
+  /** When the check runs next. */
+  readonly next_run_at: string;
+  /** The machine it was decided on. */
+  readonly host: string;
+}
+
+/** The members of a notification. */
+export function notificationFields(notification: Notification): NotificationFields {
+  return {
+    id: notification.id,
+    check: notification.check,
+    title: notification.title,
+    event: notification.event,
+    condition: notification.condition,
+    previous: notification.previous,
+    output: notification.output,
+    detail: notification.detail,
+    problem_began_at: isoTime(notification.problemBeganAtMs),
+    decided_at: isoTime(notification.decidedAtMs),
+    occurrences: notification.occurrences,
+    next_run_at: isoTime(notification.nextRunAtMs),
+    host: notification.hostName,
+  };
+}
+
+/** An item of a message: its notification, whether it is a test, and the problem that was over before it was told. */
+export interface ItemMembers extends NotificationFields {
+  /** Whether it is only a test of the channel. */
+  readonly test: boolean;
+  /** The problem that was over before it was told; then the rest is its recovery. `null` otherwise. */
+  readonly missed_problem: NotificationFields | null;
+  /** Older problems, of any check, that recovered before they could be sent and are not listed. */
+  readonly summarized: number;
+}
+
+/** How an item is told. */
+export interface ItemTelling {
+  /** Whether it is only a test of the channel. */
+  readonly isTest: boolean;
+  /** How many items are told together; they share the room there is. */
+  readonly itemCount: number;
+}
+
+/** The most of an output and of a detail that goes to a receiver. */
+export const ITEM_TEXT_MAX: TextMax = { output: 8 * 1024, detail: 64 * 1024 };
+/** What the outputs and details of all items share, a half each: many servers take no more than a megabyte. */
+const SHARED_LENGTH_MAX = 512 * 1024;
+
+/** The members of an item, with an output and a detail of a size that receivers take. */
+export function itemMembers(item: MessageItem, { isTest, itemCount }: ItemTelling): ItemMembers {
+  const share = Math.floor(SHARED_LENGTH_MAX / 2 / itemCount);
+  const bounded = (notification: Notification): NotificationFields => ({
+    ...notificationFields(notification),
+    output: shorten(notification.output, Math.min(ITEM_TEXT_MAX.output, share)),
+    detail: shorten(notification.detail, Math.min(ITEM_TEXT_MAX.detail, share)),
+  });
+  return {
+    ...bounded(item.notification),
+    test: isTest,
+    missed_problem: item.missedProblem === null ? null : bounded(item.missedProblem),
+    summarized: item.summarized,
+  };
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,139 @@
+/**
+ * The words of a notification as channels with text share them. Times are UTC, as everywhere else in the program, so that
+ * what two machines tell can be compared.
+ */
+import type { TextMax } from "../domain/deliver.ts";
+import type { MessageItem } from "../domain/delivery.ts";
+import { describeDuration } from "../domain/duration.ts";
+import type { Notification } from "../domain/notification.ts";
+import { cleanLine, cleanLines } from "./clean_text.ts";
+import { describeSummarized } from "./console.ts";
+
+const TITLE_LENGTH_MAX = 120;
+const OUTPUT_LENGTH_MAX = 500;
+const DETAIL_LIMITS = { linesMax: 20, charactersMax: 4096 };
+
+/**
+ * What is read of a text for a mail: more than is shown, since escape sequences and the like are left out; and a little
+ * more, which shows that the detail was longer.
+ */
+export const BODY_TEXT_MAX: TextMax = {
+  output: 16 * OUTPUT_LENGTH_MAX,
+  detail: 16 * DETAIL_LIMITS.charactersMax + 2,
+};
+
+/** How people call the check: its title, else its name; one line of at most 120 characters. */
+export function notificationTitle({ title, check }: Pick<Notification, "title" | "check">): string {
+  const line = cleanLine(title ?? "", TITLE_LENGTH_MAX);
+  return line === "" ? cleanLine(check, TITLE_LENGTH_MAX) : line;
+}
+
+/**
+ * An item in one line: `CRITICAL: title`, `still CRITICAL: title` for a reminder, `OK: title` for a recovery, and
+ * `OK: title (was CRITICAL from 12:03 to 12:09 UTC)` where the problem itself could not be told.
+ */
+export function notificationSubject({ notification, missedProblem }: MessageItem): string {
+  const still = notification.event === "reminder" ? "still " : "";
+  const line = `${still}${notification.condition.toUpperCase()}: ${notificationTitle(notification)}`;
+  if (missedProblem === null) return line;
+  return `${line} (was ${notification.previous.toUpperCase()} ${span(missedProblem, notification)})`;
+}
+
+/** What a check said, in one line; empty when it said nothing. */
+export function notificationOutput({ output }: Pick<Notification, "output">): string {
+  return cleanLine(output, OUTPUT_LENGTH_MAX);
+}
+
+/**
+ * All that a person needs to act, as lines of text ended by line feeds: what, since when, how often, the output, the
+ * detail (20 lines or 4096 characters of it), the next run, the check and the host.
+ */
+export function notificationBody(item: MessageItem): string {
+  const { notification } = item;
+  const detail = cleanLines(notification.detail, DETAIL_LIMITS);
+  const output = notificationOutput(notification);
+  const lines = [
+    notificationSubject(item),
+    "",
+    output === "" ? "(no output)" : output,
+    "",
+    ...history(item),
+    `Next run: ${time(notification.nextRunAtMs)}`,
+    `Check: ${cleanLine(notification.check, OUTPUT_LENGTH_MAX)}`,
+    `Host: ${cleanLine(notification.hostName, OUTPUT_LENGTH_MAX)}`,
+  ];
+  const summarized = describeSummarized(item);
+  if (summarized !== "") lines.push(`Also: ${summarized}`);
+  if (detail.lines.length > 0) {
+    lines.push("", "Detail:", ...detail.lines);
+    if (detail.isCut) lines.push("(cut here: the detail is longer)");
+  }
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+/** An item in three lines at most, for a message of many. */
+export function notificationBrief(item: MessageItem): string {
+  const { notification } = item;
+  const output = cleanLine(notification.output, 160);
+  const began = notification.event === "recovery"
+    ? `over at ${time(notification.decidedAtMs)}`
+    : since(notification);
+  const summarized = describeSummarized(item);
+  const lines = [
+    notificationSubject(item),
+    ...output === "" ? [] : [`  ${output}`],
+    `  ${began}`,
+    ...summarized === "" ? [] : [`  Also: ${summarized}`],
+  ];
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+function history({ notification, missedProblem }: MessageItem): readonly string[] {
+  const { event, previous, problemBeganAtMs, decidedAtMs } = notification;
+  if (event === "recovery") {
+    const lines = [
+      `Was ${previous.toUpperCase()}: from ${time(problemBeganAtMs)} to ${time(decidedAtMs)} (${
+        lasted(notification)
+      })`,
+    ];
+    if (missedProblem === null) return lines;
+    const said = notificationOutput(missedProblem);
+    return [
+      ...lines,
+      "The problem was over before it could be told.",
+      ...said === "" ? [] : [`It said: ${said}`],
+    ];
+  }
+  return [
+    `Since: ${time(problemBeganAtMs)} (${lasted(notification)})`,
+    `Seen: ${times(notification.occurrences)}`,
+    ...event === "reminder" ? [] : [`Before: ${previous.toUpperCase()}`],
+    `Decided: ${time(decidedAtMs)}`,
+  ];
+}
+
+function since(notification: Notification): string {
+  return `since ${time(notification.problemBeganAtMs)}, seen ${times(notification.occurrences)}`;
+}
+
+function times(occurrences: number): string {
+  return occurrences === 1 ? "once" : `${occurrences} times in a row`;
+}
+
+function lasted({ problemBeganAtMs, decidedAtMs }: Notification): string {
+  return describeDuration(Math.max(0, decidedAtMs - problemBeganAtMs));
+}
+
+/** `from 12:03 to 12:09 UTC`, with the days where they differ. */
+function span(problem: Notification, recovery: Notification): string {
+  const began = time(problem.problemBeganAtMs);
+  const ended = time(recovery.decidedAtMs);
+  const isOneDay = began.slice(0, 10) === ended.slice(0, 10);
+  const part = (text: string): string => isOneDay ? text.slice(11, 16) : text.slice(0, 16);
+  return `from ${part(began)} to ${part(ended)} UTC`;
+}
+
+/** As in `2026-01-31 10:00:00 UTC`. */
+function time(ms: number): string {
+  return new Date(ms).toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC");
+}

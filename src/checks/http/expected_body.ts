@@ -1,0 +1,90 @@
+import type { HttpExpectation } from "../../domain/http_check.ts";
+import { type PatternSearch, searchPattern } from "../body_pattern.ts";
+import { jsonViolations } from "./json_body.ts";
+import { quote } from "../quote.ts";
+import { BODY_BYTES_MAX, type BodyFindings, readBody, type ResponseBody } from "./response_body.ts";
+
+/** A body that came, and how to look at it. */
+export interface BodyToJudge {
+  /** As it comes from the network. */
+  readonly response: ResponseBody;
+  /** The response's `Content-Type`; `null` when it has none. */
+  readonly contentType: string | null;
+  /** Called once the body was read as far as it must be known. */
+  onRead(): void;
+  /** Lets others run in between. */
+  pause(): Promise<void>;
+}
+
+/** Whether anything is expected for which the body must be read. */
+export function expectsBody(expected: HttpExpectation): boolean {
+  return BODY_WISHES.some((name) => expected[name] !== undefined);
+}
+
+/** The members of an expectation that look into the body. */
+export const BODY_PARTS = ["bodyPart", "notBodyPart", "bodyPattern", "notBodyPattern", "json"] as const;
+
+const BODY_WISHES = [...BODY_PARTS, "warningDurationMs", "criticalDurationMs"] as const;
+
+/**
+ * What is wrong with a body, in the order of the config's description: texts, patterns, JSON.
+ *
+ * @throws What the body throws when it cannot be read to its end, and what `pause` throws.
+ */
+export async function bodyViolations(
+  expected: HttpExpectation,
+  { response, contentType, onRead, pause }: BodyToJudge,
+): Promise<readonly string[]> {
+  const { bodyPart, notBodyPart, bodyPattern, notBodyPattern, json } = expected;
+  const findings = await readBody(response, {
+    parts: [bodyPart, notBodyPart].filter((part) => part !== undefined),
+    keepsStart: bodyPattern !== undefined || notBodyPattern !== undefined || json !== undefined,
+    readsOn: expected.warningDurationMs !== undefined || expected.criticalDurationMs !== undefined,
+    contentType,
+  });
+  onRead();
+  const violations = [...partViolations(expected, findings)];
+  const { start, isWhole } = findings;
+  if (bodyPattern !== undefined) {
+    await pause();
+    const search = await searchPattern(start, { pattern: bodyPattern, isWhole });
+    if (!search.found) {
+      violations.push(
+        `body does not match ${quote(bodyPattern)}${describeReach(search)}${describeCharset(findings)}`,
+      );
+    }
+  }
+  if (notBodyPattern !== undefined) {
+    await pause();
+    const { found } = await searchPattern(start, { pattern: notBodyPattern, isWhole });
+    if (found) violations.push(`body matches ${quote(notBodyPattern)}, expected no match`);
+  }
+  if (json !== undefined) {
+    await pause();
+    violations.push(...await jsonViolations(start, { expected: json, isWhole, pause }));
+  }
+  return violations;
+}
+
+function* partViolations(
+  { bodyPart, notBodyPart }: HttpExpectation,
+  findings: BodyFindings,
+): Generator<string> {
+  const found = [...findings.found];
+  if (bodyPart !== undefined && found.shift() === false) {
+    const where = findings.cut ? ` in its first ${BODY_BYTES_MAX / 1024 ** 2} MiB` : "";
+    yield `body does not contain ${quote(bodyPart)}${where}${describeCharset(findings)}`;
+  }
+  if (notBodyPart !== undefined && found.shift() === true) {
+    yield `body contains ${quote(notBodyPart)}, expected not to`;
+  }
+}
+
+function describeReach({ searchedLength }: PatternSearch): string {
+  return searchedLength === null ? "" : ` in its first ${searchedLength} characters`;
+}
+
+function describeCharset({ unknownCharset }: BodyFindings): string {
+  if (unknownCharset === null) return "";
+  return ` (its charset ${quote(unknownCharset)} is unknown, it was read as UTF-8)`;
+}

@@ -1,0 +1,37 @@
+import { exactDuration } from "../../domain/duration.ts";
+import type { HttpExpectation } from "../../domain/http_check.ts";
+
+/** What is wrong with how long an exchange took, and whether that is no more than a warning. */
+export interface DurationViolation {
+  /** Such as `took 2.3 s, warning above 1 s`. */
+  readonly text: string;
+  /** Whether it is a warning whatever violations are. */
+  readonly isWarning: boolean;
+}
+
+/** Holds a duration to its limits; `null` when nothing is wrong with it. */
+export function durationViolation(
+  durationMs: number,
+  { warningDurationMs, criticalDurationMs }: HttpExpectation,
+): DurationViolation | null {
+  if (criticalDurationMs !== undefined && durationMs > criticalDurationMs) {
+    return { text: describe(durationMs, "critical", criticalDurationMs), isWarning: false };
+  }
+  if (warningDurationMs !== undefined && durationMs > warningDurationMs) {
+    return { text: describe(durationMs, "warning", warningDurationMs), isWarning: true };
+  }
+  return null;
+}
+
+function describe(durationMs: number, name: string, limitMs: number): string {
+  const limit = exactDuration(limitMs);
+  const shownMs = shownPart(durationMs);
+  // So that nobody reads "took 1 s, warning above 1 s" and wonders.
+  return `took ${shownMs > limitMs ? exactDuration(shownMs) : `just over ${limit}`}, ${name} above ${limit}`;
+}
+
+/** Tenths of milliseconds below 10 ms, whole milliseconds below a second, tenths of seconds from there on. */
+function shownPart(durationMs: number): number {
+  if (durationMs < 10) return Math.floor(durationMs * 10) / 10;
+  return durationMs < 1000 ? Math.floor(durationMs) : Math.floor(durationMs / 100) * 100;
+}

@@ -1,0 +1,165 @@
+import type { IncomingResponse, OutgoingRequest, Requests } from "../../domain/requests.ts";
+import { readHeader } from "./response_headers.ts";
+
+/** How many redirects are followed. */
+export const REDIRECTS_MAX = 10;
+
+/** The statuses that send a visitor elsewhere; 300, 304 and 305 do not (RFC 9110, section 15.4). */
+export const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** What came of a request and of the redirects that it met. */
+export type Answer =
+  & { readonly asked: Asked }
+  & (
+    | {
+      readonly ended: "answered";
+      /** Its owner is now the caller, who closes it. */
+      readonly response: IncomingResponse;
+    }
+    | {
+      readonly ended: "misled";
+      readonly status: number;
+      /** What is wrong with the redirect. */
+      readonly problem: string;
+    }
+    | { readonly ended: "failed"; readonly error: unknown }
+  );
+
+/** Whom the last request went to. */
+export interface Asked {
+  /** The address, with its credentials and its query: not for showing. */
+  readonly target: string;
+  /** Whether a redirect led there. */
+  readonly redirected: boolean;
+}
+
+/** How to ask. */
+export interface AskOptions {
+  /** Sends the requests. */
+  readonly requests: Requests;
+  /** Whether redirects are followed; a redirect is an answer otherwise. */
+  readonly followRedirects: boolean;
+  /** Ends the request that is under way; no other is sent then. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Sends a request and follows its redirects as a browser does (Fetch standard, "HTTP-redirect fetch"): a POST
+ * becomes a GET after 301 and 302, and what is neither GET nor HEAD after 303. A redirect without a `Location` is
+ * an answer like any other.
+ *
+ * What the config gives stays with its origin: the target's credentials, all headers but harmless ones, and the
+ * client certificate are sent along where a redirect stays there, and nowhere else. A body goes where its method
+ * goes, as in browsers. Every response but the one that is returned is closed.
+ */
+export async function askFollowing(first: OutgoingRequest, options: AskOptions): Promise<Answer> {
+  const { requests, followRedirects, signal } = options;
+  const sent = new Set<string>();
+  let request = first;
+  for (let followed = 0;; followed += 1) {
+    const asked = { target: request.target, redirected: followed > 0 };
+    let response: IncomingResponse;
+    try {
+      response = await requests.send(request, signal);
+    } catch (error) {
+      return { ended: "failed", asked, error };
+    }
+    const location = followRedirects ? locationOf(response) : null;
+    if (location === null) return { ended: "answered", asked, response };
+    const { status } = response;
+    await response.close();
+    sent.add(`${request.method} ${request.target}`);
+    const next = followed < REDIRECTS_MAX
+      ? nextRequest(request, { status, location })
+      : { problem: sent.size > followed ? TOO_MANY_REDIRECTS : REDIRECT_LOOP };
+    if ("problem" in next) return { ended: "misled", asked, status, problem: next.problem };
+    request = next;
+  }
+}
+
+const TOO_MANY_REDIRECTS = `more than ${REDIRECTS_MAX} redirects`;
+
+/** Some request was sent twice, and asked for the same again. */
+const REDIRECT_LOOP = `redirect loop, left after ${REDIRECTS_MAX} redirects`;
+
+/** Where a redirect leads; `null` where the response is none or says nothing. */
+export function locationOf({ status, headers }: IncomingResponse): string | null {
+  return REDIRECT_STATUSES.has(status) ? readHeader(headers, "location") : null;
+}
+
+interface Redirect {
+  readonly status: number;
+  readonly location: string;
+}
+
+function nextRequest(
+  request: OutgoingRequest,
+  { status, location }: Redirect,
+): OutgoingRequest | { readonly problem: string } {
+  if (location === "") return { problem: `redirect (status ${status}) has an empty Location` };
+  if (!URL.canParse(location, request.target)) {
+    return { problem: `redirect (status ${status}) has a Location that is not an address` };
+  }
+  const url = new URL(location, request.target);
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    return { problem: `redirect (status ${status}) leads to "${url.protocol}", expected http: or https:` };
+  }
+  url.hash = "";
+  keepCredentials(url, new URL(request.target));
+  return withoutWhatStays(request, { target: url.href, method: methodAfter(status, request.method) });
+}
+
+/** Of the request that was redirected: what goes with the next one to its target. */
+function withoutWhatStays(
+  request: OutgoingRequest,
+  next: Pick<OutgoingRequest, "target" | "method">,
+): OutgoingRequest {
+  const { headers, body, tls } = request;
+  const keepsBody = next.method === request.method;
+  const keepsOrigin = new URL(next.target).origin === new URL(request.target).origin;
+  const kept = Object.entries(headers).filter(([name]) => {
+    const lower = name.toLowerCase();
+    if (BODY_HEADERS.has(lower)) return keepsBody;
+    return keepsOrigin || HARMLESS_HEADERS.has(lower);
+  });
+  const authority = tls?.authority;
+  const nextTls = keepsOrigin ? tls : authority === undefined ? undefined : { authority };
+  return {
+    ...next,
+    headers: Object.fromEntries(kept),
+    ...(keepsBody && body !== undefined && { body }),
+    ...(nextTls !== undefined && { tls: nextTls }),
+  };
+}
+
+/** What a request that has lost its body goes without (Fetch standard, "request-body-header name"). */
+const BODY_HEADERS: ReadonlySet<string> = new Set([
+  "content-encoding",
+  "content-language",
+  "content-location",
+  "content-type",
+]);
+
+/** What another origin may see; the credentials of a service travel in headers of any name. */
+const HARMLESS_HEADERS: ReadonlySet<string> = new Set([
+  "accept",
+  "accept-charset",
+  "accept-encoding",
+  "accept-language",
+  "cache-control",
+  "pragma",
+  "range",
+  "user-agent",
+]);
+
+/** A relative address inherits them anyway; an absolute one of the same origin means the same visitor. */
+function keepCredentials(url: URL, from: URL): void {
+  if (url.origin !== from.origin || url.username !== "" || url.password !== "") return;
+  url.username = from.username;
+  url.password = from.password;
+}
+
+function methodAfter(status: number, method: string): string {
+  if (status === 303) return method === "HEAD" ? "HEAD" : "GET";
+  return method === "POST" && (status === 301 || status === 302) ? "GET" : method;
+}

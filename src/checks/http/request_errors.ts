@@ -1,0 +1,144 @@
+import type { HttpRequestCheck } from "../../domain/check.ts";
+import type { HttpExpectation, HttpRequest } from "../../domain/http_check.ts";
+import type { Caveat } from "../../domain/observe.ts";
+import { BODY_PARTS } from "./expected_body.ts";
+import { exactDuration } from "../../domain/duration.ts";
+import { certificateCaveats } from "./response_certificate.ts";
+import { expectsRedirection } from "./expected_status.ts";
+
+/** What cannot be right in the parameters of an `http_request` check. */
+export function findMistakes({ parameters: { request, response } }: HttpRequestCheck): readonly Caveat[] {
+  return [
+    ...headerMistakes(request),
+    ...bodyMistakes(request),
+    ...tlsMistakes(request),
+    ...jsonMistakes(response),
+  ];
+}
+
+/** Headers that say how a message is sent, which the runtime does and says itself. */
+const RUNTIME_HEADERS: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+function* headerMistakes({ headers = {} }: HttpRequest): Generator<Caveat> {
+  const names = new Map<string, string>();
+  for (const name of Object.keys(headers)) {
+    const path = ["request", "headers", name];
+    const lower = name.toLowerCase();
+    const earlier = names.get(lower);
+    names.set(lower, name);
+    if (RUNTIME_HEADERS.has(lower)) {
+      yield { path, message: `header "${name}" is set by the runtime, leave it out` };
+    }
+    if (earlier !== undefined) {
+      yield { path, message: `header "${name}" is given already, as "${earlier}"; expected one of them` };
+    }
+  }
+}
+
+function* bodyMistakes({ method, body }: HttpRequest): Generator<Caveat> {
+  if (body === undefined || method !== "GET" && method !== "HEAD") return;
+  yield {
+    path: ["request", "body"],
+    message: `a ${method} request has no body, expected another "method", such as "POST"`,
+  };
+}
+
+function* tlsMistakes({ tls }: HttpRequest): Generator<Caveat> {
+  if (tls === undefined || (tls.certificate === undefined) === (tls.key === undefined)) return;
+  const [given, missing] = tls.key === undefined ? ["certificate", "key"] : ["key", "certificate"];
+  yield {
+    path: ["request", "tls", given],
+    message: `tls.${given} is given without tls.${missing}, expected both`,
+  };
+}
+
+function* jsonMistakes({ json = {} }: HttpExpectation): Generator<Caveat> {
+  for (const [name, wish] of Object.entries(json)) {
+    if (typeof wish !== "object" || wish === null || !("exists" in wish) || wish.exists !== false) continue;
+    if (Object.keys(wish).length === 1) continue;
+    yield { path: ["response", "json", name], message: "exists is false, so there is nothing to compare" };
+  }
+}
+
+/** What is doubtful in the parameters of an `http_request` check. */
+export function findCaveats({ parameters, timeoutMs }: HttpRequestCheck): readonly Caveat[] {
+  const { request, response } = parameters;
+  return [
+    ...certificateCaveats(parameters),
+    ...tlsCaveats(request),
+    ...redirectCaveats(request, response),
+    ...hiddenHeaderCaveats(response),
+    ...emptyBodyCaveats(request, response),
+    ...durationCaveats(response, timeoutMs),
+  ];
+}
+
+function* tlsCaveats({ target, tls }: HttpRequest): Generator<Caveat> {
+  if (tls === undefined || URL.parse(target)?.protocol !== "http:") return;
+  yield {
+    path: ["request", "tls"],
+    message: "means nothing for an http: address, only where a redirect leads to https:",
+  };
+}
+
+function* redirectCaveats({ redirects }: HttpRequest, { statusCode }: HttpExpectation): Generator<Caveat> {
+  if (!expectsRedirection(statusCode) || redirects === undefined) return;
+  yield {
+    path: ["request", "redirects"],
+    message: redirects === "follow"
+      ? "redirects are followed, so the 3xx that status_code expects is seen only where one leads nowhere"
+      : "refuses only the redirects that status_code does not expect",
+  };
+}
+
+/** The runtime takes these out of what it has decompressed, and it decompresses whatever it can. */
+const HIDDEN_HEADERS: ReadonlySet<string> = new Set(["content-encoding", "content-length"]);
+
+function* hiddenHeaderCaveats({ headers }: HttpExpectation): Generator<Caveat> {
+  for (const name of Object.keys(headers)) {
+    if (!HIDDEN_HEADERS.has(name.toLowerCase())) continue;
+    yield {
+      path: ["response", "headers", name],
+      message: `header "${name}" cannot be seen on a compressed response, which is decompressed first`,
+    };
+  }
+}
+
+function* emptyBodyCaveats({ method }: HttpRequest, response: HttpExpectation): Generator<Caveat> {
+  if (method !== "HEAD" || !BODY_PARTS.some((part) => response[part] !== undefined)) return;
+  yield {
+    path: ["request", "method"],
+    message: "the answer to HEAD has no body, and something is expected of it",
+  };
+}
+
+function* durationCaveats(
+  { warningDurationMs: warning, criticalDurationMs: critical }: HttpExpectation,
+  timeoutMs: number,
+): Generator<Caveat> {
+  if (warning !== undefined && critical !== undefined && warning >= critical) {
+    const both = `${exactDuration(warning)}, not below ${exactDuration(critical)}`;
+    yield {
+      path: ["response", "warning_duration"],
+      message: `is not shorter than critical_duration (${both}): the warning is never reached`,
+    };
+  }
+  for (const [name, limitMs] of [["warning_duration", warning], ["critical_duration", critical]] as const) {
+    if (limitMs === undefined || limitMs < timeoutMs) continue;
+    const both = `${exactDuration(limitMs)}, not below ${exactDuration(timeoutMs)}`;
+    yield {
+      path: ["response", name],
+      message: `is not shorter than the timeout (${both}), which comes first`,
+    };
+  }
+}

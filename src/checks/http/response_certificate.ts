@@ -1,0 +1,82 @@
+import type { HttpRequestCheck } from "../../domain/check.ts";
+import type { HttpRequestParameters } from "../../domain/http_check.ts";
+import type { Caveat } from "../../domain/observe.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { ConnectionPhase, Connections } from "../../domain/connections.ts";
+import { judgeCertificate, timeLeftCaveats } from "../certificate_verdict.ts";
+import { failureVerdict, timeoutText } from "../connection_words.ts";
+
+/** What the certificate of a target adds to what its answer showed. */
+export interface CertificateFinding {
+  /** What is wrong; empty when nothing is. */
+  readonly violations: readonly string[];
+  /** Whether that is worse than a warning. */
+  readonly isGrave: boolean;
+  /** Such as the time it still holds. */
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+/** How the certificate is reached. */
+export interface CertificateContext {
+  /** The further connections. */
+  readonly connections: Connections;
+  /** Tells how long it still holds. */
+  readonly clock: Clock;
+  /** Authorities (PEM) that are trusted besides the usual ones. */
+  readonly authorities: readonly string[];
+  /** Aborts at the check's time limit, and when the run is to end early. */
+  readonly signal: AbortSignal;
+}
+
+const NOTHING: CertificateFinding = { violations: [], isGrave: false, metrics: {} };
+
+/**
+ * Reads the certificate of the target over a connection of its own (the runtime shows none of that of a request), and
+ * holds it to `response.certificate`, once the answer has been read. It is that of the target in the config, whatever that redirects to.
+ */
+export async function findCertificate(
+  { parameters: { request, response }, timeoutMs }: HttpRequestCheck,
+  status: number | null,
+  { connections, clock, signal, authorities }: CertificateContext,
+): Promise<CertificateFinding> {
+  const expected = response.certificate;
+  // Where there was no answer there is no certificate either, and that has been told.
+  if (expected === undefined || status === null || signal.aborted) return NOTHING;
+  const { protocol, hostname: host, port: given } = new URL(request.target);
+  if (protocol !== "https:") return violation(`${NO_TLS}, so it has no certificate`);
+  const port = given === "" ? 443 : Number(given);
+  let phase: ConnectionPhase = "connecting";
+  try {
+    const reading = await connections.readCertificate(
+      { host, port, tls: { serverName: host, authorities } },
+      { onPhase: (next) => phase = next, signal },
+    );
+    const { condition, text, leftSeconds } = judgeCertificate(reading, expected, clock.wallMs());
+    return {
+      violations: condition === "ok" ? [] : [text],
+      isGrave: condition === "critical",
+      metrics: leftSeconds === null ? {} : { certificate_left_seconds: leftSeconds },
+    };
+  } catch (error) {
+    const text = signal.aborted
+      ? timeoutText(timeoutMs, phase, { host, port })
+      : failureVerdict(connections.explain(error, { host, port }, phase), { host, port }).text;
+    return violation(`reading the certificate: ${text}`);
+  }
+}
+
+const NO_TLS = "the target is not https:";
+
+function violation(text: string): CertificateFinding {
+  return { violations: [text], isGrave: true, metrics: {} };
+}
+
+/** What deserves a warning in `response.certificate`. */
+export function certificateCaveats({ request, response }: HttpRequestParameters): readonly Caveat[] {
+  if (response.certificate === undefined) return [];
+  const path = ["response", "certificate"];
+  if (new URL(request.target).protocol !== "https:") {
+    return [{ path, message: `${NO_TLS}, so it has no certificate` }];
+  }
+  return timeLeftCaveats(response.certificate, path);
+}

@@ -1,0 +1,57 @@
+import type { System } from "../../domain/system.ts";
+import type { Command } from "../command_definition.ts";
+import { EXIT } from "../exit_code.ts";
+
+/** `monitor licenses`: prints the licenses of everything in the executable. */
+export const licensesCommand: Command = {
+  name: "licenses",
+  summary: "print the licenses of monitor and of what it is made of",
+  operands: "",
+  operandsMax: 0,
+  description:
+    "Prints the license of monitor and those of the packages in it, and says where that of the runtime is.",
+  options: [],
+  endings: ["done"],
+  uses: ["env"],
+  examples: [["monitor licenses | less", "all of them"]],
+  run: async (_invocation, system) => {
+    const { default: licenses } = await import("../generated/licenses.json", { with: { type: "json" } });
+    system.stdout.write(licensesText(licenses, system.runtime));
+    return EXIT.ok;
+  },
+};
+
+/** The licenses of what is in the executable; `scripts/licenses.ts` gathers them. */
+export interface Licenses {
+  /** The text of our own. */
+  readonly monitor: string;
+  /** By name. */
+  readonly packages: readonly LicensedPackage[];
+}
+
+/** A package whose code is in the executable. */
+export interface LicensedPackage {
+  /** With its scope. */
+  readonly name: string;
+  /** The one that is in the executable. */
+  readonly version: string;
+  /** What the package says of itself, such as `MIT`. */
+  readonly license: string;
+  /** The whole text of its license. */
+  readonly text: string;
+}
+
+/** All licenses in one text. */
+export function licensesText(
+  { monitor, packages }: Licenses,
+  runtime: Pick<System["runtime"], "name" | "version">,
+): string {
+  const tree = `https://github.com/denoland/deno/blob/v${runtime.version}`;
+  const parts = [
+    `monitor\n\n${monitor}`,
+    `${runtime.name} ${runtime.version}, which runs it\n\nMIT license: ${tree}/LICENSE.md\n` +
+    `Its parts are listed in ${tree}/Cargo.lock, each under its own license.\n`,
+    ...packages.map(({ name, version, license, text }) => `${name} ${version} (${license})\n\n${text}`),
+  ];
+  return parts.join(`\n${"-".repeat(72)}\n\n`);
+}

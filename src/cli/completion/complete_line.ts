@@ -1,0 +1,134 @@
+import { type Command, COMMON_OPTIONS, type OptionSpec } from "../command_definition.ts";
+
+/** One way to go on. */
+export interface Candidate {
+  /** The whole word, as the program would get it: nothing is quoted. */
+  readonly value: string;
+  /** A line for people; may be empty. */
+  readonly description: string;
+}
+
+/** What can stand where the cursor is. */
+export type Completion =
+  | { readonly offers: "words"; readonly candidates: readonly Candidate[] }
+  /** The shell completes paths better than we could. */
+  | { readonly offers: "files" };
+
+/** What completing draws on. */
+export interface CompletionSources {
+  /** Every command that help lists. */
+  readonly commands: readonly Command[];
+  /** The checks of the config that `--config` names, or of the one that is found; none where it is not valid. */
+  checks(config: string | undefined): Promise<readonly Candidate[]>;
+}
+
+/** Says what can stand in place of the last word. Candidates are not yet held to what is typed of it. */
+export async function complete(
+  words: readonly string[],
+  { commands, checks }: CompletionSources,
+): Promise<Completion> {
+  const current = words.at(-1) ?? "";
+  const typed = readTyped(words.slice(0, -1), commands);
+  if (typed.awaited !== null) return valuesOf(typed.awaited, "");
+  const specs = [...typed.command?.options ?? [], ...COMMON_OPTIONS];
+  if (!typed.onlyOperands && current.startsWith("-")) {
+    const [, name] = /^--([^=]*)=/.exec(current) ?? [];
+    const spec = specs.find((candidate) => candidate.name === name);
+    if (spec !== undefined) return valuesOf(spec, `--${spec.name}=`);
+    return offer(
+      specs.filter((candidate) => candidate.repeatable === true || !typed.options.has(candidate.name)).map(
+        describeOption(current),
+      ),
+    );
+  }
+  const commandWords = commands.map(({ name, summary }) => ({ value: name, description: summary }));
+  if (typed.word === "help") return offer(typed.operands.length === 0 ? commandWords : []);
+  if (typed.word === null) {
+    return offer([...commandWords, { value: "help", description: "show the help of a command" }]);
+  }
+  const { command, operands } = typed;
+  if (command?.operandKind === undefined || operands.length >= command.operandsMax) return offer([]);
+  if (command.operandKind === "path") return { offers: "files" };
+  if (command.operandKind !== "check") return offer(command.operandKind.map(toCandidate));
+  const named = await checks(typed.options.get("config"));
+  return offer(
+    named.filter(({ value }) =>
+      // Before -- it would be taken for an option.
+      !operands.includes(value) && (typed.onlyOperands || !value.startsWith("-"))
+    ),
+  );
+}
+
+/** What stands before the word that is completed. */
+interface Typed {
+  /** The word in the command's place. */
+  readonly word: string | null;
+  /** The command of that name. */
+  readonly command: Command | null;
+  readonly operands: readonly string[];
+  /** Values by option name; that of a flag is empty. */
+  readonly options: ReadonlyMap<string, string>;
+  /** The option whose value comes next. */
+  readonly awaited: OptionSpec | null;
+  /** Whether `--` came. */
+  readonly onlyOperands: boolean;
+}
+
+function readTyped(words: readonly string[], commands: readonly Command[]): Typed {
+  const every = [...commands.flatMap((command) => command.options), ...COMMON_OPTIONS];
+  const options = new Map<string, string>();
+  const others: string[] = [];
+  let awaited: OptionSpec | null = null;
+  let onlyOperands = false;
+  for (const word of words) {
+    if (awaited !== null) {
+      options.set(awaited.name, word);
+      awaited = null;
+    } else if (onlyOperands || !word.startsWith("-") || word === "-") {
+      others.push(word);
+    } else if (word === "--") {
+      onlyOperands = true;
+    } else {
+      const [, long, separator, value] = /^--([^=]*)(=?)(.*)$/s.exec(word) ?? [];
+      const short = word.slice(1, 2);
+      // Options of one name may have other values with another command.
+      const own = commands.find(({ name }) => name === others[0])?.options ?? [];
+      const spec = [...own, ...every].find(({ name, short: letter }) =>
+        long === undefined ? letter === short : name === long
+      );
+      if (spec === undefined) continue;
+      const given = long === undefined ? word.slice(2) : value ?? "";
+      if (spec.value !== undefined && given === "" && separator !== "=") awaited = spec;
+      else options.set(spec.name, given);
+    }
+  }
+  const [word = null, ...operands] = others;
+  const command = commands.find(({ name }) => name === word) ?? null;
+  return { word, command, operands, options, awaited, onlyOperands };
+}
+
+/** The words with which the help names the value of an option that is a path. */
+const PATH_VALUES: readonly string[] = ["PATH", "FILE", "FOLDER"];
+
+function valuesOf(spec: OptionSpec, prefix: string): Completion {
+  if (spec.choices === undefined) {
+    return spec.value !== undefined && PATH_VALUES.includes(spec.value) ? { offers: "files" } : offer([]);
+  }
+  return offer(spec.choices.map((choice) => toCandidate(`${prefix}${choice}`)));
+}
+
+/** The short form is offered where it is what was typed, so that the shell goes on behind it. */
+function describeOption(current: string): (spec: OptionSpec) => Candidate {
+  return ({ name, short, description }) => ({
+    value: short !== undefined && current === `-${short}` ? current : `--${name}`,
+    description,
+  });
+}
+
+function toCandidate(value: string): Candidate {
+  return { value, description: "" };
+}
+
+function offer(candidates: readonly Candidate[]): Completion {
+  return { offers: "words", candidates };
+}

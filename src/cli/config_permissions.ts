@@ -1,0 +1,185 @@
+/** What a whole config needs of the runtime's permissions: its checks, its text, its secrets and its state. */
+import { dirname, normalize } from "node:path";
+import { namedInPlaceholders } from "../config/placeholders.ts";
+import { absolutePath } from "../config/source.ts";
+import type { Check } from "../domain/check.ts";
+import { type Needs, PERMISSION_CLASSES, type PermissionClass } from "../domain/needs.ts";
+import { COMPANIONS } from "../domain/store_files.ts";
+import type { System } from "../domain/system.ts";
+import { needsOfReplacing } from "../shared/temporary_path.ts";
+import { joinNeeds, missingNeeds, type Need, needsOf } from "../permissions/required_permissions.ts";
+import { type Invocation, optionValue } from "./command_definition.ts";
+import type { OpenConfig } from "./open_config.ts";
+import { permissionFlag } from "../permissions/permission_flags.ts";
+import { locateState, type StatePlace } from "./state.ts";
+
+/** What decides the needs of a config besides itself. */
+export interface ConfigNeedsOptions {
+  /** Names the config and the state. */
+  readonly invocation: Invocation;
+  /** The machine. */
+  readonly system: System;
+  /** The checks that run. */
+  readonly checks: readonly Check[];
+  /** Whether their channels are called. @default true */
+  readonly notifies?: boolean;
+}
+
+/** Lists what running some checks of a config needs. */
+export async function needsOfConfig(
+  config: OpenConfig,
+  { invocation, system, checks, notifies = true }: ConfigNeedsOptions,
+): Promise<readonly Need[]> {
+  const { heartbeat } = config;
+  const needs = await needsOf({ checks, heartbeat, notifies }, system);
+  // What is lacking may be a host.
+  const isOnNetwork = config.lacks.length > 0 || needs.some(({ permission }) => permission === "net");
+  const place = await locateState(invocation, config, system);
+  const named = optionValue(invocation, "config") ?? system.ownConfig ?? undefined;
+  const vital = joinNeeds([
+    { neededBy: "the config", needs: needsOfText(config, named) },
+    { neededBy: "the state", needs: await needsOfState(place, system) },
+    { neededBy: "the page", needs: config.page === null ? {} : needsOfReplacing(config.page.path) },
+    {
+      neededBy: "metrics",
+      needs: config.metrics === null ? {} : needsOfReplacing(config.metrics.path),
+    },
+  ]);
+  const others = joinNeeds([
+    { neededBy: "the programs of the config", needs: needsOfPrograms(config) },
+    { neededBy: "the placeholders of the config", needs: needsOfSecrets(config) },
+    { neededBy: "notifications", needs: { sys: ["hostname"] } },
+    { neededBy: "telling whose files are read", needs: { sys: ["uid"] } },
+    { neededBy: "color", needs: { env: ["NO_COLOR", "TERM"] } },
+    { neededBy: "the warning of a proxy", needs: isOnNetwork ? { env: PROXY_VARIABLES } : {} },
+  ]);
+  const isVital = new Set(vital.map(keyOf));
+  const all = new Map<string, Need>();
+  for (const need of [...needs, ...vital, ...others]) {
+    const key = keyOf(need);
+    if (!all.has(key)) all.set(key, isVital.has(key) ? { ...need, isVital: true } : need);
+  }
+  return [...all.values()];
+}
+
+/** Where they are set the runtime connects to what they name, whatever hosts are granted. */
+export const PROXY_VARIABLES: readonly string[] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
+  .flatMap((name) => [name, name.toLowerCase()]);
+
+/** Thrown before anything runs, when something is not granted without which nothing can run. */
+export class MissingPermissionsError extends Error {
+  /** The name of the class. */
+  override readonly name = "MissingPermissionsError";
+  /** What is missing; at least one. */
+  readonly missing: readonly Need[];
+  /** What to do about it. */
+  readonly hint: string;
+
+  /** The message tells nothing of the needs; whoever prints it lists them. */
+  constructor(missing: readonly Need[], { ownConfig }: Pick<System, "ownConfig">) {
+    super("the config needs permissions that were not granted");
+    this.missing = missing;
+    this.hint = ownConfig === null
+      ? "all that it needs: monitor permissions"
+      : `this executable was made for "${ownConfig}" as it was then; make another: deno task compile --config`;
+  }
+}
+
+/**
+ * Gives up the classes of which a config needs nothing, and answers what it needs and is not granted: a check that
+ * needs it is `unknown`. While the machine lacks something that the config names, nobody knows what that will need,
+ * so no class is given up that a reload might use.
+ *
+ * What is read of the environment and of the system is optional: it was read by now, or it does without.
+ *
+ * @throws {MissingPermissionsError} If something is missing without which nothing can run.
+ */
+export function keepToNeeds(
+  needs: readonly Need[],
+  { system, config }: { readonly system: System; readonly config: Pick<OpenConfig, "lacks"> },
+): readonly Need[] {
+  const missing = requireGranted(needs, system);
+  for (const { permission, value } of needs) if (permission === "env") system.environment(value);
+  const used = new Set(needs.map(({ permission }) => permission));
+  const isComplete = config.lacks.length === 0;
+  // A redirect may lead to TLS, whatever the config names.
+  if (used.has("net") || !isComplete) system.trustMachine();
+  for (const permission of PERMISSION_CLASSES) {
+    const isUnused = isComplete && !used.has(permission);
+    if (READ_AT_START.has(permission) || isUnused) system.permissions.drop(permission);
+  }
+  return missing;
+}
+
+/**
+ * Answers what a config needs and is not granted, besides what is optional.
+ *
+ * @throws {MissingPermissionsError} If nothing can run without some of it, or it was given up and takes a restart.
+ */
+export function requireGranted(needs: readonly Need[], system: System): readonly Need[] {
+  const required = needs.filter(({ permission }) => !READ_AT_START.has(permission));
+  const missing = missingNeeds(required, system.permissions);
+  const vital = missing.filter(({ isVital = false, permission }) =>
+    isVital || system.permissions.isDropped(permission)
+  );
+  if (vital.length > 0) throw new MissingPermissionsError(vital, system);
+  return missing;
+}
+
+/** Puts into words that something is not granted, where that is no reason to end. */
+export function describeMissing({ permission, value, neededBy }: Need): string {
+  return `${neededBy} needs ${permissionFlag(permission, [value])}, which is not granted`;
+}
+
+const READ_AT_START: ReadonlySet<PermissionClass> = new Set(["env", "sys"]);
+
+function keyOf({ permission, value }: Need): string {
+  return `${permission} ${value}`;
+}
+
+function needsOfText(config: OpenConfig, named: string | undefined): Needs {
+  return {
+    read: configPaths(config),
+    env: named === undefined ? ["MONITOR_CONFIG", "XDG_CONFIG_HOME", "HOME"] : [],
+  };
+}
+
+function needsOfPrograms({ programs }: OpenConfig): Needs {
+  return programs.size === 0 ? {} : { read: [...programs.values()], env: ["PATH"] };
+}
+
+/** The files of a config and the folders that its patterns look through, without what lies in such a folder. */
+function configPaths({ sources, listedFolders }: OpenConfig): readonly string[] {
+  // The runtime compares paths without looking at links, so ".." may be left out as a text.
+  const folders = listedFolders.map((folder) => normalize(folder));
+  const isCovered = (path: string): boolean => folders.some((folder) => path.startsWith(`${folder}/`));
+  const paths = sources.flatMap(({ path }) => path === null ? [] : [normalize(path)]);
+  return [...paths, ...folders].filter((path) => !isCovered(path));
+}
+
+function needsOfSecrets({ files }: OpenConfig): Needs {
+  const named = files.map(({ written, source }) => ({ ...namedInPlaceholders(written), source }));
+  return {
+    env: named.flatMap(({ variables }) => variables),
+    read: named.flatMap(({ files, source }) => files.map((file) => absolutePath(file, source.folder))),
+  };
+}
+
+/**
+ * The folder of a state that nobody named is the monitor's own. Of a named one only the files themselves are
+ * needed, unless it turns out damaged and has to be set aside under another name.
+ */
+async function needsOfState({ path, named }: StatePlace, { files }: System): Promise<Needs> {
+  if (path === null) return {};
+  if (!named) return { read: [dirname(path)], write: [dirname(path)], env: STATE_VARIABLES };
+  const paths = ["", ...COMPANIONS, ".lock"].map((ending) => path + ending);
+  const isFolderMissing = await files.stat(dirname(path)).then(
+    () => false,
+    (error) => error instanceof Deno.errors.NotFound,
+  );
+  // It is made then, which takes a permission for itself.
+  return { read: paths, write: isFolderMissing ? [...paths, dirname(path)] : paths };
+}
+
+/** It is written beside its place first, and renamed. */
+const STATE_VARIABLES: readonly string[] = ["STATE_DIRECTORY", "XDG_STATE_HOME", "HOME"];

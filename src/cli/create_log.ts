@@ -1,0 +1,54 @@
+import { type Log, LOG_LEVELS, type LogFields, type LogFormat, type LogLevel } from "../domain/log.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { TextSink } from "../domain/text_sink.ts";
+import { jsonText } from "./formats/json_text.ts";
+import { printable } from "../shared/printable.ts";
+
+/** Where and how a log is written. */
+export interface LogOptions {
+  /** Gets each line at once, whole. */
+  readonly sink: TextSink;
+  /** Stamps the lines. */
+  readonly clock: Pick<Clock, "wallMs">;
+  /** What is further down {@linkcode LOG_LEVELS} is left out. */
+  readonly level: LogLevel;
+  /** `text` for people, `json` for programs. */
+  readonly format: LogFormat;
+}
+
+/** Makes a log. In `json`, each line is an object with `time`, `level`, `message` and the fields. */
+export function createLog(options: LogOptions): Log {
+  const { sink, clock, level, format } = options;
+  const writer = (lineLevel: LogLevel) => (message: string, fields: LogFields = {}): void => {
+    if (LOG_LEVELS.indexOf(lineLevel) > LOG_LEVELS.indexOf(level)) return;
+    const time = new Date(clock.wallMs()).toISOString();
+    sink.write(
+      format === "json"
+        ? jsonLine({ time, level: lineLevel, message, ...fields })
+        : `${time} ${lineLevel}: ${printable(message)}${textFields(fields)}\n`,
+    );
+  };
+  return {
+    error: writer("error"),
+    warning: writer("warning"),
+    info: writer("info"),
+    debug: writer("debug"),
+    notification: (line) => {
+      const time = new Date(clock.wallMs()).toISOString();
+      sink.write(
+        format === "json" ? jsonLine({ time, level: "notification", message: line }) : `${printable(line)}\n`,
+      );
+    },
+  };
+}
+
+function jsonLine(members: LogFields): string {
+  return `${jsonText(members, { indent: 0 })}\n`;
+}
+
+function textFields(fields: LogFields): string {
+  const parts = Object.entries(fields).map(([name, value]) =>
+    `${name}=${typeof value === "string" && /[\s"=]/.test(value) ? JSON.stringify(value) : String(value)}`
+  );
+  return parts.length === 0 ? "" : ` ${printable(parts.join(" "))}`;
+}

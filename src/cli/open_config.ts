@@ -1,0 +1,200 @@
+import { entriesOf } from "../checks/registry.ts";
+import { loadConfig, type LoadedConfig, type LoadOptions } from "../config/load.ts";
+import { channelsIn } from "../config/channels_in.ts";
+import { locateConfig } from "../config/locate.ts";
+import { nearest } from "../config/nearest.ts";
+import type { ConfigLocation } from "../config/source.ts";
+import { ConfigError, countMistakes, type PlacedProblem, type Problem } from "../config/problem.ts";
+import type { Check } from "../domain/check.ts";
+import type { Caveat, CheckKindEntry } from "../domain/observe.ts";
+import type { System } from "../domain/system.ts";
+import { rememberSecrets } from "./known_secrets.ts";
+import { locateState } from "./state.ts";
+import { inTextOrder } from "../config/source_location.ts";
+import {
+  hintForFile,
+  type Invocation,
+  type OptionSpec,
+  optionValue,
+  optionValues,
+  UsageError,
+} from "./command_definition.ts";
+
+/** A config and everything that deserves a warning in it. */
+export interface OpenConfig extends LoadedConfig {
+  /** In the text's order, file by file. */
+  readonly placedWarnings: readonly PlacedProblem[];
+}
+
+/**
+ * Finds and loads the config that a command is about.
+ *
+ * @throws {ConfigError} If there is none or it has mistakes.
+ */
+export async function openConfig(
+  invocation: Invocation,
+  system: System,
+  options: LoadOptions = {},
+): Promise<OpenConfig> {
+  const location = await locate(invocation, system);
+  const config = await loadConfig(location, system, {
+    ...options,
+    locateState: async (facts) => (await locateState(invocation, facts, system)).path,
+  });
+  rememberSecrets(config.secrets);
+  const entryOf = await entriesOf(config.checks);
+  refuseMistakes(config, entryOf);
+  const caveats = config.checks.flatMap((check) => placesOf(check, entryOf(check).caveats(check as never)));
+  const lacks = options.withoutSecrets === true ? [] : await findChannelLacks(config, system);
+  const placedWarnings = inTextOrder(
+    [...config.warnings, ...caveats, ...lacks].map(config.place),
+    config.sources,
+  );
+  return { ...config, placedWarnings };
+}
+
+async function locate(invocation: Invocation, system: System): Promise<ConfigLocation> {
+  try {
+    return await locateConfig(optionValue(invocation, "config"), system);
+  } catch (error) {
+    const [hint] = invocation.operands.flatMap((word) => hintForFile(word) ?? []);
+    if (!(error instanceof ConfigError) || hint === undefined) throw error;
+    throw new ConfigError(error.message, { hint, cause: error });
+  }
+}
+
+/**
+ * For what must know all that a config names, such as an exact list of permissions.
+ *
+ * @throws {ConfigError} If the machine lacks some of it.
+ */
+export function refuseLacks({ lacks, place, source, sources }: LoadedConfig): void {
+  if (lacks.length === 0) return;
+  const message = `Cannot use config "${source.label}" for this: the machine lacks what it names`;
+  throw new ConfigError(message, { source, problems: inTextOrder(lacks.map(place), sources) });
+}
+
+/** What a kind finds wrong only when all else is right; all mistakes at once. */
+function refuseMistakes(
+  { checks, source, sources, place }: LoadedConfig,
+  entryOf: (check: Check) => CheckKindEntry<never>,
+): void {
+  const mistakes = checks.flatMap((check) =>
+    placesOf(check, entryOf(check).mistakes?.(check as never) ?? [])
+  );
+  const problems = inTextOrder(mistakes.map(place), sources);
+  if (problems.length === 0) return;
+  const message = `Cannot use config "${source.label}": it has ${countMistakes(problems.length)}`;
+  throw new ConfigError(message, { source, problems });
+}
+
+function placesOf(check: Check, caveats: readonly Caveat[]): readonly Problem[] {
+  return caveats.map(({ path, message }) => ({
+    path: ["checks", check.name, "parameters", ...path],
+    message,
+  }));
+}
+
+/** What this machine lacks for whole kinds of channels, at each place that names one. */
+async function findChannelLacks({ files }: LoadedConfig, system: System): Promise<readonly Problem[]> {
+  const { findLacks } = await import("../channels/registry.ts");
+  const channels = files.flatMap(({ source, written }) =>
+    channelsIn(written).map((channel) => ({ ...channel, source }))
+  );
+  const lacks = await findLacks(new Set(channels.map(({ kind }) => kind)), system);
+  return channels.flatMap(({ kind, path, source }) => {
+    const message = lacks.get(kind);
+    return message === undefined ? [] : [{ path: [...path, "kind"], message, source }];
+  });
+}
+
+/** The option that chooses checks by their tags. */
+export const TAG_OPTION: OptionSpec = {
+  name: "tag",
+  value: "TAG",
+  repeatable: true,
+  description: "only checks with this tag; given several times: with any of them",
+};
+
+/** Which checks of a config a command is about. */
+export interface Selection {
+  /** Names of checks; empty: whatever their name. */
+  readonly names: readonly string[];
+  /** A check must have one of them; empty: whatever its tags. */
+  readonly tags: readonly string[];
+}
+
+/** What checks are chosen by. */
+export type Choosable = Pick<Check, "name" | "tags" | "active">;
+
+/** Reads which checks a command is about: its operands are their names. */
+export function readSelection(invocation: Invocation): Selection {
+  return { names: invocation.operands, tags: optionValues(invocation, TAG_OPTION.name) };
+}
+
+/** Whether a selection leaves nothing out. */
+export function isEverything({ names, tags }: Selection): boolean {
+  return names.length === 0 && tags.length === 0;
+}
+
+/**
+ * The checks that were named and that have one of the tags, in the config's order; all of them when neither was
+ * given.
+ *
+ * @throws {UsageError} If a name or a tag is not in the config, or no check is left.
+ */
+export function selectChecks<C extends Choosable>(
+  checks: readonly C[],
+  { names, tags }: Selection,
+): readonly C[] {
+  for (const name of names) {
+    if (checks.some((check) => check.name === name)) continue;
+    const meant = nearest(name, checks.map((check) => check.name));
+    throw new UsageError(
+      `there is no check "${name}" in the config`,
+      hintForFile(name) ??
+        (meant === undefined ? "list them with: monitor explain" : `did you mean "${meant}"?`),
+    );
+  }
+  const known = new Set(checks.flatMap((check) => check.tags));
+  for (const tag of tags) {
+    if (known.has(tag)) continue;
+    const meant = nearest(tag, [...known]);
+    throw new UsageError(`no check in the config has the tag "${tag}"`, hintForTag(meant, known));
+  }
+  const chosen = checks
+    .filter((check) => names.length === 0 || names.includes(check.name))
+    .filter((check) => tags.length === 0 || check.tags.some((tag) => tags.includes(tag)));
+  if (chosen.length > 0 || isEverything({ names, tags })) return chosen;
+  const listed = tags.map((tag) => `"${tag}"`).join(" or ");
+  throw new UsageError(`none of the named checks has the tag ${listed}`);
+}
+
+/**
+ * The same without those that are inactive.
+ *
+ * @throws {UsageError} As above, and where a check that was named is inactive, or every one with the tag.
+ */
+export function selectActiveChecks<C extends Choosable>(
+  checks: readonly C[],
+  selection: Selection,
+): readonly C[] {
+  const chosen = selectChecks(checks, selection);
+  if (selection.names.length === 0) {
+    const active = chosen.filter((check) => check.active);
+    if (active.length > 0 || selection.tags.length === 0) return active;
+    throw new UsageError("every check with such a tag is inactive", 'remove "active": false to run one');
+  }
+  const inactive = chosen.find((check) => !check.active);
+  if (inactive !== undefined) {
+    throw new UsageError(`the check "${inactive.name}" is inactive`, 'remove "active": false to run it');
+  }
+  return chosen;
+}
+
+function hintForTag(meant: string | undefined, known: ReadonlySet<string>): string {
+  if (meant !== undefined) return `did you mean "${meant}"?`;
+  if (known.size === 0) return 'give checks tags: "tags": ["web"]';
+  const shown = [...known].slice(0, 10);
+  return `there are: ${shown.join(", ")}${known.size > shown.length ? ", …" : ""}`;
+}

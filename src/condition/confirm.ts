@@ -1,0 +1,100 @@
+import { badness, type Condition, CONDITIONS } from "../domain/condition.ts";
+import type { ConditionCounts } from "../domain/condition_state.ts";
+
+/**
+ * Where counting stops: far above any threshold that could be waited for (68 years at one observation a second),
+ * and safe in every number type that a store may use. Counters never stop at a threshold, so a threshold that a
+ * reload changes, up or down, applies to the observations already made.
+ */
+export const COUNT_MAX = 2 ** 31 - 1;
+
+/** The two counters of each level. */
+export interface Counters {
+  /** How many observations in a row were at least that bad. */
+  readonly atLeast: ConditionCounts;
+  /** How many observations in a row were at most that bad. */
+  readonly atMost: ConditionCounts;
+}
+
+/** How many observations it takes to move the confirmed condition. */
+export interface Thresholds {
+  /** To raise it; 1 or more. */
+  readonly threshold: number;
+  /** To lower it; 1 or more. */
+  readonly recoveryThreshold: number;
+}
+
+/** A move of the confirmed condition. */
+export interface SettledChange {
+  /** The confirmed condition before. */
+  readonly from: Condition;
+  /** The confirmed condition from now on; never the same. */
+  readonly to: Condition;
+  /** The observations that decided it, in words. */
+  readonly reason: string;
+}
+
+/** The counters before the first observation. */
+export const NO_OBSERVATIONS: Counters = {
+  atLeast: { ok: 0, unknown: 0, warning: 0, critical: 0 },
+  atMost: { ok: 0, unknown: 0, warning: 0, critical: 0 },
+};
+
+/** The counters after one more observation. */
+export function count(counters: Counters, observed: Condition): Counters {
+  const level = badness(observed);
+  return {
+    atLeast: mapCounts(counters.atLeast, (seen, condition) => badness(condition) <= level ? seen + 1 : 0),
+    atMost: mapCounts(counters.atMost, (seen, condition) => badness(condition) >= level ? seen + 1 : 0),
+  };
+}
+
+/**
+ * How many observations in a row, up to the last one, were at least that bad. Everything is at least `ok`, so
+ * for `ok` it is how many were `ok`.
+ */
+export function occurrences(counters: Counters, condition: Condition): number {
+  return condition === "ok" ? counters.atMost.ok : counters.atLeast[condition];
+}
+
+/**
+ * Moves the confirmed condition: up to the mildest of the last `threshold` observations where that is worse, down
+ * to the worst of the last `recoveryThreshold` where that is better. The last observation is among both, so
+ * never both apply. `null` when it stays, as it does while there are fewer observations than the threshold.
+ */
+export function settle(
+  counters: Counters,
+  confirmed: Condition,
+  thresholds: Thresholds,
+): SettledChange | null {
+  const { threshold, recoveryThreshold } = thresholds;
+  const from = badness(confirmed);
+  const raised = CONDITIONS.findLast((to) => badness(to) > from && counters.atLeast[to] >= threshold);
+  if (raised !== undefined) {
+    return { from: confirmed, to: raised, reason: reasonFor(threshold, raised, " or worse") };
+  }
+  const lowered = CONDITIONS.find((to) => badness(to) < from && counters.atMost[to] >= recoveryThreshold);
+  if (lowered !== undefined) {
+    return { from: confirmed, to: lowered, reason: reasonFor(recoveryThreshold, lowered, " or better") };
+  }
+  return null;
+}
+
+function mapCounts(
+  counts: ConditionCounts,
+  next: (seen: number, condition: Condition) => number,
+): ConditionCounts {
+  return {
+    ok: Math.min(next(counts.ok, "ok"), COUNT_MAX),
+    unknown: Math.min(next(counts.unknown, "unknown"), COUNT_MAX),
+    warning: Math.min(next(counts.warning, "warning"), COUNT_MAX),
+    critical: Math.min(next(counts.critical, "critical"), COUNT_MAX),
+  };
+}
+
+function reasonFor(observations: number, condition: Condition, beyond: " or worse" | " or better"): string {
+  const range = condition === "ok" || condition === "critical" ? condition : `${condition}${beyond}`;
+  return observations === 1
+    ? `the last observation was ${range}`
+    : `the last ${observations} observations were ${range}`;
+}

@@ -1,0 +1,156 @@
+import type { System } from "../domain/system.ts";
+import { findExpressionProblems } from "./expressions.ts";
+import { findFormatProblem, visitFormattedValues } from "./formats.ts";
+import type { FormattedValue } from "./formatted_value.ts";
+import { completeFragment } from "./included_file.ts";
+import { warnOfInputFiles } from "./input_files.ts";
+import type { Part } from "./config_file.ts";
+import { isPlaceholder } from "./placeholders.ts";
+import { joinProblems, type Problem, PROBLEMS_MAX } from "./problem.ts";
+import { findPrograms, type FoundPrograms } from "./programs.ts";
+import { type CreateCronTimes, findCronProblems, findScheduleProblems } from "./schedules.ts";
+import { isObject, type SchemaReader } from "./schema_view.ts";
+import { createObject, type JsonObject } from "./syntax.ts";
+import { findStructureProblems, type Validator } from "./validate_schema.ts";
+import { warnOfExposure, warnOfFile, warnOfPaths } from "./warnings.ts";
+
+/** A file that was held to the schema. */
+export interface JudgedPart {
+  /** The file as it was read. */
+  readonly part: Part;
+  /** Every mistake in it. */
+  readonly problems: readonly Problem[];
+  /** What it names and this machine lacks. */
+  readonly lacks: readonly Problem[];
+  /** What is valid and yet doubtful. */
+  readonly warnings: readonly Problem[];
+  /** Its value without placeholders, completed to a config; means nothing where there are problems. */
+  readonly value: JsonObject;
+  /** The same as it is written. */
+  readonly written: JsonObject;
+  /** Absolute paths by the names that the file uses. */
+  readonly programs: ReadonlyMap<string, string>;
+  /** Reads cron expressions; `null`: the file has none. */
+  readonly createCronTimes: CreateCronTimes | null;
+}
+
+/** The schema that a config is held to. */
+export interface JudgingSchema {
+  /** Reads it. */
+  readonly reader: SchemaReader;
+  /** Made from it. */
+  readonly validate: Validator;
+  /** The default schema; `null` when it is the one itself. */
+  readonly wider: SchemaReader | null;
+  /** How messages call it. */
+  readonly shapeName: string;
+}
+
+/** What {@linkcode judgePart} needs besides the file. */
+export interface JudgeOptions {
+  /** What the file is held to. */
+  readonly schema: JudgingSchema;
+  /** The machine that programs are looked up on. */
+  readonly system: System;
+  /** Whether they are not. */
+  readonly withoutSecrets: boolean;
+  /** The config itself. */
+  readonly config: Part;
+}
+
+/** Holds a file to the schema: the config itself as it is, an included file as a part of one. */
+export async function judgePart(part: Part, options: JudgeOptions): Promise<JudgedPart> {
+  const { schema: { validate, ...schema }, system, withoutSecrets, config } = options;
+  const { source, isUnresolved } = part;
+  const isIncluded = part !== config;
+  const reader = schema.wider ?? schema.reader;
+  const { written, value, problems: fragmentProblems, warnings: fragmentWarnings } = isIncluded
+    ? completeFragment(part, { reader, configLabel: config.source.label })
+    : { ...part, problems: [], warnings: [] };
+  const located = (problems: readonly Problem[]): readonly Problem[] =>
+    problems.map((problem) => ({ ...problem, source }));
+  if (written === undefined || value === undefined) {
+    const nothing = {
+      value: createObject(),
+      written: createObject(),
+      programs: new Map(),
+      lacks: [],
+      warnings: [],
+      createCronTimes: null,
+    };
+    return { part, problems: located(part.problems.flat()), ...nothing };
+  }
+  const structureProblems = findStructureProblems(value, validate, { ...schema, written, isUnresolved });
+  const formatProblems: Problem[] = [];
+  const exposures: Problem[] = [];
+  const programs: FormattedValue[] = [];
+  const inputFiles: FormattedValue[] = [];
+  const paths: FormattedValue[] = [];
+  const expressions: FormattedValue[] = [];
+  const cronExpressions: FormattedValue[] = [];
+  visitFormattedValues({ value, written, reader }, (item) => {
+    const exposure = warnOfExposure(item, source);
+    if (exposure !== null) exposures.push(exposure);
+    if (isUnresolved(item.path) && !KNOWN_FORMATS.includes(item.format)) return;
+    // What the machine brings is never passed over: it would be used.
+    const isLack = isPlaceholder(item.written) && item.at !== "name" && !KNOWN_FORMATS.includes(item.format);
+    const problem = isLack || formatProblems.length < PROBLEMS_MAX ? findFormatProblem(item) : null;
+    if (problem !== null) formatProblems.push({ ...problem, ...(isLack && { isLack }) });
+    if (item.format === "program") programs.push(item);
+    if (item.format === "input_file") inputFiles.push(item);
+    if (PATH_FORMATS.includes(item.format)) paths.push(item);
+    if (item.format === "cron") cronExpressions.push(item);
+    if (item.format === "pattern" || item.format === "json_path") expressions.push(item);
+  });
+  const found = withoutSecrets ? NO_PROGRAMS : await findPrograms(programs, source.folder, system);
+  const createCronTimes = cronExpressions.length === 0 ? null : await loadCron();
+  const cronProblems = createCronTimes === null ? [] : findCronProblems(cronExpressions, createCronTimes);
+  const scheduleProblems = schema.wider === null && isObject(written) ? findScheduleProblems(written) : [];
+  const all = joinProblems([
+    ...part.problems,
+    fragmentProblems,
+    structureProblems,
+    [...formatProblems, ...found.problems, ...cronProblems, ...await findExpressionProblems(expressions)],
+    scheduleProblems,
+  ]);
+  return {
+    part,
+    problems: located(all.filter((problem) => !isUsableWithout(problem))),
+    lacks: located(all.filter(isUsableWithout)),
+    warnings: located([
+      ...warnOfFile(source),
+      ...part.warnings,
+      ...fragmentWarnings,
+      ...exposures,
+      ...withoutSecrets ? [] : await warnOfInputFiles(inputFiles, source.folder, system.files),
+      ...await warnOfPaths(paths, {
+        folder: source.folder,
+        files: withoutSecrets ? null : system.files,
+        programs: found.programs,
+      }),
+    ]),
+    value: isObject(value) ? value : createObject(),
+    written: isObject(written) ? written : createObject(),
+    programs: found.programs,
+    createCronTimes,
+  };
+}
+
+/** Formats that are looked at even where a placeholder has no value: none may stand there. */
+const KNOWN_FORMATS: readonly string[] = ["include", "tag"];
+
+const PATH_FORMATS: readonly string[] = ["path", "input_file", "program"];
+
+/** Whether the rest of the config can be used all the same: not without a kind, or a place for the state. */
+function isUsableWithout({ isLack = false, path }: Problem): boolean {
+  const isKind = path.at(-1) === "kind" &&
+    (path.length === 3 && path[0] === "checks" || path.at(-3) === "notifications");
+  return isLack && !isKind && path[0] !== "state";
+}
+
+const NO_PROGRAMS: FoundPrograms = { programs: new Map(), problems: [] };
+
+/** Only a config with times of the calendar needs what reads them. */
+async function loadCron(): Promise<CreateCronTimes> {
+  return (await import("./cron_times.ts")).createCronReader();
+}

@@ -1,0 +1,160 @@
+import { exactDuration } from "../domain/duration.ts";
+import { parseInterval } from "./interval.ts";
+import { hideInAddress, isCredential } from "./credentials.ts";
+import { holdsSecret, isPlaceholder } from "./placeholders.ts";
+import { type ConfigPath, describePath } from "./problem.ts";
+import { defaultsOf, type Origin, pickSetting } from "./resolve.ts";
+import { isObject, type Schema, type SchemaReader, type SchemaView } from "./schema_view.ts";
+import type { JsonObject, JsonValue } from "./syntax.ts";
+
+/** One effective setting of a check. */
+export interface ExplainedSetting {
+  /** Such as `schedule.regular_interval`. */
+  readonly path: string;
+  /** JSON as it is written, with placeholders unresolved and literal passwords hidden. */
+  readonly value: string;
+  /** Where the value comes from; what a given object leaves out is `built-in`. */
+  readonly origin: ExplainedOrigin;
+}
+
+/** Where a setting comes from; `config`: it is one of the config's own. */
+export type ExplainedOrigin = Origin | "config";
+
+/**
+ * Every effective setting of one check, in the schema's order, with where it comes from. `outer` is the config that
+ * includes the file in which the check stands.
+ */
+export function explainCheck(
+  config: JsonObject,
+  name: string,
+  reader: SchemaReader,
+  outer: JsonObject | null = null,
+): readonly ExplainedSetting[] {
+  const checks = config["checks"];
+  const check = isObject(checks) ? checks[name] : undefined;
+  if (!isObject(check)) return [];
+  const view = reader.at(config, ["checks", name]);
+  const settings: ExplainedSetting[] = [];
+  for (const [member, schema] of view?.members ?? []) {
+    const builtIn = reader.view(schema, undefined).default;
+    const { value, origin } = pickSetting(member, check, {
+      defaults: defaultsOf(config),
+      outer: outer === null ? null : defaultsOf(outer),
+      builtIn,
+    });
+    if (member === "maintenance_windows") {
+      for (const setting of explainConfigWindows(outer ?? config, reader)) settings.push(setting);
+    }
+    if (value !== undefined) {
+      const place = { schema, origin, path: [member] };
+      for (const setting of explainValue(value, place, reader)) settings.push(setting);
+    } else if (member in FOLLOWED) {
+      settings.push({ path: member, value: FOLLOWED[member] ?? "", origin: "built-in" });
+    }
+  }
+  return settings;
+}
+
+/** What holds for the config as a whole; what it is about, `checks` and `defaults`, is left out. */
+export function explainConfig(config: JsonObject, reader: SchemaReader): readonly ExplainedSetting[] {
+  const settings: ExplainedSetting[] = [];
+  for (const [member, schema] of reader.view(reader.root, config).members) {
+    if (LEFT_OUT.includes(member)) continue;
+    const value = config[member] ?? reader.view(schema, undefined).default;
+    const origin: ExplainedOrigin = member in config ? "config" : "built-in";
+    if (value !== undefined) {
+      const place = { schema, origin, path: [member] };
+      for (const setting of explainValue(value, place, reader)) settings.push(setting);
+    } else settings.push({ path: member, value: FOLLOWED[member] ?? "none", origin });
+  }
+  return settings;
+}
+
+/** For editors, and what each check shows as its own. */
+const LEFT_OUT: readonly string[] = ["$schema", "checks", "defaults"];
+
+/** The windows that the config has for all checks; those of a check come besides. */
+function explainConfigWindows(config: JsonObject, reader: SchemaReader): readonly ExplainedSetting[] {
+  const windows = config["maintenance_windows"];
+  const schema = reader.root.properties?.["maintenance_windows"];
+  if (windows === undefined || schema === undefined) return [];
+  const place = { schema, origin: "check", path: ["maintenance_windows"] } as const;
+  return [...explainValue(windows, place, reader)].map((setting) => ({ ...setting, origin: "config" }));
+}
+
+/** Settings that take another one's value when they are not given. */
+const FOLLOWED: Readonly<Record<string, string>> = {
+  state: "named after the config",
+  recovery_threshold: "as threshold",
+};
+
+/** The same, where it depends on what else the object says. */
+function followedMember(path: ConfigPath, value: JsonObject): string | undefined {
+  const [member] = path;
+  const name = path.at(-1);
+  if (name === "time_zone") return "regular_interval" in value ? undefined : "that of the machine";
+  if (member !== "schedule" || name !== "attentive_interval") return undefined;
+  return "regular_interval" in value ? "as regular_interval" : "none, cron alone";
+}
+
+interface Place {
+  readonly schema: Schema;
+  readonly origin: ExplainedOrigin;
+  readonly path: ConfigPath;
+}
+
+function* explainValue(value: JsonValue, place: Place, reader: SchemaReader): Generator<ExplainedSetting> {
+  const { schema, origin, path } = place;
+  const view = reader.view(schema, value);
+  if (Array.isArray(value) && view.items !== undefined && value.some((item) => isObject(item))) {
+    for (const [index, item] of value.entries()) {
+      yield* explainValue(item, { schema: view.items, origin, path: [...path, index] }, reader);
+    }
+  } else if (isObject(value) && view.members.size > 0) {
+    for (const [member, memberSchema] of view.members) {
+      const isGiven = member in value;
+      const item = isGiven ? value[member] : reader.view(memberSchema, undefined).default;
+      const next = {
+        schema: memberSchema,
+        origin: isGiven ? origin : "built-in" as const,
+        path: [...path, member],
+      };
+      const followed = followedMember(next.path, value);
+      if (item !== undefined) yield* explainValue(item, next, reader);
+      else if (followed !== undefined) {
+        yield { path: describePath(next.path), value: followed, origin: "built-in" };
+      }
+    }
+  } else {
+    yield { path: describePath(path), value: showValue(value, { view, path, reader }), origin };
+  }
+}
+
+function showValue(value: JsonValue, { view, path, reader }: Shown): string {
+  const { format, otherMembers } = view;
+  if (isObject(value) && otherMembers !== undefined) {
+    const shown = Object.entries(value).map(([name, item]) => {
+      const place = { view: reader.view(otherMembers, item), path: [...path, name], reader };
+      return `${JSON.stringify(name)}:${showValue(item, place)}`;
+    });
+    return `{${shown.join(",")}}`;
+  }
+  if (isHidden(value, format, path)) return "(hidden)";
+  const text = JSON.stringify(format === "url" && typeof value === "string" ? hideInAddress(value) : value);
+  if (format !== "interval" || typeof value === "boolean") return text;
+  const interval = parseInterval(typeof value === "number" ? value : String(value));
+  return "ms" in interval ? `${text} (${exactDuration(interval.ms)})` : text;
+}
+
+interface Shown {
+  readonly view: SchemaView;
+  readonly path: ConfigPath;
+  readonly reader: SchemaReader;
+}
+
+/** Whether a text is a secret, or a part of one, that stands in the config itself. */
+function isHidden(value: JsonValue, format: string | undefined, path: ConfigPath): boolean {
+  if (typeof value !== "string") return false;
+  if (format === "secret") return !isPlaceholder(value);
+  return isCredential({ format: format ?? "", path }) && !holdsSecret(value);
+}

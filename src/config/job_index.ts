@@ -1,0 +1,68 @@
+import monitorSchema from "./generated/monitor.schema.json" with { type: "json" };
+import type { System } from "../domain/system.ts";
+import { readIncluded } from "./include.ts";
+import { openPart, type Part } from "./config_file.ts";
+import { createPlacer } from "./positions.ts";
+import { ConfigError, quote } from "./problem.ts";
+import { createSchemaReader, isObject, type Schema } from "./schema_view.ts";
+import { findSecrets } from "./secrets.ts";
+import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
+import type { Source } from "./source_text.ts";
+
+/** The little of a config that {@linkcode glanceAt} looks at. */
+export interface Glance {
+  /** The text that was read, and where it came from; of what it includes nothing is told. */
+  readonly source: Source;
+  /** The kinds of the checks by name, as they are written; anything may stand there. */
+  readonly kinds: ReadonlyMap<string, unknown>;
+  /** Absolute path of the file that keeps the state, where the config names one. */
+  readonly statePath: string | null;
+  /** Values that must never be shown, as far as they can be read from here. */
+  readonly secrets: readonly string[];
+}
+
+/**
+ * Reads the names of a config's checks, those of files that it includes too, and where its state is, whatever the
+ * rest says: a setting that is wrong, a program or a secret that cannot be reached from a crontab's environment is
+ * no reason to lose what a job reports.
+ *
+ * @throws {ConfigError} If it cannot be read, or its `state` has no value here.
+ */
+export async function glanceAt(location: ConfigLocation, system: System): Promise<Glance> {
+  const source = await readSource(location, system);
+  const config = await openPart(source, system, { withoutSecrets: false });
+  refuseUnusable(config);
+  const { parts } = await readIncluded(config, { system, named: location.named, withoutSecrets: false });
+  const reader = createSchemaReader(monitorSchema as unknown as Schema);
+  const state = isObject(config.value) ? config.value["state"] : undefined;
+  return {
+    source,
+    // Of a name that stands twice, which validate tells, the first one counts.
+    kinds: new Map(parts.toReversed().flatMap(kindsIn)),
+    statePath: typeof state === "string" && state !== "" ? absolutePath(state, source.folder) : null,
+    secrets: parts.flatMap(({ value, substitutions }) =>
+      value === undefined ? [] : findSecrets(value, substitutions, reader).values
+    ),
+  };
+}
+
+function refuseUnusable({ source, written, problems, isUnresolved }: Part): void {
+  const what = `Cannot use config ${quote(source.label)}`;
+  if (written === undefined) {
+    throw new ConfigError(`${what}: it is no JSON`, {
+      source,
+      problems: problems.flat().map(createPlacer(source.text)),
+    });
+  }
+  const hint = "see: monitor validate";
+  if (!isObject(written)) throw new ConfigError(`${what}: it is no JSON object`, { hint });
+  if (isUnresolved(["state"])) {
+    throw new ConfigError(`${what}: a placeholder in "state" has no value here`, { hint });
+  }
+}
+
+function kindsIn({ value }: Part): readonly (readonly [name: string, kind: unknown])[] {
+  const checks = isObject(value) ? value["checks"] : undefined;
+  if (!isObject(checks)) return [];
+  return Object.entries(checks).map(([name, check]) => [name, isObject(check) ? check["kind"] : undefined]);
+}

@@ -1,0 +1,73 @@
+import { checkNames, type Part } from "./config_file.ts";
+import { createPlacer } from "./positions.ts";
+import { type PlacedProblem, type Problem, quote } from "./problem.ts";
+import type { Source } from "./source_text.ts";
+
+/**
+ * Makes a function that finds the places of problems in a config of several files: in the file that a problem
+ * names, else in the one that holds its check, else in the config itself.
+ */
+export function createConfigPlacer(parts: readonly Part[]): (problem: Problem) => PlacedProblem {
+  const [main, ...others] = parts;
+  const owners = new Map<string, Source>();
+  for (const part of others) {
+    for (const name of checkNames(part)) if (!owners.has(name)) owners.set(name, part.source);
+  }
+  const placers = new Map<Source, (problem: Problem) => PlacedProblem>();
+  const placeIn = (source: Source, problem: Problem): PlacedProblem => {
+    let place = placers.get(source);
+    if (place === undefined) placers.set(source, place = createPlacer(source.text));
+    return place(problem);
+  };
+  return (problem) => {
+    const { path: [member, name] } = problem;
+    const owner = member === "checks" ? owners.get(String(name)) : undefined;
+    const source = problem.source ?? owner ?? main?.source;
+    if (source === undefined) throw new Error("A config has at least one file");
+    const placed = placeIn(source, problem);
+    return source === main?.source ? placed : { ...placed, source };
+  };
+}
+
+/** Puts what has a place in order: by file, then as the text goes. */
+export function inTextOrder<Placed extends Pick<PlacedProblem, "offset" | "source">>(
+  placed: readonly Placed[],
+  sources: readonly Source[],
+): readonly Placed[] {
+  const ranks = new Map(sources.map((source, index) => [source, index]));
+  const rank = ({ source }: Placed): number => source === undefined ? 0 : ranks.get(source) ?? sources.length;
+  return placed.map((item) => ({ item, rank: rank(item) }))
+    .sort((one, other) => one.rank - other.rank || one.item.offset - other.item.offset)
+    .map(({ item }) => item);
+}
+
+/** Names of checks that stand in two files; each is told in the later one. */
+export function findRepeatedNames(
+  parts: readonly Part[],
+  place: (problem: Problem) => PlacedProblem,
+): readonly Problem[] {
+  if (parts.length < 2) return [];
+  const problems: Problem[] = [];
+  const first = new Map<string, Source>();
+  for (const part of parts) {
+    for (const name of checkNames(part)) {
+      const source = first.get(name);
+      if (source === undefined) {
+        first.set(name, part.source);
+        continue;
+      }
+      const path = ["checks", name];
+      const { line, column } = place({ path, at: "name", source, message: "" });
+      problems.push({
+        path,
+        at: "name",
+        source: part.source,
+        message: `the name ${
+          quote(name)
+        } is given in ${source.label}:${line}:${column} too, expected each name once`,
+        hint: "rename or remove one of them: only one could count",
+      });
+    }
+  }
+  return problems;
+}

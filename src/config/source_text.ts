@@ -1,0 +1,13 @@
+/** A config's text and where it came from. */
+export interface Source {
+  /** How messages name it: the path as it was given, or `<stdin>`. */
+  readonly label: string;
+  /** Absolute path; `null` for standard input. */
+  readonly path: string | null;
+  /** The folder that relative paths start from, absolute. */
+  readonly folder: string;
+  /** Decoded from UTF-8, without a byte order mark. */
+  readonly text: string;
+  /** Permission bits of the file; `null` where there are none. */
+  readonly mode: number | null;
+}

@@ -1,0 +1,60 @@
+import type { CertificateReading, TlsExpectations } from "./tls.ts";
+
+/** How TLS is asked for within a protocol that begins in clear text. */
+export type StartTlsProtocol = "smtp" | "imap" | "pop3";
+
+/** Where a connection leads. */
+export interface ConnectionTarget {
+  /** A name or an address, without a port. */
+  readonly host: string;
+  /** 1 to 65535. */
+  readonly port: number;
+}
+
+/** A connection that stands; with TLS, the certificate has been verified. */
+export interface Connection {
+  /** What comes next, or `null` when the other side has ended. Rejects when the connection breaks. */
+  read(): Promise<Uint8Array | null>;
+  /** Sends all of it. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Ends the connection at once; call it whatever happened. */
+  close(): void;
+}
+
+/** How far a connection came. */
+export type ConnectionPhase = "connecting" | "asking for TLS" | "TLS" | "sending" | "reading";
+
+/** Why a connection did not come about, or broke. */
+export interface ConnectionFailure {
+  /** `permission`, `settings` and `machine` are failures of this side and tell nothing of the target. */
+  readonly phase: "permission" | "settings" | "machine" | "resolving" | ConnectionPhase;
+  /** One line for people, such as `connection refused`. */
+  readonly reason: string;
+}
+
+/** What a connection under way is told, and tells. */
+export interface ConnectionOptions {
+  /** Told what is done next, whenever that changes. */
+  onPhase?(phase: ConnectionPhase): void;
+  /** Ends it all; also a connection that stands. */
+  readonly signal: AbortSignal;
+}
+
+/** Connections over TCP. What is rejected with is for `explain`, or the signal's reason once that has aborted. */
+export interface Connections {
+  /** Connects, and shakes hands where TLS is expected. */
+  connect(
+    target: ConnectionTarget & { readonly tls?: TlsExpectations },
+    options: ConnectionOptions,
+  ): Promise<Connection>;
+  /**
+   * Reads the certificate that a server shows, whether it is valid or not, and holds it to what is expected. This may
+   * take a second connection. Rejects when there is no server, or one that does not speak TLS.
+   */
+  readCertificate(
+    target: ConnectionTarget & { readonly tls: TlsExpectations; readonly startTls?: StartTlsProtocol },
+    options: ConnectionOptions,
+  ): Promise<CertificateReading>;
+  /** Puts an error into words; `phase` is what was being done. */
+  explain(error: unknown, target: ConnectionTarget, phase: ConnectionPhase): ConnectionFailure;
+}

@@ -1,0 +1,43 @@
+/** What is known of a file. */
+export interface FileFacts {
+  /** What a symlink leads to, never the symlink itself. `other`: a device, a pipe, a socket. */
+  readonly kind: "file" | "folder" | "other";
+  /** Length of a file; means nothing for the others. */
+  readonly sizeBytes: number;
+  /** Modification time, milliseconds since 1970; `null` where the system keeps none. */
+  readonly modifiedAtMs: number | null;
+  /** Permission bits; `null` on systems without them. */
+  readonly mode: number | null;
+  /** The owner's user id; `null` on systems without one. */
+  readonly ownerId: number | null;
+}
+
+/**
+ * Files. Errors are the runtime's own (`Deno.errors.NotFound`, `PermissionDenied`, `NotCapable` …). `stat`, `list` and
+ * `realPath` reject with `Deno.errors.TimedOut` if the file system does not respond within two seconds.
+ */
+export interface Files {
+  /** What stands at a path; symlinks are followed. `timeoutMs` replaces the two seconds. */
+  stat(path: string, options?: { readonly timeoutMs?: number }): Promise<FileFacts>;
+  /**
+   * The whole content of a file. Opening anything but a regular file may block the process for good: see
+   * `readRegularFile`.
+   */
+  read(path: string): Promise<Uint8Array>;
+  /** The names of what stands in a folder, in no order. */
+  list(folder: string): Promise<readonly string[]>;
+  /** The path with every symbolic link followed. */
+  realPath(path: string): Promise<string>;
+  /**
+   * Sets the modification time to now, and creates the file if it is missing. An error has the system's `code`,
+   * such as `ENOENT`, unless it is `NotCapable`.
+   */
+  touch(path: string): Promise<void>;
+  /** Writes a new file; fails with `AlreadyExists` unless `overwrite`. */
+  write(path: string, text: string, options: { readonly overwrite: boolean }): Promise<void>;
+  /**
+   * Puts a file with this text in the place of what is there, as one step: who reads the path sees the old text or the
+   * new one, whole. It is written to `PATH.tmp` first, and its mode is that of any new file.
+   */
+  replace(path: string, text: string): Promise<void>;
+}

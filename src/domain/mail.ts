@@ -1,0 +1,58 @@
+/** How a mail server is reached and what it is handed. */
+export interface OutgoingMail {
+  /** Name or address of the server. */
+  readonly host: string;
+  /** 465 is TLS from the start, every other port STARTTLS. */
+  readonly port: number;
+  /** The login name; empty for no login. */
+  readonly username: string;
+  /** Never sent in clear text but to a loopback address. */
+  readonly password: string;
+  /** An address. */
+  readonly sender: string;
+  /** Addresses, at least one. */
+  readonly receivers: readonly string[];
+  /** One line. */
+  readonly subject: string;
+  /** Plain text, lines ended by line feeds. */
+  readonly text: string;
+  /** With angle brackets. */
+  readonly messageId: string;
+  /** Message ids with angle brackets, the oldest first. */
+  readonly references: readonly string[];
+  /** Further headers by name. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Wall time, milliseconds since 1970. */
+  readonly dateMs: number;
+}
+
+/** What a mail server made of a mail. */
+export type MailEnd =
+  | {
+    readonly sent: true;
+    readonly refused: readonly { readonly receiver: string; readonly reason: string }[];
+  }
+  | {
+    readonly sent: false;
+    /** How far it came, such as `connecting`, `TLS`, `login`, `sender`, `data`. */
+    readonly phase: string;
+    /** The server's own code, such as 550; `null` where it said none. */
+    readonly code: number | null;
+    readonly retryable: boolean;
+    /** Whether the server may have taken it: the connection broke after the last byte. */
+    readonly mayHaveArrived: boolean;
+    /** One line for people. */
+    readonly reason: string;
+  };
+
+/** Mail. */
+export interface Mail {
+  /**
+   * Hands a mail to its server. Credentials never travel in clear text but to a loopback address. Throws the
+   * signal's reason when it aborts.
+   */
+  send(
+    mail: OutgoingMail,
+    options: { onStep(step: string): void; readonly signal: AbortSignal },
+  ): Promise<MailEnd>;
+}

@@ -1,0 +1,32 @@
+import type { Condition } from "./condition.ts";
+import type { NotificationEvent } from "./condition_state.ts";
+
+/** What the channels are told of a check. Times are wall time, milliseconds since 1970. */
+export interface Notification {
+  /** Unique; the same in every channel and at every attempt. Letters, digits and `-`. */
+  readonly id: string;
+  /** The check's name in the config. */
+  readonly check: string;
+  /** The check's title; `null` where the config gives none. */
+  readonly title: string | null;
+  /** What kind of news it is. */
+  readonly event: NotificationEvent;
+  /** The confirmed condition. */
+  readonly condition: Condition;
+  /** The condition notified before. */
+  readonly previous: Condition;
+  /** Of the observation that decided it: one line without secrets, may be empty. */
+  readonly output: string;
+  /** The further lines of that observation, without secrets; often empty. */
+  readonly detail: string;
+  /** The first observation that was not `ok` of the problem told of; in a recovery, of the one that is over. */
+  readonly problemBeganAtMs: number;
+  /** When the observation that decided it ended. */
+  readonly decidedAtMs: number;
+  /** Observations in a row at least as bad as the last one; for `ok`: in a row. */
+  readonly occurrences: number;
+  /** When the check runs next. */
+  readonly nextRunAtMs: number;
+  /** The machine it was decided on. */
+  readonly hostName: string;
+}

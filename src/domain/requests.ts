@@ -1,0 +1,56 @@
+import type { TlsMaterial } from "./tls.ts";
+
+/** One HTTP request over a fresh connection. Redirects are not followed. */
+export interface OutgoingRequest {
+  /** `http:` or `https:`. */
+  readonly target: string;
+  /** In capitals, such as `GET`. */
+  readonly method: string;
+  /** By name, in any case; added to those that the runtime sends by itself, or in their place. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Sent as UTF-8. */
+  readonly body?: string;
+  /** What the connection uses besides the defaults; means nothing for `http:`. */
+  readonly tls?: TlsMaterial;
+}
+
+/** A response head; the body is read only by whoever wants it. */
+export interface IncomingResponse {
+  /** The status code, as it came. */
+  readonly status: number;
+  /** May lack `content-encoding` and `content-length`, which the runtime drops where it decompresses. */
+  readonly headers: Headers;
+  /** The decoded body (decompressed by the runtime). */
+  readonly body: ReadableStream<Uint8Array> | null;
+  /** Reads a body whose declared length is small, in one go; `null` for any other. Use either this or `body`. */
+  readonly smallBody: (() => Promise<Uint8Array>) | null;
+  /** Ends the connection; call it once whatever happened. */
+  close(): Promise<void>;
+}
+
+/** Why no whole answer came. */
+export interface RequestFailure {
+  /**
+   * Where it failed, as far as the runtime tells it. `permission`, `settings` (a certificate that is none, say) and
+   * `machine` (it has no descriptor left) are failures of this side and tell nothing of the target.
+   */
+  readonly phase:
+    | "permission"
+    | "settings"
+    | "machine"
+    | "resolving"
+    | "connecting"
+    | "TLS"
+    | "head"
+    | "body";
+  /** One line for people, such as `connection refused`. */
+  readonly reason: string;
+}
+
+/** HTTP. */
+export interface Requests {
+  /** Throws the runtime's error when no head came, or the signal's reason when it aborts. */
+  send(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingResponse>;
+  /** Puts an error of `send`, or of reading a body, into words. */
+  explain(error: unknown, target: string): RequestFailure;
+}

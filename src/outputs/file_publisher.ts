@@ -1,0 +1,159 @@
+import { StoreError } from "../domain/store.ts";
+import type { System } from "../domain/system.ts";
+import type { Log } from "../domain/log.ts";
+
+/** A file that is to be fresh while the monitor runs. */
+export interface KeptFile {
+  /** What is in it, for messages: `the metrics`. */
+  readonly what: string;
+  /** Absolute. */
+  readonly path: string;
+  /** Time from one writing to the next. */
+  readonly intervalMs: number;
+  /** Makes its text; `lateMs` is how much later than planned this happens. */
+  render(lateMs: number): string | Promise<string>;
+}
+
+/** Files that are kept fresh. */
+export interface KeptFiles {
+  /** Goes on with other files. */
+  adopt(files: readonly KeptFile[]): void;
+  /** Writes all of them soon: what is in them has changed. */
+  changed(): void;
+  /** Writes all of them for the last time, after what is being written. */
+  finish(): Promise<void>;
+  /** Writes no more. */
+  end(): void;
+}
+
+/** What keeping files fresh needs. */
+export interface KeptFilesOptions {
+  /** Its clock and its files. */
+  readonly system: Pick<System, "clock" | "files">;
+  /** Told of trouble with a file, once, and when it is over. */
+  readonly log: Pick<Log, "warning" | "info">;
+  /** Told of what must not happen; that file is written no more. */
+  onBug(error: unknown): void;
+}
+
+/** What changes together is written together. */
+const GATHER_MS = 2_000;
+/** After a writing the next one waits so long, and so many times as long as it took, whatever changes meanwhile. */
+const GAP_MS = 5_000;
+const GAP_TIMES = 20;
+
+/** Writes each file now and at its interval. A file that cannot be written is tried again, and nothing else ends. */
+export function startKeptFiles(files: readonly KeptFile[], options: KeptFilesOptions): KeptFiles {
+  const { system, log, onBug } = options;
+  const { clock } = system;
+  /** By path, so that a reload does not say it again. */
+  const inTrouble = new Set<string>();
+  let kept: Keeper[] = [];
+  /** One after another: what a reload replaces may still be on its way to the same path. */
+  let writing: Promise<unknown> = Promise.resolve();
+
+  const keep = (file: KeptFile): Keeper => {
+    let isEnded = false;
+    let isChanged = false;
+    let cancel: (() => void) | null = null;
+    let nextMs = 0;
+    /** No sooner than this, however much changes. */
+    let soonestMs = 0;
+    const plan = (atMs: number): void => {
+      cancel?.();
+      nextMs = atMs;
+      cancel = clock.after(atMs - clock.monotonicMs(), () => {
+        cancel = null;
+        tick(atMs).catch(onBug);
+      });
+    };
+    const soon = (): number => Math.max(clock.monotonicMs() + GATHER_MS, soonestMs);
+    const tick = async (plannedMs: number): Promise<void> => {
+      const beganMs = clock.monotonicMs();
+      isChanged = false;
+      const lateMs = Math.max(0, beganMs - plannedMs);
+      const turn = writing.then(() => isEnded ? null : writeKeptFile(file, system.files, lateMs));
+      writing = turn.catch(() => {});
+      const failure = await turn;
+      if (isEnded) return;
+      if (failure !== null && !inTrouble.has(file.path)) log.warning(failure);
+      if (failure === null && inTrouble.has(file.path)) log.info(`${file.what} can be written again`);
+      if (failure === null) inTrouble.delete(file.path);
+      else inTrouble.add(file.path);
+      const endedMs = clock.monotonicMs();
+      soonestMs = endedMs + Math.max(GAP_MS, GAP_TIMES * (endedMs - beganMs));
+      const regularMs = Math.max(plannedMs + file.intervalMs, endedMs);
+      plan(isChanged ? Math.min(regularMs, soon()) : regularMs);
+    };
+    tick(clock.monotonicMs()).catch(onBug);
+    return {
+      file,
+      changed: () => {
+        isChanged = true;
+        if (cancel !== null && soon() < nextMs) plan(soon());
+      },
+      end: () => {
+        isEnded = true;
+        cancel?.();
+      },
+    };
+  };
+  const end = (): void => {
+    for (const keeper of kept) keeper.end();
+    kept = [];
+  };
+  kept = files.map(keep);
+  return {
+    finish: async () => {
+      const last = kept.map(({ file }) => file);
+      end();
+      await writing;
+      for (const file of last) {
+        const failure = await writeKeptFile(file, system.files);
+        if (failure !== null && !inTrouble.has(file.path)) log.warning(failure);
+      }
+    },
+    adopt: (next) => {
+      end();
+      kept = next.map(keep);
+    },
+    changed: () => {
+      for (const keeper of kept) keeper.changed();
+    },
+    end,
+  };
+}
+
+interface Keeper {
+  readonly file: KeptFile;
+  changed(): void;
+  end(): void;
+}
+
+/** Writes a file once; the answer says what went wrong, in words, or `null`. */
+export async function writeKeptFile(
+  file: KeptFile,
+  files: Pick<System["files"], "replace">,
+  lateMs = 0,
+): Promise<string | null> {
+  let text: string;
+  try {
+    text = await file.render(lateMs);
+  } catch (error) {
+    // A state that cannot be read just now, while somebody else writes it.
+    if (error instanceof StoreError) return `cannot write ${file.what} to "${file.path}": ${error.message}`;
+    throw error;
+  }
+  try {
+    await files.replace(file.path, text);
+    return null;
+  } catch (error) {
+    return `cannot write ${file.what} to "${file.path}": ${inWords(error)}`;
+  }
+}
+
+/** What the system says, without its code behind, or the flag that is missing. */
+function inWords(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replace(/ \(os error \d+\).*$/s, "");
+}

@@ -1,0 +1,62 @@
+import type { System } from "../domain/system.ts";
+import { beat } from "./heartbeat_sender.ts";
+import type { Watch } from "../scheduler/scheduler.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import type { Log } from "../domain/log.ts";
+
+/** Gives the config's sign of life while the loop advances. */
+export interface Pulse {
+  /** Goes on with another config. */
+  adopt(config: LoadedConfig): void;
+  /** Gives no more. */
+  end(): void;
+}
+
+/** What a pulse needs. */
+export interface PulseOptions {
+  /** Its clock, files and requests give the signs. */
+  readonly system: System;
+  /** Told of trouble with the signs. */
+  readonly log: Log;
+  /** The loop whose life is shown. */
+  readonly watch: Watch;
+  /** Says where the signs go, if anywhere. */
+  readonly config: LoadedConfig;
+}
+
+/**
+ * Starts the heartbeat. A sign is given only when the loop has really advanced: with nothing planned that is overdue.
+ * Trouble with it is said once, and when it is over.
+ */
+export function startPulse(options: PulseOptions): Pulse {
+  const { system, log, watch } = options;
+  let { heartbeat, redact } = options.config;
+  let cancel = (): void => {};
+  let isInTrouble = false;
+  let isEnded = false;
+
+  const tick = async (): Promise<void> => {
+    if (isEnded || heartbeat === null) return;
+    const { intervalMs } = heartbeat;
+    if (watch.isAdvancing) {
+      const failure = await beat(heartbeat, system);
+      if (failure !== null && !isInTrouble) log.warning(redact(failure));
+      if (failure === null && isInTrouble) log.info("the heartbeat works again");
+      isInTrouble = failure !== null;
+    }
+    cancel();
+    if (!isEnded) cancel = system.clock.after(intervalMs, () => void tick());
+  };
+  void tick();
+  return {
+    adopt: (config) => {
+      cancel();
+      ({ heartbeat, redact } = config);
+      void tick();
+    },
+    end: () => {
+      isEnded = true;
+      cancel();
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import type { Heartbeat } from "../domain/heartbeat.ts";
+import { describeRequestFailure } from "../shared/request_words.ts";
+import type { System } from "../domain/system.ts";
+
+const TIMEOUT_MS = 10_000;
+
+/** Gives one sign; the answer says what went wrong, in words, or `null`. */
+export async function beat(
+  heartbeat: Heartbeat,
+  system: Pick<System, "clock" | "files" | "requests">,
+): Promise<string | null> {
+  const failures = [await touch(heartbeat, system), await ask(heartbeat, system)].filter((failure) =>
+    failure !== null
+  );
+  return failures.length === 0 ? null : failures.join("; ");
+}
+
+async function touch({ path }: Heartbeat, { files }: Pick<System, "files">): Promise<string | null> {
+  if (path === undefined) return null;
+  try {
+    await files.touch(path);
+    return null;
+  } catch (error) {
+    return `cannot touch "${path}": ${inWords(error)}`;
+  }
+}
+
+async function ask(
+  { target }: Heartbeat,
+  { clock, requests }: Pick<System, "clock" | "requests">,
+): Promise<string | null> {
+  if (target === undefined) return null;
+  const abort = new AbortController();
+  const cancel = clock.after(TIMEOUT_MS, () => abort.abort());
+  const host = new URL(target).host;
+  try {
+    const response = await requests.send({ target, method: "GET", headers: {} }, abort.signal);
+    await response.close();
+    return response.status < 400 ? null : `${host} answered the heartbeat with status ${response.status}`;
+  } catch (error) {
+    if (abort.signal.aborted) return `${host} did not answer the heartbeat within ${TIMEOUT_MS / 1000} s`;
+    return `heartbeat failed: ${describeRequestFailure(requests.explain(error, target), target)}`;
+  } finally {
+    cancel();
+  }
+}
+
+/** What the system says, without its code before and the call and path behind. */
+function inWords(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replace(/^E[A-Z0-9]+: /, "").replace(/, \w+( '[^]*')?$/, "");
+}

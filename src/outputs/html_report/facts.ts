@@ -1,0 +1,36 @@
+import type { PageFile } from "../../domain/page_file.ts";
+import type { System } from "../../domain/system.ts";
+import type { PageSnapshot } from "./snapshot.ts";
+
+/** What of a page needs no looking up in the state. */
+export type PageFacts = Pick<
+  PageSnapshot,
+  "nowMs" | "hostName" | "timeZone" | "configLabel" | "intervalMs" | "notRunning"
+>;
+
+/** Where a page is written, and what it is about. */
+export interface PageFactsOptions {
+  /** How people call the config. */
+  readonly label: string;
+  /** The page that the config keeps fresh; `null`: none, or the config has errors. */
+  readonly page: PageFile | null;
+  /** Where this page is written; `null`: to stdout. */
+  readonly path: string | null;
+  /** Whether anything runs the checks, as far as that is known. */
+  readonly notRunning: PageSnapshot["notRunning"];
+}
+
+/** What a page that is written to a path says of itself. */
+export function pageFacts(
+  { label, page, path, notRunning }: PageFactsOptions,
+  system: Pick<System, "clock" | "hostName" | "timeZone">,
+): PageFacts {
+  return {
+    nowMs: system.clock.wallMs(),
+    hostName: system.hostName(),
+    timeZone: system.timeZone(),
+    configLabel: label,
+    intervalMs: page !== null && page.path === path ? page.intervalMs : null,
+    notRunning,
+  };
+}

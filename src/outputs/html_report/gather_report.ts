@@ -1,0 +1,159 @@
+import { addPresent, type Availability, availabilityOf, type RunCounts } from "../../state/availability.ts";
+import { type Condition, CONDITIONS, worst } from "../../domain/condition.ts";
+import type { ConditionCounts } from "../../domain/condition_state.ts";
+import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
+import { type CheckStatus, inactiveNames, type ShownCheck, statusOf } from "../../alerting/check_status.ts";
+import type { PageFacts } from "./facts.ts";
+import { DAYS_SHOWN, type PageCheck, type PageDay, type PageSnapshot } from "./snapshot.ts";
+
+const DAY_MS = 86_400_000;
+const CHANGES_EACH = 5;
+/** So many checks are looked up at a time; the store answers at once, and holds up everything else meanwhile. */
+const CHECKS_AT_A_TIME = 8;
+
+/** Where the page's facts come from. */
+export interface GatherOptions {
+  /** What is kept; `null`: nothing yet. */
+  readonly store: Store | null;
+  /** Every check that is to be shown, inactive ones included, in the config's order. */
+  readonly checks: readonly ShownCheck[];
+  /** Whether these are all of the config: then what waits for checks that left it is shown too. */
+  readonly isWhole: boolean;
+  /** Those of the page that need no looking up. */
+  readonly facts: PageFacts;
+  /** The record of a check, where somebody knows a newer one than the store. */
+  recordOf?(name: string): CheckRecord | null;
+  /** Lets others have their turn; called between steps of some milliseconds. */
+  pause(): Promise<void>;
+}
+
+/**
+ * Looks up everything that the page shows.
+ *
+ * @throws {StoreError} If the state cannot be read.
+ */
+export async function gatherPage(options: GatherOptions): Promise<PageSnapshot> {
+  const { store, checks, isWhole, facts, pause } = options;
+  const { nowMs } = facts;
+  const active = checks.filter((check) => check.active);
+  const inactive = inactiveNames(checks);
+  const recordOf = options.recordOf ?? await keptRecords(store);
+  const shown: PageCheck[] = [];
+  for (let index = 0; index < active.length; index += CHECKS_AT_A_TIME) {
+    await pause();
+    const some = active.slice(index, index + CHECKS_AT_A_TIME);
+    shown.push(...await gatherChecks(some, { store, nowMs, recordOf, inactive }));
+  }
+  const names = new Set(checks.map((check) => check.name));
+  const isShown = (name: string | null): boolean => isWhole || name === null || names.has(name);
+  return {
+    ...facts,
+    checks: shown,
+    inactive: checks.filter((check) => !check.active),
+    rows: ((await store?.outbox())?.rows ?? []).filter((row) => isShown(row.notification.check)),
+    silences: (await store?.silences(nowMs) ?? []).filter(({ check }) => isShown(check)),
+    isKept: store !== null,
+  };
+}
+
+type RecordOf = (name: string) => CheckRecord | null;
+
+async function keptRecords(store: Store | null): Promise<RecordOf> {
+  const records = new Map((await store?.records() ?? []).map((record) => [record.name, record]));
+  return (name) => records.get(name) ?? null;
+}
+
+interface ChecksOptions {
+  readonly store: Store | null;
+  readonly nowMs: number;
+  readonly recordOf: RecordOf;
+  readonly inactive: ReadonlySet<string>;
+}
+
+async function gatherChecks(
+  checks: readonly ShownCheck[],
+  { store, nowMs, recordOf, inactive }: ChecksOptions,
+): Promise<readonly PageCheck[]> {
+  const names = checks.map((check) => check.name);
+  const sums = async ({ days, each }: typeof SPANS[number]): Promise<Sums> =>
+    Map.groupBy(
+      await store?.rollupSums(names, { sinceMs: nowMs - days * DAY_MS, untilMs: nowMs, each }) ?? [],
+      ({ name }) => name,
+    );
+  const sumsOfSpans: Sums[] = [];
+  for (const span of SPANS) sumsOfSpans.push(await sums(span));
+  const found: PageCheck[] = [];
+  for (const check of checks) {
+    const record = recordOf(check.name);
+    const status = statusOf(check, { recordOf, inactive, nowMs });
+    const own = sumsOfSpans.map((sums) => sums.get(check.name) ?? []);
+    found.push({
+      ...status,
+      spans: SPANS.map(({ label, days }, index) => ({
+        label,
+        ms: days * DAY_MS,
+        ...addUp(own[index] ?? [], (lastedMs) => addPresent(lastedMs, record, nowMs)),
+      })),
+      days: withPresent(toDays(own.at(-1) ?? [], nowMs), status),
+      changes: await store?.changes(check.name, { sinceMs: 0, limit: CHANGES_EACH }) ?? [],
+    });
+  }
+  return found;
+}
+
+/** The last one is read by days, which the strips show. */
+const SPANS = [
+  { label: "24 h", days: 1, each: "check" },
+  { label: "7 d", days: 7, each: "check" },
+  { label: `${DAYS_SHOWN} d`, days: DAYS_SHOWN, each: "day" },
+] as const;
+
+type Sums = ReadonlyMap<string, readonly RollupSum[]>;
+
+function addUp(
+  sums: readonly RollupSum[],
+  addPresent: (lastedMs: ConditionCounts) => ConditionCounts,
+): Availability & RunCounts {
+  const total = (pick: (sum: RollupSum) => number): number =>
+    sums.reduce((subtotal, sum) => subtotal + pick(sum), 0);
+  const lastedMs = {
+    ok: total(({ lastedMs }) => lastedMs.ok),
+    unknown: total(({ lastedMs }) => lastedMs.unknown),
+    warning: total(({ lastedMs }) => lastedMs.warning),
+    critical: total(({ lastedMs }) => lastedMs.critical),
+  };
+  return {
+    ...availabilityOf(addPresent(lastedMs)),
+    runs: total(({ runs }) => runs),
+    failedRuns: total(({ failedRuns }) => failedRuns),
+    failedStreakMax: sums.reduce((most, sum) => Math.max(most, sum.failedStreakMax), 0),
+  };
+}
+
+function toDays(sums: readonly RollupSum[], nowMs: number): readonly PageDay[] {
+  const byDay = new Map(sums.map((sum) => [Math.floor(sum.startMs / DAY_MS), sum]));
+  const today = Math.floor(nowMs / DAY_MS);
+  return Array.from({ length: DAYS_SHOWN }, (_, index) => {
+    const sum = byDay.get(today - DAYS_SHOWN + 1 + index);
+    return sum === undefined ? UNWATCHED : { worst: worstOf(sum), durationMeanMs: meanOf(sum) };
+  });
+}
+
+/** What is confirmed now counts for today, though it has not lasted until another run. */
+function withPresent(days: readonly PageDay[], { condition, state }: CheckStatus): readonly PageDay[] {
+  const today = days.at(-1);
+  if (today === undefined || state !== "current") return days;
+  return days.with(-1, { ...today, worst: worst([condition, today.worst ?? condition]) });
+}
+
+const UNWATCHED: PageDay = { worst: null, durationMeanMs: null };
+
+const WORST_FIRST = CONDITIONS.toReversed();
+
+function worstOf({ lastedMs }: RollupSum): Condition | null {
+  return WORST_FIRST.find((condition) => lastedMs[condition] > 0) ?? null;
+}
+
+function meanOf({ runs, durationTotalMs }: RollupSum): number | null {
+  return runs === 0 ? null : durationTotalMs / runs;
+}

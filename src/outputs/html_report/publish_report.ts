@@ -1,0 +1,92 @@
+import type { System } from "../../domain/system.ts";
+import type { Ledger } from "../../state/state_repository.ts";
+import type { WatchEvent } from "../../scheduler/scheduler.ts";
+import { type KeptFile, startKeptFiles } from "../file_publisher.ts";
+import type { Check } from "../../domain/check.ts";
+import type { LoadedConfig } from "../../config/load.ts";
+import type { Log } from "../../domain/log.ts";
+import { pageFacts } from "./facts.ts";
+
+/** What a kept page is made from. */
+export interface KeptPageSource {
+  /** Its clock and its names. */
+  readonly system: Pick<System, "clock" | "hostName" | "timeZone">;
+  /** Knows the checks as they are now, and the store with their past. */
+  readonly ledger: Ledger;
+  /** The checks of a config that run. */
+  select(checks: readonly Check[]): readonly Check[];
+  /** Whether those are all of them. */
+  readonly isWhole: boolean;
+  /** When the service was stopped on purpose; `null` while it runs. @default null */
+  stoppedAtMs?(): number | null;
+}
+
+/** The page that a config wants to be kept fresh, if any. */
+export function keptPageOf(config: LoadedConfig, source: KeptPageSource): readonly KeptFile[] {
+  const { page } = config;
+  const { system, ledger, isWhole } = source;
+  if (page === null) return [];
+  const render = async (): Promise<string> => {
+    const { writePage } = await import("./write_report.ts");
+    const stoppedAtMs = source.stoppedAtMs?.() ?? null;
+    const facts = pageFacts({
+      label: config.source.label,
+      page,
+      path: page.path,
+      notRunning: stoppedAtMs === null ? null : { stoppedAtMs },
+    }, system);
+    return await writePage({
+      store: ledger.store,
+      checks: source.select(config.checks),
+      isWhole,
+      facts,
+      recordOf: (name) => ledger.recordOf(name, facts.nowMs),
+      clock: system.clock,
+    });
+  };
+  return [{ what: "the page", ...page, render }];
+}
+
+/** The page beside the loop. */
+export interface WatchPage {
+  /** Goes on with another config. */
+  adopt(config: LoadedConfig): void;
+  /** Looks whether the page is to be renewed because of what happened. */
+  happened(event: WatchEvent): void;
+  /** Writes it for the last time: it says that the service was stopped. */
+  stopped(atMs: number): Promise<void>;
+  /** Writes no more. */
+  end(): void;
+}
+
+/** Where this page comes from, and who is told of trouble. */
+export interface WatchPageOptions extends KeptPageSource {
+  /** Its clock, its names and its files. */
+  readonly system: Pick<System, "clock" | "files" | "hostName" | "timeZone">;
+  /** Told of trouble with the file. */
+  readonly log: Log;
+  /** Says where the page is, if anywhere. */
+  readonly config: LoadedConfig;
+  /** Told of what must not happen. */
+  onBug(error: unknown): void;
+}
+
+/** Keeps the config's page fresh: at its interval, and soon after a confirmed condition has changed. */
+export function startWatchPage(options: WatchPageOptions): WatchPage {
+  let stoppedAtMs: number | null = null;
+  const source = { ...options, stoppedAtMs: () => stoppedAtMs };
+  const files = startKeptFiles(keptPageOf(options.config, source), options);
+  return {
+    adopt: (config) => files.adopt(keptPageOf(config, source)),
+    happened: (event) => {
+      if (event.event !== "result") return;
+      const { confirmedSinceMs, observedAtMs } = event.entry.record.condition;
+      if (confirmedSinceMs === observedAtMs) files.changed();
+    },
+    stopped: async (atMs) => {
+      stoppedAtMs = atMs;
+      await files.finish();
+    },
+    end: files.end,
+  };
+}

@@ -1,0 +1,60 @@
+import type { Availability, RunCounts } from "../../state/availability.ts";
+import type { Condition } from "../../domain/condition.ts";
+import type { OutboxRow, Silence } from "../../domain/outbox.ts";
+import type { ConditionChange } from "../../domain/store.ts";
+import type { CheckStatus } from "../../alerting/check_status.ts";
+
+/** How many days the strips and lines of the page show, today included. */
+export const DAYS_SHOWN = 90;
+
+/** A day of a check, in UTC. */
+export interface PageDay {
+  /** The worst condition that was confirmed for some of it; `null` when nobody looked. */
+  readonly worst: Condition | null;
+  /** How long its runs took on average; `null` without a run. */
+  readonly durationMeanMs: number | null;
+}
+
+/** What became of a check in a span of time up to now. */
+export interface PageSpan extends Availability, RunCounts {
+  /** Such as `24 h`. */
+  readonly label: string;
+  /** How long it is. */
+  readonly ms: number;
+}
+
+/** What the page shows of a check. */
+export interface PageCheck extends CheckStatus {
+  /** Its last 24 hours, 7 days and {@linkcode DAYS_SHOWN} days. */
+  readonly spans: readonly PageSpan[];
+  /** {@linkcode DAYS_SHOWN} of them, the last one is today. */
+  readonly days: readonly PageDay[];
+  /** The last ones, the newest first. */
+  readonly changes: readonly ConditionChange[];
+}
+
+/** Everything that the page shows, as it was at one moment. */
+export interface PageSnapshot {
+  /** When that was; wall time, milliseconds since 1970. */
+  readonly nowMs: number;
+  /** The machine that looks. */
+  readonly hostName: string;
+  /** IANA name of the zone in which times are shown. */
+  readonly timeZone: string;
+  /** The config, as its owner calls it. */
+  readonly configLabel: string;
+  /** From one page to the next; `null` where it is not renewed by itself. */
+  readonly intervalMs: number | null;
+  /** Why no check runs: it was stopped on purpose, at that time, or it died; `null`: checks run, or nothing is known. */
+  readonly notRunning: { readonly stoppedAtMs: number | null } | null;
+  /** Active checks, in the config's order. */
+  readonly checks: readonly PageCheck[];
+  /** Names and titles of checks that do not run. */
+  readonly inactive: readonly { readonly name: string; readonly title?: string }[];
+  /** Notifications that did not arrive yet, or never will; by sequence. */
+  readonly rows: readonly OutboxRow[];
+  /** Those that are not over. */
+  readonly silences: readonly Silence[];
+  /** Whether anything was ever kept. */
+  readonly isKept: boolean;
+}

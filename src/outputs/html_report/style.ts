@@ -1,0 +1,68 @@
+/**
+ * The page's only style sheet. Colors come in two sets, and each color of a condition has a word and a height beside
+ * it. `k u w x` are the conditions, see `STROKE_CLASSES`.
+ */
+export const STYLE: string = minify(`
+:root{color-scheme:light dark;--back:#fff;--card:#f6f7f9;--text:#1c2126;--soft:#545d66;--rule:#d3d8de;--link:#0a55a8;
+  --k:#1a7f37;--u:#6b41a1;--w:#8f5f00;--x:#b3261e;--on:#fff}
+@media (prefers-color-scheme:dark){:root{--back:#14171a;--card:#1d2125;--text:#e7eaed;--soft:#a7b0b9;--rule:#3a4148;
+  --link:#8ec1ff;--k:#5fbf6e;--u:#c4a1f7;--w:#e3ab45;--x:#ff8d85;--on:#14171a}}
+*{box-sizing:border-box}
+body{margin:0 auto;max-width:82rem;padding:1rem;background:var(--back);color:var(--text);
+  font:1rem/1.4 system-ui,sans-serif;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
+h1{margin:0;font-size:1.6rem;line-height:1.25}
+h2{margin:1.6rem 0 .5rem;font-size:1.15rem}
+h3{margin:0;font-size:1rem;line-height:1.3}
+p,ul,ol{margin:0;padding:0}
+ul,ol{list-style:none}
+a{color:var(--link)}
+header .z{color:var(--text);font-weight:600}
+header p{color:var(--soft);margin:.3rem 0;max-width:60rem}
+header,main{position:relative}
+nav{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;margin:.6rem 0}
+.c>li{display:grid;grid-template-columns:minmax(0,1fr) auto;gap:.1rem .6rem;align-items:start;margin:0 0 .5rem;
+  padding:.6rem .8rem;background:var(--card);border-left:.4rem solid var(--k)}
+.c>li>*{grid-column:1/-1}
+.c>.u{border-color:var(--u)}
+.c>.w{border-color:var(--w)}
+.c>.x{border-color:var(--x)}
+.c b{font-weight:600}
+.s,.n,.m,.a,.f,summary,time{color:var(--soft);font-size:.875rem}
+.n{font-family:ui-monospace,monospace;font-size:.8125rem}
+.s b{color:var(--k)}
+.u>.s b,.w>.s b,.x>.s b{padding:.05rem .45rem;border-radius:.25rem;background:var(--x);color:var(--on)}
+.u>.s b{background:var(--u)}
+.w>.s b{background:var(--w)}
+.a b,.f b{color:var(--text)}
+.c svg{grid-column:1;width:100%;margin-top:.15rem;height:3.4rem;display:block;
+  background:linear-gradient(90deg,var(--rule) 1px,#0000 1px) 0 0/33.333% 100%}
+.c .m{grid-column:2;font-size:.75rem;line-height:1.1rem;white-space:nowrap;min-width:3.4rem}
+.a i{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+path{fill:none;stroke:var(--k);stroke-width:4}
+path.u{stroke:var(--u);stroke-width:6}
+path.w{stroke:var(--w);stroke-width:8}
+path.x{stroke:var(--x);stroke-width:12}
+path.l{stroke:var(--text);stroke-width:1.5px;stroke-linecap:round;stroke-linejoin:round;vector-effect:non-scaling-stroke}
+pre{margin:.3rem 0;padding:.4rem .6rem;white-space:pre-wrap;font-size:.8125rem;background:var(--back)}
+summary{cursor:pointer;padding:.2rem 0}
+.e>li{padding:.25rem 0;border-top:1px solid var(--rule)}
+.e>li:first-child{border-top:0}
+@media (min-width:66rem){
+.c>li{grid-template-columns:minmax(0,5fr) minmax(0,6fr) 9rem 19rem 4rem;gap:0 1rem;margin-bottom:.3rem;padding:.45rem .8rem}
+.c>li>*{grid-column:2}
+.c h3,.c .n{grid-column:1}
+.c h3,.c .s{grid-row:1}
+.c .n,.c .o{grid-row:2}
+.c .a{grid-column:3;grid-row:1/span 9;display:grid;grid-template-columns:auto 1fr;gap:0 .6rem;align-self:start}
+.c .a b{text-align:right;white-space:nowrap}
+.c small{grid-column:1/-1;text-align:right}
+.c svg{grid-column:4;grid-row:1/span 3}
+.c .m{grid-column:5;grid-row:1/span 3}
+.c details[open]{grid-column:2/-1}
+}
+@media print{.c>li{break-inside:avoid}}
+`);
+
+function minify(style: string): string {
+  return style.replaceAll(/\n\s*/g, "");
+}

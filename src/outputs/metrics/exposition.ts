@@ -1,0 +1,66 @@
+import { printable } from "../../shared/printable.ts";
+
+/** The types of metric that are used here. */
+export type MetricType = "gauge" | "counter";
+
+/** What is said of all samples of one name. */
+export interface Family {
+  /** After Prometheus' conventions: base units, `_total` for counters. */
+  readonly name: string;
+  /** A gauge goes up and down, a counter only up. */
+  readonly type: MetricType;
+  /** One line for people. */
+  readonly help: string;
+}
+
+/** Builds a text in Prometheus' text format, version 0.0.4. */
+export interface Exposition {
+  /**
+   * Adds samples to a family; one without samples is left out. Labels are those that `labelText` made. Of two samples
+   * in one call with the same labels the first stays, since a file with both is refused whole; that two calls share
+   * none is the caller's business. A number that is none is left out.
+   */
+  add(family: Family, samples: Iterable<Sample>): void;
+  /** What was added so far. */
+  text(): string;
+}
+
+/** Labels, as `labelText` makes them, and a value. */
+export type Sample = readonly [labels: string, value: number];
+
+/** Begins an empty text, every sample of which gets some labels, as `labelText` makes them. */
+export function createExposition(commonLabels = ""): Exposition {
+  const blocks = new Map<string, string[]>();
+  return {
+    add: ({ name, type, help }, samples) => {
+      const seen = new Set<string>();
+      const lines = blocks.get(name) ?? [`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`];
+      for (const [labels, value] of samples) {
+        if (!Number.isFinite(value) || seen.has(labels)) continue;
+        seen.add(labels);
+        const all = labels === "" || commonLabels === ""
+          ? labels + commonLabels
+          : `${labels},${commonLabels}`;
+        lines.push(`${name}${all === "" ? "" : `{${all}}`} ${value}\n`);
+      }
+      if (lines.length > 1) blocks.set(name, lines);
+    },
+    text: () => [...blocks.values()].map((lines) => lines.join("")).join(""),
+  };
+}
+
+/**
+ * A label as it stands in the text. Line breaks stay, as the escapes of the format; other control characters and lone
+ * surrogates, which no reader takes, are shown as `printable` shows them.
+ */
+export function labelText(name: string, value: string): string {
+  return `${name}="${PLAIN.test(value) ? value : escapeValue(value)}"`;
+}
+
+/** Most names: nothing in them is escaped. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+function escapeValue(value: string): string {
+  return value.split("\n").map(printable).join("\n")
+    .replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+}

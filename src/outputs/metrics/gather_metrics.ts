@@ -1,0 +1,67 @@
+import type { OutboxRow } from "../../domain/outbox.ts";
+import type { Ledger } from "../../state/state_repository.ts";
+import { isInFuture } from "../../alerting/overdue.ts";
+import type { Notifying } from "../../alerting/notifying.ts";
+import type { LoadedConfig } from "../../config/load.ts";
+import type { ChannelMetrics, MetricValues } from "./render_metrics.ts";
+
+/** Where metrics are gathered from. */
+export interface MetricSources {
+  /** The config in force. */
+  readonly config: Pick<LoadedConfig, "checks" | "metrics">;
+  /** Of this program. */
+  readonly version: string;
+  /** Knows the checks. */
+  readonly ledger: Pick<Ledger, "recordOf" | "isInTrouble">;
+  /** Knows the notifications. */
+  readonly notifying: Pick<Notifying, "rows" | "counts" | "channelNames">;
+  /** Wall time, milliseconds since 1970. */
+  readonly nowMs: number;
+  /** What only the loop knows. */
+  readonly loop: Pick<
+    MetricValues,
+    "isRunning" | "lastLoopAtMs" | "schedulerLagMs" | "configLoadedAtMs" | "isReloadSuccessful"
+  >;
+}
+
+/** Gathers what metrics are made of. */
+export function gatherMetrics(
+  { config, version, ledger, notifying, nowMs, loop }: MetricSources,
+): MetricValues {
+  const active = config.checks.filter((check) => check.active);
+  const { name } = config.metrics ?? {};
+  return {
+    version,
+    ...(name !== undefined && { name }),
+    ...loop,
+    isStateWritable: !ledger.isInTrouble,
+    checks: active.map((check) => {
+      const record = ledger.recordOf(check.name, nowMs);
+      return { check, record, isInFuture: isInFuture(check, record, nowMs) };
+    }),
+    inactiveChecks: config.checks.length - active.length,
+    channels: channelsOf(notifying),
+  };
+}
+
+/** The channels of the config, and those to which something still waits. */
+function channelsOf({ rows, counts, channelNames }: MetricSources["notifying"]): readonly ChannelMetrics[] {
+  const open = rows.filter((row) => row.state !== "dropped");
+  const names = new Map([...open.map((row) => [row.channelKey, row.channelName] as const), ...channelNames]);
+  const countsByKey = new Map(counts.map((count) => [count.channelKey, count]));
+  const queues = new Map<string, Record<OutboxRow["state"], number>>();
+  for (const { channelKey, state } of open) {
+    const queue = queues.get(channelKey) ?? { pending: 0, rejected: 0, dropped: 0 };
+    queue[state]++;
+    queues.set(channelKey, queue);
+  }
+  return [...names].map(([key, name]) => ({
+    name,
+    sent: countsByKey.get(key)?.sent ?? 0,
+    failedAttempts: countsByKey.get(key)?.failedAttempts ?? 0,
+    dropped: countsByKey.get(key)?.dropped ?? 0,
+    summarized: countsByKey.get(key)?.summarized ?? 0,
+    pending: queues.get(key)?.pending ?? 0,
+    rejected: queues.get(key)?.rejected ?? 0,
+  }));
+}

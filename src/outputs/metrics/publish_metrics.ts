@@ -1,0 +1,79 @@
+import type { System } from "../../domain/system.ts";
+import type { Ledger } from "../../state/state_repository.ts";
+import type { Notifying } from "../../alerting/notifying.ts";
+import type { Watch } from "../../scheduler/scheduler.ts";
+import { type KeptFile, startKeptFiles } from "../file_publisher.ts";
+import type { LoadedConfig } from "../../config/load.ts";
+import type { Log } from "../../domain/log.ts";
+import { gatherMetrics } from "./gather_metrics.ts";
+import { renderMetrics } from "./render_metrics.ts";
+
+/** The file of metrics beside the loop. */
+export interface WatchMetrics {
+  /** Goes on with another config. */
+  adopt(config: LoadedConfig): void;
+  /** Notes what became of a reload. */
+  reloaded(isSuccessful: boolean): void;
+  /** Writes the file for the last time: it says that the service was stopped. */
+  stopped(): Promise<void>;
+  /** Writes no more. */
+  end(): void;
+}
+
+/** Where these metrics come from, and who is told of trouble. */
+export interface WatchMetricsOptions {
+  /** Its clock and its files. */
+  readonly system: Pick<System, "clock" | "files">;
+  /** Told of trouble with the file. */
+  readonly log: Log;
+  /** Knows the checks. */
+  readonly ledger: Ledger;
+  /** Knows the notifications. */
+  readonly notifying: Notifying;
+  /** The loop. */
+  readonly watch: Watch;
+  /** Of this program. */
+  readonly version: string;
+  /** Says where the file is, if anywhere. */
+  readonly config: LoadedConfig;
+  /** Told of what must not happen. */
+  onBug(error: unknown): void;
+}
+
+/** Keeps the config's file of metrics fresh. */
+export function startWatchMetrics(options: WatchMetricsOptions): WatchMetrics {
+  const { system, log, ledger, notifying, watch, version, onBug } = options;
+  const { clock } = system;
+  let { config } = options;
+  let configLoadedAtMs = clock.wallMs();
+  let lastLoopAtMs = clock.wallMs();
+  let isReloadSuccessful = true;
+  let isRunning = true;
+
+  const pause = (): Promise<void> => new Promise((resolve) => void clock.after(0, resolve));
+  const render = (schedulerLagMs: number): Promise<string> => {
+    const nowMs = clock.wallMs();
+    if (watch.isAdvancing) lastLoopAtMs = nowMs;
+    const loop = { lastLoopAtMs, schedulerLagMs, configLoadedAtMs, isReloadSuccessful, isRunning };
+    return renderMetrics(gatherMetrics({ config, version, ledger, notifying, nowMs, loop }), pause);
+  };
+  const filesOf = ({ metrics }: LoadedConfig): readonly KeptFile[] =>
+    metrics === null
+      ? []
+      : [{ what: "the metrics", path: metrics.path, intervalMs: metrics.intervalMs, render }];
+  const files = startKeptFiles(filesOf(config), { system, log, onBug });
+  return {
+    adopt: (next) => {
+      config = next;
+      configLoadedAtMs = clock.wallMs();
+      isReloadSuccessful = true;
+      files.adopt(filesOf(next));
+    },
+    reloaded: (isSuccessful) => isReloadSuccessful = isSuccessful,
+    stopped: async () => {
+      isRunning = false;
+      await files.finish();
+    },
+    end: files.end,
+  };
+}

@@ -1,0 +1,227 @@
+import type { Check } from "../../domain/check.ts";
+import { type Condition, CONDITION_CODES, CONDITIONS } from "../../domain/condition.ts";
+import type { CheckRecord, KeptResult } from "../../domain/store.ts";
+import { createExposition, type Exposition, labelText, type Sample } from "./exposition.ts";
+import { FAMILIES } from "./families.ts";
+import { type Measurement, measurementsOf } from "./measurements.ts";
+
+/** What is told of a channel. */
+export interface ChannelMetrics {
+  /** How people call it; no secrets. */
+  readonly name: string;
+  /** Notifications that it took so far. */
+  readonly sent: number;
+  /** Attempts that failed so far. */
+  readonly failedAttempts: number;
+  /** Notifications that were given up so far. */
+  readonly dropped: number;
+  /** Problems that recovered before they could be sent and were counted instead of listed. */
+  readonly summarized: number;
+  /** Notifications that wait for it now. */
+  readonly pending: number;
+  /** Notifications that it rejected and that are tried seldom. */
+  readonly rejected: number;
+}
+
+/** What is told of a check. */
+export interface CheckMetrics {
+  /** The check, as the config has it. */
+  readonly check: Check;
+  /** What is known of it. */
+  readonly record: CheckRecord;
+  /** Whether its last run lies in the future, so that its condition says nothing. */
+  readonly isInFuture: boolean;
+}
+
+/** Everything that metrics are made of. Times are wall time, milliseconds since 1970. */
+export interface MetricValues {
+  /** Of the monitor. */
+  readonly version: string;
+  /** Tells several monitors of one machine apart; absent where there is one. */
+  readonly name?: string;
+  /** Whether the service runs, rather than having been stopped on purpose; `null` where there is no service. */
+  readonly isRunning: boolean | null;
+  /** When the loop was last known to do its work. */
+  readonly lastLoopAtMs: number;
+  /** How late its last timer was; `null` where there is no loop. */
+  readonly schedulerLagMs: number | null;
+  /** When the config in force was read. */
+  readonly configLoadedAtMs: number;
+  /** Whether the last reload went well; `null` where nothing is reloaded. */
+  readonly isReloadSuccessful: boolean | null;
+  /** Whether the state could be written, the last time. */
+  readonly isStateWritable: boolean;
+  /** The active checks, with what is known of each. */
+  readonly checks: readonly CheckMetrics[];
+  /** How many checks of the config are inactive. */
+  readonly inactiveChecks: number;
+  /** Channels of one name are added up. */
+  readonly channels: readonly ChannelMetrics[];
+}
+
+/** So many checks are written at a time: some ten milliseconds. */
+const CHECKS_AT_A_TIME = 250;
+
+/** Writes values in Prometheus' text format. Where there are many checks, `pause` lets others go on in between. */
+export async function renderMetrics(values: MetricValues, pause: () => Promise<void>): Promise<string> {
+  const exposition = createExposition(values.name === undefined ? "" : labelText("monitor", values.name));
+  addMonitor(exposition, values);
+  const checks = withLabels(values.checks);
+  for (let start = 0; start < checks.length; start += CHECKS_AT_A_TIME) {
+    if (start > 0) await pause();
+    addChecks(exposition, checks.slice(start, start + CHECKS_AT_A_TIME));
+  }
+  addChannels(exposition, values.channels);
+  return exposition.text();
+}
+
+function addMonitor(exposition: Exposition, values: MetricValues): void {
+  const one = (value: number): readonly Sample[] => [["", value]];
+  exposition.add(FAMILIES.build, [[labelText("version", values.version), 1]]);
+  exposition.add(FAMILIES.running, one(values.isRunning === null ? NaN : Number(values.isRunning)));
+  exposition.add(FAMILIES.lastLoop, one(seconds(values.lastLoopAtMs)));
+  exposition.add(FAMILIES.schedulerLag, one(seconds(values.schedulerLagMs)));
+  exposition.add(FAMILIES.configLoaded, one(seconds(values.configLoadedAtMs)));
+  exposition.add(
+    FAMILIES.reloadSuccessful,
+    one(values.isReloadSuccessful === null ? NaN : Number(values.isReloadSuccessful)),
+  );
+  exposition.add(FAMILIES.stateWritable, one(Number(values.isStateWritable)));
+  exposition.add(FAMILIES.checks, one(values.checks.length));
+  exposition.add(FAMILIES.inactiveChecks, one(values.inactiveChecks));
+}
+
+interface LabelledCheck extends CheckMetrics {
+  readonly label: string;
+  /** `null`: it never ran. */
+  readonly last: KeptResult | null;
+}
+
+function addChecks(exposition: Exposition, all: readonly LabelledCheck[]): void {
+  const seen = all.flatMap((one) => one.last === null ? [] : [{ ...one, last: one.last }]);
+  exposition.add(
+    FAMILIES.checkInfo,
+    all.map(({ label, check }) => [
+      `${label},${labelText("kind", check.kind)},${labelText("title", check.title ?? "")}`,
+      1,
+    ]),
+  );
+  const codeOf = (condition: Condition, { isInFuture }: CheckMetrics): number =>
+    CONDITION_CODES[isInFuture ? "unknown" : condition];
+  exposition.add(FAMILIES.condition, seen.map((one) => [one.label, codeOf(one.last.condition, one)]));
+  exposition.add(
+    FAMILIES.confirmed,
+    seen.map((one) => [one.label, codeOf(one.record.condition.confirmed, one)]),
+  );
+  exposition.add(
+    FAMILIES.confirmedSince,
+    seen.map(({ label, record }) => [label, seconds(record.condition.confirmedSinceMs)]),
+  );
+  exposition.add(FAMILIES.duration, seen.map(({ label, last }) => [label, seconds(last.durationMs)]));
+  exposition.add(FAMILIES.lastRun, seen.map(({ label, last }) => [label, seconds(last.startedAtMs)]));
+  exposition.add(
+    FAMILIES.nextRun,
+    all.map(({ label, record }) => [label, seconds(record.nextRunAtMs)]),
+  );
+  exposition.add(FAMILIES.late, seen.map(({ label, last }) => [label, seconds(last.lateMs)]));
+  exposition.add(FAMILIES.missedRuns, all.map(({ label, record }) => [label, record.missedRuns]));
+  exposition.add(FAMILIES.runs, all.map(({ label, record }) => [label, runsOf(record)]));
+  exposition.add(
+    FAMILIES.failures,
+    all.flatMap(({ label, record: { runs } }) =>
+      FAILURES.map(({ condition, text }): Sample => [`${label},${text}`, runs[condition]])
+    ),
+  );
+  exposition.add(
+    FAMILIES.runSeconds,
+    all.map(({ label, record }) => [label, seconds(record.durationTotalMs)]),
+  );
+  exposition.add(
+    FAMILIES.metric,
+    seen.flatMap(({ label, last }) =>
+      Object.entries(last.metrics).map(([name, value]): Sample => [
+        `${label},${labelText("metric", name)}`,
+        value,
+      ])
+    ),
+  );
+  addPerformance(exposition, seen);
+}
+
+function addPerformance(
+  exposition: Exposition,
+  checks: readonly { readonly label: string; readonly last: KeptResult }[],
+): void {
+  const all = checks.flatMap(({ label: checkLabel, last }) =>
+    measurementsOf(last.performanceData).map((measurement) => ({
+      measurement,
+      label: `${checkLabel},${labelText("label", measurement.label)},${labelText("unit", measurement.unit)}`,
+    }))
+  );
+  const valueOf = ({ value }: Measurement): number => value ?? NaN;
+  const samples = (isCounter: boolean): readonly Sample[] =>
+    all.filter(({ measurement }) => measurement.isCounter === isCounter)
+      .map(({ label, measurement }) => [label, valueOf(measurement)]);
+  exposition.add(FAMILIES.performance, samples(false));
+  exposition.add(FAMILIES.performanceTotal, samples(true));
+  exposition.add(
+    FAMILIES.performanceBound,
+    all.flatMap(({ label, measurement }) =>
+      measurement.bounds.map(({ kind, value }): Sample => [`${label},${labelText("bound", kind)}`, value])
+    ),
+  );
+}
+
+function addChannels(exposition: Exposition, channels: readonly ChannelMetrics[]): void {
+  const sums = new Map<string, ChannelMetrics>();
+  for (const channel of channels) {
+    const label = labelText("channel", channel.name);
+    sums.set(label, addUp(sums.get(label), channel));
+  }
+  const samples = (valueOf: (channel: ChannelMetrics) => number): readonly Sample[] =>
+    [...sums].map(([label, channel]) => [label, valueOf(channel)]);
+  exposition.add(FAMILIES.notificationsSent, samples(({ sent }) => sent));
+  exposition.add(FAMILIES.attemptsFailed, samples(({ failedAttempts }) => failedAttempts));
+  exposition.add(FAMILIES.notificationsDropped, samples(({ dropped }) => dropped));
+  exposition.add(FAMILIES.summarized, samples(({ summarized }) => summarized));
+  exposition.add(FAMILIES.notificationsPending, samples(({ pending }) => pending));
+  exposition.add(FAMILIES.notificationsRejected, samples(({ rejected }) => rejected));
+}
+
+function addUp(before: ChannelMetrics | undefined, { name, ...channel }: ChannelMetrics): ChannelMetrics {
+  if (before === undefined) return { name, ...channel };
+  return {
+    name,
+    sent: before.sent + channel.sent,
+    failedAttempts: before.failedAttempts + channel.failedAttempts,
+    dropped: before.dropped + channel.dropped,
+    summarized: before.summarized + channel.summarized,
+    pending: before.pending + channel.pending,
+    rejected: before.rejected + channel.rejected,
+  };
+}
+
+/** Names that differ only in what no label can hold get numbers, as `x_2`, so that none hides another. */
+function withLabels(checks: MetricValues["checks"]): readonly LabelledCheck[] {
+  const used = new Set<string>();
+  return checks.map((one) => {
+    const { check, record } = one;
+    let label = labelText("check", check.name);
+    for (let number = 2; used.has(label); number++) label = labelText("check", `${check.name}_${number}`);
+    used.add(label);
+    return { ...one, label, last: record.last };
+  });
+}
+
+const FAILURES: readonly { readonly condition: Condition; readonly text: string }[] = CONDITIONS
+  .filter((condition) => condition !== "ok")
+  .map((condition) => ({ condition, text: labelText("condition", condition) }));
+
+function runsOf({ runs }: CheckRecord): number {
+  return runs.ok + runs.unknown + runs.warning + runs.critical;
+}
+
+/** To the microsecond; `NaN`, which is left out, where there is no time. */
+function seconds(ms: number | null): number {
+  return ms === null ? NaN : Math.round(ms * 1000) / 1e6;
+}

@@ -1,0 +1,32 @@
+import { PERMISSION_CLASSES, type PermissionClass } from "../domain/needs.ts";
+import type { Need } from "./required_permissions.ts";
+
+/** What is needed of each class, sorted, each thing once. */
+export type NeedsByClass = Readonly<Record<PermissionClass, readonly string[]>>;
+
+/** Groups needs by their class. */
+export function groupNeeds(needs: readonly Need[]): NeedsByClass {
+  const values = (wanted: PermissionClass): readonly string[] =>
+    [...new Set(needs.flatMap(({ permission, value }) => permission === wanted ? [value] : []))].sort();
+  const groups = PERMISSION_CLASSES.map((permission) => [permission, values(permission)] as const);
+  return Object.fromEntries(groups) as unknown as NeedsByClass;
+}
+
+/** The runtime's flags for needs, in a fixed order; not quoted for any shell. */
+export function permissionFlags(groups: NeedsByClass): readonly string[] {
+  return PERMISSION_CLASSES.flatMap((permission) =>
+    groups[permission].length === 0 ? [] : [permissionFlag(permission, groups[permission])]
+  );
+}
+
+/** One flag. The runtime takes a comma in a value for one where it is doubled. */
+export function permissionFlag(permission: PermissionClass, values: readonly string[]): string {
+  return `--allow-${permission}=${values.map((value) => value.replaceAll(",", ",,")).join(",")}`;
+}
+
+/** A word as a POSIX shell reads it back. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./~-]+$/.test(word) && !word.startsWith("~")
+    ? word
+    : `'${word.replaceAll("'", "'\\''")}'`;
+}

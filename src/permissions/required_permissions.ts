@@ -1,0 +1,104 @@
+/** What checks, their channels and the heartbeat of a config must be permitted, and what of it is. */
+import { channelEntryOf } from "../channels/registry.ts";
+import { entriesOf } from "../checks/registry.ts";
+import type { Channel } from "../domain/channel.ts";
+import type { Check } from "../domain/check.ts";
+import type { Heartbeat } from "../domain/heartbeat.ts";
+import { type Needs, needsOfUrl, PERMISSION_CLASSES, type PermissionClass } from "../domain/needs.ts";
+import type { Permissions } from "../domain/permissions.ts";
+import type { System } from "../domain/system.ts";
+
+/** One thing that must be permitted. */
+export interface Need {
+  /** The class of the permission. */
+  readonly permission: PermissionClass;
+  /** What of the class: a path, a host with its port, a name. */
+  readonly value: string;
+  /** What needs it first, such as `check "web"`. */
+  readonly neededBy: string;
+  /** Whether nothing can run without it; otherwise only what needs it cannot. @default false */
+  readonly isVital?: boolean;
+}
+
+/** The parts of a config that need something. */
+export interface NeedyConfig {
+  /** The checks that run. */
+  readonly checks: readonly Check[];
+  /** `null`: none. */
+  readonly heartbeat: Heartbeat | null;
+  /** Whether the channels of the checks are called. */
+  readonly notifies: boolean;
+}
+
+/**
+ * What a config needs, each thing once, in the config's order. Nobody knows what a check or a channel needs that
+ * lacks something, and it does nothing.
+ */
+export async function needsOf(config: NeedyConfig, system: System): Promise<readonly Need[]> {
+  const parts: { readonly neededBy: string; readonly needs: Needs }[] = [];
+  const channels = new Set<string>();
+  const entryOf = await entriesOf(config.checks);
+  for (const check of config.checks) {
+    if (check.lack === undefined) {
+      parts.push({ neededBy: `check "${check.name}"`, needs: entryOf(check).needs(check as never) });
+    }
+    for (const channel of config.notifies ? check.notifications : []) {
+      if (channel.lack !== undefined || channels.has(channel.key)) continue;
+      channels.add(channel.key);
+      parts.push(await partOfChannel(channel, check, system));
+    }
+  }
+  if (config.heartbeat !== null) {
+    parts.push({ neededBy: "heartbeat", needs: needsOfHeartbeat(config.heartbeat) });
+  }
+  const { killPath } = system.permissions;
+  const starter = parts.find(({ needs }) => (needs.run?.length ?? 0) > 0);
+  if (starter !== undefined && killPath !== null) {
+    parts.push({ neededBy: `ending what ${starter.neededBy} starts`, needs: { run: [killPath] } });
+  }
+  return joinNeeds(parts);
+}
+
+/** Lists what several parts need, each thing once. */
+export function joinNeeds(
+  parts: readonly { readonly neededBy: string; readonly needs: Needs }[],
+): readonly Need[] {
+  const found = new Map<string, Need>();
+  for (const { neededBy, needs } of parts) {
+    for (const permission of PERMISSION_CLASSES) {
+      for (const value of needs[permission] ?? []) {
+        const key = `${permission} ${value}`;
+        if (!found.has(key)) found.set(key, { permission, value, neededBy });
+      }
+    }
+  }
+  return [...found.values()];
+}
+
+/** What is needed and not granted. */
+export function missingNeeds(needs: readonly Need[], permissions: Permissions): readonly Need[] {
+  const isWhole = new Map(
+    PERMISSION_CLASSES.map((permission) => [permission, permissions.isGranted(permission)]),
+  );
+  return needs.filter(({ permission, value }) =>
+    !isWhole.get(permission) && !permissions.isGranted(permission, value)
+  );
+}
+
+async function partOfChannel(
+  channel: Channel,
+  check: Check,
+  system: System,
+): Promise<{ readonly neededBy: string; readonly needs: Needs }> {
+  return {
+    neededBy: `${channel.kind} of check "${check.name}"`,
+    needs: await channelEntryOf(channel).needs(channel as never, system),
+  };
+}
+
+function needsOfHeartbeat({ path, target }: Heartbeat): Needs {
+  return {
+    ...(path !== undefined && { write: [path] }),
+    ...(target !== undefined && needsOfUrl(target)),
+  };
+}

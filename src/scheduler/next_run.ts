@@ -1,0 +1,251 @@
+/**
+ * When a check runs next, whatever keeps the beat: the continuous loop, or cron that calls `check --once --due`.
+ * Both go by these rules, so both come to the same runs, and the state that one leaves is good for the other.
+ */
+import { isAttentive } from "../condition/transition.ts";
+import type { Check } from "../domain/check.ts";
+import type { ConditionState } from "../domain/condition_state.ts";
+import { type CronSchedule, type CronTimes, isCron } from "../domain/schedule.ts";
+import type { Result } from "../domain/result.ts";
+import { intervalOf, type Scheduled } from "../alerting/overdue.ts";
+import type { CheckRecord } from "../domain/store.ts";
+import type { Entry, EntryOptions, Ledger } from "../state/state_repository.ts";
+import { isDue, isTooFarAhead, phaseOf, planFirst, planNext } from "./plan.ts";
+
+/** A planned run. */
+export interface NextRun {
+  /** Later than the time it was planned at. */
+  readonly atMs: number;
+  /** The interval that applies until then. */
+  readonly intervalMs: number;
+  /** Runs that were left out before it; 0 or more. */
+  readonly missed: number;
+}
+
+/** What {@linkcode nextRunAfter} goes by. */
+export interface PlannedRunOptions {
+  /** The condition state after the run. */
+  readonly state: ConditionState;
+  /** When the run was planned. */
+  readonly plannedMs: number;
+  /** When it ended. */
+  readonly nowMs: number;
+}
+
+/** The run after one that was planned. */
+export function nextRunAfter(check: Scheduled, { state, plannedMs, nowMs }: PlannedRunOptions): NextRun {
+  const { schedule } = check;
+  if (isCron(schedule)) {
+    const attentiveIntervalMs = intervalOf(check, state);
+    return nextCronRun(schedule.times, { attentiveIntervalMs, plannedMs, nowMs });
+  }
+  const { regularIntervalMs, attentiveIntervalMs } = schedule;
+  const isWatched = isAttentive(state);
+  const plan = planNext({
+    plannedMs,
+    nowMs,
+    regularIntervalMs,
+    attentiveIntervalMs: isWatched ? attentiveIntervalMs : null,
+    phase: phaseOf(check.name),
+  });
+  return { ...plan, intervalMs: isWatched ? attentiveIntervalMs : regularIntervalMs };
+}
+
+/** So many runs are counted as left out at a time, so that a month without electricity costs no second to count. */
+const MISSED_MAX = 1_000;
+
+/** An attentive interval does not move the times of the calendar: the earlier of the two comes next. */
+function nextCronRun(
+  times: CronTimes,
+  { attentiveIntervalMs, plannedMs, nowMs }: {
+    readonly attentiveIntervalMs: number | null;
+    readonly plannedMs: number;
+    readonly nowMs: number;
+  },
+): NextRun {
+  let missed = 0;
+  let lastMs = plannedMs;
+  let atMs = times.after(lastMs);
+  while (atMs <= nowMs && missed < MISSED_MAX) {
+    missed++;
+    lastMs = atMs;
+    atMs = times.after(lastMs);
+  }
+  if (atMs <= nowMs) [lastMs, atMs] = [nowMs, times.after(nowMs)];
+  if (attentiveIntervalMs === null) return { atMs, intervalMs: atMs - lastMs, missed };
+  const { atMs: sooner } = planNext({
+    plannedMs,
+    nowMs,
+    regularIntervalMs: attentiveIntervalMs,
+    attentiveIntervalMs,
+    phase: 0,
+  });
+  return { atMs: Math.min(atMs, sooner), intervalMs: attentiveIntervalMs, missed };
+}
+
+/** What {@linkcode firstRun} goes by. */
+export interface FirstRunOptions {
+  /** What is kept of the check. */
+  readonly record: Pick<CheckRecord, "condition" | "nextRunAtMs">;
+  /** The answer is never before this. */
+  readonly nowMs: number;
+  /** Whether a check that never ran is to let those go first that are overdue. @default false */
+  readonly isBehindOverdue?: boolean;
+}
+
+/** The first run after a start, or after the schedule was changed. */
+export function firstRun(
+  check: Scheduled,
+  { record, nowMs, isBehindOverdue = false }: FirstRunOptions,
+): number {
+  const { name, schedule } = check;
+  const phase = phaseOf(name);
+  if (isCron(schedule)) {
+    // Not at once where it never ran: whoever names times means them.
+    const keptMs = record.nextRunAtMs ?? nowMs + 1;
+    const atMs = plannedCronRun(schedule, { keptMs, nowMs, state: record.condition });
+    return atMs > nowMs ? atMs : overdueRun(check, { state: record.condition, nowMs });
+  }
+  const intervalMs = isAttentive(record.condition)
+    ? schedule.attentiveIntervalMs
+    : schedule.regularIntervalMs;
+  return planFirst({ keptMs: record.nextRunAtMs, nowMs, intervalMs, phase, isBehindOverdue });
+}
+
+/** When a run that is overdue begins, so that not all that are begin at once. */
+export function overdueRun(
+  check: Scheduled,
+  { state, nowMs }: { readonly state: ConditionState; readonly nowMs: number },
+): number {
+  const intervalMs = intervalOf(check, state) ?? OVERDUE_CRON_MS;
+  return planFirst({ keptMs: nowMs, nowMs, intervalMs, phase: phaseOf(check.name) });
+}
+
+/** What is overdue at its times is spread as if it ran every minute, over 3 s. */
+const OVERDUE_CRON_MS = 60_000;
+
+/** How many runs are left out when a check that was planned for one time runs at another, later one instead. */
+export function missedUntil(
+  check: Scheduled,
+  { state, plannedMs, atMs }: {
+    readonly state: ConditionState;
+    readonly plannedMs: number;
+    readonly atMs: number;
+  },
+): number {
+  if (atMs <= plannedMs) return 0;
+  const intervalMs = intervalOf(check, state);
+  if (intervalMs !== null) return Math.floor((atMs - plannedMs) / intervalMs);
+  return nextRunAfter(check, { state, plannedMs, nowMs: atMs }).missed;
+}
+
+/**
+ * When a check of the calendar was to run or is to run, by what is kept of its plan: the time at or after the kept
+ * one, but none later than its next time, which another expression, or a clock that was set, may have brought nearer.
+ */
+function plannedCronRun(
+  schedule: CronSchedule,
+  { keptMs, nowMs, state }: {
+    readonly keptMs: number;
+    readonly nowMs: number;
+    readonly state: ConditionState;
+  },
+): number {
+  const { times, attentiveIntervalMs } = schedule;
+  const atMs = times.after(Math.min(keptMs - 1, nowMs));
+  const isBetween = attentiveIntervalMs !== null && isAttentive(state) &&
+    !isTooFarAhead(keptMs, nowMs, attentiveIntervalMs);
+  return isBetween ? Math.min(keptMs, atMs) : atMs;
+}
+
+/**
+ * Whether a check is to run, now that somebody asks. One that nobody has planned is; one of the calendar only where
+ * its time came within the last minute, for who calls once a minute asked before that.
+ */
+export function isCheckDue(
+  check: Scheduled,
+  record: Pick<CheckRecord, "condition" | "nextRunAtMs">,
+  nowMs: number,
+): boolean {
+  const { schedule } = check;
+  const state = record.condition;
+  if (isCron(schedule)) {
+    const keptMs = record.nextRunAtMs ?? nowMs - CALLED_EVERY_MS + 1;
+    return isCronDue(schedule, plannedCronRun(schedule, { keptMs, nowMs, state }), nowMs);
+  }
+  if (record.nextRunAtMs === null) return true;
+  const intervalMs = isAttentive(state) ? schedule.attentiveIntervalMs : schedule.regularIntervalMs;
+  return isDue(record.nextRunAtMs, nowMs, intervalMs) || isTooFarAhead(record.nextRunAtMs, nowMs, intervalMs);
+}
+
+const CALLED_EVERY_MS = 60_000;
+
+/** A time of the calendar may be as little ahead as a planned run, by the time from it to the next one. */
+function isCronDue({ times }: CronSchedule, atMs: number, nowMs: number): boolean {
+  return atMs <= nowMs || isDue(atMs, nowMs, times.after(atMs) - atMs);
+}
+
+/** What is the case when the result of a run that somebody asked for is entered. */
+export type AskedEntryOptions = Pick<EntryOptions, "nowMs" | "held" | "known" | "rowsOf">;
+
+/** Enters the result of a run that somebody asked for, and plans the next one. */
+export function enterAsked(
+  ledger: Ledger,
+  result: Result,
+  options: AskedEntryOptions,
+): Entry {
+  const { check, startedAtMs } = result;
+  const { nowMs } = options;
+  const before = ledger.recordOf(check.name, nowMs);
+  return ledger.enter(result, {
+    ...options,
+    lateMs: latenessOf(before, result),
+    plan: ({ condition: state }) => nextRunAfterAsked(check, { before, state, startedAtMs, nowMs }),
+  });
+}
+
+/** How long after its planned time a run began; one that came before that was not the planned one. */
+function latenessOf({ nextRunAtMs }: CheckRecord, { startedAtMs }: Result): number | null {
+  return nextRunAtMs === null || startedAtMs < nextRunAtMs ? null : startedAtMs - nextRunAtMs;
+}
+
+interface AskedRunOptions {
+  /** The record before the run. */
+  readonly before: CheckRecord;
+  /** The condition state after the run. */
+  readonly state: ConditionState;
+  /** When it began. */
+  readonly startedAtMs: number;
+  /** When it ended. */
+  readonly nowMs: number;
+}
+
+/**
+ * The run after one that somebody asked for. If the check was due, that was the planned run. If it was not, the
+ * plan stands, unless the run has shown something that is to be looked at sooner.
+ */
+function nextRunAfterAsked(check: Check, options: AskedRunOptions): NextRun {
+  const { before, state, startedAtMs, nowMs } = options;
+  const { schedule } = check;
+  const keptMs = before.nextRunAtMs;
+  if (isCron(schedule)) {
+    const plannedMs = plannedCronRun(schedule, {
+      keptMs: keptMs ?? startedAtMs - CALLED_EVERY_MS + 1,
+      nowMs: startedAtMs,
+      state: before.condition,
+    });
+    const wasDue = isCronDue(schedule, plannedMs, startedAtMs);
+    return nextRunAfter(check, { state, plannedMs: wasDue ? plannedMs : startedAtMs, nowMs });
+  }
+  if (keptMs === null) {
+    const plannedMs = firstRun(check, { record: before, nowMs: startedAtMs });
+    return nextRunAfter(check, { state, plannedMs, nowMs });
+  }
+  const { regularIntervalMs, attentiveIntervalMs } = schedule;
+  const intervalMs = isAttentive(before.condition) ? attentiveIntervalMs : regularIntervalMs;
+  if (isDue(keptMs, startedAtMs, intervalMs)) {
+    return nextRunAfter(check, { state, plannedMs: keptMs, nowMs });
+  }
+  const afresh = nextRunAfter(check, { state, plannedMs: startedAtMs, nowMs });
+  return { ...afresh, atMs: keptMs > nowMs ? Math.min(keptMs, afresh.atMs) : afresh.atMs, missed: 0 };
+}

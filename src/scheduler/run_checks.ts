@@ -1,0 +1,96 @@
+/** One run of a check, and one pass over several; what is done with the results is the caller's business. */
+import { entryOf } from "../checks/registry.ts";
+import type { Check } from "../domain/check.ts";
+import type { JobBook } from "../domain/job_runs.ts";
+import type { LimitClass, ObserveContext } from "../domain/observe.ts";
+import { type Redact, redactProcesses } from "../shared/redact.ts";
+import type { Observation, Result } from "../domain/result.ts";
+import { createLimiter, type Limiter } from "./limiter.ts";
+import { createUndisturbedRuns } from "./stall_safe.ts";
+
+/** How many checks may run at a time that start a process, and that wait for the network. */
+export interface Limits {
+  /** Of checks that start a process; 1 or more. */
+  readonly process: number;
+  /** Of checks that only wait for the network; 1 or more. */
+  readonly network: number;
+}
+
+/** The limits unless the user gives others. */
+export const DEFAULT_LIMITS: Limits = { process: 32, network: 512 };
+
+/** What a pass needs. */
+export interface PassOptions {
+  /** The parts of the machine that checks use. */
+  readonly system: ObserveContext["system"];
+  /** What jobs said of themselves; `null` where no state is kept. */
+  readonly jobs: JobBook | null;
+  /** The config's folder, absolute. */
+  readonly folder: string;
+  /** How many checks run at a time; the others wait. */
+  readonly limits: Limits;
+  /** Ends the pass early: running checks are ended, waiting ones do not start. */
+  readonly signal: AbortSignal;
+  /** Takes secrets out of a text. */
+  readonly redact: Redact;
+  /** Called as each check finishes. */
+  onResult(result: Result): void;
+}
+
+/**
+ * Runs each check once, or again where the machine slept during its run; answers the checks without a result, because
+ * the pass was ended early.
+ */
+export async function runPass(checks: readonly Check[], options: PassOptions): Promise<readonly Check[]> {
+  const limiters: Readonly<Record<Exclude<LimitClass, "none">, Limiter>> = {
+    process: createLimiter(options.limits.process),
+    network: createLimiter(options.limits.network),
+  };
+  const runs = createUndisturbedRuns(options.system.clock);
+  const isFinished = await Promise.all(checks.map(async (check) => {
+    const { limit } = await entryOf(check);
+    const run = (): Promise<Result> => runs.run(() => runCheck(check, options), options.signal);
+    try {
+      options.onResult(limit === "none" ? await run() : await limiters[limit].run(run, options.signal));
+      return true;
+    } catch (error) {
+      if (options.signal.aborted) return false;
+      throw error;
+    }
+  })).finally(runs.end);
+  return checks.filter((_check, index) => !isFinished[index]);
+}
+
+/**
+ * Runs one check and measures it.
+ *
+ * @throws The signal's reason, if it aborts before there is a result.
+ */
+export async function runCheck(
+  check: Check,
+  options: Pick<PassOptions, "system" | "jobs" | "folder" | "signal" | "redact">,
+): Promise<Result> {
+  const { jobs, folder, signal, redact } = options;
+  const system = { ...options.system, processes: redactProcesses(options.system.processes, redact) };
+  signal.throwIfAborted();
+  const entry = await entryOf(check);
+  const startedAtMs = system.clock.wallMs();
+  const startedMonotonicMs = system.clock.monotonicMs();
+  const context: ObserveContext = { system, jobs, folder, signal };
+  const observation = check.lack === undefined
+    ? await entry.observe(check, context)
+    : unknownFor(`cannot run: ${check.lack}`);
+  return {
+    ...observation,
+    output: redact(observation.output),
+    detail: redact(observation.detail),
+    performanceData: redact(observation.performanceData),
+    check,
+    startedAtMs,
+    durationMs: system.clock.monotonicMs() - startedMonotonicMs,
+  };
+}
+
+function unknownFor(output: string): Observation {
+  return { condition: "unknown", output, detail: "", metrics: {}, performanceData: "" };
+}

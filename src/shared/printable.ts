@@ -1,0 +1,70 @@
+/**
+ * Rules of this file: names, titles and outputs come from configs and from targets, so any of them may hold
+ * an escape sequence that moves the cursor, a bidi override that reorders a line, or a line break that forges
+ * one. None of these may reach a terminal.
+ *
+ * @module
+ */
+
+/**
+ * Control characters (C0, DEL, C1), line and paragraph separators, bidi marks, overrides and isolates, invisible
+ * formatting, tags, code points that are no characters, and lone surrogates. Joiners and variation selectors
+ * stay: scripts and emoji need them.
+ */
+const UNSAFE =
+  /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+
+/** Select Graphic Rendition: the escape sequences that set colors, in their seven-bit and eight-bit form. */
+const COLOUR_SEQUENCE = new RegExp("(?:\u001b\\[|\u009b)[0-9;:]*m", "g");
+
+const SHORT_ESCAPES: Readonly<Record<string, string>> = {
+  "\n": "\\n",
+  "\r": "\\r",
+  "\f": "\\f",
+  "\v": "\\v",
+};
+
+/**
+ * Makes any text safe for one line of a terminal: what could act on the terminal is shown as an escape such as
+ * `\x1b`, a line break as `\n`. Color sequences are dropped, a tab becomes a space, what is no character at all
+ * becomes U+FFFD; every other character stays.
+ */
+export function printable(text: string): string {
+  return replaceUnsafe(
+    text.replace(COLOUR_SEQUENCE, ""),
+    (character) => character === "\t" ? " " : visible(character),
+  );
+}
+
+/**
+ * Like {@link printable} for text of several lines: line breaks (LF and CRLF) stay as line feeds, and a tab
+ * becomes four spaces.
+ */
+export function printableBlock(text: string): string {
+  return replaceUnsafe(text.replace(COLOUR_SEQUENCE, "").replaceAll("\r\n", "\n"), (character) => {
+    if (character === "\n") return character;
+    return character === "\t" ? "    " : visible(character);
+  });
+}
+
+/**
+ * Replaces each character that must not reach a terminal as it is; `replace` gets one code point (line feed and
+ * tab included), or one lone surrogate.
+ */
+export function replaceUnsafe(text: string, replace: (character: string) => string): string {
+  return text.replace(UNSAFE, replace);
+}
+
+function visible(character: string): string {
+  const short = SHORT_ESCAPES[character];
+  if (short !== undefined) return short;
+  const code = character.codePointAt(0) ?? 0;
+  if (isNoCharacter(code)) return "\ufffd";
+  if (code <= 0xff) return `\\x${code.toString(16).padStart(2, "0")}`;
+  return code <= 0xffff ? `\\u${code.toString(16).padStart(4, "0")}` : `\\u{${code.toString(16)}}`;
+}
+
+function isNoCharacter(code: number): boolean {
+  return (code & 0xfffe) === 0xfffe || (code >= 0xd800 && code <= 0xdfff) ||
+    (code >= 0xfdd0 && code <= 0xfdef);
+}

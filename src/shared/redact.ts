@@ -1,0 +1,268 @@
+/**
+ * Takes secrets out of texts that came from outside: as they are, and in each form in which they may have been sent
+ * there and echoed.
+ */
+import type { CapturedText, Processes } from "../domain/processes.ts";
+
+/** What stands in a text where a secret was. */
+export const REDACTED = "[secret]";
+
+/** Shorter values are common words and parts of numbers: to hide them would tear up most texts. */
+export const SECRET_LENGTH_MIN = 4;
+
+/** What is known of a text. */
+export interface RedactOptions {
+  /** Whether its end was cut off, so that the beginning of a secret may stand there. @default {false} */
+  readonly isCut?: boolean;
+}
+
+/**
+ * Takes secrets out of a text. It is for what came in as it came in: whatever is split, trimmed, cut or escaped first
+ * may hide a part of a secret from it. A text that went through it may go through it again.
+ */
+export type Redact = (text: string, options?: RedactOptions) => string;
+
+/** Processes whose output is without secrets from the start, before anything takes it apart. */
+export function redactProcesses(processes: Processes, redact: Redact): Processes {
+  return {
+    run: async (command, signal) => {
+      const end = await processes.run(command, signal);
+      if (end.ended === "not_started") return end;
+      // What was ended may have been writing.
+      const isEnded = end.ended !== "exited";
+      const without = ({ text, truncated }: CapturedText): CapturedText => ({
+        text: redact(text, { isCut: truncated || isEnded }),
+        truncated,
+      });
+      return { ...end, stdout: without(end.stdout), stderr: without(end.stderr) };
+    },
+  };
+}
+
+/** Whether a value is long enough to be taken out of texts: 4 visible characters, blanks at its ends apart. */
+export function isRedactable(secret: string): boolean {
+  return [...secret.trim().replace(INVISIBLE, "")].length >= SECRET_LENGTH_MIN;
+}
+
+/**
+ * Makes a function that takes secrets out of texts. Each is found as it is, by the line where it has several, with other
+ * white space, without its invisible characters, with all or some characters escaped as in addresses, JSON and HTML, and
+ * in base64. The first four characters or more of one are taken out in front of an ellipsis and where the text is cut.
+ */
+export function createRedactor(secrets: Iterable<string>): Redact {
+  const forms = new Set<string>();
+  const encoded = new Set<string>();
+  for (const secret of secrets) {
+    for (const text of [secret, ...secret.split(/\r?\n/)]) if (isRedactable(text)) forms.add(text.trim());
+    if (isRedactable(secret)) { for (const text of [secret, secret.trim()]) encoded.add(toBase64(text)); }
+  }
+  if (forms.size === 0) return (text) => text;
+  const spell = createSpelling();
+  const patterns = [
+    ...[...forms].map((form) => createPattern(form, spell)),
+    ...[...encoded].map((form) => createPattern(form, spellBase64)),
+  ];
+  const heads = new Set(patterns.map(headOf));
+  const heading = new RegExp([escapePattern(REDACTED), ...heads].join("|"), "g");
+  return (text, { isCut = false } = {}) => {
+    const whole: Whole = { text, isCut };
+    let redacted = "";
+    /** Up to here the text is in `redacted`. */
+    let done = 0;
+    /** A secret from here to there waits for another one that begins in it. */
+    let from = 0;
+    let to = 0;
+    const flush = (): void => {
+      if (to > from) redacted += text.slice(done, from) + REDACTED;
+      done = Math.max(done, to);
+    };
+    heading.lastIndex = 0;
+    for (let found = heading.exec(text); found !== null; found = heading.exec(text)) {
+      const { 0: head, index } = found;
+      if (head === REDACTED) continue;
+      const end = patterns.reduce(
+        (furthest, pattern) => Math.max(furthest, endOf(pattern, whole, index)),
+        index,
+      );
+      // Another one may begin in it; of a long one only the end is looked at again.
+      heading.lastIndex = Math.max(index + 1, end - STEPS_MAX);
+      if (end === index) continue;
+      if (index >= to) {
+        flush();
+        from = index;
+      }
+      to = Math.max(to, end);
+    }
+    flush();
+    return redacted + text.slice(done);
+  };
+}
+
+/** The ways in which a character may be written; `null`: a run of white space. */
+type Step = readonly string[] | null;
+
+type Spell = (character: string) => readonly string[];
+
+/** A text that is looked for. */
+interface Pattern {
+  /** Its beginning, character by character. */
+  readonly steps: readonly Step[];
+  /** What follows that. */
+  readonly rest: string;
+  readonly spell: Spell;
+}
+
+/** A text that agrees with a secret so far has the secret in it; so nothing is compared for longer in vain. */
+const STEPS_MAX = 256;
+
+function createPattern(characters: string, spell: Spell): Pattern {
+  const steps: Step[] = [];
+  let length = 0;
+  for (const unit of unitsOf(characters)) {
+    if (steps.length === STEPS_MAX) break;
+    steps.push(stepOf(unit, spell));
+    length += unit.length;
+  }
+  return { steps, rest: characters.slice(length), spell };
+}
+
+function stepOf(unit: string, spell: Spell): Step {
+  return /^\s/.test(unit) ? null : spell(unit);
+}
+
+/** A text that is looked through. */
+interface Whole {
+  readonly text: string;
+  readonly isCut: boolean;
+}
+
+/** A run of white space stands for any other one: programs and protocols fold it. */
+const BLANK =
+  /(?:\s|%20|%0[9a-d]|%C2%A0|%E1%9A%80|%E2%80%(?:8[0-9A]|A[89F])|%E2%81%9F|%E3%80%80|%EF%BB%BF|\+|\\[tnrfv]|\\u00(?:20|0[9a-d])|&nbsp;|&#(?:32|9|10|13);)+/iy;
+
+const INVISIBLE = /(?!\s)[\p{Cc}\p{Cf}]/gu;
+
+/** So many characters of a pattern are looked for first, all patterns in one go. */
+function headOf({ steps }: Pattern): string {
+  return steps.slice(0, SECRET_LENGTH_MIN).map((step) =>
+    step === null ? BLANK.source : `(?:${step.map(escapePattern).join("|")})`
+  ).join("");
+}
+
+/** The characters one by one, a run of white space as one. */
+function* unitsOf(characters: string): Generator<string> {
+  for (const [unit] of characters.matchAll(/\s+|[^]/gu)) yield unit;
+}
+
+/** Where a pattern ends that begins at `start`; `start` where it does not, or less than four of its characters do. */
+function endOf({ steps, rest, spell }: Pattern, whole: Whole, start: number): number {
+  // The ways to read the same characters differ: "%25" may be a percent sign, or three characters.
+  let places: readonly number[] = [start];
+  for (const [index, step] of steps.entries()) {
+    const next = advance(places, step, whole);
+    if (next.length === 0) {
+      return index < SECRET_LENGTH_MIN ? start : Math.max(start, ...cutAfter(places, step, whole));
+    }
+    places = next;
+  }
+  for (const unit of unitsOf(rest)) {
+    const next = advance(places, stepOf(unit, spell), whole);
+    if (next.length === 0) break;
+    places = next;
+  }
+  return Math.max(...places);
+}
+
+function advance(places: readonly number[], step: Step, { text }: Whole): readonly number[] {
+  const next: number[] = [];
+  for (const place of places) {
+    if (step === null) {
+      BLANK.lastIndex = place;
+      if (BLANK.test(text)) next.push(BLANK.lastIndex);
+      continue;
+    }
+    for (const spelling of step) if (text.startsWith(spelling, place)) next.push(place + spelling.length);
+  }
+  return next.length <= 1 ? next : [...new Set(next)];
+}
+
+/** Where a text ends that was cut at one of some places, or within a spelling there. */
+function* cutAfter(places: readonly number[], step: Step, { text, isCut }: Whole): Generator<number> {
+  for (const place of places) {
+    const near = text.slice(place, place + SPELLING_LENGTH_MAX);
+    const ellipsis = near.indexOf("…");
+    const isLast = ellipsis < 0 && isCut && place + near.length === text.length;
+    if (ellipsis < 0 && !isLast) continue;
+    const rest = isLast ? near : near.slice(0, ellipsis);
+    if (rest === "" || step?.some((spelling) => spelling.startsWith(rest))) yield place + rest.length;
+  }
+}
+
+/** `%F0%9F%94%91` and `\ud83d\udd11`, the longest ones. */
+const SPELLING_LENGTH_MAX = 13;
+
+/** Makes what lists the ways in which a character may be written; each is found out once. */
+function createSpelling(): Spell {
+  const known = new Map<string, readonly string[]>();
+  return (character) => {
+    let spellings = known.get(character);
+    if (spellings === undefined) known.set(character, spellings = [...new Set(spellingsOf(character))]);
+    return spellings;
+  };
+}
+
+function* spellingsOf(character: string): Generator<string> {
+  yield character;
+  // Nobody escapes these.
+  if (/^[A-Za-z0-9]$/.test(character)) return;
+  const bytes = new TextEncoder().encode(character);
+  // As headers carry it: a byte a character.
+  yield String.fromCharCode(...bytes);
+  const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
+  const code = character.codePointAt(0) ?? 0;
+  for (
+    const digits of [
+      (number: number) => number.toString(16),
+      (number: number) => number.toString(16).toUpperCase(),
+    ]
+  ) {
+    yield Array.from(bytes, (byte) => `%${digits(byte).padStart(2, "0")}`).join("");
+    yield units.map((unit) => `\\u${digits(unit).padStart(4, "0")}`).join("");
+    yield `\\u{${digits(code)}}`;
+    yield `\\x${digits(code).padStart(2, "0")}`;
+    yield `&#x${digits(code)};`;
+  }
+  yield JSON.stringify(character).slice(1, -1);
+  if (/[\\/'"]/.test(character)) yield `\\${character}`;
+  yield `&#${code};`;
+  yield ENTITIES[character] ?? character;
+  // What shows nothing is dropped or replaced on many ways.
+  if (character.replace(INVISIBLE, "") === "") yield* ["", " "];
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&apos;",
+};
+
+function toBase64(text: string): string {
+  return new TextEncoder().encode(text).toBase64();
+}
+
+/** Both alphabets (RFC 4648, sections 4 and 5), as they are and in an address; without its padding too. */
+function spellBase64(character: string): readonly string[] {
+  return BASE64_SPELLINGS[character] ?? [character];
+}
+
+const BASE64_SPELLINGS: Readonly<Record<string, readonly string[]>> = {
+  "+": ["+", "-", "%2B", "%2b", "\\u002b", "\\u002B"],
+  "/": ["/", "_", "%2F", "%2f", "\\/"],
+  "=": ["=", "%3D", "%3d", "\\u003d", "\\u003D", ""],
+};
+
+function escapePattern(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+}

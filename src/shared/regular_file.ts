@@ -1,0 +1,51 @@
+import type { Files } from "../domain/files.ts";
+
+/** Thrown for what is no regular file, or is larger than expected; the message is one line for people. */
+export class UnreadableFileError extends Error {
+  /** The name of the class. */
+  override readonly name = "UnreadableFileError";
+  /** Whether it is a directory. */
+  readonly isDirectory: boolean;
+
+  /** The message completes "Cannot read …: ". */
+  constructor(reason: string, { isDirectory = false } = {}) {
+    super(reason);
+    this.isDirectory = isDirectory;
+  }
+}
+
+/** A file that was read whole. */
+export interface RegularFile {
+  /** Its content. */
+  readonly bytes: Uint8Array;
+  /** Permission bits; `null` on systems without them. */
+  readonly mode: number | null;
+  /** The owner's user id; `null` on systems without one. */
+  readonly ownerId: number | null;
+}
+
+/**
+ * Reads a regular file whole. What a path leads to is looked at before it is opened, because opening a pipe without a
+ * writer, or a file on a hung mount, would block the runtime's only thread.
+ *
+ * @throws {UnreadableFileError} If it is no regular file, or larger than `bytesMax`.
+ */
+export async function readRegularFile(
+  path: string,
+  { files, bytesMax }: { readonly files: Pick<Files, "stat" | "read">; readonly bytesMax: number },
+): Promise<RegularFile> {
+  const { kind, sizeBytes, mode, ownerId } = await files.stat(path);
+  if (kind === "folder") {
+    throw new UnreadableFileError("it is a directory, not a file", { isDirectory: true });
+  }
+  if (kind !== "file") throw new UnreadableFileError("it is not a regular file");
+  refuseTooLarge(sizeBytes, bytesMax);
+  const bytes = await files.read(path);
+  refuseTooLarge(bytes.length, bytesMax);
+  return { bytes, mode, ownerId };
+}
+
+function refuseTooLarge(sizeBytes: number, bytesMax: number): void {
+  if (sizeBytes <= bytesMax) return;
+  throw new UnreadableFileError(`it has ${sizeBytes} bytes, and at most ${bytesMax} are accepted`);
+}

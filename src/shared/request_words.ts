@@ -1,0 +1,22 @@
+import { hostAndPortOf } from "../domain/needs.ts";
+import type { RequestFailure } from "../domain/requests.ts";
+
+/** What was being done in each phase. Before a head there is no body, whatever the runtime's error looks like. */
+const ACTIVITIES: Readonly<Record<Exclude<RequestFailure["phase"], "permission" | "settings">, string>> = {
+  machine: "connecting to",
+  resolving: "resolving",
+  connecting: "connecting to",
+  TLS: "TLS handshake with",
+  head: "reading the response head from",
+  body: "reading the response head from",
+};
+
+/**
+ * Describes in one line why a request got no response head, such as
+ * `connecting to example.org:443 failed: connection refused`.
+ */
+export function describeRequestFailure({ phase, reason }: RequestFailure, target: string): string {
+  if (phase === "permission" || phase === "settings") return reason;
+  const place = phase === "resolving" ? new URL(target).hostname : hostAndPortOf(target);
+  return `${ACTIVITIES[phase]} ${place} failed: ${reason}`;
+}

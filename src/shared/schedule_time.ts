@@ -1,0 +1,35 @@
+import type { Clock } from "../domain/clock.ts";
+
+/**
+ * The one line of time that a loop plans on: monotonic time, moved so that it reads as wall time. A step of the
+ * wall clock does not move it until the loop asks for it and deals with it.
+ */
+export interface ScheduleTime {
+  /** Now. */
+  nowMs(): number;
+  /** The monotonic time of a time on this line. */
+  monotonicMs(atMs: number): number;
+  /**
+   * Catches up with the wall clock and answers by how much: it was set, or the machine slept (monotonic time
+   * stands still then). Answers 0 where that is too little to matter, and then does not catch up.
+   */
+  catchUp(): number;
+}
+
+/** The clocks tick in different ways, and small corrections are many. */
+const STEP_MS = 100;
+
+/** Makes the line, at the present wall time. */
+export function createScheduleTime(clock: Clock): ScheduleTime {
+  let offsetMs = clock.wallMs() - clock.monotonicMs();
+  return {
+    nowMs: () => clock.monotonicMs() + offsetMs,
+    monotonicMs: (atMs) => atMs - offsetMs,
+    catchUp: () => {
+      const stepMs = clock.wallMs() - clock.monotonicMs() - offsetMs;
+      if (Math.abs(stepMs) <= STEP_MS) return 0;
+      offsetMs += stepMs;
+      return stepMs;
+    },
+  };
+}

@@ -1,0 +1,148 @@
+/** What the roll-ups of a check say of a span of time: how often it ran, how long, and how long each condition lasted. */
+import { type Condition, CONDITIONS } from "../domain/condition.ts";
+import type { ConditionCounts } from "../domain/condition_state.ts";
+import { describeDuration } from "../domain/duration.ts";
+import type { CheckRecord, Rollup } from "../domain/store.ts";
+
+/** How often a check ran in a span, and how often it failed. */
+export interface RunCounts {
+  /** All runs. */
+  readonly runs: number;
+  /** Those that were not ok, confirmed or not. */
+  readonly failedRuns: number;
+  /** The most in a row that failed. */
+  readonly failedStreakMax: number;
+}
+
+/** The sums of a span. */
+export interface SpanSummary extends RunCounts {
+  /** How many runs observed each condition. */
+  readonly observed: ConditionCounts;
+  /** How long each condition was the confirmed one. */
+  readonly lastedMs: ConditionCounts;
+  /** `null` without a run. */
+  readonly durationMeanMs: number | null;
+  /** `null` without a run. */
+  readonly durationMaxMs: number | null;
+}
+
+/** A span of time. */
+export interface Span {
+  /** Wall time, milliseconds since 1970. */
+  readonly sinceMs: number;
+  /** Not before that. */
+  readonly untilMs: number;
+}
+
+/**
+ * The sums of the roll-ups that end after a time and do not begin after another. The oldest may begin before the
+ * first: a roll-up is not divided.
+ */
+export function summarise(rollups: readonly Rollup[], { sinceMs, untilMs }: Span): SpanSummary {
+  const chosen = rollups.filter(({ startMs, spanMs }) => startMs + spanMs > sinceMs && startMs <= untilMs);
+  const sum = (pick: (rollup: Rollup) => number): number =>
+    chosen.reduce((subtotal, rollup) => subtotal + pick(rollup), 0);
+  const perCondition = (pick: (rollup: Rollup) => ConditionCounts): ConditionCounts => ({
+    ok: sum((rollup) => pick(rollup).ok),
+    unknown: sum((rollup) => pick(rollup).unknown),
+    warning: sum((rollup) => pick(rollup).warning),
+    critical: sum((rollup) => pick(rollup).critical),
+  });
+  const observed = perCondition((rollup) => rollup.observed);
+  const lastedMs = perCondition((rollup) => rollup.lastedMs);
+  const runs = total(observed);
+  return {
+    runs,
+    failedRuns: runs - observed.ok,
+    failedStreakMax: chosen.reduce((most, rollup) => Math.max(most, rollup.failedStreakMax), 0),
+    observed,
+    lastedMs,
+    durationMeanMs: runs === 0 ? null : sum((rollup) => rollup.durationTotalMs) / runs,
+    durationMaxMs: runs === 0
+      ? null
+      : chosen.reduce((most, rollup) => Math.max(most, rollup.durationMaxMs), 0),
+  };
+}
+
+/**
+ * Adds the time since the last look, for which what is confirmed still counts; two intervals at most, since beyond that
+ * nobody looked.
+ */
+export function addPresent(
+  lastedMs: ConditionCounts,
+  record: CheckRecord | null,
+  nowMs: number,
+): ConditionCounts {
+  if (record === null || record.condition.observedAtMs === null) return lastedMs;
+  const { confirmed, observedAtMs } = record.condition;
+  const sinceMs = Math.max(0, Math.min(nowMs - observedAtMs, 2 * record.intervalMs));
+  return { ...lastedMs, [confirmed]: lastedMs[confirmed] + sinceMs };
+}
+
+/** What became of the observed time. */
+export interface Availability {
+  /** For how long some condition was the confirmed one; the rest of a span has no data. */
+  readonly observedMs: number;
+  /** The share of each condition in that time, 0 to 1; `null` without any. */
+  readonly shares: ConditionCounts | null;
+  /** The share in which the check was up: ok or warning; `null` without any. */
+  readonly availability: number | null;
+}
+
+/** The shares of the conditions. A warning is no outage; of what is unknown nobody can say that it was up. */
+export function availabilityOf(lastedMs: ConditionCounts): Availability {
+  const observedMs = total(lastedMs);
+  if (observedMs === 0) return { observedMs, shares: null, availability: null };
+  const shares = {
+    ok: lastedMs.ok / observedMs,
+    unknown: lastedMs.unknown / observedMs,
+    warning: lastedMs.warning / observedMs,
+    critical: lastedMs.critical / observedMs,
+  };
+  return { observedMs, shares, availability: shares.ok + shares.warning };
+}
+
+/** How many places of a percentage are shown. */
+export interface PercentOptions {
+  /** 0 or more. */
+  readonly places: number;
+}
+
+/** A share of 1 with so many places. Never rounded up to 100 %: that means without any fault. */
+export function percent(share: number, { places }: PercentOptions): string {
+  return percentText(Math.floor(share * 100 * 10 ** places), places);
+}
+
+/** The shares of the conditions that are not ok and that there were: `0.01% warning`. Never rounded down to nothing. */
+export function describeFaults(shares: ConditionCounts, { places }: PercentOptions): readonly string[] {
+  return FAULTS.filter((condition) => shares[condition] > 0)
+    .map((condition) => {
+      // The product may be a little more than it should, such as 700.0000000000001.
+      const units = Math.max(1, Math.ceil(shares[condition] * 100 * 10 ** places - 1e-6));
+      return `${percentText(units, places)} ${condition}`;
+    });
+}
+
+const FAULTS = ["warning", "critical", "unknown"] as const satisfies readonly Condition[];
+
+/** How much of a period was observed, such as `4 min observed`; `null` where it was nearly all of it. */
+export function describeObserved(observedMs: number, periodMs: number): string | null {
+  return observedMs > NEARLY_ALL * periodMs ? null : `${describeDuration(observedMs)} observed`;
+}
+
+const NEARLY_ALL = 0.95;
+
+/** How often a check ran and failed: `1 run`, `3 of 1440 runs failed, 2 in a row at most`. */
+export function describeRunCounts({ runs, failedRuns, failedStreakMax }: RunCounts): string {
+  const all = `${runs} ${runs === 1 ? "run" : "runs"}`;
+  return failedRuns === 0 ? all : `${failedRuns} of ${all} failed, ${failedStreakMax} in a row at most`;
+}
+
+function percentText(units: number, places: number): string {
+  const unit = 10 ** places;
+  return units === 100 * unit ? "100%" : `${(units / unit).toFixed(places)}%`;
+}
+
+function total(counts: ConditionCounts): number {
+  return CONDITIONS.reduce((subtotal, condition) => subtotal + counts[condition], 0);
+}

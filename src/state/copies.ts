@@ -1,0 +1,163 @@
+/**
+ * Copies of what callers hand in, member by member: a store keeps nothing that a caller can change later, and
+ * nothing that is not declared, such as the check (with its secrets) that hangs on a result.
+ */
+import type { ConditionCounts, ConditionState } from "../domain/condition_state.ts";
+import type { JobEnd, JobRun } from "../domain/job_runs.ts";
+import type { MonitorRun } from "../domain/monitor_run.ts";
+import type { OutboxRow, Silence, Told } from "../domain/outbox.ts";
+import type { Notification } from "../domain/notification.ts";
+import { cutToBytes } from "../shared/cut_text.ts";
+import type { CheckRecord, ConditionChange, KeptResult, Rollup } from "../domain/store.ts";
+import { CHANGE_OUTPUT_BYTES_MAX } from "./retention.ts";
+
+/** A copy of a record. */
+export function copyRecord(record: CheckRecord): CheckRecord {
+  return {
+    name: record.name,
+    condition: copyConditionState(record.condition),
+    last: record.last === null ? null : copyKeptResult(record.last),
+    nextRunAtMs: record.nextRunAtMs,
+    intervalMs: record.intervalMs,
+    missedRuns: record.missedRuns,
+    runs: copyCounts(record.runs),
+    durationTotalMs: record.durationTotalMs,
+    seenAtMs: record.seenAtMs,
+  };
+}
+
+/** A copy of a condition state. */
+export function copyConditionState(state: ConditionState): ConditionState {
+  return {
+    confirmed: state.confirmed,
+    confirmedSinceMs: state.confirmedSinceMs,
+    atLeast: copyCounts(state.atLeast),
+    atMost: copyCounts(state.atMost),
+    observed: state.observed,
+    observedAtMs: state.observedAtMs,
+    problemBeganAtMs: state.problemBeganAtMs,
+    notified: state.notified,
+    notifiedAtMs: state.notifiedAtMs,
+    notifiedProblemBeganAtMs: state.notifiedProblemBeganAtMs,
+  };
+}
+
+/** A copy of a result. */
+export function copyKeptResult(result: KeptResult): KeptResult {
+  return {
+    condition: result.condition,
+    output: result.output,
+    detail: result.detail,
+    performanceData: result.performanceData,
+    metrics: { ...result.metrics },
+    startedAtMs: result.startedAtMs,
+    durationMs: result.durationMs,
+    lateMs: result.lateMs,
+  };
+}
+
+/** A copy of a change, of its output as much as is kept. */
+export function copyChange(change: ConditionChange): ConditionChange {
+  const { name, atMs, from, to, output } = change;
+  return { name, atMs, from, to, output: cutToBytes(output, CHANGE_OUTPUT_BYTES_MAX) };
+}
+
+/** A copy of a roll-up. */
+export function copyRollup(rollup: Rollup): Rollup {
+  return { ...rollup, observed: copyCounts(rollup.observed), lastedMs: copyCounts(rollup.lastedMs) };
+}
+
+/** A copy of a row of the outbox. */
+export function copyOutboxRow(row: OutboxRow): OutboxRow {
+  return {
+    id: row.id,
+    notification: copyNotification(row.notification),
+    missedProblem: row.missedProblem === null ? null : copyNotification(row.missedProblem),
+    summarized: row.summarized,
+    channelKey: row.channelKey,
+    channelName: row.channelName,
+    sequence: row.sequence,
+    state: row.state,
+    attempts: row.attempts,
+    nextAttemptAtMs: row.nextAttemptAtMs,
+    lastFailure: row.lastFailure,
+    firstFailedAtMs: row.firstFailedAtMs,
+    messageId: row.messageId,
+  };
+}
+
+/** A copy of a notification. */
+export function copyNotification(notification: Notification): Notification {
+  return {
+    id: notification.id,
+    check: notification.check,
+    title: notification.title,
+    event: notification.event,
+    condition: notification.condition,
+    previous: notification.previous,
+    output: notification.output,
+    detail: notification.detail,
+    problemBeganAtMs: notification.problemBeganAtMs,
+    decidedAtMs: notification.decidedAtMs,
+    occurrences: notification.occurrences,
+    nextRunAtMs: notification.nextRunAtMs,
+    hostName: notification.hostName,
+  };
+}
+
+/** A copy of a mark. */
+export function copyTold(told: Told): Told {
+  return {
+    check: told.check,
+    channelKey: told.channelKey,
+    messageId: told.messageId,
+    condition: told.condition,
+    certain: told.certain,
+  };
+}
+
+/** A copy of a run of a job. */
+export function copyJobRun(run: JobRun): JobRun {
+  return { id: run.id, startedAtMs: run.startedAtMs, end: run.end === null ? null : copyJobEnd(run.end) };
+}
+
+/** A copy of the end of a run. */
+export function copyJobEnd(end: JobEnd): JobEnd {
+  return {
+    atMs: end.atMs,
+    durationMs: end.durationMs,
+    how: end.how,
+    exitCode: end.exitCode,
+    reason: end.reason,
+    output: end.output,
+  };
+}
+
+/** A copy of who runs the checks. */
+export function copyMonitorRun(run: MonitorRun): MonitorRun {
+  return {
+    mode: run.mode,
+    processId: run.processId,
+    startedAtMs: run.startedAtMs,
+    stoppedAtMs: run.stoppedAtMs,
+    configPath: run.configPath,
+    configHash: run.configHash,
+    configLoadedAtMs: run.configLoadedAtMs,
+    checks: [...run.checks],
+  };
+}
+
+/** A copy of a silence. */
+export function copySilence(silence: Silence): Silence {
+  return {
+    id: silence.id,
+    check: silence.check,
+    fromMs: silence.fromMs,
+    untilMs: silence.untilMs,
+    reason: silence.reason,
+  };
+}
+
+function copyCounts(counts: ConditionCounts): ConditionCounts {
+  return { ok: counts.ok, unknown: counts.unknown, warning: counts.warning, critical: counts.critical };
+}

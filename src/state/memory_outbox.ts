@@ -1,0 +1,84 @@
+/** The part of the store in memory that notifications go through. */
+import { addCounts, type ChannelCount } from "../domain/channel_count.ts";
+import type { OutboxChange, OutboxRow, Silence, Told } from "../domain/outbox.ts";
+import type { KeptOutbox } from "../domain/store.ts";
+import { copyOutboxRow, copySilence, copyTold } from "./copies.ts";
+import type { Limits } from "./retention.ts";
+
+/** What the methods of the store do that are named at each; here they answer at once. */
+export interface MemoryOutbox {
+  /** Keeps a row of a batch. */
+  keepRow(row: OutboxRow): void;
+  /** `outbox()`. */
+  read(): KeptOutbox;
+  /** `changeOutbox()`. */
+  change(change: OutboxChange): void;
+  /** `silences()`. */
+  silences(nowMs: number): readonly Silence[];
+  /** `addSilences()`. */
+  addSilences(silences: readonly Silence[]): void;
+  /** `endSilences()`. */
+  endSilences(checks: readonly (string | null)[] | "all", nowMs: number): number;
+  /** Forgets what is too old, and what was told of checks that are not kept any more. */
+  prune(limits: Limits, isKept: (check: string) => boolean): void;
+}
+
+/** Makes one that keeps nothing yet. */
+export function createMemoryOutbox(): MemoryOutbox {
+  const rows = new Map<string, OutboxRow>();
+  const told = new Map<string, Told>();
+  const counts = new Map<string, ChannelCount>();
+  const silences = new Map<string, Silence>();
+  const keepRow = (row: OutboxRow): void => void rows.set(row.id, copyOutboxRow(row));
+
+  return {
+    keepRow,
+    read: () => ({
+      rows: [...rows.values()].sort((one, other) => one.sequence - other.sequence).map(copyOutboxRow),
+      told: [...told.values()].map(copyTold),
+      counts: [...counts.values()].map((count) => ({ ...count })),
+    }),
+    change: (change) => {
+      change.changed.forEach(keepRow);
+      for (const id of change.removed) rows.delete(id);
+      for (const mark of change.untold) told.delete(toldKey(mark));
+      for (const mark of change.told) told.set(toldKey(mark), copyTold(mark));
+      for (const count of change.counted ?? []) {
+        counts.set(count.channelKey, addCounts(counts.get(count.channelKey), count));
+      }
+    },
+    silences: (nowMs) =>
+      [...silences.values()].filter(({ untilMs }) => untilMs > nowMs)
+        .sort((one, other) => one.untilMs - other.untilMs).map(copySilence),
+    addSilences: (added) => {
+      for (const silence of added) silences.set(silence.id, copySilence(silence));
+    },
+    endSilences: (checks, nowMs) => {
+      const ended = [...silences.values()].filter(({ check, untilMs }) =>
+        untilMs > nowMs && (checks === "all" || checks.includes(check))
+      );
+      for (const silence of ended) silences.set(silence.id, { ...silence, untilMs: nowMs });
+      return ended.length;
+    },
+    prune: (limits, isKept) => {
+      for (const [id, row] of rows) {
+        const lastMs = Math.max(row.nextAttemptAtMs, row.firstFailedAtMs ?? -Infinity);
+        if (row.state === "dropped" && lastMs < limits.droppedMs) rows.delete(id);
+      }
+      for (const [key, { check }] of told) {
+        if (!isKept(check)) told.delete(key);
+      }
+      for (const [id, { untilMs }] of silences) {
+        if (untilMs < limits.silenceEndMs) silences.delete(id);
+      }
+      for (const [key, { countedAtMs }] of counts) {
+        if (countedAtMs < limits.countedMs) counts.delete(key);
+      }
+    },
+  };
+}
+
+/** Not to be mistaken for another one, whatever the texts hold. */
+function toldKey({ check, channelKey }: Pick<Told, "check" | "channelKey">): string {
+  return JSON.stringify([check, channelKey]);
+}

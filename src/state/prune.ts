@@ -1,0 +1,118 @@
+import type { PruneProgress } from "../domain/store.ts";
+import type { Connection } from "./connection.ts";
+import { encodedTextIn, numberIn } from "./members.ts";
+import { addReading, CHANGES_MAX, type ClockReadings, type Limits, limitsAt } from "./retention.ts";
+import { DELETE_OLD_JOB_RUNS, DELETE_OLD_JOBS } from "./job_statements.ts";
+import {
+  DELETE_GIVEN_UP,
+  DELETE_OLD_COUNTS,
+  DELETE_OLD_SILENCES,
+  DELETE_TOLD_OF_NOTHING,
+} from "./outbox_statements.ts";
+import {
+  ADD_HOURS_TO_DAYS,
+  DELETE_ADDED_HOURS,
+  DELETE_CHECK,
+  DELETE_OLD_CHANGES,
+  DELETE_OLD_ROLLUPS,
+  DELETE_SURPLUS_CHANGES,
+  REPLACE_CLOCK,
+  SELECT_CHECKS_BEHIND,
+  SELECT_CLOCK,
+} from "./statements.ts";
+
+/**
+ * What forgets the old a few checks at a time, going round in the order of their ids. One call is one
+ * transaction of some milliseconds: it ends after so many checks, or sooner once it has changed so many rows.
+ */
+export function createPruner(connection: Connection): (nowMs: number) => PruneProgress {
+  let lastId = 0;
+  return (nowMs) => {
+    const forgotten: string[] = [];
+    const end = connection.transaction(() => {
+      const limits = limitsAt(readClock(connection, nowMs).earlierMs);
+      const rows = pruneOutbox(connection, limits);
+      return rows >= ROWS_MAX ? lastId : pruneBehind(connection, lastId, { limits, rows, forgotten });
+    });
+    lastId = end ?? 0;
+    return { finished: end === null && shrink(connection), forgotten };
+  };
+}
+
+function readClock(connection: Connection, nowMs: number): ClockReadings {
+  const row = connection.first(SELECT_CLOCK);
+  const before = row === undefined
+    ? null
+    : { earlierMs: numberIn(row, "earlier_ms"), laterMs: numberIn(row, "later_ms") };
+  const readings = addReading(before, nowMs);
+  if (readings !== before) connection.run(REPLACE_CLOCK, readings.earlierMs, readings.laterMs);
+  return readings;
+}
+
+/** How many checks one call looks at. */
+const CHECKS_MAX = 200;
+
+/** After how many changed rows a call ends. */
+const ROWS_MAX = 1000;
+
+/** So many free pages stay for what comes next: a megabyte. */
+const FREE_PAGES_MAX = 256;
+
+/** How many pages one call gives back. */
+const PAGES_MAX = 250;
+
+/** Gives back free pages, at most so many; answers whether that was all. The file shrinks at the next checkpoint. */
+function shrink(connection: Connection): boolean {
+  const free = numberIn(connection.first("PRAGMA freelist_count") ?? {}, "freelist_count");
+  const surplus = free - FREE_PAGES_MAX;
+  if (surplus <= 0) return true;
+  // A page for each row that is read, so that `run` would give back one alone.
+  const count = connection.all(`PRAGMA incremental_vacuum(${PAGES_MAX})`).length;
+  return count === 0 || surplus <= PAGES_MAX;
+}
+
+/** How many rows went; each statement finds its own by an index, and there are few. */
+function pruneOutbox(connection: Connection, limits: Limits): number {
+  return connection.run(DELETE_GIVEN_UP, limits.droppedMs, ROWS_MAX) +
+    connection.run(DELETE_OLD_SILENCES, limits.silenceEndMs, ROWS_MAX) +
+    connection.run(DELETE_OLD_COUNTS, limits.countedMs);
+}
+
+/** The id of the last check that was looked at; `null` when there are no more behind it. */
+function pruneBehind(
+  connection: Connection,
+  id: number,
+  { limits, rows: rowsBefore, forgotten }: {
+    readonly limits: Limits;
+    readonly rows: number;
+    /** Gets the names of checks that are forgotten. */
+    readonly forgotten: string[];
+  },
+): number | null {
+  let rows = rowsBefore;
+  const checks = connection.all(SELECT_CHECKS_BEHIND, id, CHECKS_MAX);
+  for (const check of checks) {
+    const checkId = Number(check["id"]);
+    const isForgotten = Number(check["seen_at_ms"]) < limits.seenMs;
+    rows += isForgotten ? forget(connection, checkId) : pruneCheck(connection, checkId, limits);
+    if (isForgotten) forgotten.push(encodedTextIn(check, "name"));
+    if (rows >= ROWS_MAX) return checkId;
+  }
+  if (checks.length === CHECKS_MAX) return Number(checks.at(-1)?.["id"]);
+  connection.run(DELETE_TOLD_OF_NOTHING);
+  connection.run(DELETE_OLD_JOB_RUNS, limits.seenMs);
+  connection.run(DELETE_OLD_JOBS, limits.seenMs);
+  return null;
+}
+
+function forget(connection: Connection, id: number): number {
+  return DELETE_CHECK.reduce((rows, statement) => rows + connection.run(statement, id), 0);
+}
+
+function pruneCheck(connection: Connection, id: number, limits: Limits): number {
+  return connection.run(DELETE_OLD_CHANGES, id, limits.changeMs) +
+    connection.run(DELETE_SURPLUS_CHANGES, id, CHANGES_MAX) +
+    connection.run(DELETE_OLD_ROLLUPS, id, limits.rollupEndMs) +
+    connection.run(ADD_HOURS_TO_DAYS, id, limits.dailyMs) +
+    connection.run(DELETE_ADDED_HOURS, id, limits.dailyMs);
+}

@@ -1,0 +1,72 @@
+/** One hour, the span of a fresh roll-up. */
+export const HOUR_MS = 3_600_000;
+
+/** One day, the span of an old roll-up. */
+export const DAY_MS = 24 * HOUR_MS;
+
+/** How many changes of one check are kept at most. */
+export const CHANGES_MAX = 1000;
+
+/** How many bytes of a change's output are kept at most: with {@linkcode CHANGES_MAX} a megabyte a check. */
+export const CHANGE_OUTPUT_BYTES_MAX = 1024;
+
+/** How many runs of one check are kept with their time, condition and duration. */
+export const RECENT_RUNS_MAX = 50;
+
+/** How many runs of one job are kept at most, beside the one that ended last. */
+export const JOB_RUNS_MAX = 20;
+
+/** What is older than these is forgotten, or summed up; wall time, milliseconds since 1970. */
+export interface Limits {
+  /** A check last seen before this is forgotten with all that is kept of it; a job of no check last heard of, too. */
+  readonly seenMs: number;
+  /** A change before this is forgotten. */
+  readonly changeMs: number;
+  /** A roll-up that ended before this is forgotten. */
+  readonly rollupEndMs: number;
+  /** An hourly roll-up that began before this, which is the start of a day, becomes part of a daily one. */
+  readonly dailyMs: number;
+  /** A row that was given up and last failed, or was last to be tried, before this is forgotten. */
+  readonly droppedMs: number;
+  /** A silence that ended before this is forgotten. */
+  readonly silenceEndMs: number;
+  /** The counts of a channel that was last counted before this are forgotten. */
+  readonly countedMs: number;
+}
+
+/** How long things are kept, counted from now. Days are merged whole, so a day is never told in two ways. */
+export function limitsAt(nowMs: number): Limits {
+  return {
+    seenMs: nowMs - 30 * DAY_MS,
+    changeMs: nowMs - 400 * DAY_MS,
+    rollupEndMs: nowMs - 100 * DAY_MS,
+    dailyMs: startOf(nowMs - 8 * DAY_MS, DAY_MS),
+    droppedMs: nowMs - 7 * DAY_MS,
+    silenceEndMs: nowMs - DAY_MS,
+    countedMs: nowMs - 400 * DAY_MS,
+  };
+}
+
+/** Two readings of the wall clock that deletions go by; milliseconds since 1970. */
+export interface ClockReadings {
+  /** What counts: a later reading, at least a day after it, has confirmed it, unless it is the first of all. */
+  readonly earlierMs: number;
+  /** The last reading that was a day after the one before, or that went back behind it. */
+  readonly laterMs: number;
+}
+
+/**
+ * Adds a reading of the clock. One reading that is far ahead confirms nothing, so nothing is deleted by it: a wrong
+ * clock has to stay wrong for a day, without a right reading in between.
+ */
+export function addReading(before: ClockReadings | null, nowMs: number): ClockReadings {
+  if (before === null) return { earlierMs: nowMs, laterMs: nowMs };
+  const { earlierMs, laterMs } = before;
+  if (nowMs < laterMs) return { earlierMs: Math.min(earlierMs, nowMs), laterMs: nowMs };
+  return nowMs - laterMs < DAY_MS ? before : { earlierMs: laterMs, laterMs: nowMs };
+}
+
+/** The start of the hour or day, in UTC, that a time is in. */
+export function startOf(timeMs: number, spanMs: number): number {
+  return Math.floor(timeMs / spanMs) * spanMs;
+}

@@ -1,0 +1,254 @@
+import { dirname } from "node:path";
+import { type Store, StoreError } from "../domain/store.ts";
+import type { StoreFiles } from "../domain/store_files.ts";
+import { BUSY_TIMEOUT_MS, type Connection, openConnection } from "./connection.ts";
+import { setAside } from "./damaged.ts";
+import { explainStoreFailure, isBusy } from "./store_failure.ts";
+import { migrate, MIGRATIONS, versionOf } from "./migrations.ts";
+import { type Patience, whileBusy } from "./patience.ts";
+import { DamagedFileError, inspectEmptyFile, inspectHeader, inspectPlace } from "./state_file.ts";
+import { createDatabaseStore } from "./database_store.ts";
+
+/** How a state is opened. */
+export interface SqliteStoreOptions {
+  /** The machine's files. */
+  readonly files: StoreFiles;
+  /** The user that runs this, whose file it must be; root (0) may use any. `null` on systems without ids. */
+  readonly userId: number | null;
+  /** Wall time, milliseconds since 1970; part of a damaged file's new name. */
+  readonly nowMs: number;
+  /**
+   * `own`: to keep something. What is missing is made, an older version is brought up to date, a damaged file is
+   * set aside. Only for who holds the lock of the state. `read`: to look at it beside whoever owns it. `beside`: to
+   * change silences or runs of jobs beside whoever owns it; what is missing is made and an older version brought up to date, under
+   * the database's own locks, but a damaged file is refused.
+   */
+  readonly access: "own" | "read" | "beside";
+  /**
+   * The message of a {@linkcode StoreError} `damaged` that a store on this file has thrown after it was opened:
+   * after closing that one, this sets the file aside unseen and begins a fresh one. Only with `own`.
+   */
+  readonly damage?: string;
+  /**
+   * How long it is waited for other processes, at the opening and at everything after it, while this one goes on.
+   * Without it each statement blocks this process for a while, and then the state is busy.
+   */
+  readonly patience?: Patience;
+}
+
+/** A state that is ready for use. */
+export interface OpenedStore {
+  /** Whoever opened it closes it. */
+  readonly store: Store;
+  /** Where a damaged file has gone, and what was wrong with it; `null` when all was well. */
+  readonly setAside: { readonly path: string; readonly reason: string } | null;
+}
+
+/**
+ * Opens a state that is kept in a SQLite database at an absolute path.
+ *
+ * The file and its folder are for their owner alone when they are made here. Symlinks, other users' files, other
+ * programs' databases and states of a newer monitor are refused and never written to.
+ *
+ * @throws {StoreError} If it cannot be opened; `missing` when it is to be read and there is none.
+ */
+export async function openSqliteStore(path: string, options: SqliteStoreOptions): Promise<OpenedStore> {
+  if (options.access === "read") {
+    const connection = await opening(path, options, connectToRead);
+    return { store: createDatabaseStore(connection, path, options.patience), setAside: null };
+  }
+  if (options.access === "own" && options.damage !== undefined) {
+    return await openAfresh(path, options.damage, options);
+  }
+  try {
+    const connection = await opening(path, options, connectToWrite);
+    return { store: createDatabaseStore(connection, path, options.patience), setAside: null };
+  } catch (error) {
+    if (options.access === "beside") throw error;
+    if (!(error instanceof StoreError && error.failure === "damaged")) throw error;
+    return await openAfresh(path, error.message, options);
+  }
+}
+
+async function openAfresh(path: string, reason: string, options: SqliteStoreOptions): Promise<OpenedStore> {
+  const newPath = await explaining(path, "set aside", () => setAside(path, options));
+  const connection = await opening(path, options, connectToWrite);
+  return {
+    store: createDatabaseStore(connection, path, options.patience),
+    setAside: { path: newPath, reason },
+  };
+}
+
+type Connect = (path: string, options: SqliteStoreOptions) => Promise<Connection>;
+
+function opening(path: string, options: SqliteStoreOptions, connect: Connect): Promise<Connection> {
+  return explaining(path, "open", () => whileBusy(() => connect(path, options), options.patience));
+}
+
+/** One process owns the state, but others may be making it at the same moment, to keep a silence or a beat. */
+async function connectToWrite(path: string, options: SqliteStoreOptions): Promise<Connection> {
+  const sizeBytes = await prepareFile(path, options);
+  const busyTimeoutMs = options.access === "own"
+    ? OPENING_BUSY_TIMEOUT_MS
+    : options.patience === undefined
+    ? BESIDE_BUSY_TIMEOUT_MS
+    : 0; // it waits between its tries
+  const connection = await openConnection(path, { readOnly: false, busyTimeoutMs });
+  return await usingOrClosing(connection, (connection) => {
+    if (sizeBytes > 0) findDamage(connection, sizeBytes);
+    connection.first("PRAGMA synchronous = FULL");
+    migrate(connection);
+    useWriteAheadLog(connection);
+    connection.first(`PRAGMA journal_size_limit = ${JOURNAL_BYTES_MAX}`);
+    if (options.access !== "own") return;
+    makeShrinkable(connection);
+    connection.waitForOthers(options.patience === undefined ? BUSY_TIMEOUT_MS : 0);
+  });
+}
+
+/**
+ * Processes that switch a new state at once need each other's locks. The database lets one of them go on, and tells
+ * the others "busy" without waiting as it does elsewhere. So those wait here, for their turn to write.
+ */
+function useWriteAheadLog(connection: Connection): void {
+  for (let triesLeft = SWITCH_TRIES - 1;; triesLeft--) {
+    try {
+      connection.first("PRAGMA journal_mode = WAL");
+      return;
+    } catch (error) {
+      if (triesLeft === 0 || !isBusy(error)) throw error;
+    }
+    connection.transaction(() => {});
+  }
+}
+
+/**
+ * Lets the file give back the room of what is deleted. Its pages are laid out for that once, by writing it anew: to ask
+ * for it before there are tables would write a header that does not say yet whose file it is. Where it fails, as on a
+ * full disk, the next start tries again.
+ */
+function makeShrinkable(connection: Connection): void {
+  if (connection.first("PRAGMA auto_vacuum")?.["auto_vacuum"] === INCREMENTAL) return;
+  try {
+    connection.run("PRAGMA auto_vacuum = INCREMENTAL");
+    connection.run("VACUUM");
+  } catch (error) {
+    if (explainStoreFailure(error, { action: "write", path: "" }) === null) throw error;
+  }
+}
+
+/** Makes the file if there is none, and looks at it before the database does. Answers its size. */
+async function prepareFile(path: string, options: SqliteStoreOptions): Promise<number> {
+  const file = await inspectPlace(path, options);
+  if (file === null) {
+    if (await createStateFile(path, options)) return 0;
+    // Another process was faster, and what it has made is looked at like any other.
+    const made = await inspectPlace(path, options);
+    if (made === null) {
+      throw new StoreError(
+        `Cannot open state "${path}": the file is made and removed again; try again`,
+        "busy",
+      );
+    }
+    return await inspectContents(path, made.sizeBytes, options);
+  }
+  return await inspectContents(path, file.sizeBytes, options);
+}
+
+async function inspectContents(
+  path: string,
+  sizeBytes: number,
+  { files }: SqliteStoreOptions,
+): Promise<number> {
+  await (sizeBytes > 0 ? inspectHeader(path, files) : inspectEmptyFile(path, files));
+  return sizeBytes;
+}
+
+async function connectToRead(path: string, options: SqliteStoreOptions): Promise<Connection> {
+  const file = await inspectPlace(path, options);
+  if (file === null || file.sizeBytes === 0) {
+    throw new StoreError(`Cannot read state "${path}": there is none yet; run the checks first`, "missing");
+  }
+  await inspectHeader(path, options.files);
+  return await usingOrClosing(await openConnection(path, { readOnly: true }), (connection) => {
+    const version = versionOf(connection);
+    if (version === MIGRATIONS.length) return;
+    throw new StoreError(
+      `Cannot read state "${path}": it is of the older version ${version}; run the checks once, which updates it`,
+      "other",
+    );
+  });
+}
+
+/** Whoever comes to own a state does nothing else before it is open; on a slow disk a beat takes its time. */
+const OPENING_BUSY_TIMEOUT_MS = 2000;
+
+/** Who comes to change a silence or to note a beat has nothing else to do meanwhile, and the monitor may be writing a great deal. */
+const BESIDE_BUSY_TIMEOUT_MS = 5000;
+
+/** After one wait it is done, unless the process that was let through has failed, or been killed. */
+const SWITCH_TRIES = 10;
+
+/** How SQLite numbers this mode of `auto_vacuum`. */
+const INCREMENTAL = 2;
+
+/** What the journal keeps of the disk after a great many writes at once. */
+const JOURNAL_BYTES_MAX = 8 * 1024 * 1024;
+
+/**
+ * Up to here the whole file is checked, which takes some 3 ms for each megabyte. Of a bigger one only the table
+ * without which nothing goes; damage to the history shows when it is used.
+ */
+const WHOLE_CHECK_BYTES_MAX = 2 * 1024 * 1024;
+
+function findDamage(connection: Connection, sizeBytes: number): void {
+  const scope = sizeBytes <= WHOLE_CHECK_BYTES_MAX ? 1 : "checks";
+  const verdict = String(connection.first(`PRAGMA quick_check(${scope})`)?.["quick_check"]);
+  if (verdict === "ok") return;
+  // Several findings come as lines under a headline between asterisks.
+  const finding = verdict.split("\n").find((line) => !line.startsWith("*")) ?? verdict;
+  throw new DamagedFileError(`the file is damaged (${finding})`);
+}
+
+/** Answers whether it was this process that made it. */
+async function createStateFile(path: string, { files }: SqliteStoreOptions): Promise<boolean> {
+  try {
+    return await createStateFileThere(path, files);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  // Only where it is missing: it takes a permission for the folder, where the file has one for itself alone.
+  await files.createFolder(dirname(path));
+  return await createStateFileThere(path, files);
+}
+
+async function createStateFileThere(path: string, files: StoreFiles): Promise<boolean> {
+  try {
+    await files.createFile(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) return false;
+    throw error;
+  }
+}
+
+async function usingOrClosing(
+  connection: Connection,
+  work: (connection: Connection) => void,
+): Promise<Connection> {
+  try {
+    await work(connection);
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+async function explaining<T>(path: string, action: "open" | "set aside", work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw explainStoreFailure(error, { action, path }) ?? error;
+  }
+}

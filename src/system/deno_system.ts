@@ -1,0 +1,67 @@
+import type { System } from "../domain/system.ts";
+import { createClock } from "./clock.ts";
+import { createFiles } from "./files.ts";
+import { acquireLock, isLocked, lockHolder } from "./lock.ts";
+import { lazyConnections, lazyForeground, lazyMail, lazyProcesses, lazyRequests } from "./lazy_parts.ts";
+import { createPermissions } from "./permission_access.ts";
+import { createStoreFiles } from "./store_files.ts";
+import { trustMachine } from "./tls/trust.ts";
+import { createTextSink } from "./text_sink.ts";
+
+/** What is known of an executable when it is made. */
+export interface SystemOptions {
+  /** See {@linkcode System}. @default null */
+  readonly ownConfig?: string;
+}
+
+/** The machine this program runs on. */
+export function createSystem({ ownConfig }: SystemOptions = {}): System {
+  const clock = createClock();
+  const { environment, mayReadEnvironment, hostName, ...permissions } = createPermissions();
+  return {
+    clock,
+    files: createFiles(),
+    processes: lazyProcesses(clock),
+    foreground: lazyForeground(clock),
+    requests: lazyRequests({ environment }),
+    connections: lazyConnections(clock),
+    mail: lazyMail(clock),
+    state: { files: createStoreFiles(), lock: acquireLock, holder: lockHolder, isLocked },
+    stdout: createTextSink(Deno.stdout),
+    stderr: createTextSink(Deno.stderr),
+    readStdin: async () => new Uint8Array(await new Response(Deno.stdin.readable).arrayBuffer()),
+    environment,
+    mayReadEnvironment,
+    permissions,
+    trustMachine,
+    ownConfig: ownConfig ?? null,
+    get workingFolder() {
+      return Deno.cwd();
+    },
+    platform: Deno.build.os === "windows" || Deno.build.os === "darwin" ? Deno.build.os : "linux",
+    userId: permissions.isGranted("sys", "uid") ? Deno.uid() : null,
+    runtime: { name: "Deno", version: Deno.version.deno, target: Deno.build.target },
+    randomId: () => crypto.randomUUID(),
+    random: () => Math.random(),
+    hostName,
+    timeZone: () => Temporal.Now.timeZoneId(),
+    onReloadSignal: (callback) => {
+      // Windows has no hangup to send.
+      if (Deno.build.os === "windows") return () => {};
+      Deno.addSignalListener("SIGHUP", callback);
+      return () => Deno.removeSignalListener("SIGHUP", callback);
+    },
+    onStopSignal: (callback) => {
+      const onInterrupt = (): void => callback("SIGINT");
+      const onTerminate = (): void => callback("SIGTERM");
+      Deno.addSignalListener("SIGINT", onInterrupt);
+      // Windows knows no SIGTERM; its nearest is the break key.
+      const terminate = Deno.build.os === "windows" ? "SIGBREAK" : "SIGTERM";
+      Deno.addSignalListener(terminate, onTerminate);
+      return () => {
+        Deno.removeSignalListener("SIGINT", onInterrupt);
+        Deno.removeSignalListener(terminate, onTerminate);
+      };
+    },
+  };
+}

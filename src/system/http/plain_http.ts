@@ -1,0 +1,158 @@
+/**
+ * Requests over HTTP/1.1 in clear text.
+ *
+ * The runtime's own client reads informational responses (1xx) in a loop that nothing ends as long as they keep
+ * coming, so a server that floods with them stalls the whole process (the loop that polls a connection is limited,
+ * hyperium/hyper#1828, but not the one that parses its heads). It also sends a request twice without telling, when the
+ * server ends the connection before a head (denoland/deno#32566). Over TLS the stall does not happen, because there a
+ * read brings little at a time.
+ */
+import { setImmediate } from "node:timers";
+import type { ConnectionTarget } from "../../domain/connections.ts";
+import type { IncomingResponse, OutgoingRequest } from "../../domain/requests.ts";
+import { connectTcp } from "../tcp/connect_tcp.ts";
+import { explainConnectionError } from "../tcp/connection_failure.ts";
+import {
+  BODY_BROKEN,
+  bodyReader,
+  bodyStream,
+  hasSmallBody,
+  isCompressed,
+  readAll,
+  type ReadBody,
+} from "./http_body.ts";
+import { ByteReader } from "./http_bytes.ts";
+import { headerOf, HttpError, readHead, type ResponseHead } from "./http_head.ts";
+import { closeQuietly, writeAll } from "../tcp/tcp_stream.ts";
+import { onAbort } from "../../shared/on_abort.ts";
+
+/** An error of connecting; its cause is the runtime's. */
+export class ConnectError extends Error {
+  /** The name of the class. */
+  override readonly name = "ConnectError";
+}
+
+/**
+ * Sends a request over a connection of its own, and reads the response up to its body.
+ *
+ * @throws {ConnectError} If there is no connection.
+ * @throws {HttpError} If no head comes.
+ */
+export async function sendPlain(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingResponse> {
+  const url = new URL(request.target);
+  const content = requestBytes(request, url);
+  let connection: Deno.TcpConn;
+  try {
+    connection = await connectTcp(plainTarget(url), signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new ConnectError("Cannot connect", { cause: error });
+  }
+  // Not before what has come in the same turn of the event loop was read: see `abortLate`.
+  const stopListening = onAbort(signal, () => void setImmediate(() => closeQuietly(connection)));
+  const close = (): void => {
+    stopListening();
+    closeQuietly(connection);
+  };
+  let phase: "head" | "body" = "head";
+  const bytes = new ByteReader(async (buffer) => {
+    try {
+      return await connection.read(buffer);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (phase === "body") throw new HttpError("body", BODY_BROKEN);
+      throw new HttpError("head", explainConnectionError(error, plainTarget(url), "reading").reason);
+    }
+  });
+  try {
+    // A server may answer before it has read everything, and what it says counts.
+    writeAll(connection, content).catch(() => {});
+    const head = await readHead(bytes);
+    const read = bodyReader(head, { bytes, method: request.method });
+    phase = "body";
+    return responseOf(head, read, close);
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** Where a request in clear text connects to. */
+export function plainTarget({ hostname, port }: URL): ConnectionTarget {
+  return { host: hostname, port: port === "" ? 80 : Number(port) };
+}
+
+function responseOf(head: ResponseHead, read: ReadBody | null, close: () => void): IncomingResponse {
+  const coding = headerOf(head, "content-encoding");
+  const isSmall = read !== null && headerOf(head, "transfer-encoding") === null &&
+    hasSmallBody((name) => headerOf(head, name));
+  let headers: Headers | null = null;
+  let body: ReadableStream<Uint8Array> | null = null;
+  return {
+    status: head.status,
+    get headers() {
+      return headers ??= headersOf(head, read !== null && isCompressed(coding));
+    },
+    get body() {
+      return body ??= read === null ? null : bodyStream(read, coding);
+    },
+    smallBody: isSmall ? () => readAll(read) : null,
+    close: () => {
+      close();
+      return Promise.resolve();
+    },
+  };
+}
+
+/** Without those that say what a body was before it is decompressed, as the runtime's own client has it. */
+function headersOf({ fields }: ResponseHead, isDecompressed: boolean): Headers {
+  const headers = new Headers();
+  for (const [name, value] of fields) headers.append(name, value);
+  if (!isDecompressed) return headers;
+  headers.delete("content-encoding");
+  headers.delete("content-length");
+  return headers;
+}
+
+/** Head and content of a request. */
+function requestBytes({ method, headers, body }: OutgoingRequest, url: URL): Uint8Array {
+  const content = body === undefined ? null : new TextEncoder().encode(body);
+  const own = {
+    "host": url.host,
+    ...url.username + url.password !== "" && { "authorization": basicCredentials(url) },
+    "accept": "*/*",
+    "accept-language": "*",
+    // Of Brotli little may become very much.
+    "accept-encoding": "gzip",
+    ...content !== null && { "content-type": "text/plain;charset=UTF-8" },
+  };
+  const length = content === null && !["POST", "PUT"].includes(method)
+    ? {}
+    : { "content-length": content?.length ?? 0 };
+  const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  const lines = Object.entries({ ...own, ...Object.fromEntries(given), ...length }).map(([name, value]) => {
+    if (/[\r\n\0]/.test(`${name}${value}`)) throw new TypeError(`Invalid header: ${JSON.stringify(name)}`);
+    return `${name}: ${value}\r\n`;
+  });
+  const head = new TextEncoder().encode(
+    `${method} ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join("")}\r\n`,
+  );
+  if (content === null) return head;
+  const whole = new Uint8Array(head.length + content.length);
+  whole.set(head);
+  whole.set(content, head.length);
+  return whole;
+}
+
+function basicCredentials({ username, password }: URL): string {
+  const bytes = new TextEncoder().encode(`${decoded(username)}:${decoded(password)}`);
+  return `Basic ${btoa(String.fromCharCode(...bytes))}`;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

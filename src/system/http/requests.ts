@@ -1,0 +1,128 @@
+import type { IncomingResponse, OutgoingRequest, RequestFailure, Requests } from "../../domain/requests.ts";
+import type { System } from "../../domain/system.ts";
+import { explainConnectionError } from "../tcp/connection_failure.ts";
+import { hasSmallBody } from "./http_body.ts";
+import { HttpError } from "./http_head.ts";
+import { abortLate } from "../deno_workarounds/late_abort.ts";
+import { ConnectError, plainTarget, sendPlain } from "./plain_http.ts";
+import { explainRequestError } from "./request_failure.ts";
+import type { ClientTls } from "../tls/tls_settings.ts";
+
+/** What {@linkcode createRequests} needs to know of the machine. */
+export interface RequestsOptions {
+  /** Reads a variable; those that name a proxy matter. @default there are none */
+  readonly environment?: System["environment"];
+}
+
+/**
+ * Requests that get a connection of their own each, which is gone when the response is closed.
+ *
+ * What goes in clear text is sent and read here ({@linkcode sendPlain}); the runtime's HTTP client does the rest: TLS,
+ * and requests by way of a proxy. Each gets a client of its own, because a client resumes TLS sessions, and a resumed
+ * session shows no certificate.
+ *
+ * The runtime's client sends a request once more, without telling, when the server ends the connection before a response
+ * head (denoland/deno#35610, see `tests/system/deno_workarounds/fetch_retry_test.ts`). No option prevents that, so there
+ * only the second such failure in a row is seen.
+ */
+export function createRequests({ environment = () => undefined }: RequestsOptions = {}): Requests {
+  return {
+    async send(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingResponse> {
+      signal.throwIfAborted();
+      const isPlain = /^http:/i.test(request.target);
+      const isDirect = isPlain && !PLAIN_PROXY_VARIABLES.some((name) => environment(name));
+      return isDirect ? await sendPlain(request, signal) : await sendByRuntime(request, signal);
+    },
+    explain: (error, target) => {
+      if (error instanceof HttpError) return { phase: error.phase, reason: error.message };
+      if (error instanceof ConnectError) return explainConnect(error, target);
+      return explainRequestError(error, target);
+    },
+  };
+}
+
+/** They may name a proxy for requests in clear text. */
+const PLAIN_PROXY_VARIABLES: readonly string[] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+
+function explainConnect({ cause }: ConnectError, target: string): RequestFailure {
+  const { phase, reason } = explainConnectionError(cause, plainTarget(new URL(target)), "connecting");
+  return {
+    phase: phase === "permission" || phase === "machine" || phase === "resolving" ? phase : "connecting",
+    reason,
+  };
+}
+
+async function sendByRuntime(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingResponse> {
+  const client = await clientFor(request);
+  const late = abortLate(signal);
+  const end = (): void => {
+    late.stop();
+    client.close();
+  };
+  try {
+    const response = await fetch(request.target, {
+      method: request.method,
+      headers: Object.entries(request.headers).map(([name, value]) => [name, asBytes(value)]),
+      ...(request.body !== undefined && { body: request.body }),
+      redirect: "manual",
+      signal: late.signal,
+      client,
+    });
+    return incomingResponse(response, end);
+  } catch (error) {
+    end();
+    throw error;
+  }
+}
+
+/**
+ * `allowHost`: the config may set a `Host` header; the runtime drops it otherwise. `http2`: a server that floods with
+ * informational responses (1xx) or settings over HTTP/2 would stall the process; over TLS, HTTP/1.1 bounds what is read
+ * at a time.
+ */
+function createClient(tls: ClientTls = {}): Deno.HttpClient {
+  return Deno.createHttpClient(
+    { poolMaxIdlePerHost: 0, allowHost: true, http2: false, ...tls } as Deno.CreateHttpClientOptions,
+  );
+}
+
+async function clientFor({ tls }: OutgoingRequest): Promise<Deno.HttpClient> {
+  if (tls === undefined) return createClient();
+  const { clientTls, TlsSettingsError } = await import("../tls/tls_settings.ts");
+  const given = await clientTls(tls);
+  try {
+    return createClient(given);
+  } catch (error) {
+    // Key and certificate were looked at already.
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new TlsSettingsError(`tls.ca_file has a malformed certificate (${reason})`);
+  }
+}
+
+/** The runtime sends each character as one byte; what is beyond ASCII goes as UTF-8. */
+function asBytes(value: string): string {
+  // deno-lint-ignore no-control-regex
+  if (/^[\u0000-\u007f]*$/.test(value)) return value;
+  return Array.from(new TextEncoder().encode(value), (byte) => String.fromCharCode(byte)).join("");
+}
+
+function incomingResponse(response: Response, end: () => void): IncomingResponse {
+  let closed = false;
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: response.body,
+    smallBody: hasSmallBody((name) => response.headers.get(name)) ? () => response.bytes() : null,
+    async close(): Promise<void> {
+      if (closed) return;
+      closed = true;
+      try {
+        await response.body?.cancel();
+      } catch {
+        // The body has failed already, and its connection ended with it.
+      } finally {
+        end();
+      }
+    },
+  };
+}

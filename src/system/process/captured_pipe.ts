@@ -1,0 +1,78 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { CapturedText } from "../../domain/processes.ts";
+
+/** One output pipe of a running program: read to its end, of which the beginning is kept. */
+export interface CapturedPipe {
+  /** Resolves when no process holds the other end any more, or after `stop`; never rejects. */
+  readonly ended: Promise<void>;
+  /** Closes our end, whoever holds the other one, and tells what was kept. */
+  stop(): Promise<CapturedText>;
+}
+
+/** How much is read at full speed; a program that writes more is slowed down. */
+const FULL_SPEED_BYTES_MAX = 64 * 1024 * 1024;
+
+/** After each read (64 KiB at most) beyond that: a flood without end then costs a tenth of a core instead of one. */
+const PAUSE_MS = 1;
+
+/** Starts reading `stream`. Memory use is bounded by `bytesMax` whatever is written. */
+export function capturePipe(
+  stream: ReadableStream<Uint8Array>,
+  { bytesMax, clock }: { readonly bytesMax: number; readonly clock: Clock },
+): CapturedPipe {
+  const reader = stream.getReader();
+  const kept: Uint8Array[] = [];
+  let keptBytes = 0;
+  let seenBytes = 0;
+
+  const keep = (chunk: Uint8Array): void => {
+    seenBytes += chunk.length;
+    const part = chunk.subarray(0, bytesMax - keptBytes);
+    if (part.length === 0) return;
+    kept.push(part);
+    keptBytes += part.length;
+  };
+
+  const readToEnd = async (): Promise<void> => {
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        keep(value);
+        if (seenBytes > FULL_SPEED_BYTES_MAX) await pause(clock);
+      }
+    } catch {
+      // A pipe that fails is a pipe that ended: what was read counts.
+    }
+  };
+
+  const ended = readToEnd();
+  return {
+    ended,
+    stop: async () => {
+      await reader.cancel().catch(() => {}); // a pipe that failed
+      await ended;
+      const truncated = seenBytes > keptBytes;
+      return { text: decode(kept, keptBytes, { isCut: truncated }), truncated };
+    },
+  };
+}
+
+function pause(clock: Clock): Promise<void> {
+  return new Promise((resolve) => clock.after(PAUSE_MS, resolve));
+}
+
+function decode(
+  chunks: readonly Uint8Array[],
+  length: number,
+  { isCut }: { readonly isCut: boolean },
+): string {
+  const bytes = new Uint8Array(length);
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.length;
+  }
+  // As a stream, the decoder keeps back a character that our cut has split, instead of making it U+FFFD.
+  return new TextDecoder().decode(bytes, { stream: isCut });
+}

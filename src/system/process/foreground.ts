@@ -1,0 +1,281 @@
+/**
+ * Running somebody else's command in our place: with our environment, working folder and standard streams, so that
+ * it and whoever called us hardly notice that we are in between. What passes through is copied as it is, and its end
+ * is remembered.
+ *
+ * The command stays in our process group: what a terminal, a timeout or a supervisor sends to the group reaches it
+ * without us, and what is sent to us alone is handed on.
+ */
+import type { Clock } from "../../domain/clock.ts";
+import type { Foreground, ForegroundEnd } from "../../domain/foreground.ts";
+import { endOf } from "../deno_workarounds/real_time_signals.ts";
+import { explainSpawnFailure, isOutOfDescriptors } from "./spawn_failure.ts";
+import { createOutputTail, type OutputTail } from "./output_tail.ts";
+
+/** How long the pipes may stay silent after the command has gone while something it left behind holds them. */
+const HELD_PIPES_MS = 200;
+
+/** More than this cannot have been in a pipe when the command went; what comes then is of those it left behind. */
+const PIPE_BYTES_MAX = 1024 * 1024;
+
+/** On a pipe that somebody made non-blocking. */
+const BUSY_PIPE_WAIT_MS = 5;
+
+/** What a shell says of a command that cannot be run, and of one that is not there. */
+const CODES = { unusable: 126, missing: 127 } as const;
+
+const IS_WINDOWS = Deno.build.os === "windows";
+
+/** Signals that are handed on. */
+const SIGNALS: readonly Deno.Signal[] = IS_WINDOWS
+  ? ["SIGINT", "SIGBREAK"]
+  : ["SIGINT", "SIGTERM", "SIGQUIT", "SIGUSR1", "SIGUSR2"];
+
+/**
+ * A terminal that goes sends it to the command too; we stay to see how it ends. It is not forwarded, because `nohup`
+ * may have had it ignored.
+ */
+const SURVIVED_SIGNALS: readonly Deno.Signal[] = IS_WINDOWS ? [] : ["SIGHUP"];
+
+/** What a terminal sends to the whole group by itself. */
+const TERMINAL_SIGNALS: readonly Deno.Signal[] = ["SIGINT", "SIGQUIT", "SIGBREAK"];
+
+/** Commands of this machine, in the place of this process. */
+export function createForeground(clock: Clock): Foreground {
+  return {
+    run: async (command, { tailBytesMax }) => {
+      let spawned: Spawned;
+      try {
+        spawned = spawn(command);
+      } catch (error) {
+        return await notStarted(error, command);
+      }
+      return await follow(spawned, { clock, tail: createOutputTail(tailBytesMax) });
+    },
+  };
+}
+
+/** A command that runs; without descriptors left for pipes it has our own output, which is not remembered then. */
+interface Spawned {
+  readonly child: Deno.ChildProcess;
+  readonly isPiped: boolean;
+}
+
+function spawn(command: readonly string[]): Spawned {
+  try {
+    return { child: spawnWith("piped", command), isPiped: true };
+  } catch (error) {
+    if (!isOutOfDescriptors(error)) throw error;
+    return { child: spawnWith("inherit", command), isPiped: false };
+  }
+}
+
+/** A script without "#!" is run by the shell, as `execvp` and every shell do. */
+function spawnWith(
+  output: "piped" | "inherit",
+  [program = "", ...rest]: readonly string[],
+): Deno.ChildProcess {
+  const options = { stdin: "inherit", stdout: output, stderr: output } as const;
+  try {
+    return new Deno.Command(program, { ...options, args: rest }).spawn();
+  } catch (error) {
+    const path = triedPath(error);
+    if (path === undefined || !(error instanceof Error && error.message.includes("Exec format error"))) {
+      throw error;
+    }
+    return new Deno.Command("/bin/sh", { ...options, args: [path, ...rest] }).spawn();
+  }
+}
+
+async function notStarted(error: unknown, [program = ""]: readonly string[]): Promise<ForegroundEnd> {
+  const isMissing = error instanceof Deno.errors.NotFound;
+  const path = triedPath(error) ?? program;
+  return {
+    ended: "not_started",
+    code: isMissing ? CODES.missing : CODES.unusable,
+    reason: isMissing && !program.includes("/")
+      ? "it is not in PATH"
+      : await explainSpawnFailure(error, { path, folder: workingFolder() }),
+  };
+}
+
+function workingFolder(): string {
+  try {
+    return Deno.cwd();
+  } catch {
+    return "."; // it was deleted, or its name is not UTF-8
+  }
+}
+
+/** Where the runtime found what it could not start. */
+function triedPath(error: unknown): string | undefined {
+  return error instanceof Error ? /^Failed to spawn '(.*)': /s.exec(error.message)?.[1] : undefined;
+}
+
+interface Following {
+  readonly clock: Clock;
+  readonly tail: OutputTail;
+}
+
+async function follow({ child, isPiped }: Spawned, { clock, tail }: Following): Promise<ForegroundEnd> {
+  const stopForwarding = hasDescriptors() ? forwardSignals(child) : () => {};
+  try {
+    const pipes = !isPiped ? [] : [
+      passOn(child.stdout, { to: Deno.stdout, source: "stdout", tail, clock }),
+      passOn(child.stderr, { to: Deno.stderr, source: "stderr", tail, clock }),
+    ];
+    const departure = await endOf(child);
+    await Promise.all(pipes.map((pipe) => finish(pipe, clock)));
+    return departure.signal === null
+      ? { ended: "exited", code: departure.code, tail: tail.text() }
+      : { ended: "signalled", code: departure.code, signal: nameOf(departure.signal), tail: tail.text() };
+  } finally {
+    stopForwarding();
+  }
+}
+
+function nameOf(signal: string): string {
+  return signal.startsWith("SIG") ? signal : `signal ${signal}`;
+}
+
+/** The runtime aborts if it has no descriptors for its first signal listener. */
+const LISTENER_DESCRIPTORS = 4;
+
+function hasDescriptors(): boolean {
+  const files: Deno.FsFile[] = [];
+  try {
+    while (files.length < LISTENER_DESCRIPTORS) files.push(Deno.openSync("/dev/null"));
+    return true;
+  } catch {
+    return false;
+  } finally {
+    for (const file of files) file.close();
+  }
+}
+
+/** Listens only now that the command has started: what was ignored before is ignored there too. */
+function forwardSignals(child: Deno.ChildProcess): () => void {
+  const isOnTerminal = [Deno.stdin, Deno.stdout, Deno.stderr].some((stream) => stream.isTerminal());
+  const listen = (signal: Deno.Signal, callback: () => void): () => void => {
+    Deno.addSignalListener(signal, callback);
+    return () => Deno.removeSignalListener(signal, callback);
+  };
+  const forward = (signal: Deno.Signal): void => {
+    if (isOnTerminal && TERMINAL_SIGNALS.includes(signal)) return;
+    try {
+      child.kill(signal);
+    } catch {
+      // It has ended.
+    }
+  };
+  const ends = [
+    ...SIGNALS.map((signal) => listen(signal, () => forward(signal))),
+    ...SURVIVED_SIGNALS.map((signal) => listen(signal, () => {})),
+  ];
+  return () => ends.forEach((end) => end());
+}
+
+/** A pipe of the command, while what comes out of it is passed on. */
+interface Passing {
+  /** Resolves when nobody holds the other end any more, or nobody takes what comes; never rejects. */
+  readonly ended: Promise<void>;
+  /** Bytes read so far. */
+  readonly bytes: number;
+  /** Whether it waits for whoever reads our output. */
+  readonly isWriting: boolean;
+  /** Closes it. */
+  stop(): Promise<void>;
+}
+
+interface PassOptions {
+  readonly to: { write(bytes: Uint8Array): Promise<number> };
+  readonly source: string;
+  readonly tail: OutputTail;
+  readonly clock: Clock;
+}
+
+function passOn(from: ReadableStream<Uint8Array>, { to, source, tail, clock }: PassOptions): Passing {
+  const reader = from.getReader();
+  let bytes = 0;
+  let isWriting = false;
+  let isLost = false;
+  const write = async (chunk: Uint8Array): Promise<void> => {
+    isWriting = true;
+    try {
+      await writeAll(to, chunk, clock);
+    } finally {
+      isWriting = false;
+    }
+  };
+  const passAll = async (): Promise<void> => {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      bytes += value.length;
+      tail.add(source, value);
+      if (isLost) continue;
+      try {
+        await write(value);
+      } catch (error) {
+        // With its reader gone the command gets SIGPIPE, as it would without us.
+        if (error instanceof Deno.errors.BrokenPipe) return void await reader.cancel();
+        // A full disk: the command goes on, and what it prints is lost.
+        isLost = true;
+      }
+    }
+  };
+  const ended = passAll().catch(() => {}); // a pipe that fails is a pipe that ended
+  return {
+    ended,
+    get bytes() {
+      return bytes;
+    },
+    get isWriting() {
+      return isWriting;
+    },
+    stop: async () => {
+      await reader.cancel().catch(() => {});
+      await ended;
+    },
+  };
+}
+
+async function writeAll(to: PassOptions["to"], chunk: Uint8Array, clock: Clock): Promise<void> {
+  let rest = chunk;
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(await to.write(rest));
+    } catch (error) {
+      if (!(error instanceof Deno.errors.WouldBlock)) throw error;
+      await wait(BUSY_PIPE_WAIT_MS, clock);
+    }
+  }
+}
+
+/** Passes on what the command left in a pipe. Those it left behind who hold the pipe are waited for but a moment. */
+async function finish(pipe: Passing, clock: Clock): Promise<void> {
+  const startBytes = pipe.bytes;
+  let hasEnded = false;
+  void pipe.ended.then(() => hasEnded = true);
+  for (;;) {
+    const before = pipe.bytes;
+    await within(HELD_PIPES_MS, pipe.ended, clock);
+    if (hasEnded) return;
+    const isIdle = pipe.bytes === before && !pipe.isWriting;
+    if (isIdle || pipe.bytes - startBytes > PIPE_BYTES_MAX) return await pipe.stop();
+  }
+}
+
+function within(delayMs: number, promise: Promise<void>, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(delayMs, resolve);
+    void promise.then(() => {
+      cancel();
+      resolve();
+    });
+  });
+}
+
+function wait(delayMs: number, clock: Clock): Promise<void> {
+  return new Promise((resolve) => clock.after(delayMs, resolve));
+}

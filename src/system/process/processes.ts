@@ -1,0 +1,208 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { ProcessCommand, ProcessEnd, Processes } from "../../domain/processes.ts";
+import { type CapturedPipe, capturePipe } from "./captured_pipe.ts";
+import { type ChildEnd, endOf } from "../deno_workarounds/real_time_signals.ts";
+import { createProcessGroups, type ProcessGroups } from "./process_group.ts";
+import { explainSpawnFailure } from "./spawn_failure.ts";
+
+/** What can be set of how programs are ended. */
+export interface ProcessesOptions {
+  /** How long a group has between SIGTERM and SIGKILL. @default {2000} */
+  readonly terminationGraceMs?: number;
+  /** The program that signals groups under `--allow-run` with a list. @default {KILL_PROGRAM_PATH} */
+  readonly killPath?: string;
+}
+
+/** How long the pipes may stay open after the leader has gone. */
+const HELD_PIPES_MS = 200;
+
+/**
+ * When to look whether the group is empty after the leader has gone, each a wait after the last look. So nothing
+ * is told to be left behind that was about to end, or was dead and only had to be noted so by the system's init.
+ */
+const EMPTY_GROUP_WAITS_MS = [0, 10, 40, 150] as const;
+
+/** How long a killed program may take to go. One that is stuck in the kernel (a hung disk) never does. */
+const KILL_WAIT_MS = 1000;
+
+/**
+ * Programs of this machine, each in a process group of its own that is ended with it.
+ *
+ * Invariants: `run` comes back at most `terminationGraceMs` and about 1.5 s after the time limit or an abort,
+ * whatever the program does. When this process exits by itself, the groups that still run are killed with it.
+ */
+export function createProcesses(clock: Clock, options: ProcessesOptions = {}): Processes {
+  const groups = createProcessGroups(options.killPath);
+  const terminationGraceMs = options.terminationGraceMs ?? 2000;
+  const running = new Set<Deno.ChildProcess>();
+  globalThis.addEventListener("unload", () => {
+    for (const leader of running) groups.killAtExit(leader);
+  });
+
+  const run = async (command: ProcessCommand, signal: AbortSignal): Promise<ProcessEnd> => {
+    signal.throwIfAborted();
+    const obstacle = await groups.obstacle(command.path);
+    if (obstacle !== undefined) return { ended: "not_started", reason: obstacle };
+    signal.throwIfAborted();
+    let leader: Deno.ChildProcess;
+    try {
+      leader = start(command);
+    } catch (error) {
+      const reason = await explainSpawnFailure(error, command);
+      return { ended: "not_started", reason, ...(isShortage(error) && { isShortage: true }) };
+    }
+    running.add(leader);
+    try {
+      const end = await follow(leader, { command, signal, clock, groups, terminationGraceMs });
+      signal.throwIfAborted();
+      return end;
+    } finally {
+      running.delete(leader);
+    }
+  };
+  return { run };
+}
+
+function start(command: ProcessCommand): Deno.ChildProcess {
+  return new Deno.Command(command.path, {
+    args: [...command.arguments],
+    clearEnv: true,
+    env: { ...command.environment },
+    cwd: command.folder,
+    detached: true,
+    stdin: command.input === undefined ? "null" : "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+}
+
+/** What the machine may have again in a moment: EAGAIN, ENOMEM, EMFILE, ENFILE, ETXTBSY. Not all come as a code. */
+const SHORTAGE =
+  /Resource temporarily unavailable|Cannot allocate memory|Too many open files|Text file busy|\(os error (?:11|12|23|24|26)\)/;
+
+function isShortage(error: unknown): boolean {
+  return Deno.build.os !== "windows" && error instanceof Error && SHORTAGE.test(error.message);
+}
+
+/** Writes what the program reads. One that does not read to the end is no mistake, and holds up nothing. */
+function feed(leader: Deno.ChildProcess, input: string): void {
+  const writer = leader.stdin.getWriter();
+  writer.write(new TextEncoder().encode(input)).then(() => writer.close()).catch(() => {});
+}
+
+interface Following {
+  readonly command: ProcessCommand;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly groups: ProcessGroups;
+  readonly terminationGraceMs: number;
+}
+
+async function follow(leader: Deno.ChildProcess, following: Following): Promise<ProcessEnd> {
+  const { command, clock, groups, terminationGraceMs } = following;
+  const stdout = capturePipe(leader.stdout, { bytesMax: command.outputBytesMax, clock });
+  const stderr = capturePipe(leader.stderr, { bytesMax: command.outputBytesMax, clock });
+  const pipesEnded = Promise.all([stdout.ended, stderr.ended]);
+  const departure = endOf(leader);
+  if (command.input !== undefined) feed(leader, command.input);
+
+  const cut = await firstCut(departure, following);
+  let hasGone = cut === "exited";
+  if (!hasGone) {
+    await groups.signal(leader, "SIGTERM");
+    hasGone = await within(terminationGraceMs, departure, clock);
+  }
+  let leftovers = false;
+  if (hasGone) {
+    leftovers = await endRemains(leader, { pipesEnded, clock, groups });
+  } else {
+    await groups.signal(leader, "SIGKILL");
+    hasGone = await within(KILL_WAIT_MS, departure, clock);
+    if (!hasGone) hasGone = !abandon(leader);
+    // What it wrote last is still in the pipes.
+    if (hasGone) await within(HELD_PIPES_MS, pipesEnded, clock);
+  }
+
+  const texts = await textsOf(stdout, stderr);
+  if (cut !== "exited") return { ended: "timed_out", survives: !hasGone, ...texts };
+  const { code, signal } = await departure;
+  return signal === null
+    ? { ended: "exited", code, leftovers, ...texts }
+    : { ended: "signalled", signal, ...texts };
+}
+
+/**
+ * Ends what a leader that has gone left in its group, and tells whether there was anything: processes that hold
+ * the pipes get a moment to finish, then all are killed. (Whoever left the group escapes, but our ends of the
+ * pipes are closed in any case.)
+ */
+async function endRemains(
+  leader: Deno.ChildProcess,
+  { pipesEnded, clock, groups }: {
+    readonly pipesEnded: Promise<unknown>;
+    readonly clock: Clock;
+    readonly groups: ProcessGroups;
+  },
+): Promise<boolean> {
+  if (await within(HELD_PIPES_MS, pipesEnded, clock)) {
+    for (const waitMs of EMPTY_GROUP_WAITS_MS) {
+      if (waitMs > 0) await wait(waitMs, clock);
+      if (await groups.signal(leader, 0) !== "sent") return false;
+    }
+  }
+  return await groups.signal(leader, "SIGKILL") === "sent";
+}
+
+/**
+ * Lets this process end without waiting for one that cannot be ended. `false`: it has gone after all. When this
+ * process stood still, its timers come before what happened meanwhile, and the runtime knows the end without having
+ * told it.
+ */
+function abandon(leader: Deno.ChildProcess): boolean {
+  try {
+    leader.unref();
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.BadResource) return false;
+    throw error;
+  }
+}
+
+type Cut = "exited" | "timed_out" | "aborted";
+
+function firstCut(departure: Promise<ChildEnd>, { command, signal, clock }: Following): Promise<Cut> {
+  return new Promise((resolve) => {
+    const finish = (cut: Cut): void => {
+      cancel();
+      signal.removeEventListener("abort", onAbort);
+      resolve(cut);
+    };
+    const onAbort = (): void => finish("aborted");
+    const cancel = clock.after(command.timeoutMs, () => finish("timed_out"));
+    signal.addEventListener("abort", onAbort);
+    departure.then(() => finish("exited"));
+  });
+}
+
+/** Whether `promise`, which must not reject, resolves within so many milliseconds. */
+function within(delayMs: number, promise: Promise<unknown>, clock: Clock): Promise<boolean> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(delayMs, () => resolve(false));
+    promise.then(() => {
+      cancel();
+      resolve(true);
+    });
+  });
+}
+
+function wait(delayMs: number, clock: Clock): Promise<void> {
+  return new Promise((resolve) => clock.after(delayMs, resolve));
+}
+
+async function textsOf(
+  stdout: CapturedPipe,
+  stderr: CapturedPipe,
+): Promise<Pick<Extract<ProcessEnd, { ended: "exited" }>, "stdout" | "stderr">> {
+  const [stdoutText, stderrText] = await Promise.all([stdout.stop(), stderr.stop()]);
+  return { stdout: stdoutText, stderr: stderrText };
+}

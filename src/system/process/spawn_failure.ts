@@ -1,0 +1,137 @@
+import { inTime } from "../in_time.ts";
+
+/** What was to be started. */
+export interface SpawnAttempt {
+  /** Absolute path. */
+  readonly path: string;
+  /** Working directory, absolute. */
+  readonly folder: string;
+}
+
+/**
+ * Puts the error of `Deno.Command.spawn` into words, without the program's path: one line, no final period.
+ *
+ * The system's answer is the same for several mistakes (a script whose interpreter is missing is "not found", as
+ * a missing file is), so this looks at the file as far as the permissions allow, and says no more than it knows.
+ */
+export async function explainSpawnFailure(error: unknown, attempt: SpawnAttempt): Promise<string> {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof Deno.errors.NotCapable) return explainMissingPermission(message, attempt);
+  if (message.includes("No such cwd")) return `working directory "${attempt.folder}" does not exist`;
+  if (message.includes("cwd is not a directory")) {
+    return `working directory "${attempt.folder}" is not a directory`;
+  }
+  if (error instanceof Deno.errors.NotFound) return await explainNotFound(attempt.path);
+  if (error instanceof Deno.errors.PermissionDenied) return await explainPermissionDenied(attempt.path);
+  if (message.includes("Exec format error")) return NEITHER_PROGRAM_NOR_SCRIPT;
+  return REASONS_BY_CODE[errorCode(error)] ?? systemWords(message);
+}
+
+const NEITHER_PROGRAM_NOR_SCRIPT = 'file is neither a program for this machine nor a script with a "#!" line';
+
+const REASONS_BY_CODE: Readonly<Record<string, string>> = {
+  E2BIG: "arguments and environment together are longer than the system takes",
+  EAGAIN: "the system allows no more processes",
+  EINVAL: "an argument or a variable of the environment contains a NUL character",
+  ELOOP: "symbolic links on its path form a loop",
+  EMFILE: "too many files are open",
+  ENAMETOOLONG: "its path is longer than the system takes",
+  ENFILE: "too many files are open on this system",
+  ENOEXEC: NEITHER_PROGRAM_NOR_SCRIPT,
+  ENOMEM: "the system is out of memory",
+  ENOTDIR: "its path leads through something that is not a directory",
+  ETXTBSY: "file is being written to",
+};
+
+function explainMissingPermission(message: string, { path }: SpawnAttempt): string {
+  const loaderVariable = /with (\S+) environment variable/.exec(message)?.[1];
+  if (loaderVariable !== undefined) {
+    return `the variable ${loaderVariable} in its environment needs --allow-run without a list of programs`;
+  }
+  return `needs --allow-run=${path}`;
+}
+
+async function explainNotFound(path: string): Promise<string> {
+  const found = await look(path);
+  if (found === "missing") {
+    return await isSymlink(path) ? "file is a symbolic link to nothing" : "file does not exist";
+  }
+  if (found === "hidden") return "the file, or the interpreter that its first line names, does not exist";
+  const interpreter = await interpreterOf(path);
+  if (interpreter === "hidden") return "the interpreter that its first line names does not exist";
+  if (interpreter === "none") return "the loader that this program needs does not exist on this system";
+  if (interpreter.endsWith("\r")) {
+    return `its interpreter ${JSON.stringify(interpreter)} does not exist; the file has Windows line ends`;
+  }
+  return `its interpreter "${interpreter}" does not exist`;
+}
+
+async function explainPermissionDenied(path: string): Promise<string> {
+  const found = await look(path);
+  if (found === "denied") return "no permission to enter a directory on its path";
+  if (found === "hidden" || found === "missing") return "file is not executable, or is a directory";
+  if (found.isDirectory) return "path is a directory, not a program";
+  // Opening a pipe to look for an interpreter would block.
+  if (!found.isFile) return "path is not a regular file";
+  if (!isExecutable(found)) return "file is not executable";
+  const interpreter = await interpreterOf(path);
+  if (interpreter !== "hidden" && interpreter !== "none") {
+    const target = await look(interpreter);
+    if (typeof target === "object" && (target.isDirectory || !isExecutable(target))) {
+      return `its interpreter "${interpreter}" is not executable`;
+    }
+  }
+  return "this user, or the file system it lies on, may not execute it";
+}
+
+function isExecutable({ mode }: Deno.FileInfo): boolean {
+  return mode === null || (mode & 0o111) !== 0;
+}
+
+/** What can be seen of a file; `hidden` when this process was not granted to look. */
+async function look(path: string): Promise<Deno.FileInfo | "missing" | "denied" | "hidden"> {
+  try {
+    return await inTime(Deno.stat(path));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return "missing";
+    if (error instanceof Deno.errors.PermissionDenied) return "denied";
+    return "hidden";
+  }
+}
+
+async function isSymlink(path: string): Promise<boolean> {
+  try {
+    return (await Deno.lstat(path)).isSymlink;
+  } catch {
+    return false;
+  }
+}
+
+/** The program after `#!`; `none` when the file does not begin so, `hidden` when it may not be read. */
+async function interpreterOf(path: string): Promise<string> {
+  try {
+    using file = await Deno.open(path);
+    // Linux reads no more of the first line than this.
+    const head = new Uint8Array(256);
+    const length = await file.read(head) ?? 0;
+    const firstLine = new TextDecoder().decode(head.subarray(0, length)).split("\n", 1)[0] ?? "";
+    return /^#![ \t]*([^ \t]+)/.exec(firstLine)?.[1] ?? "none";
+  } catch {
+    return "hidden";
+  }
+}
+
+/** Whether a program was not started because this process, or the system, has too many open files. */
+export function isOutOfDescriptors(error: unknown): boolean {
+  return error instanceof Error && /Too many open files|\(os error 2[34]\)/.test(error.message);
+}
+
+function errorCode(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : "";
+}
+
+/** The system's own words: what stands between the runtime's `Failed to spawn '…': ` and ` (os error N)`. */
+function systemWords(message: string): string {
+  return message.replace(/^Failed to spawn '.*': /s, "").replace(/ \(os error \d+\)$/, "");
+}

@@ -1,0 +1,137 @@
+/**
+ * Connections over TCP and TLS.
+ *
+ * Invariant: when a connection is closed, or did not come about, its descriptor is free, whatever the other side does.
+ * The runtime breaks that for a TLS handshake that hangs, so a first one is made over a stream (see `TcpStream`), and
+ * those that follow are limited in number (see `HangingLimit`).
+ */
+import type { Clock } from "../../domain/clock.ts";
+import type { Connection, ConnectionOptions, Connections } from "../../domain/connections.ts";
+import type { CertificateProblem, CertificateReading } from "../../domain/tls.ts";
+import { onAbort } from "../../shared/on_abort.ts";
+import { createCertificateReader } from "../tls/certificate_reader.ts";
+import { connectTcp } from "./connect_tcp.ts";
+import { explainConnectionError } from "./connection_failure.ts";
+import { createHangingLimit, type HangingLimit } from "../deno_workarounds/hanging_limit.ts";
+import { explainRequestError } from "../http/request_failure.ts";
+import { clearTextOf, closeQuietly, withoutBrackets, writeAll } from "./tcp_stream.ts";
+import { type HandshakeTarget, tryHandshake } from "../tls/try_handshake.ts";
+
+/** The machine's connections. */
+export function createConnections(clock: Clock): Connections {
+  const readUnverified = createCertificateReader(clock);
+  const hanging = createHangingLimit(() => clock.monotonicMs());
+  return {
+    async connect({ tls, ...target }, options): Promise<Connection> {
+      if (tls === undefined) return await connectPlain(target, options);
+      try {
+        await tryHandshake({ ...target, tls }, options);
+        return await connectTls({ ...target, tls }, { hanging, signal: options.signal });
+      } catch (error) {
+        throw refusedCertificate(error) ?? error;
+      }
+    },
+    async readCertificate(target, options): Promise<CertificateReading> {
+      const { signal } = options;
+      let facts = null;
+      let problem: CertificateProblem | null = null;
+      try {
+        facts = await tryHandshake(target, options);
+      } catch (error) {
+        const refused = refusedCertificate(error);
+        if (refused === null) throw error;
+        problem = refused.problem;
+      }
+      facts ??= await readUnverified(target, signal);
+      return { problem, facts };
+    },
+    explain: explainConnectionError,
+  };
+}
+
+async function connectPlain(
+  target: { readonly host: string; readonly port: number },
+  { onPhase, signal }: ConnectionOptions,
+): Promise<Connection> {
+  signal.throwIfAborted();
+  onPhase?.("connecting");
+  return standingConnection(await connectTcp(target, signal), signal);
+}
+
+/**
+ * Connects to a server that has just shaken hands. A handshake of the runtime's own cannot be ended without losing its
+ * descriptor until the server ends it; after a first one it hardly ever hangs.
+ */
+async function connectTls(
+  target: HandshakeTarget,
+  { hanging, signal }: {
+    readonly hanging: HangingLimit;
+    readonly signal: AbortSignal;
+  },
+): Promise<Connection> {
+  const connection = await connectTcp(target, signal);
+  if (signal.aborted || hanging.isReached(target)) {
+    closeQuietly(connection);
+    signal.throwIfAborted();
+    throw new Error("earlier handshakes still hang");
+  }
+  const { serverName, authorities } = target.tls;
+  const secured = await Deno.startTls(connection, {
+    hostname: withoutBrackets(serverName),
+    caCerts: [...authorities],
+  });
+  const standing = standingConnection(secured, signal);
+  let isOver = false;
+  const handshake = secured.handshake().finally(() => isOver = true);
+  const stopListening = onAbort(signal, () => {
+    // It does not end, and nothing tells when the server ends it.
+    if (!isOver) hanging.addLost(target);
+  });
+  try {
+    await handshake;
+    return standing;
+  } catch (error) {
+    standing.close();
+    throw error;
+  } finally {
+    stopListening();
+  }
+}
+
+function standingConnection(connection: Deno.Conn, signal: AbortSignal): Connection {
+  const stopListening = onAbort(signal, () => closeQuietly(connection));
+  if (signal.aborted) closeQuietly(connection);
+  return {
+    read: clearTextOf(connection).read,
+    write: (bytes) => writeAll(connection, bytes),
+    close: () => {
+      stopListening();
+      closeQuietly(connection);
+    },
+  };
+}
+
+/** A certificate that was refused; the message says why. */
+class RefusedCertificate extends Error {
+  override readonly name = "RefusedCertificate";
+  readonly problem: CertificateProblem;
+  constructor(problem: CertificateProblem) {
+    super(problem.reason);
+    this.problem = problem;
+  }
+}
+
+/** What an error says of a certificate that was refused; `null` where it is about something else. */
+function refusedCertificate(error: unknown): RefusedCertificate | null {
+  if (!(error instanceof Error) || !error.message.includes("invalid peer certificate")) return null;
+  return new RefusedCertificate(problemOf(explainRequestError(error, "https://server.invalid").reason));
+}
+
+function problemOf(reason: string): CertificateProblem {
+  const about = /expired|not valid yet/.test(reason)
+    ? "dates"
+    : /not valid for/.test(reason)
+    ? "names"
+    : "trust";
+  return { about, reason };
+}

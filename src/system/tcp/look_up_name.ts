@@ -1,0 +1,34 @@
+import { lookup, type LookupAddress, type LookupAllOptions } from "node:dns";
+import { onAbort } from "../../shared/on_abort.ts";
+import type { ConnectionTarget } from "../../domain/connections.ts";
+
+/** What the system tells of a name. */
+export interface KnownAddresses {
+  /** In the order in which they were told. */
+  readonly addresses: readonly LookupAddress[];
+  /** By which `node:net` knows that they are those of the name; the runtime's own. */
+  readonly token: unknown;
+}
+
+/**
+ * The addresses of a name, as the system tells them. Rejects with the signal's reason, or the system's error.
+ *
+ * The port is that of a connection to come: where the runtime grants `host:port` alone, a name may be looked up for
+ * that port and no other.
+ */
+export function lookUpName(
+  { host, port }: ConnectionTarget,
+  signal: AbortSignal,
+): Promise<KnownAddresses> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const stopListening = onAbort(signal, () => reject(signal.reason));
+    // The runtime knows the option, its types do not.
+    const options = { all: true, port } satisfies LookupAllOptions & { readonly port: number };
+    lookup(host, options, (error, addresses, ...rest: readonly unknown[]) => {
+      stopListening();
+      if (error === null) resolve({ addresses, token: rest.at(-1) });
+      else reject(error);
+    });
+  });
+}

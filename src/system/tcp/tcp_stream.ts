@@ -1,0 +1,85 @@
+import { Duplex } from "node:stream";
+import type { ClearText } from "../tls/start_tls.ts";
+
+/** An IPv6 address as programs take it. */
+export function withoutBrackets(host: string): string {
+  return host.replace(/^\[(.*)\]$/, "$1");
+}
+
+const READ_BYTES = 16_384;
+
+/**
+ * A connection as a stream that is no socket, for `node:tls`: over a socket, a handshake that hangs keeps the
+ * descriptor on Deno 2.7, for ever, and so does one of `Deno.startTls`. This one is gone once it is destroyed.
+ */
+export class TcpStream extends Duplex {
+  readonly #connection: Deno.TcpConn;
+
+  /** Takes a connection over. Without `allowHalfOpen`, the other side's end is its end. */
+  constructor(connection: Deno.TcpConn, { allowHalfOpen = true }: { readonly allowHalfOpen?: boolean } = {}) {
+    super({ allowHalfOpen });
+    this.#connection = connection;
+    // An error that comes when nobody listens any more is nobody's crash.
+    this.on("error", () => {});
+  }
+
+  /**
+   * Refuses to write nothing: when TLS has ended, Deno 2.7 reads nothing from it and writes that here, for ever and
+   * without a pause in which anything else could happen. What throws ends that.
+   */
+  override write(chunk: Uint8Array, ...rest: never[]): boolean {
+    if (chunk.length === 0) throw new Error("There is nothing to write");
+    return super.write(chunk, ...rest);
+  }
+
+  /** See `Duplex`. */
+  override _read(): void {
+    const buffer = new Uint8Array(READ_BYTES);
+    this.#connection.read(buffer).then(
+      (count) => this.push(count === null ? null : buffer.subarray(0, count)),
+      (error) => this.destroy(error),
+    );
+  }
+
+  /** See `Duplex`. */
+  override _write(bytes: Uint8Array, _encoding: string, done: (error?: Error | null) => void): void {
+    writeAll(this.#connection, bytes).then(() => done(), done);
+  }
+
+  /** See `Duplex`. */
+  override _final(done: (error?: Error | null) => void): void {
+    this.#connection.closeWrite().then(() => done(), () => done());
+  }
+
+  /** Ends the connection at once. */
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    closeQuietly(this.#connection);
+    done(error);
+  }
+}
+
+/** Writes all of it. */
+export async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promise<void> {
+  for (let rest = bytes; rest.length > 0;) rest = rest.subarray(await connection.write(rest));
+}
+
+/** Ends a connection that may have ended by itself. */
+export function closeQuietly(connection: Deno.Conn): void {
+  try {
+    connection.close();
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+/** A connection as a conversation in clear text. */
+export function clearTextOf(connection: Deno.Conn): ClearText {
+  const buffer = new Uint8Array(READ_BYTES);
+  return {
+    async read(): Promise<Uint8Array | null> {
+      const count = await connection.read(buffer);
+      return count === null ? null : buffer.slice(0, count);
+    },
+    write: (text: string): Promise<void> => writeAll(connection, new TextEncoder().encode(text)),
+  };
+}

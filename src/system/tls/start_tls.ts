@@ -1,0 +1,81 @@
+import type { StartTlsProtocol } from "../../domain/connections.ts";
+
+/** A conversation in clear text. */
+export interface ClearText {
+  /** What comes next; `null` at its end. */
+  read(): Promise<Uint8Array | null>;
+  /** Sends a text. */
+  write(text: string): Promise<void>;
+}
+
+/** The server does not go on to TLS; the message says what it said, on one line. */
+export class StartTlsRefusal extends Error {
+  /** See `Error`. */
+  override readonly name = "StartTlsRefusal";
+}
+
+/**
+ * Holds the conversation up to the moment where TLS begins (RFC 3207 for SMTP, RFC 9051 for IMAP, RFC 2595 for POP3).
+ *
+ * @throws {StartTlsRefusal} If the server ends it or answers otherwise.
+ */
+export async function askForTls(clearText: ClearText, protocol: StartTlsProtocol): Promise<void> {
+  for (const { says, expects } of CONVERSATIONS[protocol]) {
+    if (says !== null) await clearText.write(`${says}\r\n`);
+    await expectReply(clearText, expects);
+  }
+}
+
+/** One turn: what is said, and what a reply that is complete and good looks like, and one that is complete. */
+interface Turn {
+  /** `null`: the server speaks first. */
+  readonly says: string | null;
+  readonly expects: { readonly good: RegExp; readonly complete: RegExp };
+}
+
+/** The last line of a reply of SMTP has a space after the code. */
+const SMTP_LINE = /^\d{3}(?: .*)?\r?\n/m;
+const POP3_LINE = /^.*\r?\n/;
+
+/** An address literal (RFC 5321, section 4.1.3): it is always true, and needs no permission to be known. */
+const CONVERSATIONS: Readonly<Record<StartTlsProtocol, readonly Turn[]>> = {
+  smtp: [
+    { says: null, expects: { good: /^220/, complete: SMTP_LINE } },
+    { says: "EHLO [127.0.0.1]", expects: { good: /^250/, complete: SMTP_LINE } },
+    { says: "STARTTLS", expects: { good: /^220/, complete: SMTP_LINE } },
+  ],
+  imap: [
+    { says: null, expects: { good: /^\* (?:OK|PREAUTH)\b/i, complete: /^.*\r?\n/ } },
+    { says: "a STARTTLS", expects: { good: /^a OK\b/im, complete: /^a .*\r?\n/m } },
+  ],
+  pop3: [
+    { says: null, expects: { good: /^\+OK/, complete: POP3_LINE } },
+    { says: "STLS", expects: { good: /^\+OK/, complete: POP3_LINE } },
+  ],
+};
+
+const REPLY_LENGTH_MAX = 65_536;
+
+async function expectReply(clearText: ClearText, { good, complete }: Turn["expects"]): Promise<void> {
+  const decoder = new TextDecoder();
+  let reply = "";
+  while (!complete.test(reply)) {
+    const bytes = await clearText.read();
+    if (bytes === null) throw new StartTlsRefusal(`connection closed by the server${after(reply)}`);
+    reply += decoder.decode(bytes, { stream: true });
+    if (reply.length > REPLY_LENGTH_MAX) throw new StartTlsRefusal(`reply does not end${after(reply)}`);
+  }
+  if (!good.test(reply)) throw new StartTlsRefusal(`server answered ${oneLine(reply)}`);
+}
+
+function after(reply: string): string {
+  return reply === "" ? "" : ` after ${oneLine(reply)}`;
+}
+
+const QUOTED_LENGTH_MAX = 200;
+
+/** A server may say anything, of any length. */
+function oneLine(text: string): string {
+  const line = text.slice(0, 4096).replace(/[\s\p{Cc}\p{Cf}\p{Cs}]+/gu, " ").trim();
+  return `"${line.length > QUOTED_LENGTH_MAX ? `${line.slice(0, QUOTED_LENGTH_MAX)}…` : line}"`;
+}

@@ -1,0 +1,99 @@
+import type { TlsMaterial } from "../../domain/tls.ts";
+
+/** Thrown when what a config gives for TLS cannot be used; the message is for people. */
+export class TlsSettingsError extends Error {
+  /** The name of the class. */
+  override readonly name = "TlsSettingsError";
+}
+
+/** What a client of the runtime takes. */
+export type ClientTls = Pick<Deno.CreateHttpClientOptions, "caCerts"> & { cert?: string; key?: string };
+
+/**
+ * Makes what a client of the runtime takes from what a config gives.
+ *
+ * Deno 2.7 ends the whole process when a key does not belong to its certificate, or is of a kind that its TLS
+ * library does not know, so both are looked at before. The cryptography is loaded only here.
+ *
+ * @throws {TlsSettingsError} If a certificate or key is none, or they do not belong together.
+ */
+export async function clientTls({ authority, certificate, key }: TlsMaterial): Promise<ClientTls> {
+  if (authority !== undefined && !CERTIFICATE.test(authority)) {
+    throw new TlsSettingsError(
+      'tls.ca_file holds no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")',
+    );
+  }
+  const trusted = authority === undefined ? {} : { caCerts: [authority] };
+  if (certificate === undefined || key === undefined) return trusted;
+  const { createPrivateKey, createPublicKey, X509Certificate } = await import("node:crypto");
+  const blocks = certificate.match(CERTIFICATES);
+  if (blocks === null) {
+    throw new TlsSettingsError(
+      'tls.certificate holds no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")',
+    );
+  }
+  const [first] = blocks.map((block, index) =>
+    read(
+      () => new X509Certificate(block),
+      `tls.certificate has a malformed certificate (number ${index + 1})`,
+    )
+  );
+  const privateKey = read(() => createPrivateKey(key), describeBadKey(key));
+  refuseUnknownKind(privateKey);
+  const form = { type: "spki", format: "der" } as const;
+  const isPair = first !== undefined &&
+    createPublicKey(privateKey).export(form).equals(first.publicKey.export(form));
+  if (!isPair) {
+    throw new TlsSettingsError("tls.key does not belong to the first certificate of tls.certificate");
+  }
+  return {
+    ...trusted,
+    cert: blocks.join("\n"),
+    key: String(privateKey.export({ type: "pkcs8", format: "pem" })),
+  };
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----/;
+
+const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+function read<T>(parse: () => T, problem: string): T {
+  try {
+    return parse();
+  } catch {
+    // The library's own words quote nothing, but say nothing to people either.
+    throw new TlsSettingsError(problem);
+  }
+}
+
+function describeBadKey(key: string): string {
+  if (/ENCRYPTED/.test(key)) return "tls.key is encrypted, expected one without a passphrase";
+  return /-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(key)
+    ? "tls.key has a malformed private key"
+    : 'tls.key holds no private key, expected PEM ("-----BEGIN PRIVATE KEY-----")';
+}
+
+const RSA_BITS_MIN = 2048;
+const CURVES: readonly (string | undefined)[] = ["prime256v1", "secp384r1", "secp521r1"];
+
+/** Lets pass what the runtime's TLS library can sign with. */
+function refuseUnknownKind(
+  key: {
+    readonly asymmetricKeyType?: string | undefined;
+    readonly asymmetricKeyDetails?:
+      | { modulusLength?: number | undefined; namedCurve?: string | undefined }
+      | undefined;
+  },
+): void {
+  const { asymmetricKeyType: kind, asymmetricKeyDetails: details } = key;
+  const isKnown = kind === "ed25519" ||
+    kind === "rsa" && (details?.modulusLength ?? 0) >= RSA_BITS_MIN ||
+    kind === "ec" && CURVES.includes(details?.namedCurve);
+  if (isKnown) return;
+  throw new TlsSettingsError(
+    `tls.key is of a kind that cannot be used (${
+      kind ?? "unknown"
+    }), expected RSA from ${RSA_BITS_MIN} bits on, ` +
+      "ECDSA on P-256, P-384 or P-521, or Ed25519",
+  );
+}

@@ -1,0 +1,77 @@
+import { isIP, type Socket } from "node:net";
+import { connect, type TLSSocket } from "node:tls";
+import type { Duplex } from "node:stream";
+import type { TlsExpectations } from "../../domain/tls.ts";
+import { hasShakenHands } from "../deno_workarounds/failed_handshake.ts";
+import { withoutBrackets } from "../tcp/tcp_stream.ts";
+import { requireTrust } from "./trust.ts";
+
+/**
+ * Begins TLS over a stream that is connected. Without `verifies`, a certificate may be whatever it is.
+ *
+ * @throws If the trusted certificates cannot be loaded.
+ */
+export function beginTls(
+  stream: Duplex,
+  { serverName, authorities }: TlsExpectations,
+  { verifies }: { readonly verifies: boolean },
+): TLSSocket {
+  requireTrust();
+  const name = withoutBrackets(serverName);
+  const socket = connect({
+    // A stream serves as well, whatever the types say.
+    socket: stream as Socket,
+    host: name,
+    // An address is no server name (RFC 6066, section 3).
+    ...isIP(name) === 0 && { servername: name },
+    ...authorities.length > 0 && { ca: [...authorities] },
+    rejectUnauthorized: verifies,
+  });
+  // An error that comes when nobody listens any more is nobody's crash.
+  socket.on("error", () => {});
+  return socket;
+}
+
+/** What came before the end of a stream may still say why it ended. */
+const END_GRACE_MS = 100;
+
+/**
+ * Waits for the end of a handshake, also where its stream is ended, and ends the connection. Answers what `look` makes
+ * of the connection that stands; rejects with the runtime's error.
+ *
+ * The connection cannot be used any further: over a stream that is no socket, Deno 2.7 takes the end of TLS for zero
+ * bytes and reads on for ever, without a pause in which anything else could happen.
+ */
+export async function shakeHands<T>(
+  socket: TLSSocket,
+  stream: Duplex,
+  look: (socket: TLSSocket) => T,
+): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const onClose = (): void => reject(new Error("tls handshake eof"));
+  socket.on("error", reject);
+  stream.on("error", reject);
+  socket.once("close", onClose);
+  stream.once("close", onClose);
+  // On Deno 2.7 the end of the stream alone ends no handshake.
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const onEnd = (): void => void (timer = setTimeout(onClose, END_GRACE_MS));
+  stream.once("end", onEnd);
+  socket.once("secureConnect", () => {
+    if (!hasShakenHands(socket)) return;
+    try {
+      resolve(look(socket));
+    } catch (error) {
+      reject(error);
+    }
+    // Now, not a moment later: see above.
+    socket.destroy();
+    stream.destroy();
+  });
+  try {
+    return await promise;
+  } finally {
+    stream.off("end", onEnd);
+    clearTimeout(timer);
+  }
+}

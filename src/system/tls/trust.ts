@@ -1,0 +1,61 @@
+/**
+ * The certificates of authorities that TLS trusts. The runtime loads them when the first client is made, for `http:`
+ * too, and keeps them. Which ones an environment variable says, which may be set from inside until then.
+ */
+import { TRUST_VARIABLE } from "../../domain/needs.ts";
+
+/** The machine's certificates and the list that is built into the runtime; on a machine without any, the list alone. */
+const MACHINE_AND_BUILT_IN = "system,mozilla";
+
+/**
+ * Makes TLS trust what the machine trusts, unless the user has chosen by the variable or it may not be set, and loads
+ * the certificates. Must be called before the first client is made. Later there may be no descriptor left to load them,
+ * and the executable keeps the first failure.
+ */
+export function trustMachine(): void {
+  const { state } = Deno.permissions.querySync({ name: "env", variable: TRUST_VARIABLE });
+  // An empty variable is one that is not set.
+  if (state === "granted" && (Deno.env.get(TRUST_VARIABLE) ?? "") === "") {
+    Deno.env.set(TRUST_VARIABLE, MACHINE_AND_BUILT_IN);
+  }
+  try {
+    requireTrust();
+  } catch {
+    // What needs it will say it.
+  }
+}
+
+let isLoaded = false;
+
+/**
+ * Loads the trusted certificates, if that has not happened. Before `node:tls`, which never ends a handshake without
+ * them, and tells nothing.
+ *
+ * @throws If they cannot be loaded; {@linkcode explainTrustError} knows the error.
+ */
+export function requireTrust(): void {
+  if (isLoaded) return;
+  Deno.createHttpClient({}).close();
+  isLoaded = true;
+}
+
+const MACHINE_FAILURE = /^Failed to load platform certificates: (.*?)(?: \(os error \d+\))?$/;
+const UNKNOWN_STORE = /^Unknown certificate store ("[^"]*") specified/;
+const FILE_FAILURE = /^Failed opening CA file: (.*?)(?: \(os error \d+\))?$/;
+
+/** Why the trusted certificates cannot be loaded; `null` where an error is about something else. */
+export function explainTrustError(error: unknown): string | null {
+  const text = error instanceof Error ? error.message : String(error);
+  // That passes, and is about more than certificates.
+  if (text.includes("Too many open files")) return null;
+  const store = UNKNOWN_STORE.exec(text)?.[1];
+  if (store !== undefined) {
+    return `${TRUST_VARIABLE} has the unknown value ${store}, expected system or mozilla`;
+  }
+  const machine = MACHINE_FAILURE.exec(text)?.[1];
+  if (machine !== undefined) {
+    return `cannot load the certificates of this machine: ${machine} (without them: ${TRUST_VARIABLE}=mozilla)`;
+  }
+  const file = FILE_FAILURE.exec(text)?.[1];
+  return file === undefined ? null : `cannot load the certificates in DENO_CERT: ${file}`;
+}

@@ -1,0 +1,52 @@
+import type { ConnectionOptions, ConnectionTarget, StartTlsProtocol } from "../../domain/connections.ts";
+import type { CertificateFacts, TlsExpectations } from "../../domain/tls.ts";
+import { onAbort } from "../../shared/on_abort.ts";
+import { certificateFacts } from "./certificate_facts.ts";
+import { connectTcp } from "../tcp/connect_tcp.ts";
+import { askForTls } from "./start_tls.ts";
+import { clearTextOf, closeQuietly, TcpStream } from "../tcp/tcp_stream.ts";
+import { beginTls, shakeHands } from "./tls_stream.ts";
+
+/** With whom to shake hands, and how TLS begins. */
+export interface HandshakeTarget extends ConnectionTarget {
+  /** Whom the certificate must be for. */
+  readonly tls: TlsExpectations;
+  /** Without it: TLS from the start. */
+  readonly startTls?: StartTlsProtocol;
+}
+
+/**
+ * Shakes hands once and ends that connection, whatever the server does and without losing a descriptor. Answers what
+ * the certificate says, as far as the runtime tells; rejects where it is not valid.
+ */
+export async function tryHandshake(
+  { host, port, tls, startTls }: HandshakeTarget,
+  { onPhase, signal }: ConnectionOptions,
+): Promise<CertificateFacts | null> {
+  signal.throwIfAborted();
+  onPhase?.("connecting");
+  const connection = await connectTcp({ host, port }, signal);
+  let end = (): void => closeQuietly(connection);
+  const stopListening = onAbort(signal, () => end());
+  try {
+    signal.throwIfAborted();
+    if (startTls !== undefined) {
+      onPhase?.("asking for TLS");
+      await askForTls(clearTextOf(connection), startTls);
+    }
+    onPhase?.("TLS");
+    const stream = new TcpStream(connection);
+    const socket = beginTls(stream, tls, { verifies: true });
+    end = () => {
+      socket.destroy();
+      stream.destroy();
+    };
+    return await shakeHands(socket, stream, certificateFacts);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    stopListening();
+    end();
+  }
+}

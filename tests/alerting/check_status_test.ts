@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { describeStatus, statusOf } from "../../src/alerting/check_status.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import { recordOf, resultOf } from "../state/records.ts";
+import { testCheck } from "../support/checks.ts";
+
+const NOW = Date.UTC(2026, 0, 31, 10);
+const MINUTE = 60_000;
+const DAY = 1440 * MINUTE;
+
+interface Seen {
+  readonly last: Condition;
+  readonly confirmed: Condition;
+  readonly notified: Condition;
+  readonly output: string;
+  readonly nextRunAtMs?: number;
+  readonly startedAtMs?: number;
+}
+
+function described(seen: Seen): string {
+  const { last, confirmed, notified, output, nextRunAtMs = NOW + MINUTE, startedAtMs = NOW - MINUTE } = seen;
+  const base = recordOf("web");
+  const record = {
+    ...base,
+    condition: { ...base.condition, confirmed, notified, observed: last, observedAtMs: startedAtMs },
+    last: resultOf({ condition: last, output, startedAtMs }),
+    nextRunAtMs,
+  };
+  return describeStatus(
+    statusOf(testCheck("ok", { name: "web" }), { recordOf: () => record, nowMs: NOW }),
+    NOW,
+  );
+}
+
+Deno.test("describeStatus() says the output, and why that alone would mislead", async (t) => {
+  const fine = { last: "ok", confirmed: "ok", notified: "ok" } as const;
+  const rows: readonly (readonly [string, Seen, string | RegExp])[] = [
+    ["the output", { ...fine, output: "well" }, "well"],
+    ["an output that ends with a colon", { ...fine, output: "these failed:" }, "these failed:"],
+    ["no output", { ...fine, output: "" }, ""],
+    ["not told", { ...fine, confirmed: "critical", last: "critical", output: "down" }, "down [not notified]"],
+    [
+      "not told, no output",
+      { ...fine, confirmed: "critical", last: "critical", output: "" },
+      "[not notified]",
+    ],
+    ["not confirmed yet", { ...fine, last: "critical", output: "down" }, /^last critical \(\d of 1\): down$/],
+    [
+      "not confirmed yet, no output",
+      { ...fine, last: "critical", output: "" },
+      /^last critical \(\d of 1\)$/,
+    ],
+    [
+      "overdue, no output",
+      { ...fine, output: "", nextRunAtMs: NOW - 60 * MINUTE },
+      "not run for 1 min, was ok",
+    ],
+    [
+      "a last run in the future",
+      { ...fine, output: "well", startedAtMs: NOW + 450 * DAY, nextRunAtMs: NOW + 450 * DAY + MINUTE },
+      "last run is 450 d in the future, was ok: well",
+    ],
+  ];
+  for (const [name, seen, expected] of rows) {
+    await t.step(name, () => {
+      if (typeof expected === "string") assert.strictEqual(described(seen), expected);
+      else assert.match(described(seen), expected);
+    });
+  }
+});
+
+Deno.test("statusOf() returns unknown for a last run further in the future than two intervals", async (t) => {
+  const minutely = testCheck("ok", { name: "web", regularIntervalMs: MINUTE, attentiveIntervalMs: MINUTE });
+  const rows: Readonly<Record<string, readonly [aheadMs: number, endMs: number, state: string]>> = {
+    "a clock that was set back a little": [2 * MINUTE, 2 * MINUTE, "current"],
+    "a clock that was set back by more": [2 * MINUTE + 1, 2 * MINUTE + 1, "in_future"],
+    "a clock that was years ahead": [500 * DAY, 500 * DAY, "in_future"],
+    "a clock that went ahead during the run": [-MINUTE, 500 * DAY, "in_future"],
+  };
+  for (const [name, [aheadMs, endMs, state]] of Object.entries(rows)) {
+    await t.step(name, () => {
+      const base = recordOf("web");
+      const record = {
+        ...base,
+        condition: { ...base.condition, confirmed: "ok", observedAtMs: NOW + endMs } as const,
+        last: resultOf({ startedAtMs: NOW + aheadMs }),
+        nextRunAtMs: NOW + endMs + MINUTE,
+      };
+      const status = statusOf(minutely, { recordOf: () => record, nowMs: NOW });
+      assert.equal(status.state, state);
+      assert.equal(status.condition, state === "current" ? "ok" : "unknown");
+    });
+  }
+});
+
+Deno.test("statusOf() says which checks hold back what is to be told", async (t) => {
+  const base = recordOf("web");
+  const web = {
+    ...base,
+    condition: { ...base.condition, confirmed: "critical", notified: "ok", problemBeganAtMs: NOW - MINUTE },
+    last: resultOf({ condition: "critical", output: "down", startedAtMs: NOW - MINUTE }),
+    nextRunAtMs: NOW + MINUTE,
+  } as const;
+  const router = (observedAtMs: number, confirmed: Condition) => ({
+    ...recordOf("router"),
+    condition: { ...base.condition, confirmed, observed: confirmed, observedAtMs },
+  });
+  const rows: Readonly<Record<string, readonly [router: ReturnType<typeof router> | null, text: string]>> = {
+    "was never seen": [null, 'down [not notified: waits for "router"]'],
+    "has a problem itself": [router(NOW, "critical"), 'down [not notified: waits for "router"]'],
+    "was not seen since": [router(NOW - 2 * MINUTE, "ok"), 'down [not notified: waits for "router"]'],
+    "is well": [router(NOW, "ok"), "down [not notified]"],
+  };
+  await t.step("is inactive", () => {
+    const check = testCheck("ok", { name: "web", dependsOn: ["router"] });
+    const recordOf = (one: string) => one === "web" ? web : null;
+    const status = statusOf(check, { recordOf, inactive: new Set(["router"]), nowMs: NOW });
+    assert.equal(describeStatus(status, NOW), "down [not notified]");
+  });
+  for (const [name, [dependency, text]] of Object.entries(rows)) {
+    await t.step(name, () => {
+      const status = statusOf(testCheck("ok", { name: "web", dependsOn: ["router"] }), {
+        recordOf: (one) => one === "web" ? web : dependency,
+        nowMs: NOW,
+      });
+      assert.equal(describeStatus(status, NOW), text);
+    });
+  }
+});

@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { type MaintenanceWindow, WEEKDAYS } from "../../src/domain/maintenance_window.ts";
+import { isInWindow, openWindow } from "../../src/alerting/maintenance_windows.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+function window(
+  from: string,
+  to: string,
+  options: Partial<Pick<MaintenanceWindow, "days" | "timeZone">> = {},
+): MaintenanceWindow {
+  const minuteOf = (text: string): number => Number(text.slice(0, 2)) * 60 + Number(text.slice(3));
+  return { fromMinute: minuteOf(from), toMinute: minuteOf(to), timeZone: "Europe/Zurich", ...options };
+}
+
+/** In Zurich the clock goes from 02:00 to 03:00 on 29 March 2026, and from 03:00 to 02:00 on 25 October; both are Sundays. */
+const ROWS: readonly {
+  readonly name: string;
+  readonly windows: readonly MaintenanceWindow[];
+  readonly from: string;
+  readonly to: string;
+  /** Every stretch in which a window is open, by the universal clock. */
+  readonly open: readonly string[];
+}[] = [
+  {
+    name: "every day",
+    windows: [window("09:00", "17:30")],
+    from: "2026-01-10T00:00Z",
+    to: "2026-01-12T00:00Z",
+    open: ["10T08:00 10T16:30", "11T08:00 11T16:30"],
+  },
+  {
+    name: "the day named is the day on which it begins",
+    windows: [window("22:00", "06:00", { days: ["sat"] })],
+    from: "2026-01-09T00:00Z",
+    to: "2026-01-13T00:00Z",
+    open: ["10T21:00 11T05:00"],
+  },
+  {
+    name: "a whole day",
+    windows: [window("00:00", "24:00", { days: ["sun"] })],
+    from: "2026-01-09T00:00Z",
+    to: "2026-01-13T00:00Z",
+    open: ["10T23:00 11T23:00"],
+  },
+  {
+    name: "from a time to the same is a day",
+    windows: [window("12:00", "12:00", { days: ["sun"] })],
+    from: "2026-01-09T00:00Z",
+    to: "2026-01-13T00:00Z",
+    open: ["11T11:00 12T11:00"],
+  },
+  {
+    name: "the hour that is left out is in no window",
+    windows: [window("02:00", "03:00")],
+    from: "2026-03-28T12:00Z",
+    to: "2026-03-30T12:00Z",
+    open: ["30T00:00 30T01:00"],
+  },
+  {
+    name: "a window that begins in the hour left out begins after it, one that ends in it ends before",
+    windows: [window("02:30", "04:00"), window("01:00", "02:30")],
+    from: "2026-03-28T22:00Z",
+    to: "2026-03-29T12:00Z",
+    open: ["29T00:00 29T02:00"],
+  },
+  {
+    name: "the hour that comes twice is twice in its window",
+    windows: [window("02:00", "03:00")],
+    from: "2026-10-24T12:00Z",
+    to: "2026-10-25T12:00Z",
+    open: ["25T00:00 25T02:00"],
+  },
+  {
+    name: "part of the hour that comes twice",
+    windows: [window("02:15", "02:45")],
+    from: "2026-10-24T12:00Z",
+    to: "2026-10-25T12:00Z",
+    open: ["25T00:15 25T00:45", "25T01:15 25T01:45"],
+  },
+  {
+    name: "what ends with the hour that comes twice is cut by the change",
+    windows: [window("02:30", "03:00")],
+    from: "2026-10-24T12:00Z",
+    to: "2026-10-25T12:00Z",
+    open: ["25T00:30 25T01:00", "25T01:30 25T02:00"],
+  },
+  {
+    name: "a night is an hour shorter in spring",
+    windows: [window("22:00", "06:00")],
+    from: "2026-03-28T12:00Z",
+    to: "2026-03-29T12:00Z",
+    open: ["28T21:00 29T04:00"],
+  },
+  {
+    name: "a night is an hour longer in autumn",
+    windows: [window("22:00", "06:00")],
+    from: "2026-10-24T12:00Z",
+    to: "2026-10-25T12:00Z",
+    open: ["24T20:00 25T05:00"],
+  },
+  {
+    name: "half an hour that is left out",
+    windows: [window("02:10", "02:40", { timeZone: "Australia/Lord_Howe" })],
+    from: "2026-10-03T12:00Z",
+    to: "2026-10-04T06:00Z",
+    open: ["03T15:30 03T15:40"],
+  },
+];
+
+for (const { name, windows, from, to, open } of ROWS) {
+  Deno.test(`isInWindow() and openWindow(): ${name}`, () => {
+    const found: string[] = [];
+    let beganMs: number | null = null;
+    const show = (ms: number): string => new Date(ms).toISOString().slice(8, 16);
+    for (let ms = Date.parse(from); ms <= Date.parse(to); ms += MINUTE) {
+      const isOpen = isInWindow(windows, ms);
+      assert.strictEqual(openWindow(windows, ms) !== null, isOpen);
+      if (isOpen) beganMs ??= ms;
+      else if (beganMs !== null) {
+        found.push(`${show(beganMs)} ${show(ms)}`);
+        for (let insideMs = beganMs; insideMs < ms; insideMs += MINUTE) {
+          assert.strictEqual(openWindow(windows, insideMs)?.untilMs, ms, new Date(insideMs).toISOString());
+        }
+        beganMs = null;
+      }
+    }
+    assert.deepStrictEqual(found, open);
+  });
+}
+
+Deno.test("openWindow() goes on from one window to the next, and knows no end of those that never end", () => {
+  const night = [window("22:00", "24:00"), window("00:00", "06:00")];
+  const atMs = Date.parse("2026-01-10T22:00Z");
+  assert.deepStrictEqual(openWindow(night, atMs), {
+    window: night[1],
+    untilMs: Date.parse("2026-01-11T05:00Z"),
+  });
+  const always = [window("00:00", "24:00")];
+  assert.deepStrictEqual(openWindow(always, atMs), { window: always[0], untilMs: null });
+  assert.strictEqual(openWindow([], atMs), null);
+});
+
+const WINDOWS = fc.record({
+  fromMinute: fc.integer({ min: 0, max: 1439 }),
+  toMinute: fc.integer({ min: 0, max: 1440 }),
+  days: fc.subarray([...WEEKDAYS], { minLength: 1 }),
+  timeZone: fc.constantFrom(
+    "Europe/Zurich",
+    "America/New_York",
+    "Australia/Lord_Howe",
+    "Asia/Kathmandu",
+    "UTC",
+  ),
+});
+
+Deno.test("openWindow() names the first time at which the window is not open, in any zone around any change", () => {
+  const times = fc.integer({ min: Date.UTC(2026, 0, 1) / MINUTE, max: Date.UTC(2028, 0, 1) / MINUTE });
+  fc.assert(
+    fc.property(WINDOWS, times, (one, minute) => {
+      const nowMs = minute * MINUTE;
+      const open = openWindow([one], nowMs);
+      assert.strictEqual(open !== null, isInWindow([one], nowMs));
+      if (open === null) return;
+      const untilMs = open.untilMs ?? nowMs + 31 * DAY;
+      if (open.untilMs !== null) assert.ok(!isInWindow([one], untilMs));
+      assert.ok(isInWindow([one], untilMs - MINUTE));
+      for (let ms = nowMs; ms < Math.min(untilMs, nowMs + 2 * DAY); ms += 10 * MINUTE) {
+        assert.ok(isInWindow([one], ms));
+      }
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,199 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { Condition } from "../../src/domain/condition.ts";
+import type { NotificationEvent } from "../../src/domain/condition_state.ts";
+import type { OutboxRow } from "../../src/domain/outbox.ts";
+import { mergeRows } from "../../src/alerting/merge_pending.ts";
+import { notificationOf, outboxRowOf } from "../state/records.ts";
+
+/**
+ * Rows from a text such as `a:ok>critical b:ok>warning! a:critical>ok`: a check, what it was and what it is. Behind it `!`
+ * if it may have arrived, `?` if it is a reminder.
+ */
+function rowsOf(text: string): readonly OutboxRow[] {
+  return text.split(" ").filter((word) => word !== "").map((word, index) => {
+    const [, check = "", previous = "", condition = "", mark = ""] = /^(.+):(.+)>(.+?)([!?]?)$/.exec(word) ??
+      [];
+    const event: NotificationEvent = mark === "?"
+      ? "reminder"
+      : condition === "ok"
+      ? "recovery"
+      : previous === "ok"
+      ? "problem"
+      : "change";
+    return outboxRowOf(`r${index}`, index, {
+      notification: notificationOf(check, {
+        id: `r${index}`,
+        event,
+        condition: condition as Condition,
+        previous: previous as Condition,
+        output: "",
+        detail: "",
+      }),
+      messageId: mark === "!" ? `m${index}` : null,
+    });
+  });
+}
+
+/** The same text of merged rows; `(critical)` is a problem that recovered unsent, `+3` what is counted. */
+function textOf(rows: readonly OutboxRow[]): string {
+  return rows.map(({ notification, missedProblem, summarized, messageId }) => {
+    const missed = missedProblem === null ? "" : `(${missedProblem.condition})`;
+    const mark = messageId !== null ? "!" : notification.event === "reminder" ? "?" : "";
+    const counted = summarized > 0 ? `+${summarized}` : "";
+    return `${notification.check}:${notification.previous}>${notification.condition}${missed}${mark}${counted}`;
+  }).join(" ");
+}
+
+Deno.test("mergeRows() makes of the rows of a check what its receiver needs", async (t) => {
+  const table: readonly (readonly [name: string, rows: string, merged: string | null])[] = [
+    ["nothing", "", null],
+    ["one", "a:ok>critical", null],
+    ["a problem and its recovery", "a:ok>critical a:critical>ok", "a:critical>ok(critical)"],
+    ["a problem and its change", "a:ok>warning a:warning>critical", "a:ok>critical"],
+    [
+      "a problem, its change and its recovery",
+      "a:ok>warning a:warning>unknown a:unknown>ok",
+      "a:unknown>ok(unknown)",
+    ],
+    ["two changes", "a:warning>critical a:critical>unknown", "a:critical>unknown"],
+    ["a change and back", "a:warning>critical a:critical>warning", "a:critical>warning"],
+    ["a change and a recovery", "a:warning>critical a:critical>ok", "a:critical>ok"],
+    ["a reminder and a change", "a:warning>warning? a:warning>critical", "a:warning>critical"],
+    ["a reminder and a recovery", "a:warning>warning? a:warning>ok", "a:warning>ok"],
+    ["a recovery and another problem", "a:critical>ok a:ok>critical", null],
+    [
+      "two problems and their recoveries",
+      "a:ok>critical a:critical>ok a:ok>warning a:warning>ok",
+      "a:critical>ok(critical) a:warning>ok(warning)",
+    ],
+    [
+      "several checks, each in the place of its first row",
+      "a:ok>critical b:ok>warning a:critical>ok b:warning>critical",
+      "a:critical>ok(critical) b:ok>critical",
+    ],
+    ["a problem that may have arrived", "a:ok>critical! a:critical>ok", null],
+    [
+      "what follows one that may have arrived",
+      "a:ok>warning! a:warning>critical a:critical>ok a:ok>critical a:critical>ok",
+      "a:ok>warning! a:critical>ok a:critical>ok(critical)",
+    ],
+  ];
+  for (const [name, rows, merged] of table) {
+    await t.step(name, () => {
+      const result = mergeRows(rowsOf(rows));
+      assert.equal(result === null ? null : textOf(result.rows), merged);
+    });
+  }
+});
+
+Deno.test("mergeRows() keeps the place and the tries of the older row, and the id of the newer one", async (t) => {
+  const [older, newer] = rowsOf("a:ok>warning a:warning>critical");
+  if (older === undefined || newer === undefined) assert.fail();
+  const tried = { ...older, attempts: 7, nextAttemptAtMs: 500, firstFailedAtMs: 3, lastFailure: "down" };
+  for (const state of ["pending", "rejected"] as const) {
+    await t.step(state, () => {
+      const merged = mergeRows([{ ...tried, state }, { ...newer, attempts: 0, nextAttemptAtMs: 100 }]);
+      const notification = { ...newer.notification, event: "problem", previous: "ok" } as const;
+      const nextAttemptAtMs = state === "rejected" ? 500 : 100;
+      const row = { ...tried, state, id: newer.id, notification, nextAttemptAtMs };
+      assert.deepEqual(merged, { rows: [row], changed: [row], removed: [older.id], summarized: 0 });
+    });
+  }
+});
+
+Deno.test("mergeRows() counts the oldest problems that recovered unsent, if there are too many", async (t) => {
+  const missed = (count: number, output = ""): readonly OutboxRow[] =>
+    Array.from({ length: count }, (_, index) =>
+      outboxRowOf(`r${index}`, index, {
+        notification: notificationOf(`check ${index}`, { event: "recovery", condition: "ok", output }),
+        missedProblem: notificationOf(`check ${index}`, { output: "", detail: "" }),
+        messageId: null,
+      }));
+  await t.step("up to a number", () => {
+    assert.equal(mergeRows(missed(1000)), null);
+    const { rows = [], changed = [], removed = [], summarized } = mergeRows(missed(1003)) ?? {};
+    assert.deepEqual([rows.length, removed, summarized], [1000, ["r0", "r1", "r2"], 3]);
+    assert.deepEqual(changed.map(({ id, summarized }) => [id, summarized]), [["r3", 3]]);
+    assert.equal(changed[0], rows[0]);
+  });
+  await t.step("up to a length", () => {
+    const { rows = [], summarized } = mergeRows(missed(100, "x".repeat(64 * 1024))) ?? {};
+    assert.ok(rows.length < 17, `${rows.length} rows`);
+    assert.equal(rows.length + (summarized ?? 0), 100);
+    assert.equal(rows[0]?.summarized, summarized);
+  });
+  await t.step("one is left, whatever its length", () => {
+    const two = missed(2, "x".repeat(2 ** 21));
+    assert.equal(mergeRows(two.slice(0, 1)), null);
+    assert.deepEqual(mergeRows(two)?.rows.map(({ id }) => id), ["r1"]);
+  });
+  await t.step("again and again", () => {
+    const first = mergeRows(missed(1003))?.rows ?? [];
+    const more = missed(2).map((row, index) => ({ ...row, id: `n${index}`, sequence: 2000 + index }));
+    const { rows = [], summarized } = mergeRows([...first, ...more]) ?? {};
+    assert.deepEqual([rows.length, summarized, rows[0]?.id, rows[0]?.summarized], [1000, 2, "r5", 5]);
+  });
+  await t.step("none that goes on, nor one that may have arrived", () => {
+    const going = Array.from(
+      { length: 2000 },
+      (_, index) => rowsOf(`c${index}:ok>critical`)[0] ?? assert.fail(),
+    );
+    const sealed = missed(5).map((row) => ({ ...row, messageId: "m" }));
+    const rows = [...sealed, ...going.map((row, index) => ({ ...row, id: `g${index}` })), ...missed(1001)];
+    const { rows: left = [], summarized } = mergeRows(rows) ?? {};
+    assert.deepEqual([left.length, summarized], [rows.length - 1, 1]);
+    assert.deepEqual(left.slice(0, 2005), rows.slice(0, 2005));
+  });
+});
+
+const CONDITIONS: readonly Condition[] = ["ok", "unknown", "warning", "critical"];
+
+Deno.test("mergeRows() loses no condition and no problem, and merges at once as bit by bit", () => {
+  const step = fc.record({
+    check: fc.constantFrom("a", "b", "c"),
+    condition: fc.constantFrom(...CONDITIONS),
+    isSealed: fc.nat(9).map((number) => number === 0),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      const now = new Map<string, Condition>();
+      const words = steps.flatMap(({ check, condition, isSealed }) => {
+        const previous = now.get(check) ?? "ok";
+        if (previous === condition) return [];
+        now.set(check, condition);
+        return [`${check}:${previous}>${condition}${isSealed ? "!" : ""}`];
+      });
+      const all = rowsOf(words.join(" "));
+      const rows = mergeRows(all)?.rows ?? all;
+      assert.equal(mergeRows(rows), null, "nothing is left to merge");
+      const bitByBit = all.reduce<readonly OutboxRow[]>((some, row) => {
+        const more = [...some, row];
+        return mergeRows(more)?.rows ?? more;
+      }, []);
+      assert.deepEqual(bitByBit, rows);
+      assert.deepEqual(
+        rows.filter(({ messageId }) => messageId !== null),
+        all.filter((row) => row.messageId !== null),
+      );
+      for (const check of now.keys()) {
+        const own = rows.filter(({ notification }) => notification.check === check);
+        assert.equal(own.at(-1)?.notification.condition, now.get(check));
+        const recoveries = (some: readonly OutboxRow[]): number =>
+          some.filter(({ notification }) => notification.check === check && notification.event === "recovery")
+            .length;
+        assert.equal(recoveries(rows), recoveries(all));
+        // What a receiver reads leads from one to the next.
+        let known: Condition = "ok";
+        for (const { notification, missedProblem } of own) {
+          if (missedProblem !== null) assert.deepEqual([known, missedProblem.previous], ["ok", "ok"]);
+          else if (notification.condition !== "ok") {
+            assert.equal(notification.event === "problem", known === "ok");
+          } else assert.notEqual(known, "ok");
+          known = notification.condition;
+        }
+      }
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { messageIdOf } from "../../src/alerting/message_id.ts";
+
+Deno.test("messageIdOf() answers one report's own id, and for several one that they alone have", () => {
+  assert.equal(messageIdOf(["a"]), "a");
+  const lists = [["a", "b"], ["b", "a"], ["a", "b", "c"], ["ab", "c"], ["a", "bc"], ["a,b"], ['a","b']];
+  const ids = lists.map(messageIdOf);
+  assert.equal(new Set(ids).size, lists.length);
+  assert.deepEqual(lists.map(messageIdOf), ids);
+  for (const [index, id] of ids.entries()) {
+    if (lists[index]?.length !== 1) assert.match(id, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  }
+});
+
+Deno.test("messageIdOf() tells thousands of messages apart that have all but one notification in common", () => {
+  const common = Array.from({ length: 50 }, () => crypto.randomUUID());
+  const ids = Array.from({ length: 2_000 }, () => messageIdOf([...common, crypto.randomUUID()]));
+  assert.equal(new Set(ids).size, ids.length);
+});

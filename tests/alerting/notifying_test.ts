@@ -1,0 +1,599 @@
+import assert from "node:assert/strict";
+import type { Channel } from "../../src/domain/channel.ts";
+import type { Check } from "../../src/domain/check.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import type { Silence } from "../../src/domain/outbox.ts";
+import type { StoreFailure } from "../../src/domain/store.ts";
+import { type Ledger, openLedger } from "../../src/state/state_repository.ts";
+import type { OutboxEvent } from "../../src/alerting/dispatcher.ts";
+import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
+import { testCheck } from "../support/checks.ts";
+import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
+import { createFaultyStore, type FaultyStore } from "../support/faulty_store.ts";
+import { createMemorySystem } from "../support/memory_system.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const START = 1_800_000_000_000;
+
+const CONSOLE: Channel = { kind: "console", key: "console", parameters: {} };
+
+/** A file is touched for each notification, so a test sees where notifications went. */
+function fileChannel(path: string): Channel {
+  return { kind: "file_touch", key: path, parameters: { path } };
+}
+
+interface Desk {
+  readonly clock: FakeClock;
+  readonly store: FaultyStore;
+  readonly ledger: Ledger;
+  readonly notifying: Notifying;
+  /** The console channel's lines. */
+  readonly lines: string[];
+  readonly events: OutboxEvent[];
+  /** What the ledger said of its store. */
+  readonly troubles: (StoreFailure | null)[];
+  /** Enters an observation as the watch does, and sends what it leads to. */
+  observe(check: Check, condition: Condition): Promise<void>;
+  /** Decides again without a result, as a watch does after a reload, and sends what that leads to. */
+  review(check: Check): Promise<void>;
+  /** Lets each row be tried once. */
+  drain(): Promise<void>;
+}
+
+interface DeskOptions {
+  readonly clock?: FakeClock;
+  readonly store?: FaultyStore;
+  readonly notifies?: boolean;
+  /** Takes the place of a damaged store. @default none does */
+  readonly fresh?: FaultyStore;
+}
+
+async function openDesk(checks: readonly Check[], options: DeskOptions = {}): Promise<Desk> {
+  const { clock = createFakeClock(START), store = createFaultyStore(), notifies = true } = options;
+  const lines: string[] = [];
+  const events: OutboxEvent[] = [];
+  const troubles: (StoreFailure | null)[] = [];
+  const ledger = await openLedger({
+    store,
+    onTrouble: (error) => void troubles.push(error?.failure ?? null),
+    reopen: (error) => options.fresh === undefined ? Promise.reject(error) : Promise.resolve(options.fresh),
+    newId: () => crypto.randomUUID(),
+    hostName: "host",
+  });
+  const notifying = startNotifying(configOf(checks), {
+    system: { ...createMemorySystem(), clock, random: () => 0.5 },
+    ledger,
+    kept: await store.outbox(),
+    notifies,
+    gatherMs: 0,
+    writeLine: (line) => void lines.push(line),
+    onEvent: (event) => void events.push(event),
+    onBug: (error) => {
+      throw error;
+    },
+  });
+  const observe = async (check: Check, condition: Condition): Promise<void> => {
+    const nowMs = clock.wallMs();
+    const entry = ledger.enter({
+      check,
+      condition,
+      output: condition,
+      detail: "",
+      metrics: {},
+      performanceData: "",
+      startedAtMs: nowMs - 5,
+      durationMs: 5,
+    }, {
+      nowMs,
+      ...notifying.deciding(check, nowMs),
+      plan: () => ({ atMs: nowMs + MINUTE, intervalMs: MINUTE, missed: 0 }),
+    });
+    await ledger.flush();
+    notifying.send(entry.rows);
+  };
+  const review = async (check: Check): Promise<void> => {
+    const nowMs = clock.wallMs();
+    const entry = ledger.review(check, { nowMs, ...notifying.deciding(check, nowMs) });
+    await ledger.flush();
+    notifying.send(entry?.rows ?? []);
+  };
+  const drain = (): Promise<void> => notifying.drain(clock.wallMs() + HOUR);
+  return { clock, store, ledger, notifying, lines, events, troubles, observe, review, drain };
+}
+
+function configOf(
+  checks: readonly Check[],
+  running: readonly Check[] = checks,
+): Parameters<typeof startNotifying>[0] {
+  return { checks, running, folder: "/", redact: (text) => text.replaceAll("swordfish", "***") };
+}
+
+function withChannels(check: Check, notifications: readonly Channel[]): Check {
+  return { ...check, notifications };
+}
+
+function silence(check: string | null): Silence {
+  return { id: `of ${check}`, check, fromMs: START, untilMs: START + HOUR, reason: "" };
+}
+
+const ROUTER = testCheck("ok", { name: "router" });
+const WEB = testCheck("ok", { name: "web", dependsOn: ["router"] });
+const FREE = withChannels(testCheck("ok", { name: "free" }), [CONSOLE]);
+
+Deno.test("heldBy() names the first thing that holds: no channel at all, then a silence, then a dependency", async (t) => {
+  const rows: Readonly<
+    Record<
+      string,
+      readonly [expected: string | null, holds: { notifies: boolean; silenced: boolean; router: Condition }]
+    >
+  > = {
+    "all of them": ["no_notify", { notifies: false, silenced: true, router: "critical" }],
+    "a silence and a dependency": ["silence", { notifies: true, silenced: true, router: "critical" }],
+    "a dependency": ["dependency", { notifies: true, silenced: false, router: "critical" }],
+    "none": [null, { notifies: true, silenced: false, router: "ok" }],
+  };
+  for (const [name, [expected, { notifies, silenced, router }]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const { store, notifying, observe } = await openDesk([ROUTER, WEB], { notifies });
+      if (silenced) await store.addSilences([silence("web")]);
+      await notifying.refresh();
+      await observe(ROUTER, router);
+      assert.equal(notifying.heldBy(WEB, START), expected);
+      await notifying.stop();
+    });
+  }
+});
+
+Deno.test("heldBy() waits until a dependency was seen, and since the problem began", async () => {
+  const { clock, notifying, observe, lines } = await openDesk([ROUTER, WEB]);
+  assert.equal(notifying.heldBy(WEB, START), "dependency", "nobody has looked at the router");
+  await observe(ROUTER, "ok");
+  await clock.advance(MINUTE);
+  await observe(WEB, "critical");
+  assert.equal(notifying.heldBy(WEB, clock.wallMs()), "dependency", "the router may be down by now");
+  await observe(ROUTER, "ok");
+  assert.equal(notifying.heldBy(WEB, clock.wallMs()), null);
+  await observe(WEB, "critical");
+  await clock.advance(1);
+  assert.equal(lines.length, 1);
+  await notifying.stop();
+});
+
+Deno.test("heldBy() and parentsToRun() go by the dependencies that run", async () => {
+  const { clock, notifying, observe } = await openDesk([ROUTER, WEB]);
+  const decide = (): unknown => [
+    notifying.heldBy(WEB, clock.wallMs()),
+    notifying.parentsToRun(WEB, clock.wallMs()).map(({ name }) => name),
+  ];
+  await observe(WEB, "critical");
+  assert.deepEqual(decide(), ["dependency", ["router"]], "never run");
+  await observe(ROUTER, "ok");
+  assert.deepEqual(decide(), [null, []]);
+  await observe(ROUTER, "critical");
+  assert.deepEqual(decide(), ["dependency", []]);
+  // It is inactive from now on, or the call is about others.
+  notifying.adopt(configOf([ROUTER, WEB], [WEB]));
+  assert.deepEqual(decide(), [null, []]);
+  await notifying.stop();
+});
+
+Deno.test("heldBy() holds a check back in its maintenance window, after a silence and before a dependency", async () => {
+  // 08:00 in UTC; the router is down.
+  const maintenanceWindows = [{ fromMinute: 7 * 60 + 30, toMinute: 9 * 60, timeZone: "UTC" }];
+  const web = { ...WEB, maintenanceWindows };
+  const { notifying, store, observe } = await openDesk([ROUTER, web]);
+  await observe(ROUTER, "critical");
+  assert.strictEqual(notifying.heldBy(web, START), "maintenance");
+  assert.strictEqual(notifying.heldBy(web, START + 2 * HOUR), "dependency");
+  assert.strictEqual(notifying.heldBy(ROUTER, START), null);
+  await store.addSilences([silence("web")]);
+  await notifying.refresh();
+  assert.strictEqual(notifying.heldBy(web, START), "silence");
+  await notifying.stop();
+});
+
+Deno.test("refresh() reads silences, and goes on with those it knows while the store is in trouble", async () => {
+  const { store, notifying } = await openDesk([FREE]);
+  await store.addSilences([silence(null)]);
+  assert.equal(notifying.heldBy(FREE, START), null, "nobody has read it yet");
+  await notifying.refresh();
+  assert.equal(notifying.heldBy(FREE, START), "silence");
+  store.failure = "busy";
+  await notifying.refresh();
+  assert.equal(notifying.heldBy(FREE, START), "silence");
+  assert.equal(notifying.heldBy(FREE, START + HOUR), null, "its end comes without being read");
+  store.failure = null;
+  await store.endSilences("all", START);
+  await notifying.refresh();
+  assert.equal(notifying.heldBy(FREE, START), null);
+  await notifying.stop();
+});
+
+Deno.test("deciding() sends a recovery only where its problem went", async () => {
+  await withFolder(async (folder) => {
+    const file = fileChannel(`${folder}/told`);
+    const both = withChannels(FREE, [CONSOLE, file]);
+    const { clock, notifying, observe, drain, lines } = await openDesk([FREE]);
+    await observe(FREE, "critical");
+    await drain();
+    notifying.adopt(configOf([both]));
+    await clock.advance(MINUTE);
+    await observe(both, "ok");
+    await drain();
+    assert.deepEqual(lines.map((line) => / ([A-Z]+)\b/.exec(line)?.[1]), ["CRITICAL", "OK"]);
+    await assert.rejects(Deno.stat(`${folder}/told`), Deno.errors.NotFound);
+    assert.deepEqual(notifying.rows, []);
+    await observe(both, "critical");
+    await drain();
+    assert.ok((await Deno.stat(`${folder}/told`)).isFile, "the next problem is told there too");
+    await notifying.stop();
+  });
+});
+
+Deno.test("deciding() notifies a new channel of a problem that goes on, and the others not again", async () => {
+  await withFolder(async (folder) => {
+    const both = withChannels(FREE, [CONSOLE, fileChannel(`${folder}/told`)]);
+    const { notifying, observe, review, drain, lines } = await openDesk([FREE]);
+    await observe(FREE, "critical");
+    await drain();
+    notifying.adopt(configOf([both]));
+    await review(both);
+    await drain();
+    assert.ok((await Deno.stat(`${folder}/told`)).isFile);
+    assert.equal(lines.length, 1);
+    await notifying.stop();
+  });
+});
+
+Deno.test("deciding() sends a recovery after a problem that still waits", async () => {
+  const { clock, notifying, observe, drain, lines } = await openDesk([FREE]);
+  await observe(FREE, "critical");
+  await observe(FREE, "ok");
+  assert.deepEqual(notifying.rows.map((row) => row.notification.event), ["problem", "recovery"]);
+  await clock.advance(1);
+  await drain();
+  assert.equal(lines.length, 1, "what was over before it could be told is told as one");
+  assert.deepEqual(notifying.rows, []);
+  await notifying.stop();
+});
+
+Deno.test("deciding() goes on counting where the kept rows end", async () => {
+  const hopeless = withChannels(FREE, [fileChannel("/none/such/folder/told")]);
+  const first = await openDesk([hopeless]);
+  await first.observe(hopeless, "critical");
+  await first.drain();
+  await first.notifying.stop();
+  const second = await openDesk([hopeless], { store: first.store, clock: first.clock });
+  await second.observe(hopeless, "warning");
+  await second.observe(hopeless, "ok");
+  const sequences = second.notifying.rows.map((row) => row.sequence);
+  assert.deepEqual(sequences, sequences.toSorted((one, other) => one - other));
+  assert.equal(new Set(sequences).size, sequences.length);
+  assert.equal(second.notifying.rows[0]?.notification.event, "problem");
+  await second.notifying.stop();
+});
+
+Deno.test("send() delivers while the store is full, and keeps afterwards that it is done", async () => {
+  const { store, ledger, notifying, observe, drain, lines, troubles } = await openDesk([FREE]);
+  store.failure = "full";
+  await observe(FREE, "critical");
+  await drain();
+  assert.equal(lines.length, 1);
+  assert.deepEqual(troubles, ["full"]);
+  store.failure = null;
+  await ledger.flush();
+  await notifying.stop();
+  const { rows, told } = await store.outbox();
+  assert.deepEqual(rows, [], "what arrived is not kept as waiting");
+  assert.deepEqual(told.map(({ check, channelKey }) => [check, channelKey]), [["free", "console"]]);
+  const next = await openDesk([FREE], { store });
+  await next.drain();
+  assert.deepEqual(next.lines, []);
+  await next.notifying.stop();
+});
+
+Deno.test("send() loses no recovery where a process ends between the change and what became of its rows", async () => {
+  const { store, ledger, notifying, observe, drain, lines } = await openDesk([FREE]);
+  store.failure = "full";
+  await observe(FREE, "critical");
+  await drain();
+  assert.equal(lines.length, 1);
+  // There is room again for what was decided, and the process is killed before anything else is kept.
+  store.failure = null;
+  await ledger.flush();
+  const [sent] = (await store.outbox()).rows;
+  assert.equal(sent?.messageId, sent?.notification.id, "it may have arrived");
+  const next = await openDesk([FREE], { store });
+  await next.observe(FREE, "ok");
+  await next.drain();
+  assert.deepEqual(next.lines.map((line) => /(OK, recovered|CRITICAL): free/.exec(line)?.[0]), [
+    "CRITICAL: free",
+    "OK, recovered: free",
+  ]);
+  await next.notifying.stop();
+  await notifying.stop();
+});
+
+Deno.test("send() keeps what did not arrive, once, when a full store takes it", async () => {
+  await withFolder(async (folder) => {
+    const check = withChannels(FREE, [fileChannel(`${folder}/later/told`)]);
+    const { clock, store, ledger, notifying, observe, drain } = await openDesk([check]);
+    store.failure = "full";
+    await observe(check, "critical");
+    await drain();
+    assert.deepEqual(notifying.rows.map((row) => row.state), ["rejected"]);
+    store.failure = null;
+    await ledger.flush();
+    await notifying.stop();
+    const { rows } = await store.outbox();
+    assert.deepEqual(rows, notifying.rows);
+    assert.equal(rows.length, 1);
+    await Deno.mkdir(`${folder}/later`);
+    const next = await openDesk([check], { store, clock });
+    await next.drain();
+    assert.ok((await Deno.stat(`${folder}/later/told`)).isFile);
+    await next.notifying.stop();
+    assert.deepEqual((await store.outbox()).rows, []);
+  });
+});
+
+Deno.test("adopt() leaves due what it drops of a problem that goes on", async (t) => {
+  const channel = (folder: string): Check => withChannels(FREE, [fileChannel(`${folder}/there/told`)]);
+  /** What vanishes from the config for a moment. */
+  const vanishing: Readonly<Record<string, readonly Check[]>> = {
+    "its channel": [withChannels(FREE, [])],
+    "its channel, another in its place": [FREE],
+    "the check": [],
+  };
+  for (const [name, others] of Object.entries(vanishing)) {
+    for (const way of ["reload", "start"]) {
+      await t.step(`${name}, by a ${way}`, () =>
+        withFolder(async (folder) => {
+          const check = channel(folder);
+          const arrives = async (): Promise<boolean> => {
+            const came = await Deno.remove(`${folder}/there/told`).then(() => true, () => false);
+            return came;
+          };
+          let desk = await openDesk([check]);
+          const go = async (checks: readonly Check[]): Promise<void> => {
+            if (way === "reload") return desk.notifying.adopt(configOf(checks));
+            await desk.notifying.stop();
+            desk = await openDesk(checks, { clock: desk.clock, store: desk.store });
+          };
+          await desk.observe(check, "critical");
+          await desk.drain();
+          assert.deepEqual(desk.notifying.pending.map(({ state }) => state), ["rejected"]);
+          await go(others);
+          await desk.drain();
+          assert.deepEqual(desk.notifying.pending, []);
+          await go([check]);
+          await Deno.mkdir(`${folder}/there`);
+          await desk.observe(check, "critical");
+          await desk.drain();
+          assert.ok(await arrives(), "the problem");
+          await desk.observe(check, "critical");
+          await desk.drain();
+          assert.ok(!await arrives(), "once");
+          await desk.observe(check, "ok");
+          await desk.drain();
+          assert.ok(await arrives(), "the recovery");
+          assert.deepEqual(desk.notifying.pending, []);
+          await desk.notifying.stop();
+        }));
+    }
+  }
+});
+
+Deno.test("adopt() leaves a recovery due that it drops", async () => {
+  await withFolder(async (folder) => {
+    const check = withChannels(FREE, [fileChannel(`${folder}/there/told`)]);
+    await Deno.mkdir(`${folder}/there`);
+    const { notifying, observe, drain, events, clock } = await openDesk([check]);
+    await observe(check, "critical");
+    await drain();
+    await Deno.remove(`${folder}/there`, { recursive: true });
+    await clock.advance(MINUTE);
+    await observe(check, "ok");
+    await drain();
+    notifying.adopt(configOf([withChannels(FREE, [])]));
+    assert.deepEqual(events.map(({ event }) => event), ["delivered", "failed", "dropped"]);
+    assert.equal(notifying.rows[0]?.lastFailure, "its check no longer has this channel");
+    notifying.adopt(configOf([check]));
+    await Deno.mkdir(`${folder}/there`);
+    await clock.advance(MINUTE);
+    await observe(check, "ok");
+    assert.deepEqual(
+      notifying.pending.map((
+        { notification },
+      ) => [notification.event, notification.previous, notification.problemBeganAtMs]),
+      [["recovery", "critical", START]],
+    );
+    await drain();
+    assert.ok((await Deno.stat(`${folder}/there/told`)).isFile);
+    await notifying.stop();
+  });
+});
+
+Deno.test("adopt() leaves alone what another config on the same state waits for", async () => {
+  await withFolder(async (folder) => {
+    const check = withChannels(FREE, [fileChannel(`${folder}/there/told`)]);
+    const first = await openDesk([check]);
+    await first.observe(check, "critical");
+    await first.drain();
+    await first.notifying.stop();
+    const { clock, store } = first;
+    const { rows } = await store.outbox();
+    const other = withChannels(ROUTER, [CONSOLE]);
+    const between = await openDesk([other], { clock, store });
+    await between.observe(other, "critical");
+    await between.drain();
+    assert.deepEqual([between.events.map(({ event }) => event), between.lines.length], [["delivered"], 1]);
+    assert.deepEqual([between.notifying.rows, between.notifying.pending], [rows, []]);
+    await between.notifying.stop();
+    assert.deepEqual((await store.outbox()).rows, rows);
+    await Deno.mkdir(`${folder}/there`);
+    const { notifying, drain, lines } = await openDesk([check], { clock, store });
+    await drain();
+    assert.ok((await Deno.stat(`${folder}/there/told`)).isFile);
+    assert.deepEqual([notifying.rows, lines], [[], []]);
+    await notifying.stop();
+  });
+});
+
+Deno.test("adopt() gives what waits for an edited channel to what it has become, for good", async () => {
+  await withFolder(async (folder) => {
+    const before = withChannels(FREE, [CONSOLE, fileChannel("/none/such/folder/told")]);
+    const { notifying, observe, drain, events, lines, store } = await openDesk([before]);
+    await observe(before, "critical");
+    await drain();
+    const [id] = notifying.rows.map(({ notification }) => notification.id);
+    const after = withChannels(FREE, [CONSOLE, fileChannel(`${folder}/told`)]);
+    notifying.adopt(configOf([after]));
+    assert.deepEqual(
+      notifying.pending.map(({ notification }) => notification.id),
+      [id],
+      "it is the same notification",
+    );
+    // The same config again takes nothing away.
+    notifying.adopt(configOf([after]));
+    await drain();
+    assert.ok((await Deno.stat(`${folder}/told`)).isFile);
+    assert.equal(lines.length, 1, "who was notified is not notified again");
+    assert.deepEqual(events.map(({ event }) => event), ["delivered", "failed", "delivered"]);
+    assert.deepEqual((await store.outbox()).rows, []);
+    await notifying.stop();
+  });
+});
+
+Deno.test("adopt() lets an edited channel know what it was notified of", async () => {
+  await withFolder(async (folder) => {
+    const before = withChannels(FREE, [fileChannel(`${folder}/before`)]);
+    const { notifying, observe, review, drain, store, events } = await openDesk([before]);
+    await observe(before, "critical");
+    await drain();
+    const after = withChannels(FREE, [fileChannel(`${folder}/after`)]);
+    notifying.adopt(configOf([after]));
+    await review(after);
+    await drain();
+    await assert.rejects(Deno.stat(`${folder}/after`), Deno.errors.NotFound, "not the problem again");
+    await observe(after, "ok");
+    await drain();
+    assert.ok((await Deno.stat(`${folder}/after`)).isFile, "its recovery");
+    assert.deepEqual(events.map(({ event }) => event), ["delivered", "delivered"]);
+    assert.deepEqual(await store.outbox().then(({ rows, told }) => [rows, told]), [[], []]);
+    await notifying.stop();
+  });
+});
+
+Deno.test("adopt() forgets what a channel knew that its check has no more, a day after the problem", async () => {
+  const { notifying, observe, drain, store, clock } = await openDesk([FREE]);
+  await observe(FREE, "critical");
+  await drain();
+  const bare = withChannels(FREE, []);
+  notifying.adopt(configOf([bare]));
+  await clock.advance(48 * HOUR);
+  notifying.adopt(configOf([bare]));
+  await observe(bare, "ok");
+  notifying.adopt(configOf([bare]));
+  await notifying.catchUp();
+  assert.equal((await store.outbox()).told.length, 1, "it may come back");
+  await clock.advance(25 * HOUR);
+  notifying.adopt(configOf([bare]));
+  await notifying.catchUp();
+  assert.equal((await store.outbox()).told.length, 0);
+  await notifying.stop();
+});
+
+Deno.test("holds() leaves due what begins again after it was dropped while a silence held its recovery", async () => {
+  await withFolder(async (folder) => {
+    const check = withChannels(FREE, [fileChannel(`${folder}/there/told`)]);
+    const { notifying, observe, review, drain, store, clock } = await openDesk([check]);
+    await observe(check, "critical");
+    await drain();
+    await store.addSilences([{ ...silence(null), untilMs: START + 48 * HOUR }]);
+    await notifying.refresh();
+    await observe(check, "ok");
+    await clock.advance(25 * HOUR);
+    await drain();
+    assert.deepEqual(notifying.pending, [], "too old, and no longer true");
+    await observe(check, "critical");
+    await Deno.mkdir(`${folder}/there`);
+    await clock.advance(24 * HOUR);
+    await review(check);
+    await drain();
+    assert.ok((await Deno.stat(`${folder}/there/told`)).isFile);
+    await notifying.stop();
+  });
+});
+
+Deno.test("catchUp() brings nothing back that was told while nothing could be kept", async () => {
+  const fresh = createFaultyStore();
+  const { store, notifying, observe, drain, lines } = await openDesk([FREE], { fresh });
+  store.failure = "full";
+  await observe(FREE, "critical");
+  await drain();
+  assert.equal(lines.length, 1);
+  store.failure = "damaged";
+  await observe(FREE, "critical");
+  await notifying.catchUp();
+  const { rows, told } = await fresh.outbox();
+  assert.deepEqual([rows, told.length], [[], 1]);
+  await notifying.stop();
+});
+
+Deno.test("catchUp() lets a store that takes the place of a damaged one know all that waits and was told", async () => {
+  const folder = await Deno.makeTempDir();
+  const fresh = createFaultyStore();
+  const [told, hopeless] = [fileChannel(`${folder}/told`), fileChannel("/none/such/folder/told")];
+  const check = withChannels(FREE, [told, hopeless]);
+  const { store, ledger, notifying, observe, drain } = await openDesk([check], { fresh });
+  await observe(check, "critical");
+  await drain();
+  const kept = await store.outbox();
+  assert.equal(kept.rows.length + kept.told.length, 2);
+  store.failure = "damaged";
+  await observe(check, "critical");
+  await notifying.catchUp();
+  assert.equal(ledger.store, fresh);
+  assert.deepEqual(await fresh.outbox(), kept);
+  await notifying.stop();
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("startNotifying() takes secrets out of what a channel says", async () => {
+  const check = withChannels(FREE, [fileChannel("/none/swordfish/told")]);
+  const { notifying, observe, drain, events } = await openDesk([check]);
+  await observe(check, "critical");
+  await drain();
+  assert.equal(
+    JSON.stringify(events.map((event) => "reason" in event && event.reason)).includes("swordfish"),
+    false,
+  );
+  assert.equal(notifying.rows[0]?.lastFailure?.includes("swordfish"), false);
+  await notifying.stop();
+});
+
+Deno.test("startNotifying() without notifications leaves kept rows as they are", async () => {
+  const hopeless = withChannels(FREE, [fileChannel("/none/such/folder/told")]);
+  const first = await openDesk([hopeless]);
+  await first.observe(hopeless, "critical");
+  await first.drain();
+  await first.notifying.stop();
+  const { rows } = await first.store.outbox();
+  const mute = await openDesk([hopeless], { store: first.store, clock: first.clock, notifies: false });
+  await mute.drain();
+  await mute.clock.advance(2 * HOUR);
+  await mute.notifying.stop();
+  assert.deepEqual(mute.events, []);
+  assert.deepEqual((await first.store.outbox()).rows, rows);
+});
+
+async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "monitor_reporting_" });
+  try {
+    await use(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}

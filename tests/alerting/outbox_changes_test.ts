@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { CONDITIONS } from "../../src/domain/condition.ts";
+import type { OutboxChange } from "../../src/domain/outbox.ts";
+import { joinChanges } from "../../src/alerting/outbox_changes.ts";
+import { createMemoryStore } from "../../src/state/memory_store.ts";
+import { countOf, outboxRowOf, toldOf } from "../state/records.ts";
+
+const NAMES = ["a", "b", "c"] as const;
+
+const name = fc.constantFrom(...NAMES);
+const change: fc.Arbitrary<OutboxChange> = fc.record({
+  changed: fc.array(fc.tuple(name, fc.nat(9)).map(([id, attempts]) => outboxRowOf(id, 1, { attempts }))),
+  removed: fc.array(name),
+  told: fc.array(
+    fc.tuple(name, name, fc.constantFrom(...CONDITIONS))
+      .map(([check, channelKey, condition]) => toldOf(check, { channelKey, condition })),
+  ),
+  untold: fc.array(fc.record({ check: name, channelKey: name })),
+  counted: fc.array(fc.tuple(name, fc.nat(9)).map(([key, sent]) => countOf(key, { sent }))),
+}, { requiredKeys: ["changed", "removed", "told", "untold"] });
+
+Deno.test("joinChanges() makes one change of several that leaves the same", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(change, { maxLength: 6 }), async (changes) => {
+      const [apart, together] = [createMemoryStore(), createMemoryStore()];
+      for (const one of changes) await apart.changeOutbox(one);
+      await together.changeOutbox(joinChanges(changes));
+      const sorted = async (store: typeof apart): Promise<unknown> => {
+        const { rows, told, counts } = await store.outbox();
+        const texts = (some: readonly unknown[]): readonly string[] =>
+          some.map((one) => JSON.stringify(one)).sort();
+        return [texts(rows), texts(told), texts(counts)];
+      };
+      assert.deepEqual(await sorted(together), await sorted(apart));
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import type { Channel } from "../../src/domain/channel.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import type { NotificationEvent } from "../../src/domain/condition_state.ts";
+import type { Notification } from "../../src/domain/notification.ts";
+import { type RowOptions, rowsFor } from "../../src/alerting/queued_notifications.ts";
+
+const NOW = 1_800_000_000_000;
+
+function notification(event: NotificationEvent = "problem"): Notification {
+  return {
+    id: "r1",
+    check: "web",
+    title: null,
+    event,
+    condition: event === "recovery" ? "ok" : "critical",
+    previous: event === "recovery" ? "critical" : "ok",
+    output: "down",
+    detail: "",
+    problemBeganAtMs: NOW - 1000,
+    decidedAtMs: NOW - 10,
+    occurrences: 3,
+    nextRunAtMs: NOW + 1000,
+    hostName: "host",
+  };
+}
+
+function channel(key: string): Channel {
+  return { kind: "file_touch", key, parameters: { path: `/run/${key}` } };
+}
+
+const OPTIONS: RowOptions = {
+  channels: [channel("one"), channel("two")],
+  nameOf: (channel) => `${channel.kind} ${channel.key}`,
+  knownOf: () => "ok",
+  isPending: () => false,
+  textMaxOf: () => ({ output: 100, detail: 100 }),
+  sequence: 7,
+  nowMs: NOW,
+};
+
+Deno.test("rowsFor() makes a row for each channel, in the config's order", () => {
+  assert.deepEqual(rowsFor(notification(), OPTIONS), [
+    {
+      id: "r1-one",
+      notification: notification(),
+      missedProblem: null,
+      summarized: 0,
+      channelKey: "one",
+      channelName: "file_touch one",
+      sequence: 7,
+      state: "pending",
+      attempts: 0,
+      nextAttemptAtMs: NOW,
+      lastFailure: null,
+      firstFailedAtMs: null,
+      messageId: null,
+    },
+    {
+      id: "r1-two",
+      notification: notification(),
+      missedProblem: null,
+      summarized: 0,
+      channelKey: "two",
+      channelName: "file_touch two",
+      sequence: 8,
+      state: "pending",
+      attempts: 0,
+      nextAttemptAtMs: NOW,
+      lastFailure: null,
+      firstFailedAtMs: null,
+      messageId: null,
+    },
+  ]);
+});
+
+Deno.test("rowsFor() keeps no more of texts than a channel sends", () => {
+  const long = { ...notification(), output: "o".repeat(1000), detail: "d".repeat(1000) };
+  const rows = rowsFor(long, {
+    ...OPTIONS,
+    textMaxOf: ({ key }) => key === "one" ? { output: 3, detail: 0 } : { output: 2000, detail: 10 },
+  });
+  assert.deepEqual(rows.map((row) => [row.notification.output, row.notification.detail]), [
+    ["oo…", ""],
+    [long.output, "ddddddddd…"],
+  ]);
+});
+
+Deno.test("rowsFor() makes one row for channels that are the same", () => {
+  const rows = rowsFor(notification(), {
+    ...OPTIONS,
+    channels: [channel("one"), channel("two"), channel("one")],
+  });
+  assert.deepEqual(rows.map(({ id, sequence }) => [id, sequence]), [["r1-one", 7], ["r1-two", 8]]);
+});
+
+Deno.test("rowsFor() makes nothing without channels", () => {
+  assert.deepEqual(rowsFor(notification(), { ...OPTIONS, channels: [] }), []);
+});
+
+Deno.test("rowsFor() makes a row only where a channel knows another condition, and says from which it changed", async (t) => {
+  const table: readonly (readonly [NotificationEvent, known: Condition, row: readonly unknown[] | null])[] = [
+    ["problem", "ok", ["problem", "ok"]],
+    ["problem", "warning", ["change", "warning"]],
+    ["problem", "critical", null],
+    ["change", "ok", ["problem", "ok"]],
+    ["change", "unknown", ["change", "unknown"]],
+    ["change", "critical", null],
+    ["recovery", "ok", null],
+    ["recovery", "warning", ["recovery", "warning"]],
+  ];
+  for (const [event, known, expected] of table) {
+    await t.step(`${event}, the channel knows ${known}`, () => {
+      const made = rowsFor(notification(event), {
+        ...OPTIONS,
+        knownOf: ({ key }) => key === "two" ? known : event === "recovery" ? "ok" : "critical",
+      });
+      assert.deepEqual(
+        made.map((row) => [row.channelKey, row.sequence, row.notification.event, row.notification.previous]),
+        // No number is left out for a row that is not made.
+        expected === null ? [] : [["two", 7, ...expected]],
+      );
+    });
+  }
+});
+
+Deno.test("rowsFor() sends a reminder only where its problem is known and nothing is pending", async (t) => {
+  const table: Readonly<Record<string, readonly [known: Condition, isPending: boolean, count: number]>> = {
+    "known, nothing pending": ["critical", false, 2],
+    "known, something pending": ["critical", true, 1],
+    "another condition known": ["warning", false, 1],
+  };
+  for (const [name, [known, isPending, count]] of Object.entries(table)) {
+    await t.step(name, () => {
+      const made = rowsFor(notification("reminder"), {
+        ...OPTIONS,
+        knownOf: ({ key }) => key === "one" ? known : "critical",
+        isPending: ({ key }) => key === "one" && isPending,
+      });
+      assert.deepEqual(made.map((row) => row.channelKey), ["one", "two"].slice(-count));
+      assert.deepEqual(made.at(-1)?.notification, notification("reminder"));
+    });
+  }
+});

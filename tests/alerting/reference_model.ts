@@ -1,0 +1,129 @@
+/**
+ * What is to be notified, written down as DESIGN 4 says it and as simply as can be: each check keeps its whole
+ * history, and every rule is read off it anew.
+ */
+import type { Check } from "../../src/domain/check.ts";
+import { badness, type Condition } from "../../src/domain/condition.ts";
+import type { NotificationEvent } from "../../src/domain/condition_state.ts";
+
+/** A notification that the model expects. */
+export interface ExpectedNotification {
+  readonly check: string;
+  readonly event: NotificationEvent;
+  readonly condition: Condition;
+  readonly previous: Condition;
+  readonly decidedAtMs: number;
+  readonly problemBeganAtMs: number;
+}
+
+/** What an observation leads to. */
+export interface Decision {
+  /** What is due, if every channel knows what was notified before. */
+  readonly notification: ExpectedNotification | null;
+  /** What a channel may be notified of that does not know it; `null`: something suppresses it. */
+  readonly news:
+    | Pick<ExpectedNotification, "check" | "condition" | "decidedAtMs" | "problemBeganAtMs">
+    | null;
+}
+
+/** Takes observations, and answers what each leads to. */
+export interface ReferenceModel {
+  /** Takes one, at which something else may be the case than at the one before. */
+  observe(check: Check, observed: Observed): Decision;
+}
+
+/** An observation, and what is the case then. */
+export interface Observed {
+  readonly condition: Condition;
+  readonly nowMs: number;
+  /** Whether a silence holds the check's notifications. */
+  readonly silenced: boolean;
+  /** Names of the checks that run: the others suppress nothing. */
+  readonly running: ReadonlySet<string>;
+}
+
+interface Known {
+  readonly history: Condition[];
+  confirmed: Condition;
+  notified: Condition;
+  notifiedAtMs: number;
+  /** When the problem that was notified began. */
+  notifiedBeganAtMs: number;
+  beganAtMs: number | null;
+  observedAtMs: number;
+}
+
+/** Makes one that has seen nothing. */
+export function createReferenceModel(): ReferenceModel {
+  const known = new Map<string, Known>();
+  return {
+    observe: (check, { condition, nowMs, silenced, running }) => {
+      const now = known.get(check.name) ?? unseen();
+      known.set(check.name, now);
+      now.history.push(condition);
+      now.observedAtMs = nowMs;
+      now.confirmed = settle(now, check);
+      if (condition === "ok" && now.confirmed === "ok") now.beganAtMs = null;
+      else now.beganAtMs ??= nowMs;
+      const isHeld = silenced ||
+        now.confirmed !== "ok" &&
+          check.dependsOn.some((name) => running.has(name) && isInDoubt(known.get(name), now));
+      if (isHeld) return { notification: null, news: null };
+      const event = dueEvent(now, check, nowMs);
+      const news = {
+        check: check.name,
+        condition: now.confirmed,
+        decidedAtMs: nowMs,
+        problemBeganAtMs: (now.confirmed === "ok" ? now.notifiedBeganAtMs : now.beganAtMs) ?? nowMs,
+      };
+      if (event === null) return { notification: null, news };
+      const notification: ExpectedNotification = { ...news, event, previous: now.notified };
+      now.notified = now.confirmed;
+      now.notifiedAtMs = nowMs;
+      now.notifiedBeganAtMs = news.problemBeganAtMs;
+      return { notification, news };
+    },
+  };
+}
+
+function unseen(): Known {
+  return {
+    history: [],
+    confirmed: "ok",
+    notified: "ok",
+    notifiedAtMs: -Infinity,
+    notifiedBeganAtMs: 0,
+    beganAtMs: null,
+    observedAtMs: 0,
+  };
+}
+
+/** Raised to the mildest of the last T where that is worse, lowered to the worst of the last R where that is better. */
+function settle({ history, confirmed }: Known, { threshold, recoveryThreshold }: Check): Condition {
+  const byBadness = (count: number): readonly Condition[] =>
+    history.length < count ? [] : history.slice(-count).sort((one, other) => badness(one) - badness(other));
+  const mildest = byBadness(threshold)[0];
+  const worst = byBadness(recoveryThreshold).at(-1);
+  if (mildest !== undefined && badness(mildest) > badness(confirmed)) return mildest;
+  if (worst !== undefined && badness(worst) < badness(confirmed)) return worst;
+  return confirmed;
+}
+
+function dueEvent(
+  { confirmed, notified, notifiedAtMs, history }: Known,
+  { annoy }: Check,
+  nowMs: number,
+): NotificationEvent | null {
+  if (confirmed !== notified) {
+    return confirmed === "ok" ? "recovery" : notified === "ok" ? "problem" : "change";
+  }
+  if (confirmed === "ok" || history.at(-1) === "ok" || annoy === false) return null;
+  return annoy === true || nowMs - notifiedAtMs >= annoy * 0.9 ? "reminder" : null;
+}
+
+/** A dependency that has a problem, was last not ok, or was not looked at since the problem here began. */
+function isInDoubt(dependency: Known | undefined, { beganAtMs }: Known): boolean {
+  if (dependency === undefined) return true;
+  return dependency.confirmed !== "ok" || dependency.history.at(-1) !== "ok" ||
+    dependency.observedAtMs < (beganAtMs ?? 0);
+}

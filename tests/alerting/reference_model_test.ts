@@ -1,0 +1,576 @@
+/**
+ * Long random traces through the ledger and the outbox, with channels that fail in every way and are other channels in
+ * the config now and then, restarts and silences: what arrived is what a simple model of the rules says, per channel
+ * and in order.
+ */
+import assert from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
+import type { Channel } from "../../src/domain/channel.ts";
+import type { Check } from "../../src/domain/check.ts";
+import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";
+import type { OutboxRow } from "../../src/domain/outbox.ts";
+import type { Store } from "../../src/domain/store.ts";
+import type { System } from "../../src/domain/system.ts";
+import { type Ledger, openLedger } from "../../src/state/state_repository.ts";
+import type { OutboxEvent } from "../../src/alerting/dispatcher.ts";
+import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
+import { createMemoryStore } from "../../src/state/memory_store.ts";
+import { testCheck } from "../support/checks.ts";
+import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
+import {
+  type Arrival,
+  type ArrivedItem,
+  type ArrivedNotification,
+  createMoodySystem,
+  type Mood,
+} from "./moody_channels.ts";
+import { createReferenceModel, type Decision, type ExpectedNotification } from "./reference_model.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+const CHECK_COUNT = 20;
+/** For each seed. */
+const OBSERVATION_COUNT = 10_000;
+const SEEDS = (Deno.env.get("TRACE_SEEDS") ?? "1 2 3").split(" ").map(Number);
+
+for (const seed of SEEDS) {
+  Deno.test(`startNotifying() tells each channel what the model says, in order, seed ${seed}`, async () => {
+    const { expected, arrivals, events, waiting, checks, editCount } = await playTrace(seed, {
+      edit: moveChannels,
+      editsAtStart: false,
+    });
+    assert.ok(editCount > 20, `only ${editCount} times were channels other ones`);
+    assert.deepEqual(waiting, [], "everything has gone in the end");
+    assert.deepEqual(events.filter(({ event }) => event === "dropped"), []);
+    assert.ok(expected.length > OBSERVATION_COUNT / 20, `only ${expected.length} notifications were due`);
+    const twins = arrivals.length -
+      new Set(arrivals.map(({ channel, messageId }) => `${channel} ${messageId}`)).size;
+    assert.ok(twins > 10, `only ${twins} twins: the channels fail too seldom`);
+    const missed = arrivals.flatMap(({ items }) => items).filter((item) => item.missed_problem !== null);
+    assert.ok(missed.length > 10, `only ${missed.length} problems were over before they were told`);
+    for (const channel of CHANNEL_NAMES) {
+      const own = arrivals.filter((arrival) => arrival.channel === channel);
+      const first = withoutTwins(own);
+      const lastArrivals = new Map(
+        own.flatMap(({ items, atMs }) => items.flatMap(notificationsOf).map(({ id }) => [id, atMs])),
+      );
+      assertNoStrayTwin(first);
+      for (
+        const check of checks.filter(({ notifications }) => notifications.some(({ key }) => key === channel))
+      ) {
+        const due = expected.filter((notification) => notification.check === check.name);
+        assertToldInOrder(itemsOf(first, check.name), {
+          due,
+          lastArrivals,
+          where: `${channel}, ${check.name}`,
+        });
+      }
+    }
+    const steady = withoutTwins(arrivals.filter(({ channel }) => channel === "steady.example"));
+    assertGatheredInOrder(steady);
+  });
+
+  Deno.test(`startNotifying() lets each channel know in the end, whatever comes and goes, seed ${seed}`, async () => {
+    const { news, arrivals, events, waiting, lastChecks, confirmed } = await playTrace(seed, {
+      edit: chooseChannels,
+      editsAtStart: true,
+    });
+    /** What is known to have arrived. */
+    const taken = new Set(
+      events.flatMap((event) => event.event === "delivered" ? event.rows.map(({ id }) => id) : []),
+    );
+    const dropped = events.flatMap((event) => event.event === "dropped" ? event.rows : []);
+    assert.ok(dropped.length > 20, `only ${dropped.length} notifications were dropped`);
+    assert.deepEqual(waiting, [], "everything has gone in the end");
+    const byTime = new Map(news.map((one) => [`${one.check} ${one.decidedAtMs}`, one]));
+    for (const channel of CHANNEL_NAMES) {
+      const messages = withoutTwins(arrivals.filter((arrival) => arrival.channel === channel), {
+        mayLack: true,
+      });
+      for (const { name } of writtenNames(news)) {
+        const items = itemsOf(messages, name);
+        let lastMs = -Infinity;
+        let mayKnowProblem = false;
+        for (const item of items) {
+          for (const { condition, decided_at, problem_began_at, event } of notificationsOf(item)) {
+            const decided = byTime.get(`${name} ${Date.parse(decided_at)}`);
+            assert.equal(decided?.condition, condition, `${channel}, ${name}: invented`);
+            if (event !== "recovery") {
+              assert.equal(decided.problemBeganAtMs, Date.parse(problem_began_at));
+            }
+            assert.ok(decided.decidedAtMs > lastMs, `${channel}, ${name}: out of order`);
+            lastMs = decided.decidedAtMs;
+          }
+          if (item.event !== "recovery") mayKnowProblem = true;
+          else {
+            // What was dropped after an attempt may have arrived, for all that the sender knows.
+            const mayHaveArrived = dropped.some(({ notification, channelKey, attempts }) =>
+              notification.check === name && channelKey === channel && attempts > 0 &&
+              notification.decidedAtMs < Date.parse(item.decided_at)
+            );
+            assert.ok(
+              mayKnowProblem || mayHaveArrived || item.missed_problem !== null,
+              `${channel}, ${name}: of no problem`,
+            );
+            if (taken.has(`${item.id}-${channel}`)) mayKnowProblem = false;
+          }
+        }
+        const check = lastChecks.find((one) => one.name === name);
+        if (check?.notifications.every(({ key }) => key !== channel) ?? true) continue;
+        const now = confirmed.get(name);
+        if (now !== undefined) {
+          assert.equal(items.at(-1)?.condition ?? "ok", now, `${channel}, ${name}: the end`);
+        }
+      }
+    }
+  });
+}
+
+function writtenNames(news: Trace["news"]): readonly { readonly name: string }[] {
+  return [...new Set(news.map(({ check }) => check))].map((name) => ({ name }));
+}
+
+interface Trace {
+  /** As they were in the beginning. */
+  readonly checks: readonly Check[];
+  /** How often channels were other ones in the config. */
+  readonly editCount: number;
+  readonly expected: readonly ExpectedNotification[];
+  /** Whatever a channel may have been notified of. */
+  readonly news: readonly NonNullable<Decision["news"]>[];
+  readonly arrivals: readonly Arrival[];
+  readonly events: readonly OutboxEvent[];
+  readonly waiting: readonly string[];
+  /** As they are in the end. */
+  readonly lastChecks: readonly Check[];
+  /** What each of these is in the end; not of those whose notifications a dependency suppresses. */
+  readonly confirmed: ReadonlyMap<string, Condition>;
+}
+
+/** `steady` never refuses; `command` takes one item at a time. */
+const CHANNEL_NAMES = ["steady.example", "moody.example", "/command"] as const;
+
+interface TraceOptions {
+  /** Answers checks with other channels than those that were written first, or fewer checks. */
+  edit(checks: readonly Check[], random: () => number): readonly Check[];
+  /** Whether there are edits before a start too; a reload alone knows what was edited. */
+  readonly editsAtStart: boolean;
+}
+
+async function playTrace(seed: number, { edit, editsAtStart }: TraceOptions): Promise<Trace> {
+  const random = createRandom(seed);
+  const clock = createFakeClock();
+  const store = createMemoryStore();
+  const arrivals: Arrival[] = [];
+  const events: OutboxEvent[] = [];
+  const writtenChecks = makeChecks(random);
+  let checks = writtenChecks;
+  let editCount = 0;
+  const editChecks = (): void => {
+    checks = edit(writtenChecks, random);
+    editCount++;
+  };
+  const weather = createMoods(random);
+  let lastId = 0;
+  const system = createMoodySystem({
+    clock,
+    random,
+    randomId: () => `r${++lastId}`,
+    moodOf: weather.moodOf,
+    answerMs: () => Math.floor(random() * 400),
+    onArrival: (arrival) => void arrivals.push(arrival),
+  });
+  const model = createReferenceModel();
+  const expected: ExpectedNotification[] = [];
+  const news: NonNullable<Decision["news"]>[] = [];
+  const confirmed = new Map<string, Condition>();
+  const conditions = new Map<string, Condition>();
+  let monitor = await startMonitor({
+    checks,
+    system,
+    store,
+    clock,
+    onEvent: (event) => void events.push(event),
+  });
+  const look = async (check: Check, condition: Condition): Promise<void> => {
+    const nowMs = clock.wallMs();
+    await monitor.notifying.refresh();
+    const silenced = (await store.silences(nowMs)).some((silence) =>
+      silence.check === null || silence.check === check.name
+    );
+    conditions.set(check.name, condition);
+    await observe(check, { condition, nowMs, ...monitor });
+    const running = new Set(checks.map(({ name }) => name));
+    const decision = model.observe(check, { condition, nowMs, silenced, running });
+    if (decision.notification !== null) expected.push(decision.notification);
+    if (decision.news !== null) news.push(decision.news);
+    if (decision.news === null) confirmed.delete(check.name);
+    else confirmed.set(check.name, decision.news.condition);
+  };
+  const startMs = clock.wallMs();
+  for (let index = 0; index < OBSERVATION_COUNT; index++) {
+    await clock.advance(1 + Math.floor(random() * (random() < 0.02 ? 3 * MINUTE : 5 * SECOND)));
+    weather.change();
+    if (random() < 0.004) {
+      editChecks();
+      monitor.notifying.adopt(configOf(checks));
+    }
+    if (random() < 0.003) {
+      await settleWhile(clock, monitor.notifying.stop());
+      if (editsAtStart && random() < 0.5) editChecks();
+      monitor = await startMonitor({
+        checks,
+        system,
+        store,
+        clock,
+        onEvent: (event) => void events.push(event),
+      });
+    }
+    const check = pick(checks, random);
+    if (random() < 0.01) {
+      await changeSilences(store, check, { random, nowMs: clock.wallMs(), id: `s${index}` });
+    }
+    await look(check, nextCondition(conditions.get(check.name) ?? "ok", random));
+  }
+  assert.ok(clock.wallMs() - startMs < 20 * HOUR, "nothing is old enough to be given up");
+  weather.heal();
+  await clock.advance(3 * HOUR);
+  // What was dropped last is due at the next observation.
+  await store.endSilences("all", clock.wallMs());
+  for (let round = 0; round < 4; round++) {
+    for (const check of checks) await look(check, conditions.get(check.name) ?? "ok");
+    await clock.advance(10 * MINUTE);
+  }
+  const isWaiting = ({ state }: OutboxRow): boolean => state !== "dropped";
+  const waiting = monitor.notifying.rows.filter(isWaiting).map((row) => `${row.id}: ${row.lastFailure}`);
+  await settleWhile(clock, monitor.notifying.stop());
+  const kept = (await store.outbox()).rows.filter(isWaiting).map((row) => row.id);
+  return {
+    checks: writtenChecks,
+    lastChecks: checks,
+    editCount,
+    expected,
+    news,
+    confirmed,
+    arrivals,
+    events,
+    waiting: [...waiting, ...kept],
+  };
+}
+
+interface Monitor {
+  readonly ledger: Ledger;
+  readonly notifying: Notifying;
+}
+
+interface MonitorOptions {
+  readonly checks: readonly Check[];
+  readonly system: System;
+  readonly store: Store;
+  readonly clock: FakeClock;
+  onEvent(event: OutboxEvent): void;
+}
+
+async function startMonitor({ checks, system, store, onEvent }: MonitorOptions): Promise<Monitor> {
+  const fail = (error: unknown): never => {
+    throw error;
+  };
+  const ledger = await openLedger({
+    store,
+    onTrouble: fail,
+    reopen: fail,
+    newId: system.randomId,
+    hostName: "test-host",
+  });
+  const notifying = startNotifying(configOf(checks), {
+    system,
+    ledger,
+    kept: await store.outbox(),
+    notifies: true,
+    gatherMs: 2 * SECOND,
+    writeLine: () => {},
+    onEvent,
+    onBug: fail,
+  });
+  return { ledger, notifying };
+}
+
+function configOf(checks: readonly Check[]): Parameters<typeof startNotifying>[0] {
+  return { checks, running: checks, folder: "/", redact: (text) => text };
+}
+
+async function observe(
+  check: Check,
+  { ledger, notifying, condition, nowMs }: Monitor & {
+    readonly condition: Condition;
+    readonly nowMs: number;
+  },
+): Promise<void> {
+  const result = {
+    check,
+    condition,
+    output: `it is ${condition}`,
+    detail: "",
+    performanceData: "",
+    metrics: {},
+    startedAtMs: nowMs,
+    durationMs: 1,
+  };
+  const { rows } = ledger.enter(result, {
+    nowMs,
+    ...notifying.deciding(check, nowMs),
+    plan: () => ({ atMs: nowMs + MINUTE, intervalMs: MINUTE, missed: 0 }),
+  });
+  await ledger.flush();
+  notifying.send(rows);
+}
+
+/** What a stop waits for may need the clock. */
+async function settleWhile(clock: FakeClock, ending: Promise<void>): Promise<void> {
+  await clock.advance(0);
+  await ending;
+}
+
+async function changeSilences(
+  store: Store,
+  { name }: Check,
+  { random, nowMs, id }: { readonly random: () => number; readonly nowMs: number; readonly id: string },
+): Promise<void> {
+  if (random() < 0.4) return void await store.endSilences("all", nowMs);
+  const check = random() < 0.1 ? null : name;
+  await store.addSilences([{
+    id,
+    check,
+    fromMs: nowMs,
+    untilMs: nowMs + 20 * MINUTE * random(),
+    reason: "",
+  }]);
+}
+
+function makeChecks(random: () => number): readonly Check[] {
+  const webhook = (host: string): Channel => ({
+    kind: "webhook",
+    key: host,
+    parameters: { target: `http://${host}/`, method: "POST", headers: {}, timeoutMs: 10 * SECOND },
+  });
+  const channels: readonly Channel[] = [webhook("steady.example"), webhook("moody.example"), {
+    kind: "command",
+    key: "/command",
+    parameters: { path: "/command", arguments: [], environment: {}, timeoutMs: 30 * SECOND },
+  }];
+  return Array.from({ length: CHECK_COUNT }, (_, index) => ({
+    ...testCheck("ok", {
+      name: `check ${index}`,
+      threshold: 1 + Math.floor(random() * 3),
+      recoveryThreshold: 1 + Math.floor(random() * 3),
+      annoy: index % 5 === 0 ? true : index % 5 === 1 ? 5 * MINUTE : false,
+      dependsOn: index % 4 === 3 ? [`check ${index - 1}`, `check ${index - 3}`] : [],
+    }),
+    notifications: channels.filter((_channel, place) =>
+      index % 3 !== 2 || place !== index % CHANNEL_NAMES.length
+    ),
+  }));
+}
+
+/** The config has some at other addresses: they are other channels for the monitor, and the same receivers. */
+function moveChannels(checks: readonly Check[], random: () => number): readonly Check[] {
+  const addresses = new Map(CHANNEL_NAMES.map((name) => [name as string, Math.floor(random() * 3)]));
+  return checks.map((check) => ({
+    ...check,
+    notifications: check.notifications.map((channel) => ({
+      ...channel,
+      key: `${channel.key} ${addresses.get(channel.key)}`,
+    })),
+  }));
+}
+
+/** Some checks are there, with any channels. */
+function chooseChannels(checks: readonly Check[], random: () => number): readonly Check[] {
+  const channels = [...new Set(checks.flatMap(({ notifications }) => notifications))];
+  return checks.filter(() => random() < 0.9)
+    .map((check) => ({ ...check, notifications: channels.filter(() => random() < 0.5) }));
+}
+
+interface Moods {
+  moodOf(channel: string): Mood;
+  /** Some channel's weather may turn. */
+  change(): void;
+  /** All is well from now on. */
+  heal(): void;
+}
+
+function createMoods(random: () => number): Moods {
+  const fine: Mood = { arrives: true, answer: 200, retryAfterSeconds: null };
+  const isBad = new Map<string, boolean>();
+  let isHealed = false;
+  const badMood = (channel: string): Mood => {
+    const refusals = channel === "steady.example" ? [] : [channel.startsWith("/") ? 77 : 404];
+    const passing = channel.startsWith("/") ? [1] : [503, 429, 500];
+    const answer = pick(["hang", "broken", "broken", ...passing, ...passing, ...refusals] as const, random);
+    const isAnswered = typeof answer === "number";
+    return {
+      arrives: !isAnswered && random() < 0.5,
+      answer,
+      retryAfterSeconds: answer === 429 ? Math.floor(random() * 300) : null,
+    };
+  };
+  return {
+    moodOf: (channel) => {
+      const good: Mood = channel.startsWith("/") ? { ...fine, answer: 0 } : fine;
+      if (isHealed) return good;
+      return random() < (isBad.get(channel) === true ? 0.95 : 0.05) ? badMood(channel) : good;
+    },
+    change: () => {
+      for (const channel of CHANNEL_NAMES) {
+        const turns = isBad.get(channel) === true ? 0.02 : 0.008;
+        if (random() < turns) isBad.set(channel, isBad.get(channel) !== true);
+      }
+    },
+    heal: () => void (isHealed = true),
+  };
+}
+
+/** Mostly it stays what it is. */
+function nextCondition(condition: Condition, random: () => number): Condition {
+  const roll = random();
+  return roll < 0.75 ? condition : roll < 0.88 ? "ok" : pick(CONDITIONS, random);
+}
+
+function pick<T>(values: readonly T[], random: () => number): T {
+  return values[Math.floor(random() * values.length)] ?? assert.fail("nothing to pick from");
+}
+
+/** Mulberry32 (Tommy Ettinger). */
+function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let value = Math.imul(state ^ (state >>> 15), 1 | state);
+    value = (value + Math.imul(value ^ (value >>> 7), 61 | value)) ^ value;
+    return ((value ^ (value >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/**
+ * The first of each message; a duplicate has the same id and tells the same. Where a part of it was dropped meanwhile, it
+ * tells less.
+ */
+function withoutTwins(arrivals: readonly Arrival[], { mayLack = false } = {}): readonly Arrival[] {
+  const first = new Map<string, Arrival>();
+  for (const arrival of arrivals) {
+    const { messageId, items } = arrival;
+    const twin = first.get(messageId);
+    if (twin === undefined) first.set(messageId, arrival);
+    else if (!mayLack) {
+      assert.deepEqual(items, twin.items, `what arrives as ${messageId} again tells the same`);
+    } else {
+      const isNew = (item: ArrivedItem): boolean => !twin.items.some((one) => isDeepStrictEqual(one, item));
+      assert.deepEqual(items.filter(isNew), [], `what arrives as ${messageId} again tells nothing new`);
+    }
+  }
+  return [...first.values()];
+}
+
+/** No notification arrives in two messages of different ids. */
+function assertNoStrayTwin(arrivals: readonly Arrival[]): void {
+  const messages = new Map<string, string>();
+  for (const { messageId, channel, items } of arrivals) {
+    for (const { id } of items.flatMap(notificationsOf)) {
+      const other = messages.get(id);
+      assert.equal(other, undefined, `${channel}: ${id} came in ${other} and in ${messageId}`);
+      messages.set(id, messageId);
+    }
+  }
+}
+
+function notificationsOf(item: ArrivedItem): readonly ArrivedNotification[] {
+  return item.missed_problem === null ? [item] : [item.missed_problem, item];
+}
+
+/** What arrived of one check, in order; within a message the worst comes first, so there its time tells the order. */
+function itemsOf(arrivals: readonly Arrival[], check: string): readonly ArrivedItem[] {
+  return arrivals.flatMap(({ items }) =>
+    items.filter((item) => item.check === check)
+      .toSorted((one, other) => Date.parse(one.decided_at) - Date.parse(other.decided_at))
+  );
+}
+
+/**
+ * What arrived is what was due. What was decided while something of its problem was pending speaks for that as well; and
+ * reminders lack that were due before the channel had taken what they remind of.
+ */
+function assertToldInOrder(
+  items: readonly ArrivedItem[],
+  { due, lastArrivals, where }: {
+    readonly due: readonly ExpectedNotification[];
+    /** When a notification arrived for the last time, by its id. */
+    readonly lastArrivals: ReadonlyMap<string, number>;
+    readonly where: string;
+  },
+): void {
+  let place = 0;
+  let arrivedAtMs = -Infinity;
+  /** What was pending before a place, with what it was merged. */
+  const skipTo = (end: number): readonly ExpectedNotification[] => {
+    const merged: ExpectedNotification[] = [];
+    for (const notification of due.slice(place, end)) {
+      if (notification.event !== "reminder") merged.push(notification);
+      // One that is pending goes with what is decided after it.
+      else if (due[end]?.event === "reminder" || due[end] === undefined) {
+        assert.ok(
+          merged.length > 0 || notification.decidedAtMs <= arrivedAtMs,
+          `${where}: a reminder was lost`,
+        );
+      }
+    }
+    assert.ok(merged.every(({ event }) => event !== "recovery"), `${where}: a recovery was lost`);
+    return merged;
+  };
+  const take = (notification: ArrivedNotification): void => {
+    const decidedAtMs = Date.parse(notification.decided_at);
+    const end = due.findIndex((one, index) => index >= place && one.decidedAtMs === decidedAtMs);
+    const [first] = skipTo(Math.max(end, place));
+    const own = due[end] ?? assert.fail(`${where}: invented: ${JSON.stringify(notification)}`);
+    place = end + 1;
+    const isEnd = own.event === "recovery";
+    const expected = first?.event === "problem" && !isEnd
+      ? { ...own, event: "problem", previous: "ok" }
+      : own;
+    assert.deepEqual(told(notification), expected, `${where}: notification ${end} of ${due.length}`);
+  };
+  for (const item of items) {
+    if (item.missed_problem !== null) take(item.missed_problem);
+    take(item);
+    arrivedAtMs = lastArrivals.get(item.id) ?? -Infinity;
+  }
+  assert.deepEqual(skipTo(due.length), [], `${where}: something was lost`);
+}
+
+function told(notification: ArrivedNotification): unknown {
+  const { check, event, condition, previous } = notification;
+  return {
+    check,
+    event,
+    condition,
+    previous,
+    decidedAtMs: Date.parse(notification.decided_at),
+    problemBeganAtMs: Date.parse(notification.problem_began_at),
+  };
+}
+
+/**
+ * Where nothing is refused, hardly any message tells of something that was decided before what another one has told: only
+ * what was tried again and again lets others go first.
+ */
+function assertGatheredInOrder(arrivals: readonly Arrival[]): void {
+  let newestMs = 0;
+  let late = 0;
+  for (const { items } of arrivals) {
+    const times = items.flatMap(notificationsOf).map(({ decided_at }) => Date.parse(decided_at));
+    if (Math.min(...times) <= newestMs) late++;
+    newestMs = Math.max(newestMs, ...times);
+  }
+  assert.ok(late <= arrivals.length / 100, `${late} of ${arrivals.length} messages were out of order`);
+}

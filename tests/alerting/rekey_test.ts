@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import type { Channel } from "../../src/domain/channel.ts";
+import type { Check } from "../../src/domain/check.ts";
+import { findRekeyed } from "../../src/alerting/rekey.ts";
+import { testCheck } from "../support/checks.ts";
+
+/** `f…` touches a file, `c…` is a console; the key is the name. */
+function channel(key: string): Channel {
+  return key.startsWith("c")
+    ? { kind: "console", key, parameters: {} }
+    : { kind: "file_touch", key, parameters: { path: `/${key}` } };
+}
+
+/** Checks from `web: f1 f2, db: f1`. */
+function checks(text: string): readonly Check[] {
+  return text.split(", ").map((one) => {
+    const [name = "", keys = ""] = one.split(":");
+    const notifications = keys.trim().split(" ").filter((key) => key !== "").map(channel);
+    return { ...testCheck("ok", { name }), notifications };
+  });
+}
+
+Deno.test("findRekeyed() finds channels that were edited", async (t) => {
+  const table: readonly {
+    name: string;
+    before: string;
+    after: string;
+    expected: Readonly<Record<string, string>>;
+  }[] = [
+    { name: "nothing changed", before: "web: f1 f2", after: "web: f1 f2", expected: {} },
+    {
+      name: "one edited for all checks",
+      before: "web: c1 f1, db: f1",
+      after: "web: c1 f2, db: f2",
+      expected: { "f1 web": "f2", "f1 db": "f2" },
+    },
+    {
+      name: "two edited at once",
+      before: "web: f1 f2",
+      after: "web: f3 f4",
+      expected: { "f1 web": "f3", "f2 web": "f4" },
+    },
+    { name: "another kind", before: "web: f1", after: "web: c1", expected: {} },
+    { name: "at another index", before: "web: c1 f1", after: "web: f2 c1", expected: {} },
+    {
+      name: "still used by another check",
+      before: "web: f1, db: f1",
+      after: "web: f2, db: f1",
+      expected: {},
+    },
+    { name: "removed", before: "web: f1 f2", after: "web: f1", expected: {} },
+    { name: "in the place of a removed one", before: "web: f1 f2", after: "web: f2", expected: {} },
+    { name: "both became the same", before: "web: f1 f2", after: "web: f3 f3", expected: { "f1 web": "f3" } },
+    { name: "a new check", before: "web: f1", after: "web: f1, db: f2", expected: {} },
+  ];
+  for (const { name, before, after, expected } of table) {
+    await t.step(name, () => {
+      const rekeyed = findRekeyed(checks(before), checks(after), ({ key }) => `channel ${key}`);
+      assert.deepEqual(
+        Object.fromEntries([...rekeyed].map(([key, { channelKey }]) => [key, channelKey])),
+        expected,
+      );
+      for (const { channelKey, channelName } of rekeyed.values()) {
+        assert.equal(channelName, `channel ${channelKey}`);
+      }
+    });
+  }
+});

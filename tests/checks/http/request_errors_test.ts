@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { findCaveats, findMistakes } from "../../../src/checks/http/request_errors.ts";
+import { httpCheck, type HttpExpectations } from "../../support/http_check.ts";
+
+interface Row {
+  readonly name: string;
+  readonly target?: string;
+  readonly expectations: HttpExpectations;
+  /** Path and sentence; absent: nothing. */
+  readonly told?: readonly [path: string, message: string];
+}
+
+Deno.test("findMistakes() finds what cannot be right", async (t) => {
+  const rows: readonly Row[] = [
+    { name: "nothing", expectations: {} },
+    { name: "a body with POST", expectations: { request: { method: "POST", body: "x" } } },
+    { name: "a body with DELETE", expectations: { request: { method: "DELETE", body: "" } } },
+    {
+      name: "a body with GET",
+      expectations: { request: { body: "" } },
+      told: ["request.body", 'a GET request has no body, expected another "method", such as "POST"'],
+    },
+    {
+      name: "a body with HEAD",
+      expectations: { request: { method: "HEAD", body: "x" } },
+      told: ["request.body", 'a HEAD request has no body, expected another "method", such as "POST"'],
+    },
+    {
+      name: "a header of the runtime",
+      expectations: { request: { headers: { "Content-LENGTH": "1" } } },
+      told: ["request.headers.Content-LENGTH", 'header "Content-LENGTH" is set by the runtime, leave it out'],
+    },
+    {
+      name: "a header twice",
+      expectations: { request: { headers: { Accept: "a", accept: "b" } } },
+      told: ["request.headers.accept", 'header "accept" is given already, as "Accept"; expected one of them'],
+    },
+    {
+      name: "a certificate and its key",
+      expectations: { request: { tls: { certificate: "/c", key: "/k" } } },
+    },
+    {
+      name: "a certificate alone",
+      expectations: { request: { tls: { certificate: "/c" } } },
+      told: ["request.tls.certificate", "tls.certificate is given without tls.key, expected both"],
+    },
+    {
+      name: "a key alone",
+      expectations: { request: { tls: { key: "/k" } } },
+      told: ["request.tls.key", "tls.key is given without tls.certificate, expected both"],
+    },
+    {
+      name: "nothing there",
+      expectations: { json: { "$.a": { exists: false }, "$.b": { exists: true, equals: 1 } } },
+    },
+    {
+      name: "nothing there, and compared",
+      expectations: { json: { "$.a": { exists: false, lessThan: 1 } } },
+      told: ["response.json.$.a", "exists is false, so there is nothing to compare"],
+    },
+  ];
+  for (const { name, expectations, told } of rows) {
+    await t.step(name, () => {
+      const found = findMistakes(httpCheck("https://example.org/", expectations));
+      assert.deepEqual(
+        found.map(({ path, message }) => [path.join("."), message]),
+        told === undefined ? [] : [told],
+      );
+    });
+  }
+});
+
+Deno.test("findCaveats() finds what is doubtful", async (t) => {
+  const rows: readonly Row[] = [
+    {
+      name: "nothing",
+      expectations: { warningDurationMs: 1000, criticalDurationMs: 1500, timeoutMs: 10_000 },
+    },
+    {
+      name: "a warning after the critical",
+      expectations: { warningDurationMs: 1500, criticalDurationMs: 1500 },
+      told: [
+        "response.warning_duration",
+        "is not shorter than critical_duration (1.5 s, not below 1.5 s): the warning is never reached",
+      ],
+    },
+    {
+      name: "a limit that the timeout forestalls",
+      expectations: { criticalDurationMs: 10_000, timeoutMs: 10_000 },
+      told: [
+        "response.critical_duration",
+        "is not shorter than the timeout (10 s, not below 10 s), which comes first",
+      ],
+    },
+    {
+      name: "something expected of no body",
+      expectations: { method: "HEAD", json: { "$.a": 1 } },
+      told: ["request.method", "the answer to HEAD has no body, and something is expected of it"],
+    },
+    {
+      name: "tls of a plain address",
+      target: "http://example.org/",
+      expectations: { request: { tls: { caFile: "/a" } } },
+      told: ["request.tls", "means nothing for an http: address, only where a redirect leads to https:"],
+    },
+    {
+      name: "a redirect that is expected and refused",
+      expectations: { statusCode: [200, "3xx"], request: { redirects: "refuse" } },
+      told: ["request.redirects", "refuses only the redirects that status_code does not expect"],
+    },
+    {
+      name: "a redirect that is expected and followed",
+      expectations: { statusCode: 301, request: { redirects: "follow" } },
+      told: [
+        "request.redirects",
+        "redirects are followed, so the 3xx that status_code expects is seen only where one leads nowhere",
+      ],
+    },
+    {
+      name: "redirects that are refused",
+      expectations: { statusCode: null, request: { redirects: "refuse" } },
+    },
+  ];
+  for (const { name, target = "https://example.org/", expectations, told } of rows) {
+    await t.step(name, () => {
+      const found = findCaveats(httpCheck(target, expectations));
+      assert.deepEqual(
+        found.map(({ path, message }) => [path.join("."), message]),
+        told === undefined ? [] : [told],
+      );
+    });
+  }
+});

@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { BODY_BYTES_MAX, readBody, START_LENGTH_MAX } from "../../../src/checks/http/response_body.ts";
+
+interface SearchOptions {
+  readonly part: string;
+  readonly contentType: string | null;
+}
+
+/** Looks for one text with {@linkcode readBody}. */
+async function searchBody(
+  body: ReadableStream<Uint8Array> | null,
+  { part, contentType }: SearchOptions,
+): Promise<{ readonly found: boolean; readonly cut: boolean; readonly unknownCharset: string | null }> {
+  const wishes = { parts: [part], keepsStart: false, readsOn: false, contentType };
+  const { found, cut, unknownCharset } = await readBody({ body, smallBody: null }, wishes);
+  return { found: found[0] ?? false, cut, unknownCharset };
+}
+
+/** A body in chunks of a size. */
+function bodyOf(bytes: Uint8Array, chunkBytes: number): ReadableStream<Uint8Array> {
+  let offset = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (offset >= bytes.length) return controller.close();
+      controller.enqueue(bytes.slice(offset, offset += chunkBytes));
+    },
+  });
+}
+
+Deno.test("readBody() finds a text however the body is cut into chunks", async (t) => {
+  const text = "ein großes, grünes 🙂 Feld";
+  const utf8 = new TextEncoder().encode(text);
+  const utf16 = new Uint8Array(Uint16Array.from(text, (unit) => unit.charCodeAt(0)).buffer);
+  const latin1 = Uint8Array.from("ein großes, grünes Feld", (character) => character.charCodeAt(0));
+  const rows = [
+    { name: "UTF-8", bytes: utf8, contentType: null, part: "grünes 🙂 F" },
+    { name: "UTF-8, named", bytes: utf8, contentType: "text/plain; charset=utf-8", part: "grünes 🙂 F" },
+    { name: "UTF-16LE", bytes: utf16, contentType: 'a/b; x=y; charset="UTF-16LE"', part: "großes" },
+    { name: "ISO-8859-1", bytes: latin1, contentType: "text/html;charset=iso-8859-1;x=y", part: "grünes F" },
+    { name: "the whole body", bytes: utf8, contentType: null, part: text },
+    { name: "its last character", bytes: utf8, contentType: null, part: "d" },
+  ];
+  for (const { name, bytes, contentType, part } of rows) {
+    await t.step(name, async () => {
+      for (let chunkBytes = 1; chunkBytes <= bytes.length; chunkBytes += 1) {
+        const found = await searchBody(bodyOf(bytes, chunkBytes), { part, contentType });
+        assert.deepEqual(found, { found: true, cut: false, unknownCharset: null }, `chunks of ${chunkBytes}`);
+        const missed = await searchBody(bodyOf(bytes, chunkBytes), { part: `${part}?`, contentType });
+        assert.deepEqual(
+          missed,
+          { found: false, cut: false, unknownCharset: null },
+          `chunks of ${chunkBytes}`,
+        );
+      }
+    });
+  }
+});
+
+Deno.test("readBody() finds no text that only the pieces of two chunks make up", async () => {
+  const body = ReadableStream.from(["abc", "xyz", "def"].map((piece) => new TextEncoder().encode(piece)));
+  assert.equal((await searchBody(body, { part: "cd", contentType: null })).found, false);
+});
+
+Deno.test("readBody() takes any label for a charset", async (t) => {
+  const rows = [
+    { name: "none", contentType: "text/html", unknownCharset: null },
+    { name: "unknown", contentType: "text/html; charset=klingon", unknownCharset: "klingon" },
+    { name: "empty", contentType: 'text/html; charset=""', unknownCharset: "" },
+    {
+      name: "one that no decoder may read",
+      contentType: "a/b; charset=hz-gb-2312",
+      unknownCharset: "hz-gb-2312",
+    },
+    { name: "another parameter that ends alike", contentType: "a/b; xcharset=klingon", unknownCharset: null },
+    { name: "space around it", contentType: "a/b ; charset = utf-8 ", unknownCharset: null },
+  ];
+  for (const { name, contentType, unknownCharset } of rows) {
+    await t.step(name, async () => {
+      const body = bodyOf(new TextEncoder().encode("grün"), 2);
+      assert.deepEqual(await searchBody(body, { part: "grün", contentType }), {
+        found: true,
+        cut: false,
+        unknownCharset,
+      });
+    });
+  }
+});
+
+Deno.test("readBody() decodes what is invalid as U+FFFD", async () => {
+  const body = bodyOf(Uint8Array.of(0x61, 0xff, 0x62, 0xc3), 1);
+  const found = await searchBody(body, { part: "a\ufffdb\ufffd", contentType: null });
+  assert.equal(found.found, true);
+});
+
+Deno.test("readBody() reads no further once it has found the text", async () => {
+  let pulls = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      pulls += 1;
+      controller.enqueue(new TextEncoder().encode("all is well"));
+    },
+  }, { highWaterMark: 0 });
+  assert.equal((await searchBody(body, { part: "wella", contentType: null })).found, true);
+  assert.equal(pulls, 2);
+  // It can be ended now, and has not failed.
+  await body.cancel();
+});
+
+Deno.test("readBody() searches the first 10 MiB and no more", async (t) => {
+  const size = BODY_BYTES_MAX;
+  const withNeedleAt = (end: number, length: number) => {
+    const bytes = new Uint8Array(length).fill(0x2e);
+    bytes.set(new TextEncoder().encode("needle"), end - 6);
+    return bytes;
+  };
+  const rows = [
+    { name: "at the very end", bytes: withNeedleAt(size, size), found: true, cut: false },
+    { name: "at the end of what is searched", bytes: withNeedleAt(size, size + 9), found: true, cut: false },
+    { name: "a byte too late", bytes: withNeedleAt(size + 1, size + 1), found: false, cut: true },
+    { name: "nowhere in exactly so much", bytes: new Uint8Array(size), found: false, cut: false },
+    { name: "nowhere in a byte more", bytes: new Uint8Array(size + 1), found: false, cut: true },
+  ];
+  for (const { name, bytes, found, cut } of rows) {
+    for (const chunkBytes of [65_536, 65_537]) {
+      await t.step(`${name}, chunks of ${chunkBytes}`, async () => {
+        const search = await searchBody(bodyOf(bytes, chunkBytes), { part: "needle", contentType: null });
+        assert.deepEqual(search, { found, cut, unknownCharset: null });
+      });
+    }
+  }
+});
+
+Deno.test("readBody() throws what the body throws, and looks through what came before", async (t) => {
+  const failing = () => {
+    let pulled = false;
+    return new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (pulled) return controller.error(new Error("broken"));
+        pulled = true;
+        controller.enqueue(new TextEncoder().encode("all is well"));
+      },
+    });
+  };
+  await t.step("not found", async () => {
+    await assert.rejects(searchBody(failing(), { part: "bad", contentType: null }), { message: "broken" });
+  });
+  await t.step("found", async () => {
+    assert.equal((await searchBody(failing(), { part: "well", contentType: null })).found, true);
+  });
+});
+
+Deno.test("readBody() searches an empty body", async () => {
+  assert.equal((await searchBody(null, { part: "x", contentType: null })).found, false);
+  assert.equal((await searchBody(null, { part: "", contentType: null })).found, true);
+});
+
+Deno.test("readBody() looks for several texts at once, and keeps the start", async () => {
+  const text = "ab".repeat(100) + "needle" + "cd".repeat(100) + "pin";
+  const bytes = new TextEncoder().encode(text);
+  for (const chunkBytes of [1, 7, 1000]) {
+    const findings = await readBody({ body: bodyOf(bytes, chunkBytes), smallBody: null }, {
+      parts: ["pin", "a", "needlec", "pins"],
+      keepsStart: true,
+      readsOn: false,
+      contentType: null,
+    });
+    assert.deepEqual(findings, {
+      found: [true, true, true, false],
+      start: text,
+      isWhole: true,
+      cut: false,
+      unknownCharset: null,
+    });
+  }
+});
+
+Deno.test("readBody() keeps no more than the start, and says whether that is all", async (t) => {
+  for (const [length, isWhole] of [[START_LENGTH_MAX, true], [START_LENGTH_MAX + 1, false]] as const) {
+    await t.step(`${length} characters`, async () => {
+      const body = bodyOf(new Uint8Array(length).fill(0x61), 65_536);
+      const wishes = { parts: [], keepsStart: true, readsOn: false, contentType: null };
+      const findings = await readBody({ body, smallBody: null }, wishes);
+      assert.equal(findings.start.length, START_LENGTH_MAX);
+      assert.equal(findings.isWhole, isWhole);
+    });
+  }
+});
+
+Deno.test("readBody() reads on to the end only where that is wanted", async (t) => {
+  for (const readsOn of [true, false]) {
+    await t.step(String(readsOn), async () => {
+      let pulls = 0;
+      const body = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          pulls += 1;
+          if (pulls > 5) return controller.close();
+          controller.enqueue(new TextEncoder().encode("well"));
+        },
+      }, { highWaterMark: 0 });
+      await readBody({ body, smallBody: null }, {
+        parts: ["well"],
+        keepsStart: false,
+        readsOn,
+        contentType: null,
+      });
+      assert.equal(pulls, readsOn ? 6 : 1);
+    });
+  }
+});

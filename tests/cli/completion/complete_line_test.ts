@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { COMMANDS } from "../../../src/cli/commands.ts";
+import { complete } from "../../../src/cli/completion/complete_line.ts";
+
+/** What is offered for words, the last one being typed: `null` stands for files. */
+async function offered(...words: readonly string[]): Promise<readonly string[] | null> {
+  const completion = await complete(words, {
+    commands: COMMANDS,
+    checks: (config) =>
+      Promise.resolve(["web", "-odd", `of ${config}`].map((value) => ({ value, description: "" }))),
+  });
+  return completion.offers === "files" ? null : completion.candidates.map(({ value }) => value);
+}
+
+Deno.test("complete() offers every command, and help, where none is typed", async () => {
+  const commands = [...COMMANDS.map(({ name }) => name)];
+  assert.deepStrictEqual(await offered(""), [...commands, "help"]);
+  assert.deepStrictEqual(await offered("-c", "x", ""), [...commands, "help"]);
+  assert.deepStrictEqual(await offered("help", ""), commands);
+  assert.deepStrictEqual(await offered("help", "check", ""), []);
+});
+
+Deno.test("complete() offers the options of the command that are not yet typed", async () => {
+  const options = await offered("check", "--once", "-c", "x", "--format=tap", "-");
+  assert.ok(options?.includes("--due"));
+  assert.ok(options?.includes("--help"));
+  for (const typed of ["--once", "--config", "--format"]) assert.ok(!options?.includes(typed), typed);
+  assert.ok((await offered("check", "-c"))?.includes("-c"), "the shell goes on behind it");
+});
+
+Deno.test("complete() offers the values of an option where the list is closed, and files for paths", async () => {
+  assert.deepStrictEqual(await offered("check", "--log-format", ""), ["text", "json"]);
+  assert.deepStrictEqual(await offered("check", "--log-format="), ["--log-format=text", "--log-format=json"]);
+  assert.deepStrictEqual(await offered("schema", "--shape", ""), ["a", "b"]);
+  for (const words of [["-c", ""], ["--config="], ["--state", ""]]) {
+    assert.strictEqual(await offered("check", ...words), null, words.join(" "));
+  }
+  assert.deepStrictEqual(await offered("silence", "--reason", ""), []);
+});
+
+Deno.test("complete() offers the checks of the config that is named before", async () => {
+  assert.deepStrictEqual(await offered("explain", ""), ["web", "of undefined"]);
+  for (const words of [["-c", "x y"], ["-cx y"], ["--config", "x y"], ["--config=x y"]]) {
+    assert.deepStrictEqual(await offered("explain", ...words, "w"), ["web", "of x y"], words.join(" "));
+  }
+});
+
+Deno.test("complete() offers no check twice, none where no more are taken, and odd names behind -- alone", async () => {
+  assert.deepStrictEqual(await offered("explain", "web", ""), ["of undefined"]);
+  assert.deepStrictEqual(await offered("history", "web", ""), []);
+  assert.deepStrictEqual(await offered("explain", "--", ""), ["web", "-odd", "of undefined"]);
+  assert.deepStrictEqual(await offered("explain", "--", "-"), ["web", "-odd", "of undefined"]);
+});
+
+Deno.test("complete() knows what the operands of every command are, where they are names or paths", async () => {
+  for (const { name, operands } of COMMANDS) {
+    const answer = await offered(name, "");
+    if (operands.includes("NAME")) assert.ok(answer?.includes("web"), name);
+    if (operands.includes("PATH")) assert.strictEqual(answer, null, name);
+  }
+});
+
+Deno.test("complete() knows the values of every option whose description lists them", () => {
+  for (const { name, options } of COMMANDS) {
+    for (const option of options.filter(({ value }) => value === "FORMAT")) {
+      assert.ok((option.choices ?? []).length > 1, `${name} --${option.name}`);
+    }
+  }
+});

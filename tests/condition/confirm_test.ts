@@ -1,0 +1,254 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { badness, type Condition, CONDITIONS } from "../../src/domain/condition.ts";
+import {
+  count,
+  COUNT_MAX,
+  type Counters,
+  NO_OBSERVATIONS,
+  occurrences,
+  settle,
+  type Thresholds,
+} from "../../src/condition/confirm.ts";
+import { parseTrace } from "./traces.ts";
+
+Deno.test("settle() follows the last observations", async (t) => {
+  const table: readonly SettleCase[] = [
+    { name: "equal problems settle at the threshold", observed: "W W W", confirmed: "O O W" },
+    { name: "problems of changing badness settle as the mildest", observed: "W C W C", confirmed: "O O W W" },
+    { name: "a worsening problem confirms twice", observed: "W W C C C", confirmed: "O O W W C" },
+    {
+      name: "an ok lowers no further than the window's worst",
+      observed: "C C C W W O",
+      confirmed: "O O C C C W",
+    },
+    { name: "an ok in between starts anew", observed: "W W O W W O W W W", confirmed: "O O O O O O O O W" },
+    {
+      name: "a single transient failure confirms nothing",
+      observed: "O O O C O O O",
+      confirmed: "O O O O O O O",
+    },
+    { name: "fewer observations than the threshold settle nothing", observed: "C C", confirmed: "O O" },
+    { name: "unknown is milder than warning", observed: "U W W W", confirmed: "O O U W" },
+    {
+      name: "unknown does not lower a warning while it is mixed with one",
+      observed: "W W W U U W",
+      confirmed: "O O W W W W",
+    },
+    { name: "unknown lowers a warning", observed: "W W W U U U", confirmed: "O O W W W U" },
+    { name: "a problem ends after as many ok", observed: "C C C O O O", confirmed: "O O C C C O" },
+    {
+      name: "a blip into ok does not end a problem",
+      observed: "C C C O C O O C",
+      confirmed: "O O C C C C C C",
+    },
+    {
+      name: "with 1 and 1 it is the last observation",
+      threshold: 1,
+      observed: "C O W U O",
+      confirmed: "C O W U O",
+    },
+    {
+      name: "a recovery threshold of 1 ends a problem at once",
+      recoveryThreshold: 1,
+      observed: "W W W O W W W",
+      confirmed: "O O W O O O W",
+    },
+    {
+      name: "a recovery threshold above the threshold asks for more",
+      threshold: 2,
+      recoveryThreshold: 4,
+      observed: "C C O O O O",
+      confirmed: "O C C C C O",
+    },
+    {
+      name: "with a long recovery a problem that got milder waits for the window",
+      threshold: 1,
+      recoveryThreshold: 3,
+      observed: "C W W W C",
+      confirmed: "C C C W C",
+    },
+  ];
+  for (const { name, observed, confirmed, threshold = 3, recoveryThreshold = threshold } of table) {
+    await t.step(name, () => {
+      assert.deepEqual(
+        settleAll(parseTrace(observed), { threshold, recoveryThreshold }),
+        parseTrace(confirmed),
+      );
+    });
+  }
+});
+
+Deno.test("settle() says which observations decided", async (t) => {
+  const table: readonly {
+    name: string;
+    observed: string;
+    from: Condition;
+    threshold: number;
+    reason: string;
+  }[] = [
+    {
+      name: "raised",
+      observed: "W C",
+      from: "ok",
+      threshold: 2,
+      reason: "the last 2 observations were warning or worse",
+    },
+    {
+      name: "raised to the worst",
+      observed: "C C",
+      from: "ok",
+      threshold: 2,
+      reason: "the last 2 observations were critical",
+    },
+    {
+      name: "lowered",
+      observed: "U O",
+      from: "critical",
+      threshold: 2,
+      reason: "the last 2 observations were unknown or better",
+    },
+    {
+      name: "lowered to ok",
+      observed: "O O O",
+      from: "warning",
+      threshold: 3,
+      reason: "the last 3 observations were ok",
+    },
+    {
+      name: "by a single one",
+      observed: "C",
+      from: "ok",
+      threshold: 1,
+      reason: "the last observation was critical",
+    },
+  ];
+  for (const { name, observed, from, threshold, reason } of table) {
+    await t.step(name, () => {
+      const change = settle(countAll(parseTrace(observed)), from, {
+        threshold,
+        recoveryThreshold: threshold,
+      });
+      assert.equal(change?.reason, reason);
+      assert.equal(change?.from, from);
+    });
+  }
+});
+
+Deno.test("occurrences() counts observations at least as bad as the last one", async (t) => {
+  const table: readonly { name: string; observed: string; counts: readonly number[] }[] = [
+    { name: "equal ones add up", observed: "W W W", counts: [1, 2, 3] },
+    { name: "worse ones add to a milder one", observed: "C W C W", counts: [1, 2, 1, 4] },
+    { name: "milder ones do not add to a worse one", observed: "W W C", counts: [1, 2, 1] },
+    { name: "ok counts ok only", observed: "O O W O O O", counts: [1, 2, 1, 1, 2, 3] },
+  ];
+  for (const { name, observed, counts } of table) {
+    await t.step(name, () => {
+      const trace = parseTrace(observed);
+      const seen = trace.map((condition, index) =>
+        occurrences(countAll(trace.slice(0, index + 1)), condition)
+      );
+      assert.deepEqual(seen, counts);
+    });
+  }
+});
+
+Deno.test("count() stops at its maximum and goes on working", () => {
+  const full: Counters = {
+    atLeast: { ok: COUNT_MAX, unknown: COUNT_MAX, warning: COUNT_MAX, critical: 0 },
+    atMost: { ok: 0, unknown: 0, warning: COUNT_MAX, critical: COUNT_MAX },
+  };
+  const next = count(full, "warning");
+  assert.deepEqual(next, full);
+  assert.equal(settle(next, "ok", { threshold: COUNT_MAX, recoveryThreshold: 1 })?.to, "warning");
+  assert.equal(count(full, "critical").atLeast.critical, 1);
+});
+
+Deno.test("settle() applies changed thresholds to the observations already made", async (t) => {
+  const counters = countAll(parseTrace("W W W W O"));
+  await t.step("a lower threshold needs no new start", () => {
+    const lower = { threshold: 2, recoveryThreshold: 2 };
+    assert.equal(settle(countAll(parseTrace("W W")), "ok", lower)?.to, "warning");
+  });
+  await t.step("a higher threshold leaves a confirmed problem confirmed", () => {
+    const higher = { threshold: 9, recoveryThreshold: 9 };
+    assert.equal(settle(count(counters, "warning"), "warning", higher), null);
+  });
+  await t.step("a lower recovery threshold counts the ok already seen", () => {
+    const lower = { threshold: 9, recoveryThreshold: 2 };
+    assert.equal(settle(count(counters, "ok"), "warning", lower)?.to, "ok");
+  });
+});
+
+Deno.test("settle() with counters agrees with the definition over the whole history", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom(...CONDITIONS), { maxLength: 80, size: "max" }),
+      thresholds(),
+      (trace, policy) => {
+        assert.deepEqual(settleAll(trace, policy), settleByDefinition(trace, policy));
+      },
+    ),
+    { numRuns: 2000 },
+  );
+});
+
+Deno.test("settle() reaches any condition after as many equal observations as the larger threshold", () => {
+  const conditions = fc.array(fc.constantFrom(...CONDITIONS), { maxLength: 40, size: "max" });
+  fc.assert(
+    fc.property(conditions, fc.constantFrom(...CONDITIONS), thresholds(), (before, condition, policy) => {
+      const run = new Array<Condition>(Math.max(policy.threshold, policy.recoveryThreshold)).fill(condition);
+      assert.equal(settleAll([...before, ...run], policy).at(-1), condition);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+interface SettleCase {
+  readonly name: string;
+  /** 3 where nothing else is said. */
+  readonly threshold?: number;
+  /** The threshold where nothing else is said. */
+  readonly recoveryThreshold?: number;
+  readonly observed: string;
+  /** The confirmed condition after each observation. */
+  readonly confirmed: string;
+}
+
+function thresholds(): fc.Arbitrary<Thresholds> {
+  return fc.record({
+    threshold: fc.integer({ min: 1, max: 6 }),
+    recoveryThreshold: fc.integer({ min: 1, max: 6 }),
+  });
+}
+
+function countAll(trace: readonly Condition[]): Counters {
+  return trace.reduce(count, NO_OBSERVATIONS);
+}
+
+function settleAll(trace: readonly Condition[], policy: Thresholds): Condition[] {
+  let counters = NO_OBSERVATIONS;
+  let confirmed: Condition = "ok";
+  return trace.map((condition) => {
+    counters = count(counters, condition);
+    confirmed = settle(counters, confirmed, policy)?.to ?? confirmed;
+    return confirmed;
+  });
+}
+
+/** DESIGN 4 word by word: mildest of the last T, worst of the last R, looked up in the list of all observations. */
+function settleByDefinition(trace: readonly Condition[], policy: Thresholds): Condition[] {
+  let confirmed: Condition = "ok";
+  return trace.map((_, index) => {
+    const levels = trace.slice(0, index + 1).map(badness);
+    const forRaising = levels.slice(-policy.threshold);
+    const forLowering = levels.slice(-policy.recoveryThreshold);
+    const level = badness(confirmed);
+    if (forRaising.length === policy.threshold && Math.min(...forRaising) > level) {
+      confirmed = CONDITIONS[Math.min(...forRaising)] ?? confirmed;
+    } else if (forLowering.length === policy.recoveryThreshold && Math.max(...forLowering) < level) {
+      confirmed = CONDITIONS[Math.max(...forLowering)] ?? confirmed;
+    }
+    return confirmed;
+  });
+}

@@ -1,0 +1,233 @@
+import assert from "node:assert/strict";
+import { explainCheck } from "../../src/config/explain_check.ts";
+import { load } from "./config_system.ts";
+
+/** The explained settings of the check `web`, one line each. */
+async function explain(check: object, defaults: object = {}): Promise<readonly string[]> {
+  const { written, reader } = await load({ defaults, checks: { web: check } }, { withoutSecrets: true });
+  return explainCheck(written, "web", reader).map(({ path, value, origin }) =>
+    `${path} = ${value} (${origin})`
+  );
+}
+
+Deno.test("explainCheck() shows the built-in value of every setting", async (t) => {
+  const settings = [
+    "tags = [] (built-in)",
+    "active = true (built-in)",
+    "threshold = 3 (built-in)",
+    "recovery_threshold = as threshold (built-in)",
+    "annoy = false (built-in)",
+    'schedule.regular_interval = "1 minute" (1 min) (built-in)',
+    "schedule.attentive_interval = as regular_interval (built-in)",
+    "maintenance_windows = [] (built-in)",
+    'notifications[0].kind = "console" (built-in)',
+    "notifications[0].parameters = {} (built-in)",
+    "depends_on = [] (built-in)",
+  ];
+  const rows: Readonly<Record<string, readonly [parameters: object, lines: readonly string[]]>> = {
+    test: [{}, [
+      'timeout = "10 seconds" (10 s) (built-in)',
+      'kind = "test" (check)',
+      'parameters.condition = "warning" (built-in)',
+      'parameters.output = "" (built-in)',
+    ]],
+    script: [{ path: "./x" }, [
+      'timeout = "30 seconds" (30 s) (built-in)',
+      'kind = "script" (check)',
+      'parameters.path = "./x" (check)',
+      "parameters.arguments = [] (built-in)",
+      "parameters.environment = {} (built-in)",
+      'parameters.condition_on_timeout = "unknown" (built-in)',
+    ]],
+    file_timestamp: [{ path: "x" }, [
+      'timeout = "10 seconds" (10 s) (built-in)',
+      'kind = "file_timestamp" (check)',
+      'parameters.path = "x" (check)',
+      "parameters.warning_age = 3600 (1 h) (built-in)",
+      "parameters.critical_age = 86400 (1 d) (built-in)",
+      'parameters.condition_on_missing = "warning" (built-in)',
+      'parameters.condition_on_implausible = "warning" (built-in)',
+    ]],
+    http_request: [{ request: { target: "http://h/" } }, [
+      'timeout = "10 seconds" (10 s) (built-in)',
+      'kind = "http_request" (check)',
+      'parameters.request.target = "http://h/" (check)',
+      'parameters.request.method = "GET" (built-in)',
+      "parameters.response.status_code = 200 (built-in)",
+      "parameters.response.headers = {} (built-in)",
+      "parameters.as_warning = false (built-in)",
+    ]],
+  };
+  for (const [kind, [parameters, lines]] of Object.entries(rows)) {
+    await t.step(kind, async () => {
+      assert.deepEqual(await explain({ kind, parameters }), [...settings, ...lines]);
+    });
+  }
+});
+
+Deno.test("explainCheck() says what comes from the check and what from the defaults", async () => {
+  const defaults = {
+    active: false,
+    threshold: 5,
+    recovery_threshold: 1,
+    annoy: "6 hours",
+    schedule: { regular_interval: 90, attentive_interval: "30s" },
+    notifications: [{ kind: "file_touch", parameters: { path: "/run/x" } }],
+  };
+  const check = {
+    title: "Web",
+    threshold: 2,
+    schedule: { regular_interval: 120 },
+    timeout: 5,
+    kind: "script",
+    parameters: { path: "/x", environment: { A: "b" }, arguments: ["-v", "1"] },
+  };
+  assert.deepEqual(await explain(check, defaults), [
+    'title = "Web" (check)',
+    "tags = [] (built-in)",
+    "active = false (defaults)",
+    "threshold = 2 (check)",
+    "recovery_threshold = 1 (defaults)",
+    'annoy = "6 hours" (6 h) (defaults)',
+    "schedule.regular_interval = 120 (2 min) (check)",
+    "schedule.attentive_interval = as regular_interval (built-in)",
+    "maintenance_windows = [] (built-in)",
+    'notifications[0].kind = "file_touch" (defaults)',
+    'notifications[0].parameters.path = "/run/x" (defaults)',
+    "depends_on = [] (built-in)",
+    "timeout = 5 (5 s) (check)",
+    'kind = "script" (check)',
+    'parameters.path = "/x" (check)',
+    'parameters.arguments = ["-v","1"] (check)',
+    'parameters.environment = {"A":"b"} (check)',
+    'parameters.condition_on_timeout = "unknown" (built-in)',
+  ]);
+  const { schedule: _schedule, ...rest } = check;
+  const lines = await explain(rest, defaults);
+  assert.ok(lines.includes("schedule.regular_interval = 90 (1 min 30 s) (defaults)"));
+  assert.ok(lines.includes('schedule.attentive_interval = "30s" (30 s) (defaults)'));
+});
+
+Deno.test("explainCheck() says that there is no channel", async () => {
+  const lines = await explain({ kind: "test", notifications: [], parameters: {} });
+  assert.ok(lines.includes("notifications = [] (check)"));
+});
+
+Deno.test("explainCheck() hides passwords and shows placeholders, unresolved", async (t) => {
+  const mail = (password: string) => ({
+    kind: "email",
+    parameters: {
+      access: { host: "${env:HOST}", port: 25, username: "me", password },
+      sender: "a@b",
+      receivers: ["${file:/receiver}"],
+    },
+  });
+  const rows: Readonly<Record<string, string>> = {
+    "swordfish": "(hidden)",
+    "": "(hidden)",
+    "${env:PASSWORD}": '"${env:PASSWORD}"',
+    "${file:/run/secret}": '"${file:/run/secret}"',
+    "sword${env:FISH}": "(hidden)",
+    "${env:SWORD}fish": "(hidden)",
+    "$${env:PASSWORD}": "(hidden)",
+    "${HOME}": "(hidden)",
+  };
+  for (const [password, shown] of Object.entries(rows)) {
+    await t.step(JSON.stringify(password), async () => {
+      const lines = await explain({ kind: "test", notifications: [mail(password)], parameters: {} });
+      assert.deepEqual(lines.filter((line) => line.startsWith("notifications")), [
+        'notifications[0].kind = "email" (check)',
+        'notifications[0].parameters.access.host = "${env:HOST}" (check)',
+        "notifications[0].parameters.access.port = 25 (check)",
+        'notifications[0].parameters.access.username = "me" (check)',
+        `notifications[0].parameters.access.password = ${shown} (check)`,
+        'notifications[0].parameters.sender = "a@b" (check)',
+        'notifications[0].parameters.receivers = ["${file:/receiver}"] (check)',
+        "notifications[0].parameters.tags = [] (built-in)",
+      ]);
+    });
+  }
+  const targets: Readonly<Record<string, string>> = {
+    "https://me:swordfish@h/?a=b&token=swordfish&c=d": "https://(hidden)@h/?a=b&token=(hidden)&c=d",
+    "https://me:${env:PASSWORD}@h/?key=${env:KEY}": "https://me:${env:PASSWORD}@h/?key=${env:KEY}",
+    "https://h/token?author=me": "https://h/token?author=me",
+  };
+  for (const [target, shown] of Object.entries(targets)) {
+    await t.step(`and credentials in ${target}`, async () => {
+      const lines = await explain({
+        kind: "http_request",
+        parameters: { request: { target }, response: {} },
+      });
+      assert.ok(lines.includes(`parameters.request.target = "${shown}" (check)`), lines.join("\n"));
+    });
+  }
+  await t.step("and variables that are named like credentials", async () => {
+    const environment = { DB_PASSWORD: "swordfish", LANG: "de_CH" };
+    const lines = await explain({ kind: "script", parameters: { path: "/x", environment } });
+    assert.ok(
+      lines.includes('parameters.environment = {"DB_PASSWORD":(hidden),"LANG":"de_CH"} (check)'),
+      lines.join("\n"),
+    );
+  });
+  await t.step("and a webhook's headers as far as they are credentials", async () => {
+    const headers = { Priority: "high", Authorization: "Bearer x", "X-Token": "${env:TOKEN}" };
+    const hook = { kind: "webhook", parameters: { target: "http://h/", headers } };
+    const lines = await explain({ kind: "test", notifications: [hook], parameters: {} });
+    assert.ok(
+      lines.includes(
+        'notifications[0].parameters.headers = {"Priority":"high","Authorization":(hidden),' +
+          '"X-Token":"${env:TOKEN}"} (check)',
+      ),
+      lines.join("\n"),
+    );
+  });
+  await t.step("wherever an interval is one too", async () => {
+    const lines = await explain({ kind: "test", timeout: "${env:TIMEOUT}", parameters: { output: "$${x}" } });
+    assert.ok(lines.includes('timeout = "${env:TIMEOUT}" (check)'));
+    assert.ok(lines.includes('parameters.output = "$${x}" (check)'));
+  });
+});
+
+Deno.test("explainCheck() shows nothing of a check that is not there", async () => {
+  const { written, reader } = await load({ defaults: {} });
+  assert.deepEqual(explainCheck(written, "web", reader), []);
+  assert.deepEqual(explainCheck({}, "constructor", reader), []);
+});
+
+Deno.test("explainCheck() explains a check of any name", async () => {
+  const text =
+    '{ "defaults": {}, "checks": { "__proto__": { "kind": "test", "parameters": { "output": "x" } } } }';
+  const { written, reader } = await load(text);
+  const settings = explainCheck(written, "__proto__", reader);
+  assert.deepEqual(settings.at(-1), { path: "parameters.output", value: '"x"', origin: "check" });
+});
+
+Deno.test("explainCheck() shows times of the calendar, and the config's windows beside those of the check", async () => {
+  const config = {
+    defaults: { schedule: { cron: "@daily" } },
+    maintenance_windows: [{ from: "01:00", to: "02:00", time_zone: "UTC" }],
+    checks: {
+      web: {
+        kind: "test",
+        maintenance_windows: [{ days: ["sun"], from: "22:00", to: "06:00" }],
+        parameters: {},
+      },
+    },
+  };
+  const { written, reader } = await load(JSON.stringify(config));
+  const lines = explainCheck(written, "web", reader).map(({ path, value, origin }) =>
+    `${path} = ${value} (${origin})`
+  );
+  assert.deepEqual(lines.filter((line) => /^(schedule|maintenance_windows)/.test(line)), [
+    "schedule.attentive_interval = none, cron alone (built-in)",
+    'schedule.cron = "@daily" (defaults)',
+    "schedule.time_zone = that of the machine (built-in)",
+    'maintenance_windows[0].from = "01:00" (config)',
+    'maintenance_windows[0].to = "02:00" (config)',
+    'maintenance_windows[0].time_zone = "UTC" (config)',
+    'maintenance_windows[0].days = ["sun"] (check)',
+    'maintenance_windows[0].from = "22:00" (check)',
+    'maintenance_windows[0].to = "06:00" (check)',
+    "maintenance_windows[0].time_zone = that of the machine (built-in)",
+  ]);
+});

@@ -1,0 +1,275 @@
+/**
+ * Configs that try to be slow, to overflow or to get at the program. Nothing is timed here: a busy machine would
+ * make that fail. `deno task soak configs` holds the same configs at a megabyte to a time.
+ */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { STARTER_DOCUMENT } from "../../src/cli/starter_config.ts";
+import { isCron } from "../../src/domain/schedule.ts";
+import { configOf, EXAMPLES, FILES, OUTPUT } from "../docs/examples.ts";
+import { load, problemsOf } from "./config_system.ts";
+import { type Json, textDamages, valueDamages } from "./damages.ts";
+import { CATEGORIES, HOSTILE_DOCUMENTS, HOSTILE_NAMES, NUMBERS } from "./hostile_configs.ts";
+import { loadAnything } from "./load_anything.ts";
+
+const MACHINE = { environment: { A: "b", X: "sw0rdf1sh", PATH: "/bin:/usr/bin" } };
+
+Deno.test("loadConfig() answers each hostile config with a config or with placed mistakes", async (t) => {
+  for (const [name, make] of Object.entries(HOSTILE_DOCUMENTS)) {
+    await t.step(name, async () => {
+      for (const size of [1, 20_000]) await loadAnything(make(size), MACHINE);
+    });
+  }
+});
+
+Deno.test("loadConfig() survives more mistakes than a call can take arguments", async (t) => {
+  const rows: Readonly<Record<string, number>> = {
+    "one name again and again": 900_000,
+    "channels that are numbers": 400_000,
+    "look-alikes": 1_600_000,
+    "missing commas": 400_000,
+  };
+  for (const [name, size] of Object.entries(rows)) {
+    await t.step(name, async () => void await loadAnything(HOSTILE_DOCUMENTS[name]?.(size) ?? "", MACHINE));
+  }
+});
+
+Deno.test("loadConfig() stops where nobody would mend more, and says so", async () => {
+  const text = HOSTILE_DOCUMENTS["checks that are numbers"]?.(30_000) ?? "";
+  await assert.rejects(load(text), { message: /: it has 1000 mistakes or more$/ });
+});
+
+Deno.test("loadConfig() takes 100,000 checks", async () => {
+  const checks = Array.from({ length: 100_000 }, (_, index) => `"c${index}":{"kind":"test","parameters":{}}`);
+  const { checks: loaded } = await load(`{"defaults":{},"checks":{${checks.join(",")}}}`);
+  assert.equal(loaded.length, 100_000);
+});
+
+Deno.test("CATEGORIES has a character of each", () => {
+  for (const [category, text] of Object.entries(CATEGORIES)) {
+    assert.match(text, new RegExp(`\\p{${category}}`, "u"), category);
+  }
+  // Whatever the names are, there are thirty (Unicode Standard, table 4-4).
+  assert.equal(Object.keys(CATEGORIES).length, 30);
+});
+
+Deno.test("loadConfig() takes any name for a check, a variable, a tag and a dependency, or says why not", async (t) => {
+  for (const name of HOSTILE_NAMES) {
+    await t.step(JSON.stringify(name.slice(0, 40)), async () => {
+      const check = { kind: "test", parameters: {} };
+      const config = `{"defaults":{},"checks":{${JSON.stringify(name)}:${JSON.stringify(check)},"after":${
+        JSON.stringify({ ...check, depends_on: [name] })
+      }}}`;
+      const { checks } = await load(config);
+      assert.deepEqual(new Set(checks.map((one) => one.name)), new Set([name, "after"]));
+      assert.deepEqual(checks.find((one) => one.name === "after")?.dependsOn, [name]);
+      const places: readonly ((written: string) => string)[] = [
+        (written) => `{"defaults":{"tags":[${written}]}}`,
+        (written) => `{"defaults":{},${written}:{}}`,
+        (written) => `{"defaults":{${written}:{}}}`,
+        (written) => `{"defaults":{"notifications":[{"kind":${written},"parameters":{}}]}}`,
+        (written) => `{"defaults":{"schedule":{"cron":${written},"time_zone":${written}}}}`,
+        ...["environment", "headers", "json", "certificate"].map((member) => (written: string) =>
+          `{"defaults":{},"checks":{"a":{"kind":"${
+            member === "environment" ? "script" : "http_request"
+          }","parameters":{"path":"/bin/true","request":{"target":"http://a/","headers":{${written}:"v"}},
+            "${member}":{${written}:"v"},"response":{"${member}":{${written}:"v"}}}}}}`
+        ),
+      ];
+      for (const place of places) await loadAnything(place(JSON.stringify(name)), MACHINE);
+    });
+  }
+});
+
+Deno.test("loadConfig() keeps what a name of an object's own stands for", async () => {
+  const { checks } = await load(
+    `{"defaults":{},"checks":{"a":{"kind":"script","parameters":{"path":"/bin/true",
+    "environment":{"__proto__":"p","constructor":"c","toString":"t"}}}}}`,
+  );
+  const [check] = checks;
+  assert.ok(check?.kind === "script");
+  assert.deepEqual(Object.entries(check.parameters.environment), [
+    ["__proto__", "p"],
+    ["constructor", "c"],
+    ["toString", "t"],
+  ]);
+});
+
+Deno.test("loadConfig() takes a number for what it is, or refuses it", async (t) => {
+  const places: Readonly<Record<string, (number: string) => string>> = {
+    threshold: (number) => `{"defaults":{"threshold":${number}}}`,
+    interval: (number) => `{"defaults":{"schedule":{"regular_interval":${number}}}}`,
+    "interval in text": (number) => `{"defaults":{"schedule":{"regular_interval":"${number} s"}}}`,
+    port: (number) =>
+      `{"defaults":{},"checks":{"a":{"kind":"tcp_connect","parameters":{"host":"a","port":${number}}}}}`,
+    duration: (number) =>
+      `{"defaults":{},"checks":{"a":{"kind":"http_request","parameters":{"request":{"target":"http://a/"},"response":{"warning_duration":${number}}}}}}`,
+    status: (number) =>
+      `{"defaults":{},"checks":{"a":{"kind":"http_request","parameters":{"request":{"target":"http://a/"},"response":{"status_code":${number}}}}}}`,
+    "a check's name": (number) => `{"defaults":{},"checks":{"${number}":{"kind":"test","parameters":{}}}}`,
+  };
+  for (const [name, place] of Object.entries(places)) {
+    await t.step(name, async () => {
+      for (const number of NUMBERS) await loadAnything(place(number), MACHINE);
+    });
+  }
+  await t.step("what cannot be counted is no threshold", async () => {
+    for (const number of ["1e400", "-0", "0.5", "1e-400"]) {
+      assert.equal((await problemsOf(places["threshold"]?.(number) ?? "")).length, 1, number);
+    }
+  });
+});
+
+/** Real configs: what the pages show, what `init` writes, and those of the whole program's cases. */
+const REAL_DOCUMENTS: readonly string[] = [
+  STARTER_DOCUMENT,
+  ...EXAMPLES.filter(({ block }) => block.role !== OUTPUT).map(({ block }) => configOf(block)),
+  ...configsBelow(new URL("../specs/", import.meta.url)),
+  ...configsBelow(new URL("./testdata/", import.meta.url)),
+];
+
+Deno.test("loadConfig() answers a real config that was mutilated", async () => {
+  assert.ok(REAL_DOCUMENTS.length > 200);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...REAL_DOCUMENTS),
+      textDamages(),
+      fc.boolean(),
+      async (text, damage, withoutSecrets) => {
+        await loadAnything(damage(text), { ...MACHINE, files: FILES, withoutSecrets });
+      },
+    ),
+    { numRuns: roundsOf(600) },
+  );
+});
+
+Deno.test("loadConfig() answers a real config with wrong values in it", async () => {
+  const values = REAL_DOCUMENTS.flatMap((text): readonly Json[] => {
+    try {
+      return [JSON.parse(text.replace(/^\s*\/\/.*$/gm, ""))];
+    } catch {
+      return []; // with comments elsewhere, or with a mistake
+    }
+  });
+  assert.ok(values.length > 100);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...values),
+      fc.array(valueDamages(), { minLength: 1, maxLength: 4 }),
+      fc.constantFrom("monitor" as const, "a" as const, "b" as const),
+      fc.boolean(),
+      async (config, damages, shape, withoutSecrets) => {
+        const value = damages.reduce((whole, damage) => damage(whole), config);
+        await loadAnything(JSON.stringify(value, null, 1), {
+          ...MACHINE,
+          files: FILES,
+          shape,
+          withoutSecrets,
+        });
+      },
+    ),
+    { numRuns: roundsOf(600) },
+  );
+});
+
+Deno.test("loadConfig() answers includes that were mutilated", async () => {
+  const patterns = fc.array(
+    fc.oneof(
+      fc.constantFrom(
+        "conf.d/*.jsonc",
+        "*",
+        "conf.d/a.jsonc",
+        "../monitor/*.jsonc",
+        "conf.d",
+        "/",
+        ".",
+        "**",
+        "?",
+      ),
+      fc.string({ unit: fc.constantFrom(..."*?/.acond\0\\[]{}\ud800é"), maxLength: 12 }),
+    ),
+    { maxLength: 4 },
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      patterns,
+      patterns,
+      fc.constantFrom(...REAL_DOCUMENTS),
+      textDamages(),
+      async (outer, inner, text, damage) => {
+        await loadAnything(JSON.stringify({ defaults: {}, include: outer }), {
+          ...MACHINE,
+          files: {
+            ...FILES,
+            "/etc/monitor/conf.d/a.jsonc": JSON.stringify({ include: inner }),
+            "/etc/monitor/conf.d/b.jsonc": damage(text),
+          },
+        });
+      },
+    ),
+    { numRuns: roundsOf(500) },
+  );
+});
+
+Deno.test("loadConfig() answers any schedule, and the times of a valid one come", async () => {
+  const field = fc.oneof(
+    fc.constantFrom(
+      "*",
+      "0",
+      "*/5",
+      "1-5",
+      "L",
+      "5#2",
+      "mon",
+      "jan,feb",
+      "59",
+      "60",
+      "-1",
+      "1/0",
+      "?",
+      "29",
+      "30",
+      "31",
+    ),
+    fc.string({ unit: fc.constantFrom(..."*/,-0123456789LW#?+monjaf"), maxLength: 6 }),
+  );
+  const expressions = fc.oneof(
+    fc.array(field, { minLength: 1, maxLength: 7 }).map((fields) => fields.join(" ")),
+    fc.constantFrom("@daily", "@reboot", "@", "@yearly", ""),
+    fc.string(),
+  );
+  const zones = fc.constantFrom(
+    "UTC",
+    "Europe/Zurich",
+    "America/New_York",
+    "Nowhere",
+    "",
+    "+01:00",
+    "europe/zurich",
+  );
+  await fc.assert(
+    fc.asyncProperty(expressions, fc.option(zones, { nil: undefined }), async (cron, time_zone) => {
+      const schedule = { cron, ...(time_zone !== undefined && { time_zone }) };
+      const config = { defaults: { schedule }, checks: { a: { kind: "test", parameters: {} } } };
+      await loadAnything(JSON.stringify(config));
+      if ((await problemsOf(config)).length > 0) return;
+      const [check] = (await load(config)).checks;
+      assert.ok(check !== undefined && isCron(check.schedule));
+      const next = check.schedule.times.after(Date.UTC(2026, 0, 31));
+      assert.ok(next > Date.UTC(2026, 0, 31) && next < Date.UTC(2070, 0, 1), `${cron} comes at ${next}`);
+    }),
+    { numRuns: roundsOf(500) },
+  );
+});
+
+function roundsOf(few: number): number {
+  return Number(Deno.env.get("DOCUMENT_ROUNDS") ?? few);
+}
+
+function configsBelow(folder: URL): readonly string[] {
+  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }): readonly string[] => {
+    const place = new URL(isDirectory ? `${encodeURIComponent(name)}/` : encodeURIComponent(name), folder);
+    if (isDirectory) return configsBelow(place);
+    return /\.jsonc?$/.test(name) && name !== "spec.json" ? [Deno.readTextFileSync(place)] : [];
+  });
+}

@@ -1,0 +1,197 @@
+/** What is said of the members of an `http_request` check, through the whole way of a config. */
+import assert from "node:assert/strict";
+import { DURATION_FORMS } from "../../src/config/parse_duration.ts";
+import { explainCheck } from "../../src/config/explain_check.ts";
+import { load, problemsOf, withCheck } from "./config_system.ts";
+
+const page = (request: object, response: object = {}) =>
+  withCheck({
+    kind: "http_request",
+    parameters: { request: { target: "https://h/", ...request }, response },
+  });
+
+Deno.test("loadConfig() says what is wrong with a request and what is expected of its answer", async (t) => {
+  const at = "checks.web.parameters";
+  const rows: Readonly<Record<string, readonly [config: unknown, problem: string]>> = {
+    "a line break in a header": [
+      page({ headers: { "X-A": "one\r\nX-B: two" } }),
+      `${at}.request.headers.X-A: the value holds the control character U+000D, which no header can`,
+    ],
+    "a header name with a space": [
+      page({ headers: { "X A": "one" } }),
+      `${at}.request.headers["X A"]: "X A" cannot be a name here, expected a header name: ` +
+      "letters, digits and signs such as - and _",
+    ],
+    "a header that is a number": [
+      page({ headers: { "X-A": 1 } }),
+      `${at}.request.headers.X-A: is 1, expected a string`,
+    ],
+    "another way with redirects": [
+      page({ redirects: "ignore" }),
+      `${at}.request.redirects: is "ignore", expected one of "follow", "refuse"`,
+    ],
+    "an unknown member of tls": [
+      page({ tls: { ca: "/x" } }),
+      `${at}.request.tls.ca: unknown member "ca", expected one of ca_file, certificate, key`,
+    ],
+    "a class in capitals": [
+      page({}, { status_code: "2XX" }),
+      `${at}.response.status_code: "2XX" is not a status, expected a code from 100 to 599 or a class such as "2xx" ` +
+      '(did you mean "2xx"?)',
+    ],
+    "a class that is none": [
+      page({}, { status_code: [200, "6xx"] }),
+      `${at}.response.status_code[1]: "6xx" is not a status, expected a code from 100 to 599 or a class such as "2xx"`,
+    ],
+    "a code in a list out of range": [
+      page({}, { status_code: [99] }),
+      `${at}.response.status_code[0]: is 99, expected 100 to 599`,
+    ],
+    "an empty list": [
+      page({}, { status_code: [] }),
+      `${at}.response.status_code: is an empty list, expected at least one entry`,
+    ],
+    "an empty text that must not be there": [
+      page({}, { not_body_part: "" }),
+      `${at}.response.not_body_part: is empty, expected some text`,
+    ],
+    "a pattern that is none": [
+      page({}, { body_pattern: "(a" }),
+      `${at}.response.body_pattern: "(a" is not a regular expression in RE2 syntax: missing closing ): \`(a\``,
+    ],
+    "a pattern that looks ahead": [
+      page({}, { not_body_pattern: "a(?!b)" }),
+      `${at}.response.not_body_pattern: "a(?!b)" is not a regular expression in RE2 syntax: ` +
+      "invalid or unsupported Perl syntax: `(?!` (RE2 cannot look around or refer back, and so never runs away)",
+    ],
+    "a pattern that is too large": [
+      page({}, { body_pattern: "(?:a{100}b){9}" }),
+      `${at}.response.body_pattern: "(?:a{100}b){9}" is not a regular expression in RE2 syntax: ` +
+      "it is too large (911 steps of at most 500), repeat less",
+    ],
+    "a pattern that is too long": [
+      page({}, { body_pattern: "a".repeat(1001) }),
+      `${at}.response.body_pattern: "${"a".repeat(80)}…" is not a regular expression in RE2 syntax: ` +
+      "it has 1001 characters, at most 1000 are accepted",
+    ],
+    "a path that is too long": [
+      page({}, { json: { [`$${".a".repeat(500)}`]: 1 } }),
+      `${at}.response.json["$${".a".repeat(39)}.…"]: "$${
+        ".a".repeat(39)
+      }.…" is not a JSON path (RFC 9535): ` +
+      "it has 1001 characters, at most 1000 are accepted",
+    ],
+    "a path that is none": [
+      page({}, { json: { "$.a[": 1 } }),
+      `${at}.response.json["$.a["]: "$.a[" is not a JSON path (RFC 9535): unclosed bracketed selection (character 5)`,
+    ],
+    "no path at all": [
+      page({}, { json: { status: "up" } }),
+      `${at}.response.json.status: "status" is not a JSON path (RFC 9535): expected '$', found 's' (character 1)`,
+    ],
+    "an expectation without a comparison": [
+      page({}, { json: { "$.a": {} } }),
+      `${at}.response.json["$.a"]: is empty, expected at least one of equals, not_equals, less_than, greater_than, exists`,
+    ],
+    "an unknown comparison": [
+      page({}, { json: { "$.a": { below: 1 } } }),
+      `${at}.response.json["$.a"].below: unknown member "below", ` +
+      "expected one of equals, not_equals, less_than, greater_than, exists",
+    ],
+    "a comparison with a text": [
+      page({}, { json: { "$.a": { less_than: "1" } } }),
+      `${at}.response.json["$.a"].less_than: is the string "1", expected a number`,
+    ],
+    "no duration": [
+      page({}, { warning_duration: "soon" }),
+      `${at}.response.warning_duration: "soon" has the unknown unit "soon", expected ${DURATION_FORMS}`,
+    ],
+    "a duration of nothing": [
+      page({}, { critical_duration: 0 }),
+      `${at}.response.critical_duration: 0 is not above 0, expected ${DURATION_FORMS}`,
+    ],
+  };
+  for (const [name, [config, problem]] of Object.entries(rows)) {
+    await t.step(name, async () => assert.deepEqual(await problemsOf(config), [problem]));
+  }
+});
+
+Deno.test("loadConfig() takes what an http_request check may have, and no shape does", async (t) => {
+  const rows: Readonly<Record<string, unknown>> = {
+    "another method": page({ method: "PATCH" }),
+    headers: page({ headers: { Accept: "a/b" } }),
+    body: page({ method: "POST", body: "x" }),
+    redirects: page({ redirects: "refuse" }),
+    tls: page({ tls: { ca_file: "ca.pem" } }),
+    "a class": page({}, { status_code: "2xx" }),
+    "a list": page({}, { status_code: [200, "3xx"] }),
+    not_body_part: page({}, { not_body_part: "x" }),
+    body_pattern: page({}, { body_pattern: "x+" }),
+    not_body_pattern: page({}, { not_body_pattern: "x+" }),
+    json: page({}, { json: { "$.a": 1 } }),
+    warning_duration: page({}, { warning_duration: "500 ms" }),
+    critical_duration: page({}, { critical_duration: 1.5 }),
+  };
+  for (const [name, config] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      assert.deepEqual(await problemsOf(config), []);
+      for (const shape of ["a", "b"] as const) {
+        const [problem = "", ...others] = await problemsOf(config, { shape });
+        assert.match(
+          problem,
+          new RegExp(`Shape ${shape.toUpperCase()}|expected one of "GET", "POST"|the default schema`),
+        );
+        assert.deepEqual(others, []);
+      }
+    });
+  }
+});
+
+Deno.test("loadConfig() resolves what an http_request check may have", async () => {
+  const request = {
+    target: "https://h/",
+    method: "PUT",
+    tls: { ca_file: "ca.pem", certificate: "/c", key: "k" },
+  };
+  const response = {
+    status_code: [200, "3xx"],
+    json: { "$.a": { equals: { b_c: [{ d_e: 1 }] }, less_than: 1 }, "$.list": [{ f_g: null }], "$.b": "up" },
+    warning_duration: "500 ms",
+    critical_duration: 1.5,
+  };
+  const { checks } = await load(withCheck({ kind: "http_request", parameters: { request, response } }));
+  const [check] = checks;
+  assert.ok(check?.kind === "http_request");
+  const { caFile: authority, certificate, key } = check.parameters.request.tls ?? {};
+  assert.deepEqual([authority, certificate, key], ["/etc/monitor/ca.pem", "/c", "/etc/monitor/k"]);
+  const resolved = JSON.parse(JSON.stringify(check.parameters.response));
+  assert.deepEqual(resolved, {
+    statusCode: [200, "3xx"],
+    headers: {},
+    json: { "$.a": { equals: { b_c: [{ d_e: 1 }] }, lessThan: 1 }, "$.list": [{ f_g: null }], "$.b": "up" },
+    warningDurationMs: 500,
+    criticalDurationMs: 1500,
+  });
+});
+
+Deno.test("explainCheck() hides credentials in headers, and shows the others", async () => {
+  const headers = {
+    Accept: "text/html",
+    Authorization: "Basic c3dvcmQ6ZmlzaA==",
+    "X-Api-Key": "Key ${env:KEY}",
+    "x-auth-token": "swordfish",
+  };
+  const { written, reader } = await load(page({ headers }), { withoutSecrets: true });
+  const line = explainCheck(written, "web", reader).find(({ path }) => path === "parameters.request.headers");
+  assert.equal(
+    line?.value,
+    '{"Accept":"text/html","Authorization":(hidden),"X-Api-Key":"Key ${env:KEY}","x-auth-token":(hidden)}',
+  );
+});
+
+Deno.test("loadConfig() quotes no pattern that comes from a secret", async () => {
+  const config = page({}, { body_pattern: "(${env:PATTERN}" });
+  assert.deepEqual(await problemsOf(config, { environment: { PATTERN: "swordfish" } }), [
+    'checks.web.parameters.response.body_pattern: "(${env:PATTERN}" is not a regular expression in RE2 syntax',
+  ]);
+});

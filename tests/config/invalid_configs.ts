@@ -1,0 +1,820 @@
+// What the schema lists and many messages repeat stands here once.
+const INTERVAL = 'whole seconds from 1 on, or text such as "5 minutes" or "1 h 30 min"';
+const VALUE = "a string in double quotes, a number, true, false, null, { or [";
+const CHECK_KINDS =
+  '"test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate", "job"';
+const CHANNEL_KINDS = '"console", "file_touch", "email", "desktop_notification", "webhook", "command"';
+const TOP_MEMBERS =
+  "$schema, include, defaults, state, heartbeat, maintenance_windows, report, metrics, checks";
+const DEFAULTS_MEMBERS =
+  "tags, active, threshold, recovery_threshold, annoy, schedule, maintenance_windows, notifications";
+const CRON = "expected minute, hour, day of the month, month and day of the week, " +
+  'such as "*/5 8-18 * * mon-fri", or a name such as @daily';
+const CHECK_MEMBERS = `title, ${DEFAULTS_MEMBERS}, depends_on, timeout, kind, parameters`;
+
+/** Line, column and path; the message; the hint, where there is one. */
+export type ExpectedProblem = readonly [place: string, message: string, hint?: string];
+
+/** What is said of one config. */
+export interface ExpectedError {
+  /** The error's own message and hint, where they say more than how many mistakes there are. */
+  readonly error?: readonly [message: string, hint: string];
+  readonly problems: readonly ExpectedProblem[];
+}
+
+/**
+ * What is said of each `testdata/invalid_<what>.jsonc`, word for word: these are the sentences that somebody reads
+ * whose config does not load.
+ */
+export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
+  kind_misspelt: {
+    problems: [[
+      "4:14 checks.web.knid",
+      `unknown member "knid", expected one of ${CHECK_MEMBERS}`,
+      'did you mean "kind"?',
+    ]],
+  },
+  include_double_star: {
+    problems: [[
+      "2:15 include[0]",
+      '"conf.d/**/x.jsonc" holds "**", expected * for any characters of one name',
+      "write each level, such as conf.d/*/*.jsonc",
+    ]],
+  },
+  include_empty: { problems: [["2:14 include", "is empty, expected some text"]] },
+  include_missing: {
+    problems: [["2:14 include", 'cannot read config "./no_such_file.jsonc": file does not exist']],
+  },
+  include_secret: {
+    problems: [[
+      "2:14 include",
+      '"${env:PORT}.jsonc" takes a part from elsewhere, expected plain text here',
+    ]],
+  },
+  include_type: {
+    problems: [
+      ["2:14 include", "is an object, expected a list or a string"],
+    ],
+  },
+  include_itself: {
+    problems: [[
+      "2:14 include",
+      'goes round in a circle: "./invalid_include_itself.jsonc" includes "./invalid_include_itself.jsonc"',
+    ]],
+  },
+  tag_empty: { problems: [["4:62 checks.web.tags[1]", "is empty, expected some text"]] },
+  tag_type: {
+    problems: [["4:56 checks.web.tags", 'is the string "a", expected a list', 'put it in brackets: ["a"]']],
+  },
+  tag_secret: {
+    problems: [[
+      "2:26 defaults.tags[0]",
+      '"${env:PORT}" takes a part from elsewhere, expected plain text here',
+    ]],
+  },
+  address: {
+    problems: [[
+      "8:21 defaults.notifications[0].parameters.sender",
+      '"monitor" is not a mail address, expected one such as admin@example.org',
+    ]],
+  },
+  age_fraction: { problems: [["6:54 checks.web.parameters.warning_age", `is 0.5, expected ${INTERVAL}`]] },
+  age_text: {
+    problems: [["6:54 checks.web.parameters.warning_age", `"1.5 h" has a fraction, expected ${INTERVAL}`]],
+  },
+  annoy_null: { problems: [["6:16 checks.web.annoy", `is null, expected true, false, or ${INTERVAL}`]] },
+  annoy_text: {
+    problems: [["6:16 checks.web.annoy", `"often" has the unknown unit "often", expected ${INTERVAL}`]],
+  },
+  attentive_interval: {
+    problems: [[
+      "6:67 checks.web.schedule.attentive_interval",
+      `"5 mins" has the unknown unit "mins" (did you mean "minutes"?), expected ${INTERVAL}`,
+    ]],
+  },
+  channel_without_kind: {
+    problems: [[
+      "4:7 defaults.notifications[0]",
+      `the member "kind" is missing, expected one of ${CHANNEL_KINDS}`,
+    ]],
+  },
+  channel_without_parameters: {
+    problems: [["4:7 defaults.notifications[0]", 'the member "parameters" is missing']],
+  },
+  condition: {
+    problems: [[
+      "4:59 checks.web.parameters.condition",
+      'is "critcal", expected one of "unknown", "ok", "warning", "critical"',
+      'did you mean "critical"?',
+    ]],
+  },
+  critical_age_zero: {
+    problems: [["6:52 checks.web.parameters.critical_age", `is 0, expected ${INTERVAL}`]],
+  },
+  defaults_missing: { problems: [["1:1", 'the member "defaults" is missing, "defaults": {} is enough']] },
+  duplicate_check: {
+    problems: [[
+      "5:5 checks.web",
+      'the name "web" is given twice in one object, expected each name once',
+      "rename or remove one of them: only one could count",
+    ]],
+  },
+  duplicate_in_duplicate: {
+    problems: [[
+      "5:5 checks.web",
+      'the name "web" is given twice in one object, expected each name once',
+      "rename or remove one of them: only one could count",
+    ], [
+      "5:30 checks.web.kind",
+      'the name "kind" is given twice in one object, expected each name once',
+      "rename or remove one of them: only one could count",
+    ]],
+  },
+  duplicate_member: {
+    problems: [[
+      "6:23 checks.web.threshold",
+      'the name "threshold" is given twice in one object, expected each name once',
+      "rename or remove one of them: only one could count",
+    ]],
+  },
+  email_access_incomplete: {
+    problems: [["4:52 defaults.notifications[0].parameters.access", 'the member "username" is missing'], [
+      "4:52 defaults.notifications[0].parameters.access",
+      'the member "password" is missing',
+    ]],
+  },
+  empty: { problems: [["1:1", "the config is empty, expected an object"]] },
+  environment_name: {
+    problems: [[
+      '6:61 checks.web.parameters.environment["A=B"]',
+      '"A=B" cannot be a name here, expected a variable name without =',
+    ]],
+  },
+  expected_every_missing: {
+    problems: [["6:21 checks.web.parameters", 'the member "expected_every" is missing']],
+  },
+  expected_every_zero: {
+    problems: [["6:41 checks.web.parameters.expected_every", `is 0, expected ${INTERVAL}`]],
+  },
+  file_touch_without_path: {
+    problems: [["4:45 defaults.notifications[0].parameters", 'the member "path" is missing']],
+  },
+  groups: {
+    problems: [[
+      "3:3 groups",
+      "is not a member: the specification names it as required without defining it, so it has no meaning here",
+      "leave it out",
+    ]],
+  },
+  header_name: {
+    problems: [[
+      '6:96 checks.web.parameters.response.headers["a b"]',
+      '"a b" cannot be a name here, expected a header name: letters, digits and signs such as - and _',
+    ]],
+  },
+  host: {
+    problems: [[
+      "7:31 defaults.notifications[0].parameters.access.host",
+      '"smtp://h" is not a host, expected a name or an address without scheme and path',
+    ]],
+  },
+  host_with_port: {
+    problems: [[
+      "4:62 defaults.notifications[0].parameters.access.host",
+      '"mail.example.org:587" holds a port, expected the host alone',
+      'the port goes into "port"',
+    ]],
+  },
+  interval_fraction: {
+    problems: [["6:41 checks.web.schedule.regular_interval", `is 0.5, expected ${INTERVAL}`]],
+  },
+  interval_missing: {
+    problems: [["6:19 checks.web.schedule", 'the member "regular_interval" or "cron" is missing']],
+  },
+  interval_negative: {
+    problems: [["6:41 checks.web.schedule.regular_interval", `is -60, expected ${INTERVAL}`]],
+  },
+  interval_null: {
+    problems: [["6:41 checks.web.schedule.regular_interval", `is null, expected ${INTERVAL}`]],
+  },
+  interval_number_too_long: {
+    problems: [[
+      "6:41 checks.web.schedule.regular_interval",
+      "3153600001 is longer than a hundred years, expected at most that",
+    ]],
+  },
+  interval_text_empty: {
+    problems: [["6:41 checks.web.schedule.regular_interval", `"" is empty, expected ${INTERVAL}`]],
+  },
+  interval_text_fraction: {
+    problems: [[
+      "6:41 checks.web.schedule.regular_interval",
+      `"1.5 hours" has a fraction, expected ${INTERVAL}`,
+    ]],
+  },
+  interval_text_no_unit: {
+    problems: [[
+      "6:41 checks.web.schedule.regular_interval",
+      `"90" has a count without a unit, expected ${INTERVAL}`,
+    ]],
+  },
+  interval_text_sign: {
+    problems: [[
+      "6:41 checks.web.schedule.regular_interval",
+      `"-5 minutes" has a sign, expected ${INTERVAL}`,
+    ]],
+  },
+  interval_text_unit: {
+    problems: [[
+      "6:41 checks.web.schedule.regular_interval",
+      `"2 fortnights" has the unknown unit "fortnights", expected ${INTERVAL}`,
+    ]],
+  },
+  interval_text_zero: {
+    problems: [[
+      "6:41 checks.web.schedule.regular_interval",
+      `"0 minutes" has a count of zero, expected ${INTERVAL}`,
+    ]],
+  },
+  interval_too_long: {
+    problems: [[
+      "6:41 checks.web.schedule.regular_interval",
+      '"6000 weeks" is longer than a hundred years, expected at most that',
+    ]],
+  },
+  interval_zero: { problems: [["6:41 checks.web.schedule.regular_interval", `is 0, expected ${INTERVAL}`]] },
+  json_backslash_before_quote: {
+    problems: [[
+      "3:66",
+      '"C:\\scripts\\" } } } is a string that never ends, expected " before the end of the line',
+      'a backslash makes the " after it part of the text: write \\\\ for a backslash',
+    ]],
+  },
+  json_bad_escape: {
+    problems: [[
+      "1:33",
+      '\\q is not an escape, expected one of \\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX',
+      "write \\\\ for a backslash",
+    ]],
+  },
+  json_bad_unicode_escape: {
+    problems: [["1:35", "\\u00e is not an escape, expected \\u and four hexadecimal digits"]],
+  },
+  json_breaks_off: {
+    problems: [[
+      "3:1",
+      "the config ends where a member name in double quotes or } was expected",
+      '"defaults" is not closed',
+    ]],
+  },
+  json_colon_missing: { problems: [["2:14", '"{" stands where a colon was expected']] },
+  json_control_character: { problems: [["1:33", "a tab stands in a string, expected the escape \\t"]] },
+  json_curly_quotes: {
+    problems: [[
+      "2:3",
+      '"“defaults”" is not a member name, expected one in double quotes',
+      'JSON knows only the straight double quote: "',
+    ]],
+  },
+  json_extra_brace: {
+    problems: [["4:1", '"}" stands after the end of the config, where nothing was expected']],
+  },
+  json_extra_text: {
+    problems: [["2:1", '"more" stands after the end of the config, where nothing was expected']],
+  },
+  json_hash_comment: {
+    problems: [["1:1", `"#" is not a JSON value, expected ${VALUE}`, "a comment begins with //"]],
+  },
+  json_leading_zero: { problems: [["2:30", `"03" is not a JSON value, expected ${VALUE}`]] },
+  json_list_breaks_off: { problems: [["2:75", '"}" stands where a comma or ] was expected']] },
+  json_missing_comma: {
+    problems: [[
+      "3:3",
+      '"checks" stands where a comma was expected',
+      "put a comma after the value before it",
+    ]],
+  },
+  json_no_break_space: {
+    problems: [[
+      "2:2",
+      "the character U+00A0 is not a member name, expected one in double quotes",
+      "put an ordinary space in its place, or nothing",
+    ]],
+  },
+  json_nul: {
+    problems: [[
+      "1:19",
+      "the character U+0000 stands after the end of the config, where nothing was expected",
+    ]],
+  },
+  json_number_breaks_off: {
+    problems: [["2:30", '"1." is a number that breaks off, expected a digit after it']],
+  },
+  json_number_with_unit: {
+    problems: [["2:51", `"10s" is not a JSON value, expected ${VALUE}`, 'a text needs double quotes: "10s"']],
+  },
+  json_open_comment: { problems: [["2:1", "this comment never ends, expected */"]] },
+  json_python_literal: {
+    problems: [["2:27", `"True" is not a JSON value, expected ${VALUE}`, "JSON writes true, false and null"]],
+  },
+  json_single_quotes: {
+    problems: [[
+      "2:3",
+      "'defaults' is not a member name, expected one in double quotes",
+      'JSON knows only the straight double quote: "',
+    ]],
+  },
+  json_two_commas: {
+    problems: [["2:18", '"," stands where a member name in double quotes or } was expected']],
+  },
+  json_two_commas_missing: {
+    problems: [
+      ["2:32", '"annoy" stands where a comma was expected', "put a comma after the value before it"],
+      ["3:3", '"checks" stands where a comma was expected', "put a comma after the value before it"],
+    ],
+  },
+  json_unquoted_name: {
+    problems: [["2:3", '"defaults" is not a member name, expected one in double quotes', 'write "defaults"']],
+  },
+  json_unterminated_string: {
+    problems: [["3:3", '"checks: {} is a string that never ends, expected " before the end of the line']],
+  },
+  json_value_missing: { problems: [["3:1", '"}" stands where a value was expected']] },
+  kind_missing: {
+    problems: [["4:12 checks.web", `the member "kind" is missing, expected one of ${CHECK_KINDS}`]],
+  },
+  kind_wrong_type: { problems: [["4:22 checks.web.kind", `is 1, expected one of ${CHECK_KINDS}`]] },
+  many: {
+    problems: [
+      [
+        "2:17 defaults.treshold",
+        `unknown member "treshold", expected one of ${DEFAULTS_MEMBERS}`,
+        'did you mean "threshold"?',
+      ],
+      ["2:66 defaults.schedule.regular_interval", `"soon" has the unknown unit "soon", expected ${INTERVAL}`],
+      ["4:20 checks.a.kind", `is "tset", expected one of ${CHECK_KINDS}`, 'did you mean "test"?'],
+      [
+        '5:81 checks["my site"].parameters.request.target',
+        'the address "nowhere" has no scheme, expected one that begins with http:// or https://',
+        'did you mean "https://nowhere"?',
+      ],
+      ['5:123 checks["my site"].parameters.response.status_code', "is 1, expected 100 to 599"],
+      ["6:44 checks.c.parameters", 'the member "path" is missing'],
+      ["6:59 checks.c.parameters.arguments", "is 3, expected a list"],
+    ],
+  },
+  method: {
+    problems: [[
+      "6:77 checks.web.parameters.request.method",
+      'is "get", expected one of "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"',
+      'did you mean "GET"?',
+    ]],
+  },
+  method_unknown: {
+    problems: [[
+      "6:77 checks.web.parameters.request.method",
+      'is "DANCE", expected one of "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"',
+    ]],
+  },
+  misplaced_parameter: {
+    problems: [[
+      "6:7 checks.web.path",
+      `unknown member "path", expected one of ${CHECK_MEMBERS}`,
+      'it belongs into "parameters"',
+    ]],
+  },
+  misplaced_schedule: {
+    problems: [[
+      "3:3 schedule",
+      `unknown member "schedule", expected one of ${TOP_MEMBERS}`,
+      'it belongs into "defaults"',
+    ]],
+  },
+  misplaced_setting: {
+    problems: [[
+      "6:23 checks.web.parameters.threshold",
+      'unknown member "threshold", expected one of condition, output',
+      'it belongs one level up, beside "parameters"',
+    ]],
+  },
+  misplaced_status_code: {
+    problems: [[
+      "6:69 checks.web.parameters.status_code",
+      'unknown member "status_code", expected one of request, response, as_warning',
+      'it belongs into "response"',
+    ]],
+  },
+  nested_ten_thousand_deep: {
+    problems: [["1:101", "the config is nested more than 100 deep, which no member asks for"]],
+  },
+  nested_too_deep: {
+    problems: [["1:114", "the config is nested more than 100 deep, which no member asks for"]],
+  },
+  not_an_object: { problems: [["1:1", "the config is a list, expected an object"]] },
+  nul_in_path: {
+    problems: [[
+      "6:31 checks.web.parameters.path",
+      '"a\\u0000b" holds a NUL character, which no path, argument or variable can',
+    ]],
+  },
+  only_comment: { problems: [["1:1", "the config holds nothing but comments, expected an object"]] },
+  parameters_missing: { problems: [["4:12 checks.web", 'the member "parameters" is missing']] },
+  path_missing: { problems: [["6:21 checks.web.parameters", 'the member "path" is missing']] },
+  port_range: {
+    problems: [["7:44 defaults.notifications[0].parameters.access.port", "is 70000, expected 1 to 65535"]],
+  },
+  program_empty: { problems: [["6:31 checks.web.parameters.path", "is empty, expected some text"]] },
+  receiver: {
+    problems: [[
+      "4:167 defaults.notifications[0].parameters.receivers[1]",
+      '"Ops <ops@b.example>" is not a mail address, expected one such as admin@example.org',
+    ]],
+  },
+  receivers_empty: {
+    problems: [[
+      "9:24 defaults.notifications[0].parameters.receivers",
+      "is an empty list, expected at least one entry",
+    ]],
+  },
+  recovery_threshold_zero: { problems: [["6:29 checks.web.recovery_threshold", "is 0, expected 1 or more"]] },
+  request_missing: { problems: [["6:21 checks.web.parameters", 'the member "request" is missing']] },
+  secret_at_the_top: {
+    problems: [[
+      "1:1",
+      'the config is the string "${env:MONITOR_TEST_UNSET}", expected an object',
+      "a placeholder stands only for text",
+    ]],
+  },
+  secret_file_unnamed: {
+    problems: [["6:72 checks.web.parameters.environment.TOKEN", '"${file:}" names no file, expected a path']],
+  },
+  secret_for_number: {
+    problems: [[
+      "7:44 defaults.notifications[0].parameters.access.port",
+      'is the string "${env:PORT}", expected a whole number',
+      "a placeholder stands only for text",
+    ]],
+  },
+  secret_not_an_address: {
+    problems: [[
+      "6:46 checks.web.parameters.request.target",
+      '"${env:PORT}:${file:secret.txt}" is not an address, expected one such as https://example.org/health',
+    ]],
+  },
+  secret_variable_name: {
+    problems: [[
+      "6:58 checks.web.parameters.arguments[0]",
+      '"${env:A-B}" names no variable, expected letters, digits and _',
+    ]],
+  },
+  secret_variable_unnamed: {
+    problems: [[
+      "6:72 checks.web.parameters.environment.TOKEN",
+      '"${env:}" names no variable, expected letters, digits and _',
+    ]],
+  },
+  report_is_config: {
+    problems: [[
+      "3:23 report.path",
+      "is this config itself, expected a file of its own because it is overwritten",
+    ]],
+  },
+  report_is_state: {
+    problems: [[
+      "4:23 report.path",
+      'is the file of "state" (./invalid_report_is_state.jsonc:3:12), expected a file of its own because it is overwritten',
+    ]],
+  },
+  report_path_missing: { problems: [["3:13 report", 'the member "path" is missing']] },
+  state_empty: { problems: [["3:12 state", "is empty, expected some text"]] },
+  status_code_range: {
+    problems: [["6:98 checks.web.parameters.response.status_code", "is 42, expected 100 to 599"]],
+  },
+  status_code_text: {
+    problems: [[
+      "6:98 checks.web.parameters.response.status_code",
+      '"200" is not a status, expected a code from 100 to 599 or a class such as "2xx"',
+      "write 200 without quotes",
+    ]],
+  },
+  target_missing: { problems: [["6:34 checks.web.parameters.request", 'the member "target" is missing']] },
+  threshold_fraction: { problems: [["6:20 checks.web.threshold", "is 1.5, expected a whole number"]] },
+  threshold_infinite: { problems: [["6:20 checks.web.threshold", "is Infinity, expected a whole number"]] },
+  threshold_negative: { problems: [["6:20 checks.web.threshold", "is -1, expected 1 or more"]] },
+  threshold_zero: { problems: [["6:20 checks.web.threshold", "is 0, expected 1 or more"]] },
+  timeout_zero: { problems: [["6:18 checks.web.timeout", `is 0, expected ${INTERVAL}`]] },
+  unknown_channel_kind: {
+    problems: [[
+      "4:17 defaults.notifications[0].kind",
+      `is "emial", expected one of ${CHANNEL_KINDS}`,
+      'did you mean "email"?',
+    ]],
+  },
+  unknown_channel_member: {
+    problems: [[
+      "4:46 defaults.notifications[0].name",
+      'unknown member "name", expected one of kind, parameters',
+    ]],
+  },
+  unknown_check_member: {
+    problems: [[
+      "6:7 checks.web.titel",
+      `unknown member "titel", expected one of ${CHECK_MEMBERS}`,
+      'did you mean "title"?',
+    ]],
+  },
+  unknown_console_parameter: {
+    problems: [[
+      "4:44 defaults.notifications[0].parameters.color",
+      'unknown member "color", expected no members here',
+    ]],
+  },
+  unknown_defaults_member: {
+    problems: [[
+      "2:17 defaults.treshold",
+      `unknown member "treshold", expected one of ${DEFAULTS_MEMBERS}`,
+      'did you mean "threshold"?',
+    ]],
+  },
+  unknown_desktop_notification_parameter: {
+    problems: [[
+      "4:57 defaults.notifications[0].parameters.image",
+      'unknown member "image", expected only icon',
+    ]],
+  },
+  unknown_email_access_member: {
+    problems: [[
+      "7:99 defaults.notifications[0].parameters.access.user",
+      'unknown member "user", expected one of host, port, username, password',
+    ]],
+  },
+  unknown_email_parameter: {
+    problems: [[
+      "4:42 defaults.notifications[0].parameters.to",
+      'unknown member "to", expected one of access, sender, receivers, tags',
+      'leave it out: "receivers" is there already',
+    ]],
+  },
+  unknown_file_timestamp_parameter: {
+    problems: [[
+      "6:39 checks.web.parameters.critical",
+      'unknown member "critical", expected one of path, warning_age, critical_age, condition_on_missing, condition_on_implausible',
+      'did you mean "critical_age"?',
+    ]],
+  },
+  unknown_file_touch_parameter: {
+    problems: [[
+      "4:65 defaults.notifications[0].parameters.mode",
+      'unknown member "mode", expected only path',
+    ]],
+  },
+  unknown_http_request_parameter: {
+    problems: [[
+      "6:69 checks.web.parameters.asWarning",
+      'unknown member "asWarning", expected one of request, response, as_warning',
+      'did you mean "as_warning"?',
+    ]],
+  },
+  unknown_job_parameter: {
+    problems: [[
+      "6:45 checks.web.parameters.gracee",
+      'unknown member "gracee", expected one of expected_every, grace, duration_max, condition_on_failure, condition_on_overdue, condition_on_long_run',
+      'did you mean "grace"?',
+    ]],
+  },
+  unknown_kind: {
+    problems: [[
+      "4:22 checks.web.kind",
+      `is "http_requst", expected one of ${CHECK_KINDS}`,
+      'did you mean "http_request"?',
+    ]],
+  },
+  unknown_kind_far: {
+    problems: [[
+      "4:22 checks.web.kind",
+      `is "ping", expected one of ${CHECK_KINDS}`,
+      'write "tcp_connect" for a port, or "script" to run check_ping',
+    ]],
+  },
+  unknown_request_member: {
+    problems: [[
+      "6:67 checks.web.parameters.request.url",
+      'unknown member "url", expected one of target, method, headers, body, redirects, tls',
+      'leave it out: "target" is there already',
+    ]],
+  },
+  unknown_response_member: {
+    problems: [[
+      "6:83 checks.web.parameters.response.status",
+      'unknown member "status", expected one of status_code, headers, body_part, not_body_part, body_pattern, not_body_pattern, json, warning_duration, critical_duration, certificate',
+      'did you mean "status_code"?',
+    ]],
+  },
+  unknown_schedule_member: {
+    problems: [[
+      "6:45 checks.web.schedule.interval",
+      'unknown member "interval", expected one of regular_interval, attentive_interval, cron, time_zone',
+      'did you mean "attentive_interval"?',
+    ]],
+  },
+  unknown_script_parameter: {
+    problems: [[
+      "6:44 checks.web.parameters.args",
+      'unknown member "args", expected one of path, arguments, environment, condition_on_timeout',
+      'did you mean "arguments"?',
+    ]],
+  },
+  unknown_test_parameter: {
+    problems: [[
+      "6:23 checks.web.parameters.conditon",
+      'unknown member "conditon", expected one of condition, output',
+      'did you mean "condition"?',
+    ]],
+  },
+  unknown_top_member: {
+    problems: [[
+      "3:3 cheks",
+      `unknown member "cheks", expected one of ${TOP_MEMBERS}`,
+      'did you mean "checks"?',
+    ]],
+  },
+  url_not_an_address: {
+    problems: [[
+      "6:46 checks.web.parameters.request.target",
+      '"http://" is not an address, expected one such as https://example.org/health',
+    ]],
+  },
+  url_scheme: {
+    problems: [[
+      "6:46 checks.web.parameters.request.target",
+      'the address "ftp://example.org/" has the scheme "ftp:", expected one that begins with http:// or https://',
+    ]],
+  },
+  url_space: {
+    problems: [[
+      "6:46 checks.web.parameters.request.target",
+      '"http://my host/" is not an address, expected one such as https://example.org/health',
+    ]],
+  },
+  url_without_scheme: {
+    problems: [[
+      "6:46 checks.web.parameters.request.target",
+      'the address "example.org/health" has no scheme, expected one that begins with http:// or https://',
+      'did you mean "https://example.org/health"?',
+    ]],
+  },
+  utf16: {
+    error: [
+      'Cannot read config "./invalid_utf16.jsonc": it is UTF-16, expected UTF-8',
+      "convert it: iconv -f UTF-16LE -t UTF-8 ./invalid_utf16.jsonc",
+    ],
+    problems: [],
+  },
+  utf16_big_endian: {
+    error: [
+      'Cannot read config "./invalid_utf16_big_endian.jsonc": it is UTF-16, expected UTF-8',
+      "convert it: iconv -f UTF-16BE -t UTF-8 ./invalid_utf16_big_endian.jsonc",
+    ],
+    problems: [],
+  },
+  utf16_with_mark: {
+    error: [
+      'Cannot read config "./invalid_utf16_with_mark.jsonc": it is UTF-16, expected UTF-8',
+      "convert it: iconv -f UTF-16 -t UTF-8 ./invalid_utf16_with_mark.jsonc",
+    ],
+    problems: [],
+  },
+  utf16_with_mark_big_endian: {
+    error: [
+      'Cannot read config "./invalid_utf16_with_mark_big_endian.jsonc": it is UTF-16, expected UTF-8',
+      "convert it: iconv -f UTF-16 -t UTF-8 ./invalid_utf16_with_mark_big_endian.jsonc",
+    ],
+    problems: [],
+  },
+  utf8: {
+    error: ['Cannot use config "./invalid_utf8.jsonc": it is not UTF-8', "save it as UTF-8"],
+    problems: [["3:19", "byte 0xe9 is not valid UTF-8, expected a config in UTF-8"]],
+  },
+  utf8_breaks_off: {
+    error: ['Cannot use config "./invalid_utf8_breaks_off.jsonc": it is not UTF-8', "save it as UTF-8"],
+    problems: [["4:7", "byte 0xc3 is not valid UTF-8, expected a config in UTF-8"]],
+  },
+  warning_age_zero: { problems: [["6:51 checks.web.parameters.warning_age", `is 0, expected ${INTERVAL}`]] },
+  wrong_type_active: {
+    problems: [["6:17 checks.web.active", 'is the string "yes", expected true or false']],
+  },
+  wrong_type_argument: {
+    problems: [["6:64 checks.web.parameters.arguments[1]", "is 10, expected a string"]],
+  },
+  wrong_type_arguments: {
+    problems: [[
+      "6:57 checks.web.parameters.arguments",
+      'is the string "-v", expected a list',
+      'put it in brackets: ["-v"]',
+    ]],
+  },
+  wrong_type_as_warning: {
+    problems: [[
+      "6:83 checks.web.parameters.as_warning",
+      'is the string "true", expected true or false',
+      "write true without quotes",
+    ]],
+  },
+  wrong_type_check: { problems: [["4:12 checks.web", 'is the string "http_request", expected an object']] },
+  wrong_type_checks: { problems: [["1:29 checks", "is a list, expected an object"]] },
+  wrong_type_defaults: { problems: [["1:15 defaults", "is null, expected an object"]] },
+  wrong_type_header: {
+    problems: [["6:107 checks.web.parameters.response.headers.X-Count", "is 1, expected a string"]],
+  },
+  wrong_type_notifications: {
+    problems: [["2:34 defaults.notifications", "is an object, expected a list", "put it in brackets: [ … ]"]],
+  },
+  wrong_type_parameters: { problems: [["6:21 checks.web.parameters", "is a list, expected an object"]] },
+  wrong_type_receivers: {
+    problems: [[
+      "4:151 defaults.notifications[0].parameters.receivers",
+      'is the string "a@b.example", expected a list',
+      'put it in brackets: ["a@b.example"]',
+    ]],
+  },
+  wrong_type_threshold_text: {
+    problems: [[
+      "6:20 checks.web.threshold",
+      'is the string "3", expected a whole number',
+      "write 3 without quotes",
+    ]],
+  },
+  wrong_type_title: { problems: [["6:16 checks.web.title", "is 7, expected a string"]] },
+  cron_beside_interval: {
+    problems: [[
+      "6:21 checks.web.schedule.cron",
+      'stands beside "regular_interval", expected one of the two',
+      'for more runs while something is wrong, "attentive_interval" may stand beside "cron"',
+    ]],
+  },
+  cron_day: {
+    problems: [[
+      "6:29 checks.web.schedule.cron",
+      `"0 0 32 * *" is not a cron expression (its day of the month is 32, expected 1 to 31), ${CRON}`,
+    ]],
+  },
+  cron_field: {
+    problems: [[
+      "6:29 checks.web.schedule.cron",
+      `"0 25 * * *" is not a cron expression (its hour is 25, expected 0 to 23), ${CRON}`,
+    ]],
+  },
+  cron_never: { problems: [["6:29 checks.web.schedule.cron", '"0 0 30 2 *" names no time that ever comes']] },
+  cron_seconds: {
+    problems: [[
+      "6:29 checks.web.schedule.cron",
+      `"0 */5 * * * *" has 6 fields, ${CRON}`,
+      "seconds are none of them; leave the first field out",
+    ]],
+  },
+  time_zone_alone: {
+    problems: [[
+      "6:45 checks.web.schedule.time_zone",
+      'means nothing beside "regular_interval", expected it beside "cron" only',
+    ]],
+  },
+  time_zone_unknown: {
+    problems: [[
+      "6:52 checks.web.schedule.time_zone",
+      '"Europe/Zurick" is not a time zone, expected a name such as "Europe/Zurich" or "UTC"',
+      'did you mean "Europe/Zurich"?',
+    ]],
+  },
+  time_zone_city: {
+    problems: [[
+      "6:52 checks.web.schedule.time_zone",
+      '"New York" is not a time zone, expected a name such as "Europe/Zurich" or "UTC"',
+      'did you mean "America/New_York"?',
+    ]],
+  },
+  window_day: {
+    problems: [[
+      "6:42 checks.web.maintenance_windows[0].days[0]",
+      'is "saturday", expected one of "mon", "tue", "wed", "thu", "fri", "sat", "sun"',
+    ]],
+  },
+  window_of_no_time: {
+    problems: [[
+      "6:56 checks.web.maintenance_windows[0].to",
+      'is "03:00" as "from" is, expected another time',
+      'for whole days: from "00:00" to "24:00"',
+    ]],
+  },
+  window_time: {
+    problems: [[
+      "6:41 checks.web.maintenance_windows[0].from",
+      '"24:00" is not a time of day, expected one from "00:00" to "23:59"',
+    ], [
+      "6:56 checks.web.maintenance_windows[0].to",
+      '"6:00" is not a time of day, expected one from "00:00" to "24:00"',
+    ]],
+  },
+  window_without_end: {
+    problems: [["6:31 checks.web.maintenance_windows[0]", 'the member "to" is missing']],
+  },
+};

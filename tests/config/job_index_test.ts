@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { glanceAt } from "../../src/config/job_index.ts";
+import { ConfigError } from "../../src/config/problem.ts";
+import { type ConfigSystemOptions, createConfigSystem } from "./config_system.ts";
+
+const PATH = "/etc/monitor/monitor.jsonc";
+
+function glance(text: string, options: ConfigSystemOptions = {}): ReturnType<typeof glanceAt> {
+  const system = createConfigSystem({ ...options, files: { ...options.files, [PATH]: text } });
+  return glanceAt({ path: PATH, named: true }, system);
+}
+
+Deno.test("glanceAt() finds the checks and the state, whatever is wrong with the rest", async (t) => {
+  const job = '"backup": { "kind": "job", "parameters": { "expected_every": "1 day" } }';
+  const table: Readonly<Record<string, string>> = {
+    "all is right": `{ "defaults": {}, "state": "kept.sqlite", "checks": { ${job} } }`,
+    "a comment and a trailing comma": `{ "state": "./kept.sqlite", /* here */ "checks": { ${job}, }, }`,
+    "mistakes elsewhere":
+      `{ "defaults": 5, "nonsense": {}, "state": "kept.sqlite", "checks": { ${job}, "x": 1 } }`,
+    "a secret that cannot be read": `{ "checks": { ${job}, "web": { "kind": "script", "parameters":
+      { "path": "no_such_program", "arguments": ["\${env:NONE}", "\${file:/none}"] } } }, "state": "kept.sqlite" }`,
+  };
+  for (const [name, text] of Object.entries(table)) {
+    await t.step(name, async () => {
+      const { kinds, statePath, source } = await glance(text);
+      assert.equal(kinds.get("backup"), "job");
+      assert.equal(statePath, "/etc/monitor/kept.sqlite");
+      assert.equal(source.path, PATH);
+    });
+  }
+});
+
+Deno.test("glanceAt() finds checks in included files, and goes on without those that cannot be read", async () => {
+  const { kinds, statePath, secrets } = await glance(
+    '{ "state": "kept.sqlite", "include": ["jobs.jsonc", "missing.jsonc"], "checks": { "web": { "kind": "test" } } }',
+    {
+      files: {
+        "/etc/monitor/jobs.jsonc": '{ "checks": { "backup": { "kind": "job" }, "x": { "kind": "script", ' +
+          '"parameters": { "environment": { "A": "${env:TOKEN}" } } } } }',
+      },
+      environment: { TOKEN: "swordfish" },
+    },
+  );
+  assert.deepEqual(new Map(kinds), new Map([["web", "test"], ["backup", "job"], ["x", "script"]]));
+  assert.equal(statePath, "/etc/monitor/kept.sqlite");
+  assert.deepEqual(secrets, ["swordfish"]);
+});
+
+Deno.test("glanceAt() knows the secrets that it can read", async () => {
+  const { secrets, statePath } = await glance(
+    '{ "state": "${env:FOLDER}/kept.sqlite", "checks": { "x": { "kind": "script", "parameters": ' +
+      '{ "environment": { "A": "${file:/token}", "B": "${env:NONE}" } } } } }',
+    { environment: { FOLDER: "/var/lib" }, files: { "/token": "swordfish\n" } },
+  );
+  assert.equal(statePath, "/var/lib/kept.sqlite");
+  assert.deepEqual(secrets, ["swordfish"]);
+});
+
+Deno.test("glanceAt() gives what is no check no kind", async () => {
+  const { kinds, statePath } = await glance(
+    '{ "checks": { "a": 1, "b": {}, "__proto__": { "kind": ["job"] } } }',
+  );
+  assert.deepEqual([...kinds], [["a", undefined], ["b", undefined], ["__proto__", ["job"]]]);
+  assert.equal(statePath, null);
+});
+
+Deno.test("glanceAt() refuses what it can make nothing of", async (t) => {
+  const table: Readonly<Record<string, readonly [text: string, message: RegExp]>> = {
+    "no object": ["[]", /^Cannot use config "\/etc\/monitor\/monitor\.jsonc": it is no JSON object$/],
+    "nothing": ["", /: it is no JSON$/],
+    "a missing comma": ['{ "state": "x" "checks": {} }', /: it is no JSON$/],
+    "a state without a value": [
+      '{ "state": "${env:NONE}/x", "checks": {} }',
+      /: a placeholder in "state" has no value here$/,
+    ],
+  };
+  for (const [name, [text, message]] of Object.entries(table)) {
+    await t.step(name, () =>
+      assert.rejects(
+        () => glance(text),
+        (error) => error instanceof ConfigError && message.test(error.message),
+      ));
+  }
+});

@@ -1,0 +1,289 @@
+import assert from "node:assert/strict";
+import { lacksOf, loadError, problemsOf, withCheck } from "./config_system.ts";
+
+const page = (parameters: object) => withCheck({ kind: "http_request", parameters });
+const script = (parameters: object) =>
+  withCheck({ kind: "script", parameters: { path: "/x", ...parameters } });
+const mail = (parameters: object) => ({ defaults: { notifications: [{ kind: "email", parameters }] } });
+
+/** The hint for the one mistake of a config. */
+async function hintOf(config: unknown): Promise<string | null> {
+  const { problems } = await loadError(config);
+  assert.equal(problems.length, 1, problems.map((problem) => problem.message).join("; "));
+  return problems[0]?.hint ?? null;
+}
+
+Deno.test("findStructureProblems() says where a misplaced member belongs", async (t) => {
+  const request = { target: "http://h/" };
+  const rows: Readonly<Record<string, readonly [config: unknown, hint: string | null]>> = {
+    "a parameter in the check": [
+      withCheck({ kind: "script", path: "/x", parameters: { path: "/x" } }),
+      'it belongs into "parameters"',
+    ],
+    "a setting in the parameters": [script({ threshold: 1 }), 'it belongs one level up, beside "parameters"'],
+    "an interval in the check": [
+      withCheck({ kind: "test", regular_interval: 60, parameters: {} }),
+      'it belongs into "schedule"',
+    ],
+    "a setting at the top": [{ defaults: {}, schedule: {} }, 'it belongs into "defaults"'],
+    "a target in the parameters": [page({ request, method: "GET" }), 'it belongs into "request"'],
+    "a response member in the request": [page({ request: { ...request, body_part: "x" } }), null],
+    "an expectation in the parameters": [page({ request, body_part: "x" }), 'it belongs into "response"'],
+    "headers in the parameters": [page({ request, headers: {} }), 'it belongs into "request" or "response"'],
+    "as_warning in the response": [
+      page({ request, response: { as_warning: true } }),
+      'it belongs one level up, beside "response"',
+    ],
+    "a parameter of another kind": [script({ request: {} }), null],
+    "the checks of the defaults": [
+      { defaults: { checks: {} } },
+      'it belongs one level up, beside "defaults"',
+    ],
+  };
+  for (const [name, [config, hint]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      assert.equal(await hintOf(config), hint);
+    });
+  }
+});
+
+Deno.test("findStructureProblems() proposes what stands for a key of another tool", async (t) => {
+  const kind = "test";
+  const parameters = {};
+  const target = "http://h/";
+  const TARGET = '"request": { "target": "https://example.org/" }';
+  const VERIFIED =
+    'certificates are always verified: name a private authority in "ca_file" or trust it machine-wide';
+  const hook = (parameters: object) => ({ defaults: { notifications: [{ kind: "webhook", parameters }] } });
+  const rows: Readonly<Record<string, readonly [config: unknown, hint: string]>> = {
+    "type of a check": [withCheck({ type: "script", parameters }), 'did you mean "kind"?'],
+    "type beside kind": [withCheck({ type: "x", kind, parameters }), 'leave it out: "kind" is there already'],
+    "type of a channel": [
+      { defaults: { notifications: [{ type: "console", parameters }] } },
+      'did you mean "kind"?',
+    ],
+    "interval": [
+      withCheck({ interval: 60, kind, parameters }),
+      'write "schedule": { "regular_interval": "5 minutes" }',
+    ],
+    "interval in the defaults": [
+      { defaults: { interval: "1m" } },
+      'write "schedule": { "regular_interval": "5 minutes" }',
+    ],
+    "retries": [withCheck({ retries: 2, kind, parameters }), 'did you mean "threshold"?'],
+    "max_check_attempts": [{ defaults: { max_check_attempts: 2 } }, 'did you mean "threshold"?'],
+    "enabled": [withCheck({ enabled: false, kind, parameters }), 'did you mean "active"?'],
+    "disabled": [withCheck({ disabled: true, kind, parameters }), 'write "active": false'],
+    "alerts": [withCheck({ alerts: [], kind, parameters }), 'did you mean "notifications"?'],
+    "url of a check": [withCheck({ url: target, kind, parameters }), `write "parameters": { ${TARGET} }`],
+    "url in the parameters": [page({ request: { target }, url: target }), `write ${TARGET}`],
+    "url in the request": [page({ request: { url: target } }), 'did you mean "target"?'],
+    "url of a webhook": [hook({ url: target }), 'did you mean "target"?'],
+    "insecure in the request": [page({ request: { target, insecure: true } }), VERIFIED],
+    "insecure in tls": [page({ request: { target, tls: { insecure: true } } }), VERIFIED],
+    "insecureSkipVerify in the parameters": [
+      page({ request: { target }, insecureSkipVerify: true }),
+      VERIFIED,
+    ],
+    "command in the parameters": [
+      script({ command: "/x" }),
+      'write "path" and "arguments"',
+    ],
+  };
+  for (const [name, [config, hint]] of Object.entries(rows)) {
+    await t.step(name, async () => assert.equal(await hintOf(config), hint));
+  }
+});
+
+Deno.test("findStructureProblems() proposes what stands for a kind of another tool", async (t) => {
+  const channel = (kind: string) => ({ defaults: { notifications: [{ kind, parameters: {} }] } });
+  const check = (kind: string) => withCheck({ kind, parameters: {} });
+  const rows: Readonly<Record<string, readonly [config: unknown, hint: string]>> = {
+    "ping": [check("ping"), 'write "tcp_connect" for a port, or "script" to run check_ping'],
+    "dns": [check("dns"), 'write "script" to run check_dns or dig'],
+    "process": [check("process"), 'write "script" to run check_procs, pgrep or systemctl is-active'],
+    "command": [check("command"), 'did you mean "script"?'],
+    "disk": [check("disk"), 'write "script" to run check_disk'],
+    "http": [check("http"), 'did you mean "http_request"?'],
+    "HTTPS": [check("HTTPS"), 'did you mean "http_request"?'],
+    "a channel slack": [channel("slack"), 'did you mean "webhook"?'],
+    "a channel script": [channel("script"), 'did you mean "command"?'],
+    "a channel mail": [channel("mail"), 'did you mean "email"?'],
+  };
+  for (const [name, [config, hint]] of Object.entries(rows)) {
+    await t.step(name, async () => assert.equal(await hintOf(config), hint));
+  }
+});
+
+Deno.test("findStructureProblems() does not propose a member that is there already", async () => {
+  assert.equal(await hintOf(script({ pathh: "/y" })), null);
+  assert.equal(await hintOf(withCheck({ kind: "test", parameters: {}, parameter: {} })), null);
+  const both = await problemsOf(withCheck({ kind: "script", parameters: { pth: "/y" } }));
+  assert.deepEqual(both, [
+    'checks.web.parameters.pth: unknown member "pth", expected one of path, arguments, environment, ' +
+    'condition_on_timeout (did you mean "path"?)',
+  ]);
+});
+
+Deno.test("findStructureProblems() says once that a required member is misspelt", async (t) => {
+  await t.step("not that it is missing too", async () => {
+    const problems = await problemsOf(withCheck({ knid: "test", parameters: {} }));
+    assert.equal(problems.length, 1);
+    assert.ok(problems[0]?.endsWith('(did you mean "kind"?)'));
+  });
+  await t.step("unless another one is missing", async () => {
+    assert.deepEqual(
+      (await problemsOf(withCheck({ knid: "test" }))).map((problem) => problem.split(",")[0]),
+      [
+        'checks.web: the member "parameters" is missing',
+        'checks.web.knid: unknown member "knid"',
+      ],
+    );
+  });
+  await t.step("and says it is missing where the unknown one is something else", async () => {
+    assert.equal((await problemsOf(withCheck({ color: "red", parameters: {} }))).length, 2);
+  });
+  await t.step("also at the top", async () => {
+    const problems = await problemsOf({ default: {}, checks: {} });
+    assert.equal(problems.length, 1);
+    assert.ok(problems[0]?.endsWith('(did you mean "defaults"?)'));
+  });
+});
+
+Deno.test("findStructureProblems() says how to write a value of another type", async (t) => {
+  const access = { host: "h", port: 25, username: "", password: "" };
+  const rows: Readonly<Record<string, readonly [config: unknown, hint: string | null]>> = {
+    "a number in quotes": [
+      withCheck({ kind: "test", threshold: "3", parameters: {} }),
+      "write 3 without quotes",
+    ],
+    "a port in quotes": [
+      mail({ access: { ...access, port: "25" }, sender: "a@b", receivers: ["a@b"] }),
+      "write 25 without quotes",
+    ],
+    "a boolean in quotes": [
+      withCheck({ kind: "test", active: "false", parameters: {} }),
+      "write false without quotes",
+    ],
+    "null in quotes": [
+      page({ request: { target: "http://h/" }, response: { status_code: "null" } }),
+      "write null without quotes",
+    ],
+    "another word": [withCheck({ kind: "test", active: "yes", parameters: {} }), null],
+    "a string for a list of them": [script({ arguments: "-v" }), 'put it in brackets: ["-v"]'],
+    "an object for a list of them": [
+      { defaults: { notifications: { kind: "console", parameters: {} } } },
+      "put it in brackets: [ … ]",
+    ],
+    "a string for a list of objects": [{ defaults: { notifications: "console" } }, null],
+    "a number for a list of strings": [script({ arguments: 1 }), null],
+    "null for a list": [script({ arguments: null }), null],
+    "a target for a request": [page({ request: "http://h/" }), 'write { "target": "http://h/" }'],
+    "a number for a request": [page({ request: 1 }), null],
+    "an interval for a schedule": [
+      withCheck({ kind: "test", schedule: "5 minutes", parameters: {} }),
+      'write { "regular_interval": "5 minutes" }',
+    ],
+    "seconds for a schedule": [{ defaults: { schedule: 60 } }, 'write { "regular_interval": 60 }'],
+    "a path for a report": [{ defaults: {}, report: "x.html" }, 'write { "path": "x.html" }'],
+    "a placeholder for a number": [
+      mail({ access: { ...access, port: "${env:X}" }, sender: "a@b", receivers: ["a@b"] }),
+      "a placeholder stands only for text",
+    ],
+  };
+  for (const [name, [config, hint]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      assert.equal(await hintOf(config), hint);
+    });
+  }
+});
+
+Deno.test("findStructureProblems() names the type of a value that is of the wrong one", async (t) => {
+  const rows: readonly (readonly [value: unknown, shown: string])[] = [
+    [null, "null"],
+    [true, "true"],
+    [1.5, "1.5"],
+    ["", 'the string ""'],
+    ["a\nb", 'the string "a\\nb"'],
+    ["x".repeat(100), `the string "${"x".repeat(80)}…"`],
+    [[], "a list"],
+    [{}, "an object"],
+  ];
+  for (const [value, shown] of rows) {
+    await t.step(shown, async () => {
+      const [problem] =
+        (await loadError(withCheck({ kind: "test", threshold: value, parameters: {} }))).problems;
+      assert.equal(problem?.message, `is ${shown}, expected a whole number`);
+    });
+  }
+});
+
+Deno.test("findStructureProblems() names what is accepted at the top", async (t) => {
+  for (
+    const [text, shown] of [["[]", "a list"], ["null", "null"], ['"x"', 'the string "x"'], [
+      "1",
+      "1",
+    ]] as const
+  ) {
+    await t.step(text, async () => {
+      assert.deepEqual(await problemsOf(text), [`: the config is ${shown}, expected an object`]);
+    });
+  }
+});
+
+Deno.test("findStructureProblems() takes the nearest of the accepted words", async (t) => {
+  const rows: Readonly<Record<string, readonly [config: unknown, hint: string | null]>> = {
+    "a kind": [withCheck({ kind: "scirpt", parameters: {} }), 'did you mean "script"?'],
+    "a kind in capitals": [withCheck({ kind: "TEST", parameters: {} }), 'did you mean "test"?'],
+    "half a kind": [withCheck({ kind: "http", parameters: {} }), 'did you mean "http_request"?'],
+    "no kind at all": [withCheck({ kind: "", parameters: {} }), null],
+    "a kind that is no string": [withCheck({ kind: {}, parameters: {} }), null],
+    "a condition": [
+      withCheck({ kind: "test", parameters: { condition: "Warn" } }),
+      'did you mean "warning"?',
+    ],
+    "a method": [page({ request: { target: "http://h/", method: "post" } }), 'did you mean "POST"?'],
+  };
+  for (const [name, [config, hint]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      assert.equal(await hintOf(config), hint);
+    });
+  }
+});
+
+Deno.test("findStructureProblems() shows the placeholder of a secret that is not one of the accepted words", async () => {
+  const options = { environment: { KIND: "swordfish", EMPTY: "", METHOD: "swordfish" } };
+  assert.deepEqual(await problemsOf(withCheck({ kind: "${env:KIND}", parameters: {} }), options), [
+    'checks.web.kind: is "${env:KIND}", expected one of "test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate", "job"',
+  ]);
+  assert.deepEqual(
+    await lacksOf(withCheck({ kind: "script", parameters: { path: "${env:EMPTY}" } }), options),
+    [
+      'checks.web.parameters.path: "${env:EMPTY}" is empty, expected some text',
+    ],
+  );
+});
+
+Deno.test("findStructureProblems() refuses free names that cannot be", async () => {
+  const environment = { "": "x", "A=B": "x", "A\0B": "x", "${env:X}": "x", "é": "x" };
+  const { problems } = await loadError(script({ environment }));
+  assert.deepEqual(
+    problems.map(({ path, message }) => [path, message]),
+    [
+      ["", '""'],
+      ["A=B", '"A=B"'],
+      ["A\\u0000B", '"A\\u0000B"'],
+    ].map(([name, shown]) => [
+      `checks.web.parameters.environment["${name}"]`,
+      `${shown} cannot be a name here, expected a variable name without =`,
+    ]),
+  );
+  const headers = { "": "x", "a b": "x", "ä": "x", "a:": "x", "X-Ok": "x", "!#$%&'*+.^_`|~": "x" };
+  const refused = await loadError(page({ request: { target: "http://h/" }, response: { headers } }));
+  assert.deepEqual(
+    refused.problems.map((problem) => problem.message),
+    ['""', '"a b"', '"ä"', '"a:"'].map((shown) =>
+      `${shown} cannot be a name here, expected a header name: letters, digits and signs such as - and _`
+    ),
+  );
+});

@@ -1,0 +1,485 @@
+/** Notifications on their way out of the real program, to servers that fail, and whatever becomes of the program meanwhile. */
+import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
+import { startScriptedServer } from "../support/mail_server.ts";
+import { until } from "./in_time.ts";
+import { type Program, type Stage, withStage } from "./program.ts";
+import { type Post, startHook, startMailbox } from "./receivers.ts";
+import { assertAllTold, changesOf, withoutTwins } from "./told.ts";
+
+const test = concurrentTests("monitor check: reports");
+
+const ONCE = ["check", "--once"] as const;
+
+/** A check that is critical while its file lacks. */
+function fileCheck(
+  path: string,
+  others: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> {
+  return {
+    kind: "file_timestamp",
+    parameters: { path: `./${path}`, condition_on_missing: "critical" },
+    ...others,
+  };
+}
+
+function writeConfig(
+  stage: Stage,
+  channels: readonly unknown[],
+  checks: Readonly<Record<string, unknown>>,
+  others: Readonly<Record<string, unknown>> = {},
+): void {
+  stage.writeConfig(checks, {
+    defaults: { threshold: 1, schedule: { regular_interval: 1 }, notifications: channels },
+    state: "kept.sqlite",
+    ...others,
+  });
+  // Others who can read the password in it would be warned of.
+  Deno.chmodSync(`${stage.folder}/monitor.json`, 0o600);
+}
+
+const appear = ({ folder }: Stage, path: string): void => Deno.writeTextFileSync(`${folder}/${path}`, "");
+const vanish = ({ folder }: Stage, path: string): void => Deno.removeSync(`${folder}/${path}`);
+
+test("monitor check --once: a mail server that is down for three calls gets one mail, dated at the decision", () =>
+  withStage(async (stage) => {
+    await using mailbox = await startMailbox();
+    writeConfig(stage, [mailbox.channel], { web: fileCheck("web") });
+    mailbox.isUp = false;
+    const beganMs = Date.now();
+    const first = await stage.run(ONCE);
+    const endedMs = Date.now();
+    assert.equal(first.code, 2);
+    assert.match(
+      first.stderr,
+      /the notification of "web" not delivered to email to admin@example\.org: .*next run/,
+    );
+    for (let call = 2; call <= 3; call++) {
+      assert.equal((await stage.run(ONCE)).stderr, "", "the failure is said once");
+    }
+    assert.ok(mailbox.attempts >= 3);
+    mailbox.isUp = true;
+    for (let call = 4; call <= 5; call++) assert.equal((await stage.run(ONCE)).stderr, "");
+    const [mail, ...others] = await mailbox.read();
+    assert.deepEqual(others, []);
+    assert.equal(mail?.subject, "[ops] CRITICAL: web");
+    const { dateMs = 0 } = mail ?? {};
+    assert.ok(dateMs >= beganMs - 1000 && dateMs <= endedMs, "a mail's date has whole seconds");
+  }));
+
+test("monitor check: what waits for a mail server goes when it is stopped, once, and not again by the next one", () =>
+  withStage(async (stage) => {
+    await using mailbox = await startMailbox();
+    writeConfig(stage, [mailbox.channel], { web: fileCheck("web") });
+    mailbox.isUp = false;
+    const program = stage.start(["check"]);
+    await program.stderr.next('the notification of "web" not delivered to email to admin@example.org');
+    mailbox.isUp = true;
+    program.signal("SIGTERM");
+    assert.equal((await program.end()).code, 0);
+    assert.equal(mailbox.raw.length, 1);
+    await stage.run(ONCE);
+    assert.equal(mailbox.raw.length, 1);
+  }));
+
+test("monitor check --once: a problem and its recovery that wait for a mail server are told in one mail, exit 69", () =>
+  withStage(async (stage) => {
+    await using mailbox = await startMailbox();
+    writeConfig(stage, [mailbox.channel], { web: fileCheck("web") });
+    mailbox.isUp = false;
+    assert.equal((await stage.run(ONCE)).code, 2);
+    appear(stage, "web");
+    const waiting = await stage.run(ONCE);
+    assert.equal(waiting.code, 69, "all is well but for the notifications that wait");
+    assert.equal(waiting.stderr, "", "the failure was said");
+    const status = await stage.run(["status"]);
+    assert.match(status.stdout, /email to admin@example\.org/, "it is shown what waits");
+    mailbox.isUp = true;
+    assert.equal((await stage.run(ONCE)).code, 0);
+    const mails = await mailbox.read();
+    assert.equal(mails.length, 1);
+    assert.match(mails[0]?.subject ?? "", /^\[ops\] OK: web \(was CRITICAL from .* to .* UTC\)$/);
+    assert.match(mails[0]?.text ?? "", /The problem was over before it could be told/);
+  }));
+
+test("monitor check --once: 500 checks that fail at once are one mail, the worst first, and so is their recovery", () =>
+  withStage(async (stage) => {
+    await using mailbox = await startMailbox();
+    const names = Array.from({ length: 500 }, (_, index) => `check ${index}`);
+    const conditions = ["unknown", "warning", "critical"];
+    writeConfig(
+      stage,
+      [mailbox.channel],
+      Object.fromEntries(names.map((name, index) => [name, {
+        kind: "file_timestamp",
+        parameters: { path: "./all", condition_on_missing: conditions[index % 3] },
+      }])),
+    );
+    assert.equal((await stage.run(ONCE)).code, 2);
+    appear(stage, "all");
+    assert.equal((await stage.run(ONCE)).code, 0);
+    const [problem, recovery, ...others] = await mailbox.read();
+    assert.deepEqual(others, []);
+    assert.match(
+      problem?.subject ?? "",
+      /^\[ops\] 166 CRITICAL, 167 WARNING, 167 UNKNOWN: check \d+ and 499 more$/,
+    );
+    const words = (problem?.text ?? "").split("\n").flatMap((line) =>
+      /^([A-Z]+): check \d+$/.exec(line)?.[1] ?? []
+    );
+    assert.equal(words.length, 500);
+    assert.deepEqual(words, words.toSorted((one, other) => LOUDNESS.indexOf(one) - LOUDNESS.indexOf(other)));
+    assert.match(recovery?.subject ?? "", /^\[ops\] 500 OK: check \d+ and 499 more$/);
+    assert.ok(recovery?.references.includes(problem?.messageId ?? "none"), "it is shown with the problem");
+    for (const mail of [problem, recovery]) {
+      assert.ok((mail?.text ?? "").length < 150_000, "a few lines each");
+      for (const name of names) assert.ok(mail?.text.includes(`: ${name}\n`), name);
+    }
+  }));
+
+/** A script that ends when a file appears. */
+function writeSlowScript(stage: Stage): Readonly<Record<string, unknown>> {
+  stage.writeScript("slow.sh", "while [ ! -e go ]; do sleep 0.05; done");
+  return { kind: "script", parameters: { path: "./slow.sh" } };
+}
+
+Deno.test("monitor check --once: a notification is sent while a slower check runs, and a kill loses no finished check", () =>
+  withStage(async (stage) => {
+    await using hook = startHook();
+    const slow = writeSlowScript(stage);
+    writeConfig(stage, [hook.channel], {
+      bad: fileCheck("web"),
+      good: { kind: "test", parameters: { condition: "ok" } },
+      slow,
+    });
+    const program = stage.start(ONCE);
+    await until("the notification", () => hook.posts.length > 0);
+    program.signal("SIGKILL");
+    await program.end();
+    assert.deepEqual(hook.posts.flatMap(({ notifications }) => notifications.map(({ check }) => check)), [
+      "bad",
+    ]);
+    const { checks } = JSON.parse((await stage.run(["status", "--format", "json"])).stdout);
+    assert.deepEqual(
+      checks.map(({ name, condition }: { name: string; condition: string }) => [name, condition]),
+      [["bad", "critical"], ["good", "ok"], ["slow", "unknown"]],
+    );
+    appear(stage, "go");
+    assert.equal((await stage.run(ONCE)).code, 2);
+    assert.equal(withoutTwins(hook.posts).length, 1);
+  }));
+
+const LOUDNESS: readonly string[] = ["CRITICAL", "WARNING", "UNKNOWN", "OK"];
+
+/** How often the program is killed; in the soak 200: `KILL_ROUNDS=200 deno test -A tests/life/notifications_test.ts`. */
+const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? 5);
+const KILL_WITHIN_MS = 350;
+const CALLS_FOR_A_KILL = 10;
+const KILLED_CHECKS = 10;
+
+test("monitor check --once: every notification arrives whenever it is killed, twins under one id, and none is invented", () =>
+  withStage(async (stage) => {
+    await using hook = startHook();
+    await using mailbox = await startMailbox();
+    hook.delayMs = () => Math.random() * 150;
+    const names = Array.from({ length: KILLED_CHECKS }, (_, index) => `check ${index}`);
+    const checks = Object.fromEntries(names.map((name) => [name, fileCheck("flag")]));
+    writeConfig(stage, [hook.channel, mailbox.channel], checks);
+    let kills = 0;
+    let calls = 0;
+    // Where the machine is fast, some come to their end first.
+    for (; kills < ROUNDS && calls < ROUNDS * CALLS_FOR_A_KILL; calls++) {
+      if (calls % 2 === 1) appear(stage, "flag");
+      else if (calls > 0) vanish(stage, "flag");
+      const program = stage.start([...ONCE, "--format", "ndjson"]);
+      await program.stdout.next("{");
+      if (await killWithin(program, Math.random() * KILL_WITHIN_MS)) kills++;
+    }
+    hook.delayMs = () => 0;
+    for (let call = 0; call < 2; call++) await stage.run(ONCE);
+    assert.equal(kills, ROUNDS, `of ${calls} calls`);
+    const posts = withoutTwins(hook.posts);
+    console.log(
+      `${kills} kills of ${calls} calls, ${hook.posts.length} posts, ${
+        hook.posts.length - posts.length
+      } twins`,
+    );
+    for (const name of names) {
+      assertAllTold(
+        posts.flatMap(({ notifications }) => notifications.filter(({ check }) => check === name)),
+        changesOf(stage, name),
+      );
+    }
+    const mails = new Map<string, string>();
+    for (const { messageId, subject, text } of await mailbox.read()) {
+      const words = `${subject}\n${text}`;
+      assert.equal(mails.get(messageId) ?? words, words, "a twin tells the same");
+      mails.set(messageId, words);
+    }
+    assert.ok(mails.size > 0);
+    assert.equal(new Set(mails.values()).size, mails.size, "what is told twice has one id");
+  }));
+
+async function killWithin(program: Program, ms: number): Promise<boolean> {
+  const timer = setTimeout(() => program.signal("SIGKILL"), ms);
+  const { code } = await program.end();
+  clearTimeout(timer);
+  return code === 137;
+}
+
+/** How many checks run each second. */
+const RESULTS_A_SECOND = 60;
+
+test("monitor check: a mail server that accepts and never speaks moves no check", () =>
+  withStage(async (stage) => {
+    let visitors = 0;
+    await using server = startScriptedServer(async (visitor) => {
+      visitors++;
+      await visitor.untilGone();
+    });
+    await using mailbox = await startMailbox();
+    const { parameters } = mailbox.channel as {
+      readonly parameters: { readonly access: Readonly<Record<string, unknown>> };
+    };
+    const channel = {
+      ...mailbox.channel,
+      parameters: { ...parameters, access: { ...parameters.access, port: server.port } },
+    };
+    const names = Array.from({ length: RESULTS_A_SECOND }, (_, index) => `check ${index}`);
+    appear(stage, "flag");
+    writeConfig(stage, [channel], Object.fromEntries(names.map((name) => [name, fileCheck("flag")])));
+    const program = stage.start(["check", "--format", "ndjson"]);
+    await lateness(program, RESULTS_A_SECOND);
+    const before = await lateness(program, RESULTS_A_SECOND);
+    vanish(stage, "flag");
+    await until("a visit to the mail server", () => visitors > 0);
+    // What was printed before it came is passed over.
+    await lateness(program, RESULTS_A_SECOND);
+    const during = await lateness(program, 3 * RESULTS_A_SECOND);
+    console.log(`latest run: ${before} ms late before, ${during} ms while the mail server hangs`);
+    assert.ok(during < 5_000, `${during} ms late`);
+  }));
+
+/** How late the latest of the next runs is. */
+async function lateness(program: Program, runs: number): Promise<number> {
+  let latest = 0;
+  for (let run = 0; run < runs; run++) {
+    latest = Math.max(latest, Number((await program.stdout.event("result"))["late_ms"]));
+  }
+  return Math.round(latest);
+}
+
+test("monitor silence: holds back the notifications of a running monitor, and its end lets them through", () =>
+  withStage(async (stage) => {
+    await using hook = startHook();
+    writeConfig(stage, [hook.channel], { web: fileCheck("web"), other: fileCheck("other") });
+    appear(stage, "web");
+    appear(stage, "other");
+    const program = stage.start(["check", "--format", "ndjson"]);
+    await program.stdout.event("result", ({ name }) => name === "web");
+    assert.equal((await stage.run(["silence", "web", "--for", "1h", "--reason", "deploy"])).code, 0);
+    vanish(stage, "web");
+    vanish(stage, "other");
+    await until("the notification of the other one", () => hook.posts.length > 0);
+    for (let runs = 0; runs < 2; runs++) {
+      await program.stdout.event(
+        "result",
+        ({ name, confirmed }) => name === "web" && confirmed === "critical",
+      );
+    }
+    assert.deepEqual(checksTold(hook.posts), ["other"]);
+    assert.match((await stage.run(["silence", "--list"])).stdout, /^web: silent until .* \(deploy\)$/m);
+    assert.equal((await stage.run(["silence", "--end", "web"])).stdout, "ended 1 silence\n");
+    await until("the notification that was held back", () => hook.posts.length > 1);
+    assert.deepEqual(checksTold(hook.posts), ["other", "web"]);
+  }));
+
+function checksTold(posts: readonly Post[]): readonly string[] {
+  return posts.flatMap(({ notifications }) => notifications.map(({ check }) => check));
+}
+
+test("monitor check --once: depends_on holds a problem back, and never a recovery", () =>
+  withStage(async (stage) => {
+    await using hook = startHook();
+    writeConfig(stage, [hook.channel], {
+      web: fileCheck("web", { depends_on: ["router"] }),
+      router: fileCheck("router"),
+    });
+    const told = (): readonly string[] =>
+      hook.posts.flatMap(({ notifications }) => notifications.map(({ check, event }) => `${check} ${event}`));
+    await stage.run(ONCE);
+    assert.deepEqual(told(), ["router problem"]);
+    appear(stage, "router");
+    await stage.run(ONCE);
+    assert.deepEqual(told().slice(1).toSorted(), ["router recovery", "web problem"]);
+    appear(stage, "web");
+    vanish(stage, "router");
+    await stage.run(ONCE);
+    assert.deepEqual(told().slice(3).toSorted(), ["router problem", "web recovery"]);
+  }));
+
+test("monitor check --once: depends_on a check that is inactive or not selected suppresses nothing", (addCase) => {
+  for (const way of ["inactive", "not named", "not tagged"]) {
+    addCase(way, () =>
+      withStage(async (stage) => {
+        await using hook = startHook();
+        writeConfig(stage, [hook.channel], {
+          web: fileCheck("web", { depends_on: ["router"], tags: ["front"] }),
+          router: fileCheck("router"),
+        });
+        // A problem of the router is known from before.
+        await stage.run([...ONCE, "router"]);
+        writeConfig(stage, [hook.channel], {
+          web: fileCheck("web", { depends_on: ["router"], tags: ["front"] }),
+          router: fileCheck("router", { active: way !== "inactive" }),
+        });
+        const chosen = { "inactive": [], "not named": ["web"], "not tagged": ["--tag", "front"] }[way];
+        const { stderr } = await stage.run([...ONCE, ...chosen ?? []]);
+        assert.deepEqual(checksTold(hook.posts), ["router", "web"]);
+        assert.equal(/"router", which is inactive and suppresses nothing/.test(stderr), way === "inactive");
+        if (way !== "inactive") return;
+        assert.doesNotMatch((await stage.run(["status"])).stdout, /waits for/);
+      }));
+  }
+});
+
+test("monitor check: a dependency that runs once an hour delays no notification", (addCase) => {
+  for (const args of [["check"], [...ONCE, "--due"]]) {
+    for (const isRouterDown of [false, true]) {
+      addCase(
+        `${args.join(" ")}, ${isRouterDown ? "it is down" : "it is well"}`,
+        () =>
+          withStage(async (stage) => {
+            await using hook = startHook();
+            writeConfig(stage, [hook.channel], {
+              web: fileCheck("web", { depends_on: ["router"] }),
+              router: fileCheck("router", { schedule: { regular_interval: "1 hour" } }),
+            });
+            appear(stage, "router");
+            await stage.run([...ONCE, "router"]);
+            if (isRouterDown) vanish(stage, "router");
+            const program = stage.start(args);
+            if (args[0] === "check" && args.length === 1) {
+              await until("a notification", () => hook.posts.length > 0);
+              program.signal("SIGTERM");
+            }
+            await program.end();
+            assert.deepEqual(checksTold(hook.posts), [isRouterDown ? "router" : "web"]);
+          }),
+      );
+    }
+  }
+});
+
+test("monitor check: the heartbeat is given while it runs, and after each call with --due", () =>
+  withStage(async (stage) => {
+    writeConfig(stage, [], { web: { kind: "test", parameters: { condition: "ok" } } }, {
+      heartbeat: { path: "./alive", interval: 1 },
+    });
+    const path = `${stage.folder}/alive`;
+    const touchedMs = (): number | null => {
+      try {
+        return Deno.statSync(path).mtime?.getTime() ?? null;
+      } catch {
+        return null;
+      }
+    };
+    const program = stage.start(["check"]);
+    const firstMs = await until("the first sign", touchedMs);
+    await until("another sign", () => (touchedMs() ?? 0) > firstMs);
+    program.signal("SIGTERM");
+    assert.equal((await program.end()).code, 0);
+    Deno.removeSync(path);
+    assert.equal((await stage.run([...ONCE, "--due"])).code, 0);
+    assert.notEqual(touchedMs(), null);
+    Deno.removeSync(path);
+    await stage.run(ONCE);
+    assert.equal(touchedMs(), null, "a call by hand is no sign of life");
+  }));
+
+test("monitor check --once: a channel in the place of another is notified of what goes on, and what is dropped is logged", () =>
+  withStage(async (stage) => {
+    await using hook = startHook();
+    await using next = startHook();
+    hook.status = 503;
+    writeConfig(stage, [hook.channel], { web: fileCheck("web") });
+    await stage.run(ONCE);
+    assert.equal(hook.attempts, 1);
+    next.status = 503;
+    writeConfig(stage, [next.channel], { web: fileCheck("web") });
+    const dropped =
+      /the notification of "web" to webhook 127\.0\.0\.1:\d+ given up: its check no longer has this channel/;
+    assert.match((await stage.run(ONCE)).stderr, dropped);
+    assert.deepEqual([hook.attempts, next.attempts, next.posts.length], [1, 1, 0]);
+    writeConfig(stage, [], { web: fileCheck("web") });
+    assert.match((await stage.run(ONCE)).stderr, dropped);
+    assert.doesNotMatch((await stage.run(ONCE)).stderr, /given up/);
+    assert.deepEqual([hook.attempts, next.attempts], [1, 1]);
+  }));
+
+test("monitor check --once --due: what was pending arrives, whatever was away from the config for one call", (addCase) => {
+  const due = ["check", "--once", "--due"];
+  const vanish: Readonly<Record<string, (stage: Stage, channel: unknown) => void>> = {
+    "its channel": (stage) => writeConfig(stage, [], { web: fileCheck("web") }),
+    "its check": (stage, channel) => writeConfig(stage, [channel], { other: fileCheck("other") }),
+    "all of it, as with another config on the same state": (stage) =>
+      writeConfig(stage, [], { other: fileCheck("other") }),
+    "the file that has it": (stage) => {
+      Deno.writeTextFileSync(`${stage.folder}/web.json`, "{}");
+    },
+  };
+  for (const [name, leave] of Object.entries(vanish)) {
+    addCase(name, () =>
+      withStage(async (stage) => {
+        await using hook = startHook();
+        const come = (): void => {
+          const included = { checks: { web: { ...fileCheck("web"), notifications: [hook.channel] } } };
+          Deno.writeTextFileSync(`${stage.folder}/web.json`, JSON.stringify(included), { mode: 0o600 });
+          writeConfig(stage, [], {}, { include: ["./web.json"] });
+        };
+        hook.status = 503;
+        come();
+        await stage.run(due);
+        assert.equal(hook.attempts, 1);
+        leave(stage, hook.channel);
+        await stage.run(due);
+        come();
+        hook.status = 200;
+        await stage.run(ONCE);
+        appear(stage, "web");
+        await stage.run(ONCE);
+        await stage.run(ONCE);
+        assert.deepEqual(
+          hook.posts.flatMap(({ notifications }) =>
+            notifications.flatMap(({ check, event }) => check === "web" ? [event] : [])
+          ),
+          ["problem", "recovery"],
+        );
+      }));
+  }
+});
+
+test("monitor check: a reload sends what was refused to the edited channel, and its recovery too", () =>
+  withStage(async (stage) => {
+    await using hook = startHook();
+    await using next = startHook();
+    hook.status = 404;
+    writeConfig(stage, [hook.channel], { web: fileCheck("web") });
+    const program = stage.start(["check", "--format", "ndjson"]);
+    await program.stderr.next(/the notification of "web" refused by webhook 127\.0\.0\.1:\d+: status is 404/);
+    writeConfig(stage, [next.channel], { web: fileCheck("web") });
+    program.signal("SIGHUP");
+    const conditions = (): readonly string[] =>
+      next.posts.flatMap(({ notifications }) => notifications.map(({ condition }) => condition));
+    await until("the problem", () => conditions().length > 0);
+    appear(stage, "web");
+    await until("the recovery", () => conditions().length > 1);
+    program.signal("SIGTERM");
+    assert.equal((await program.end()).code, 0);
+    assert.deepEqual(conditions(), ["critical", "ok"]);
+    assert.equal(hook.posts.length, 0);
+    assertAllTold(
+      withoutTwins(next.posts).flatMap(({ notifications }) => notifications),
+      changesOf(stage, "web"),
+    );
+  }));

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { beat } from "../../src/outputs/heartbeat_sender.ts";
+import { inTime } from "../life/in_time.ts";
+import { createFakeClock } from "../support/fake_clock.ts";
+import { freePort, response, startAnswering, startServer } from "../support/http_servers.ts";
+import { createMemorySystem } from "../support/memory_system.ts";
+
+const INTERVAL = { intervalMs: 60_000 };
+
+Deno.test("beat() touches a file, and makes it", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/alive`;
+    assert.equal(await beat({ ...INTERVAL, path }, createMemorySystem()), null);
+    await Deno.utime(path, 0, 0);
+    assert.equal(await beat({ ...INTERVAL, path }, createMemorySystem()), null);
+    assert.ok(((await Deno.stat(path)).mtime?.getTime() ?? 0) > 0);
+  });
+});
+
+Deno.test("beat() says in words why a file cannot be touched", async (t) => {
+  await withFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/file`, "");
+    const rows: Readonly<Record<string, readonly [path: string, reason: string]>> = {
+      "its folder is missing": [`${folder}/none/alive`, "no such file or directory"],
+      "its folder is a file": [`${folder}/file/alive`, "not a directory"],
+      "it is a folder": [folder, "illegal operation on a directory"],
+    };
+    for (const [name, [path, reason]] of Object.entries(rows)) {
+      await t.step(name, async () => {
+        assert.equal(
+          await beat({ ...INTERVAL, path }, createMemorySystem()),
+          `cannot touch "${path}": ${reason}`,
+        );
+      });
+    }
+  });
+});
+
+Deno.test("beat() requests an address", async () => {
+  await using server = startAnswering(response(204));
+  const target = `${server.origin}/ping/secret?key=secret`;
+  assert.equal(await beat({ ...INTERVAL, target }, createMemorySystem()), null);
+  assert.match(server.heads[0] ?? "", /^GET \/ping\/secret\?key=secret HTTP\/1\.1\r\n/);
+  await server.untilLeft();
+});
+
+Deno.test("beat() says which status is none of success, and names the host alone", async (t) => {
+  const rows: Readonly<Record<string, readonly [status: number, isFine: boolean]>> = {
+    "200": [200, true],
+    "a redirect, which is not followed": [302, true],
+    "404": [404, false],
+    "503": [503, false],
+  };
+  for (const [name, [status, isFine]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      await using server = startAnswering(response(status));
+      const target = `${server.origin}/secret?key=secret`;
+      assert.equal(
+        await beat({ ...INTERVAL, target }, createMemorySystem()),
+        isFine ? null : `127.0.0.1:${server.port} answered the heartbeat with status ${status}`,
+      );
+    });
+  }
+});
+
+Deno.test("beat() says that nobody listens, and names the host alone", async () => {
+  const port = freePort();
+  const target = `http://me:secret@127.0.0.1:${port}/secret?key=secret`;
+  assert.equal(
+    await beat({ ...INTERVAL, target }, createMemorySystem()),
+    `heartbeat failed: connecting to 127.0.0.1:${port} failed: connection refused`,
+  );
+});
+
+Deno.test("beat() gives up a server that does not answer", async () => {
+  const clock = createFakeClock();
+  const visited = Promise.withResolvers<void>();
+  await using server = startServer(async (visitor) => {
+    await visitor.readHead();
+    visited.resolve();
+    await visitor.untilGone();
+  });
+  const target = `${server.origin}/secret`;
+  const beating = beat({ ...INTERVAL, target }, { ...createMemorySystem(), clock });
+  await inTime("the heartbeat", visited.promise);
+  await clock.advance(10_000);
+  assert.equal(await beating, `127.0.0.1:${server.port} did not answer the heartbeat within 10 s`);
+  assert.equal(clock.timers, 0);
+});
+
+Deno.test("beat() gives both signs, and says both failures", async () => {
+  await withFolder(async (folder) => {
+    await using server = startAnswering(response(500));
+    const target = server.origin;
+    const failure = `127.0.0.1:${server.port} answered the heartbeat with status 500`;
+    assert.equal(await beat({ ...INTERVAL, path: `${folder}/alive`, target }, createMemorySystem()), failure);
+    assert.ok((await Deno.stat(`${folder}/alive`)).isFile);
+    assert.equal(
+      await beat({ ...INTERVAL, path: `${folder}/none/alive`, target }, createMemorySystem()),
+      `cannot touch "${folder}/none/alive": no such file or directory; ${failure}`,
+    );
+  });
+});
+
+async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "monitor_heartbeat_" });
+  try {
+    await use(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}

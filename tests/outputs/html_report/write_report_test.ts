@@ -1,0 +1,245 @@
+import assert from "node:assert/strict";
+import type { PageFacts } from "../../../src/outputs/html_report/facts.ts";
+import { writePage } from "../../../src/outputs/html_report/write_report.ts";
+import type { Check } from "../../../src/domain/check.ts";
+import type { Store } from "../../../src/domain/store.ts";
+import { createMemoryStore } from "../../../src/state/memory_store.ts";
+import { HOSTILE_TEXTS } from "../../state/hostile.ts";
+import {
+  changeOf,
+  DAY_MS,
+  entryOf,
+  HOUR_MS,
+  notificationOf,
+  NOW_MS,
+  outboxRowOf,
+  recordOf,
+  resultOf,
+  silenceOf,
+  updateOf,
+} from "../../state/records.ts";
+import { testCheck } from "../../support/checks.ts";
+import { createFakeClock } from "../../support/fake_clock.ts";
+
+const FACTS = {
+  nowMs: NOW_MS,
+  hostName: "host.example",
+  timeZone: "Europe/Berlin",
+  configLabel: "monitor.jsonc",
+  intervalMs: 60_000,
+  notRunning: null,
+};
+
+function write(checks: readonly Check[], store: Store | null, facts: PageFacts = FACTS): Promise<string> {
+  return writePage({ store, checks, isWhole: true, facts, clock: createFakeClock() });
+}
+
+/** The page's text as it is read, without its head. */
+function readText(html: string): string {
+  return html.slice(html.indexOf("<header>")).replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+}
+
+Deno.test("writePage() tells problems first, with since when, availability and the last changes", async () => {
+  const store = createMemoryStore();
+  const record = recordOf("web");
+  await store.save([
+    updateOf("calm", {
+      record: recordOf("calm", { condition: { ...record.condition, confirmed: "ok", notified: "ok" } }),
+    }),
+    updateOf("web", {
+      rollup: entryOf(NOW_MS - 30 * DAY_MS, {
+        condition: "critical",
+        lastedMs: HOUR_MS,
+        lasted: "critical",
+        failedStreak: 3,
+      }),
+    }),
+    updateOf("web", { rollup: entryOf(NOW_MS - 3 * DAY_MS, { lastedMs: HOUR_MS }) }),
+    updateOf("web", { rollup: entryOf(NOW_MS, { lastedMs: HOUR_MS / 3, lasted: "warning" }) }),
+    updateOf("web", { rollup: entryOf(NOW_MS, { lastedMs: 2 * HOUR_MS / 3 }) }),
+    updateOf("web", { change: changeOf("web", NOW_MS - HOUR_MS) }),
+  ]);
+  const checks = [testCheck("ok", { name: "calm" }), {
+    ...testCheck("ok", { name: "web" }),
+    title: "Website",
+  }];
+  const html = await write(checks, store);
+  const text = readText(html);
+  assert.match(
+    text,
+    /^ 1 of 2 checks is not ok Valid until 2026-01-31 11:02 \. If that is past, monitor has died or cannot write this page\. 1 warning 1 ok last changes monitor\.jsonc on host\.example\. Written 2026-01-31 11:00 , and again every 1 min while monitor runs\. Times are those of Europe\/Berlin \(UTC\+1\)\./,
+  );
+  assert.ok(html.indexOf("<h3>Website</h3>") < html.indexOf("<h3>calm</h3>"));
+  assert.match(
+    text,
+    /Website web Warning since 2026-01-31 10:59 , for 1 min status is 500, expected 200 \[not notified\]/,
+  );
+  assert.match(
+    text,
+    /Availability 24 h 66\.66% ok 1 h observed 7 d 83\.33% ok 2 h observed 90 d 55\.55% ok 3 h observed 24 h 33\.34% warning; 7 d 16\.67% warning; 90 d 11\.12% warning, 33\.34% critical, 1 of 4 runs failed, 3 in a row at most/,
+  );
+  assert.match(
+    text,
+    /The last change first line second line 2026-01-31 10:00 ok to critical : connection refused/,
+  );
+  assert.match(html, /<time datetime=2026-01-31T09:59Z>2026-01-31 10:59<\/time>/);
+  assert.match(html, /first line\nsecond line/);
+});
+
+Deno.test("writePage() tells reports that wait, silences, inactive and overdue checks", async () => {
+  const store = createMemoryStore();
+  await store.save([
+    updateOf("web", {
+      record: recordOf("web", {
+        nextRunAtMs: NOW_MS - 10 * 60_000,
+        last: resultOf({ startedAtMs: NOW_MS - 11 * 60_000 }),
+      }),
+      rows: [outboxRowOf("a", 1), outboxRowOf("b", 2, { notification: notificationOf("left the config") })],
+    }),
+  ]);
+  await store.addSilences([silenceOf("a"), silenceOf("b", { check: null, reason: "" })]);
+  const checks = [testCheck("ok", { name: "web" }), { ...testCheck("ok", { name: "off" }), active: false }];
+  const text = readText(await write([...checks, testCheck("ok", { name: "new" })], store));
+  assert.match(text, /web Unknown , last run 2026-01-31 10:49 not run for 11 min, was warning: /);
+  assert.match(text, /new Unknown never ran/);
+  assert.match(
+    text,
+    /Pending notifications \(2\) pending: critical of &quot;web&quot; to mail to operators, decided 0 s ago, tried 2 times: connection refused/,
+  );
+  assert.match(
+    text,
+    /Silences \(2\) &quot;web&quot; for 59 min more \(maintenance\) all checks for 59 min more/,
+  );
+  assert.match(text, /Inactive \(1\) off/);
+});
+
+Deno.test("writePage() shows failures that were too few in a row to be confirmed, once for spans that have the same", async () => {
+  const store = createMemoryStore();
+  const record = recordOf("web");
+  await store.save([
+    updateOf("web", {
+      record: recordOf("web", {
+        condition: { ...record.condition, confirmed: "ok", notified: "ok" },
+        last: resultOf({ condition: "ok", output: "well" }),
+      }),
+      rollup: entryOf(NOW_MS - 2 * DAY_MS, { lastedMs: 6 * DAY_MS, condition: "critical", failedStreak: 2 }),
+    }),
+    ...[1, 2, 0].map((failedStreak) =>
+      updateOf("web", {
+        rollup: entryOf(NOW_MS - HOUR_MS, {
+          lastedMs: 8 * HOUR_MS,
+          condition: failedStreak === 0 ? "ok" : "critical",
+          failedStreak,
+        }),
+      })
+    ),
+  ].map((update, index) => index === 0 ? update : { ...update, record: updateOf("web").record }));
+  const text = readText(await write([testCheck("ok", { name: "web" })], store));
+  assert.match(
+    text,
+    /Availability 24 h 100% ok 7 d 100% ok 90 d 100% ok 7 d observed 24 h 2 of 3 runs failed, 2 in a row at most; 7 d 3 of 4 runs failed, 2 in a row at most 10 ms/,
+  );
+});
+
+Deno.test("writePage() shows a check whose last run lies in the future as unknown, and counts no time to come", async () => {
+  const store = createMemoryStore();
+  const aheadMs = NOW_MS + 450 * DAY_MS;
+  const base = recordOf("web");
+  await store.save([
+    updateOf("web", { rollup: entryOf(NOW_MS - HOUR_MS, { lasted: "warning" }) }),
+    updateOf("web", {
+      record: recordOf("web", {
+        condition: { ...base.condition, confirmed: "ok", notified: "ok", observedAtMs: aheadMs },
+        last: resultOf({ condition: "ok", startedAtMs: aheadMs }),
+        nextRunAtMs: aheadMs + 60_000,
+      }),
+      rollup: entryOf(aheadMs, { lastedMs: HOUR_MS }),
+    }),
+  ]);
+  const text = readText(await write([testCheck("ok", { name: "web" })], store));
+  assert.match(text, /web Unknown , last run 2027-04-26 12:00 last run is 450 d in the future, was ok: /);
+  assert.match(
+    text,
+    /Availability 24 h 0\.00% ok 1 min observed 7 d 0\.00% ok 1 min observed 90 d 0\.00% ok 1 min observed 24 h 100% warning/,
+  );
+});
+
+Deno.test("writePage() says at the top and in its title why no check runs", async (t) => {
+  const rows: Readonly<Record<string, readonly [stoppedAtMs: number | null, expected: RegExp]>> = {
+    "a service that was stopped": [
+      NOW_MS - 60_000,
+      /^ The check is not ok monitor was stopped on purpose at 2026-01-31 10:59 \. No check runs until it is started again\. /,
+    ],
+    "a service that died": [
+      null,
+      /^ The check is not ok monitor is not running: it ended without being stopped\. /,
+    ],
+  };
+  for (const [name, [stoppedAtMs, expected]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const html = await write([testCheck("ok")], null, { ...FACTS, notRunning: { stoppedAtMs } });
+      assert.match(readText(html), expected);
+      assert.doesNotMatch(readText(html), /Valid until|again every/);
+      assert.match(html, /<title>not running: 1 not ok: monitor on host\.example<\/title>/);
+    });
+  }
+});
+
+Deno.test("writePage() makes a page before anything was kept, and of a config without checks", async () => {
+  assert.match(
+    readText(await write([testCheck("ok")], null)),
+    /The check is not ok .*Nothing is kept yet: no check has run\..*web Unknown never ran/,
+  );
+  assert.match(readText(await write([], createMemoryStore())), /^ There are no active checks/);
+  assert.match(readText(await write([], null, { ...FACTS, timeZone: "UTC" })), /Times are those of UTC\./);
+});
+
+Deno.test("writePage() lets no text out of its place", async () => {
+  const texts = [
+    ...HOSTILE_TEXTS,
+    "</title></style><script>alert(1)</script>",
+    "\" onload=alert(1) x='",
+    "\u202egnp.exe",
+    "\u001b[2J",
+  ];
+  const store = createMemoryStore();
+  await store.save(texts.map((name) =>
+    updateOf(name, {
+      record: recordOf(name, { last: resultOf({ output: name, detail: name }) }),
+      change: changeOf(name, NOW_MS, { output: name }),
+      rows: [
+        outboxRowOf(name, 1, { notification: notificationOf(name), channelName: name, lastFailure: name }),
+      ],
+    })
+  ));
+  await store.addSilences(texts.map((name) => silenceOf(name, { check: name, reason: name })));
+  const checks = texts.map((name) => ({ ...testCheck("ok", { name }), title: name }));
+  const inactive = texts.map((name) => ({ ...testCheck("ok", { name: `off ${name}` }), active: false }));
+  const html = await write([...checks, ...inactive], store, {
+    ...FACTS,
+    hostName: texts.join(),
+    configLabel: texts.join(),
+  });
+  const tags = new Set([...html.matchAll(/<\/?([a-z0-9]+)/g)].map(([, name]) => name));
+  assert.ok(!tags.has("script"));
+  assert.doesNotMatch(html, /alert\(1\)[^<>]*>|<[^>]*onload/);
+  // deno-lint-ignore no-control-regex
+  assert.doesNotMatch(html, /[\u0000-\u0009\u000b-\u001f\u202e]/);
+  assert.ok(html.isWellFormed());
+  assert.equal(html.split("<li class=").length - 1, texts.length);
+});
+
+Deno.test("writePage() stays small however long outputs are", async () => {
+  const store = createMemoryStore();
+  const names = Array.from({ length: 300 }, (_, index) => `check ${index}`);
+  const long = "<".repeat(65_536);
+  await store.save(names.flatMap((name) => [
+    updateOf(name, { record: recordOf(name, { last: resultOf({ output: long, detail: long }) }) }),
+    ...[1, 2, 3, 4, 5, 6].map((hours) =>
+      updateOf(name, { change: changeOf(name, NOW_MS - hours * HOUR_MS, { output: long }) })
+    ),
+  ]));
+  const html = await write(names.map((name) => testCheck("ok", { name })), store);
+  assert.ok(html.length < 1_500_000, String(html.length));
+  assert.equal(html.split("<summary>The last 5 changes").length - 1, 100, "there is room for 500 changes");
+});

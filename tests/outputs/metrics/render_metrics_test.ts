@@ -1,0 +1,219 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { FAMILIES } from "../../../src/outputs/metrics/families.ts";
+import { renderMetrics } from "../../../src/outputs/metrics/render_metrics.ts";
+import { recordOf } from "../../state/records.ts";
+import { HOSTILE_NAMES } from "../../config/hostile_configs.ts";
+import { HOSTILE_TEXTS as STORAGE_TEXTS } from "../../state/hostile.ts";
+import { promtool } from "../../support/promtool.ts";
+import { needs } from "../../support/tools.ts";
+import { HOSTILE_TEXTS as FORMAT_TEXTS, unsafeCodes } from "../../cli/formats/hostile_records.ts";
+import { checkOf, noPause, valuesOf } from "./values.ts";
+
+const EVERYTHING =
+  "size=2KiB;1;@2:3;0;4 time=59ms;10:20;~:30 share=80% hits=7c users=3 odd=1furlong none=U users=4";
+
+const LABELS: readonly string[] = [
+  ...new Set([
+    ...STORAGE_TEXTS,
+    ...HOSTILE_NAMES,
+    ...FORMAT_TEXTS.map(([, text]) => text),
+    "\ud800",
+    "\udfff",
+    "\\ud800",
+    "a\nb",
+    "a\\nb",
+    '"} 1\nmonitor_checks 9 #',
+  ]),
+];
+
+const VALUES = {
+  everything: valuesOf({ checks: [checkOf("web", { performanceData: EVERYTHING }, 'Our "site"')] }),
+  unseen: valuesOf({
+    checks: [{ ...checkOf("new"), record: recordOf("new", { last: null, nextRunAtMs: null }) }],
+    channels: [],
+    schedulerLagMs: null,
+    isReloadSuccessful: null,
+  }),
+  named: valuesOf({ name: 'the "web" one' }),
+  hostile: valuesOf({
+    checks: LABELS.map((name) => {
+      const metrics = Object.fromEntries(LABELS.map((label, index) => [label, index]));
+      return checkOf(name, { metrics, performanceData: `'${name}'=1` }, name);
+    }),
+    channels: LABELS.map((name) => ({
+      name,
+      sent: 1,
+      failedAttempts: 0,
+      dropped: 0,
+      summarized: 0,
+      pending: 0,
+      rejected: 0,
+    })),
+  }),
+  many: valuesOf({ checks: Array.from({ length: 1200 }, (_, index) => checkOf(`check ${index}`)) }),
+} as const;
+
+Deno.test({
+  ...needs("promtool"),
+  name: "renderMetrics() writes what promtool accepts",
+  fn: async (t) => {
+    for (const [name, values] of Object.entries(VALUES)) {
+      await t.step(name, async () => {
+        const text = await renderMetrics(values, noPause);
+        assert.deepEqual(await promtool(["check", "metrics"], text), { code: 0, text: "" });
+      });
+    }
+  },
+});
+
+Deno.test("renderMetrics() writes every family", async () => {
+  const text = await renderMetrics(VALUES.everything, noPause);
+  for (const { name, type, help } of Object.values(FAMILIES)) {
+    assert.ok(text.includes(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${name}`), name);
+  }
+  assert.deepEqual(samplesOf(text), [
+    'monitor_build_info{version="1.2.3"} 1',
+    "monitor_running 1",
+    "monitor_last_loop_timestamp_seconds 1800000000.5",
+    "monitor_scheduler_lag_seconds 0.0015",
+    "monitor_config_loaded_timestamp_seconds 1800000000",
+    "monitor_config_last_reload_successful 1",
+    "monitor_state_writable 1",
+    "monitor_checks 1",
+    "monitor_checks_inactive 2",
+    'monitor_check_info{check="web",kind="test",title="Our \\"site\\""} 1',
+    'monitor_check_condition{check="web"} 1',
+    'monitor_check_confirmed_condition{check="web"} 1',
+    'monitor_check_confirmed_timestamp_seconds{check="web"} 1769853540',
+    'monitor_check_duration_seconds{check="web"} 0.01225',
+    'monitor_check_last_run_timestamp_seconds{check="web"} 1769853599.988',
+    'monitor_check_next_run_timestamp_seconds{check="web"} 1769853660',
+    'monitor_check_late_seconds{check="web"} 0.003',
+    'monitor_check_missed_runs_total{check="web"} 2',
+    'monitor_check_runs_total{check="web"} 13',
+    'monitor_check_failures_total{check="web",condition="unknown"} 1',
+    'monitor_check_failures_total{check="web",condition="warning"} 3',
+    'monitor_check_failures_total{check="web",condition="critical"} 2',
+    'monitor_check_run_seconds_total{check="web"} 0.1595',
+    'monitor_check_metric{check="web",metric="status"} 500',
+    'monitor_check_performance{check="web",label="size",unit="bytes"} 2048',
+    'monitor_check_performance{check="web",label="time",unit="seconds"} 0.059',
+    'monitor_check_performance{check="web",label="share",unit="ratio"} 0.8',
+    'monitor_check_performance{check="web",label="users",unit=""} 3',
+    'monitor_check_performance{check="web",label="odd",unit="furlong"} 1',
+    'monitor_check_performance{check="web",label="users_2",unit=""} 4',
+    'monitor_check_performance_total{check="web",label="hits",unit=""} 7',
+    'monitor_check_performance_bound{check="web",label="size",unit="bytes",bound="warning"} 1024',
+    'monitor_check_performance_bound{check="web",label="size",unit="bytes",bound="min"} 0',
+    'monitor_check_performance_bound{check="web",label="size",unit="bytes",bound="max"} 4096',
+    'monitor_check_performance_bound{check="web",label="time",unit="seconds",bound="warning_low"} 0.01',
+    'monitor_check_performance_bound{check="web",label="time",unit="seconds",bound="warning"} 0.02',
+    'monitor_check_performance_bound{check="web",label="time",unit="seconds",bound="critical"} 0.03',
+    'monitor_notifications_sent_total{channel="console"} 3',
+    'monitor_notification_attempts_failed_total{channel="console"} 4',
+    'monitor_notifications_dropped_total{channel="console"} 5',
+    'monitor_notifications_summarized_total{channel="console"} 8',
+    'monitor_notifications_pending{channel="console"} 6',
+    'monitor_notifications_rejected{channel="console"} 7',
+  ]);
+});
+
+Deno.test("renderMetrics() tells conditions by their exit codes", async (t) => {
+  for (const [code, condition] of (["ok", "warning", "critical", "unknown"] as const).entries()) {
+    await t.step(condition, async () => {
+      const text = await renderMetrics(valuesOf({ checks: [checkOf("web", { condition })] }), noPause);
+      assert.ok(samplesOf(text).includes(`monitor_check_condition{check="web"} ${code}`));
+    });
+  }
+});
+
+Deno.test("renderMetrics() prints unknown for a check whose last run lies in the future", async () => {
+  const checks = [{ ...checkOf("web", { condition: "ok" }), isInFuture: true }];
+  const samples = samplesOf(await renderMetrics(valuesOf({ checks }), noPause));
+  assert.ok(samples.includes('monitor_check_condition{check="web"} 3'));
+  assert.ok(samples.includes('monitor_check_confirmed_condition{check="web"} 3'));
+});
+
+Deno.test("renderMetrics() says nothing of what nobody has seen", async () => {
+  const text = await renderMetrics(VALUES.unseen, noPause);
+  const named = new Set(samplesOf(text).map((line) => line.replace(/[{ ].*/, "")));
+  for (
+    const name of [
+      "monitor_check_condition",
+      "monitor_check_confirmed_condition",
+      "monitor_scheduler_lag_seconds",
+    ]
+  ) {
+    assert.ok(!named.has(name), name);
+    assert.ok(!text.includes(`# HELP ${name} `), name);
+  }
+  assert.ok(named.has("monitor_check_info"));
+});
+
+Deno.test("renderMetrics() adds the monitor's name to every sample", async () => {
+  const text = await renderMetrics(VALUES.named, noPause);
+  assert.deepEqual(samplesOf(text).filter((line) => !/[{,]monitor="the \\"web\\" one"\} /.test(line)), []);
+});
+
+Deno.test("renderMetrics() adds up channels that people call the same", async () => {
+  const channel = {
+    name: "console",
+    sent: 1,
+    failedAttempts: 2,
+    dropped: 3,
+    summarized: 0,
+    pending: 4,
+    rejected: 5,
+  };
+  const text = await renderMetrics(valuesOf({ channels: [channel, channel] }), noPause);
+  assert.deepEqual(samplesOf(text).slice(-6), [
+    'monitor_notifications_sent_total{channel="console"} 2',
+    'monitor_notification_attempts_failed_total{channel="console"} 4',
+    'monitor_notifications_dropped_total{channel="console"} 6',
+    'monitor_notifications_summarized_total{channel="console"} 0',
+    'monitor_notifications_pending{channel="console"} 8',
+    'monitor_notifications_rejected{channel="console"} 10',
+  ]);
+});
+
+Deno.test("renderMetrics() makes labels of hostile texts without unsafe characters, and hides none behind another", async () => {
+  const text = await renderMetrics(VALUES.hostile, noPause);
+  assert.ok(text.isWellFormed());
+  assert.deepEqual(unsafeCodes(text), []);
+  assert.equal(
+    samplesOf(text).filter((line) => line.startsWith("monitor_check_info{")).length,
+    LABELS.length,
+  );
+  assert.equal(
+    new Set(samplesOf(text).map((line) => line.replace(/ \S+$/, ""))).size,
+    samplesOf(text).length,
+  );
+});
+
+Deno.test("renderMetrics() gives any set of names as many series, none of them twice", async () => {
+  await fc.assert(fc.asyncProperty(
+    fc.uniqueArray(fc.string({ unit: "binary" }), { maxLength: 20 }),
+    async (names) => {
+      const text = await renderMetrics(valuesOf({ checks: names.map((name) => checkOf(name)) }), noPause);
+      const series = samplesOf(text).map((line) => line.replace(/ \S+$/, ""));
+      assert.equal(new Set(series).size, series.length);
+      assert.equal(series.filter((line) => line.startsWith("monitor_check_info{")).length, names.length);
+    },
+  ));
+});
+
+Deno.test("renderMetrics() pauses after some hundred checks, and writes the same", async () => {
+  let pauses = 0;
+  const text = await renderMetrics(VALUES.many, () => {
+    pauses++;
+    return Promise.resolve();
+  });
+  assert.equal(pauses, 4);
+  assert.equal(samplesOf(text).filter((line) => line.startsWith("monitor_check_condition{")).length, 1200);
+  assert.equal(text.match(/# HELP monitor_check_condition /g)?.length, 1);
+});
+
+function samplesOf(text: string): readonly string[] {
+  return text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+}

@@ -1,0 +1,45 @@
+import type { KeptResult } from "../../../src/domain/store.ts";
+import type { CheckMetrics, MetricValues } from "../../../src/outputs/metrics/render_metrics.ts";
+import { recordOf, resultOf } from "../../state/records.ts";
+import { testCheck } from "../../support/checks.ts";
+
+/** Values with something in every member. */
+export function valuesOf(members: Partial<MetricValues> = {}): MetricValues {
+  return {
+    version: "1.2.3",
+    isRunning: true,
+    lastLoopAtMs: 1_800_000_000_500,
+    schedulerLagMs: 1.5,
+    configLoadedAtMs: 1_800_000_000_000,
+    isReloadSuccessful: true,
+    isStateWritable: true,
+    checks: [checkOf("web")],
+    inactiveChecks: 2,
+    channels: [{
+      name: "console",
+      sent: 3,
+      failedAttempts: 4,
+      dropped: 5,
+      summarized: 8,
+      pending: 6,
+      rejected: 7,
+    }],
+    ...members,
+  };
+}
+
+/** A check that was seen, with what it saw. */
+export function checkOf(
+  name: string,
+  last: Partial<KeptResult> = {},
+  title?: string,
+): CheckMetrics {
+  return {
+    check: { ...testCheck("ok", { name }), ...(title !== undefined && { title }) },
+    record: recordOf(name, { last: resultOf(last) }),
+    isInFuture: false,
+  };
+}
+
+/** A pause that takes no time, for what is so short that none is needed. */
+export const noPause = (): Promise<void> => Promise.resolve();

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { groupNeeds, permissionFlags, shellWord } from "../../src/permissions/permission_flags.ts";
+import { runChild, tool } from "../support/tools.ts";
+
+Deno.test("permissionFlags() sorts, lists each thing once and doubles commas", () => {
+  const needs = [
+    { permission: "run", value: "/b", neededBy: "" },
+    { permission: "read", value: "/a,b", neededBy: "" },
+    { permission: "run", value: "/a", neededBy: "" },
+    { permission: "run", value: "/b", neededBy: "" },
+  ] as const;
+  assert.deepStrictEqual(permissionFlags(groupNeeds(needs)), ["--allow-read=/a,,b", "--allow-run=/a,/b"]);
+});
+
+Deno.test("shellWord() is read back by a shell as it was", async (t) => {
+  const words = [
+    "plain",
+    "--allow-net=a:1,[::1]:2",
+    "it's",
+    "a b",
+    '$HOME `x` "y"',
+    "~root",
+    "",
+    "a\nb",
+    "*",
+  ];
+  for (const word of words) {
+    await t.step(JSON.stringify(word), async () => {
+      const { stdout } = await runChild(tool("sh"), ["-c", `printf %s ${shellWord(word)}`]);
+      assert.strictEqual(stdout, word);
+    });
+  }
+});

@@ -1,0 +1,199 @@
+import assert from "node:assert/strict";
+import type { Channel } from "../../src/domain/channel.ts";
+import type { Check } from "../../src/domain/check.ts";
+import type { Needs } from "../../src/domain/needs.ts";
+import { joinNeeds, missingNeeds, type Need, needsOf } from "../../src/permissions/required_permissions.ts";
+import { requestCheck, testCheck } from "../support/checks.ts";
+import { createMemorySystem } from "../support/memory_system.ts";
+
+const ENVIRONMENT = { PATH: "/opt/bin:/usr/bin" };
+const PASSED = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
+
+function byClass(needs: readonly Need[]): Needs {
+  const groups = Map.groupBy(needs, ({ permission }) => permission);
+  return Object.fromEntries(
+    [...groups].map(([permission, some]) => [permission, some.map(({ value }) => value)]),
+  );
+}
+
+async function needsOfChecks(...checks: readonly Check[]): Promise<Needs> {
+  const system = createMemorySystem({ environment: ENVIRONMENT });
+  return byClass(await needsOf({ checks, heartbeat: null, notifies: true }, system));
+}
+
+function quiet(check: Check): Check {
+  return { ...check, notifications: [] };
+}
+
+Deno.test("needsOf() tells what each check kind needs, and no more", async (t) => {
+  const base = quiet(testCheck("ok"));
+  const cases: readonly (readonly [string, Check, Needs])[] = [
+    ["test", base, {}],
+    [
+      "script",
+      {
+        ...base,
+        kind: "script",
+        parameters: { path: "/srv/a.sh", arguments: [], environment: {}, conditionOnTimeout: "unknown" },
+      },
+      { run: ["/srv/a.sh", "/usr/bin/kill"], env: PASSED },
+    ],
+    [
+      "file_timestamp",
+      {
+        ...base,
+        kind: "file_timestamp",
+        parameters: {
+          path: "/srv/file",
+          warningAgeMs: 1000,
+          criticalAgeMs: 1000,
+          conditionOnMissing: "ok",
+          conditionOnImplausible: "ok",
+        },
+      },
+      { read: ["/srv/file"] },
+    ],
+    ["http_request to a name", quiet(requestCheck("http://example.org/x")), { net: ["example.org:80"] }],
+    ["http_request over TLS", quiet(requestCheck("https://user:p@example.org")), {
+      net: ["example.org:443"],
+      env: ["DENO_TLS_CA_STORE"],
+    }],
+    ["http_request to an address", quiet(requestCheck("http://[::1]:8080/")), { net: ["[::1]:8080"] }],
+    [
+      "tcp_connect",
+      {
+        ...base,
+        kind: "tcp_connect",
+        parameters: { host: "db.example.org", port: 5432, tls: true, asWarning: false },
+      },
+      { net: ["db.example.org:5432"], env: ["DENO_TLS_CA_STORE"] },
+    ],
+    [
+      "tcp_connect in clear text",
+      {
+        ...base,
+        kind: "tcp_connect",
+        parameters: { host: "db.example.org", port: 5432, tls: false, asWarning: false },
+      },
+      { net: ["db.example.org:5432"] },
+    ],
+    [
+      "tls_certificate",
+      {
+        ...base,
+        kind: "tls_certificate",
+        parameters: {
+          host: "10.0.0.1",
+          port: 443,
+          serverName: "www.example.org",
+          warningBeforeExpiryMs: 1000,
+          criticalBeforeExpiryMs: 1000,
+          caFile: "/srv/authority.pem",
+        },
+      },
+      { net: ["10.0.0.1:443"], read: ["/srv/authority.pem"], env: ["DENO_TLS_CA_STORE"] },
+    ],
+  ];
+  for (const [name, check, needs] of cases) {
+    await t.step(name, async () => assert.deepStrictEqual(await needsOfChecks(check), needs));
+  }
+});
+
+Deno.test("needsOf() tells what each channel kind needs, and no more", async (t) => {
+  const access = { port: 587, username: "", password: "" };
+  const mail = { sender: "a@example.org", receivers: ["b@example.org"], tags: [] };
+  const cases: readonly (readonly [string, Channel, Needs])[] = [
+    ["console", { key: "c", kind: "console", parameters: {} }, {}],
+    ["file_touch", { key: "f", kind: "file_touch", parameters: { path: "/run/t" } }, { write: ["/run/t"] }],
+    [
+      "email to a name",
+      { key: "e", kind: "email", parameters: { access: { ...access, host: "mx.example.org" }, ...mail } },
+      { net: ["mx.example.org:587"], env: ["DENO_TLS_CA_STORE"] },
+    ],
+    [
+      "email to an address",
+      { key: "e", kind: "email", parameters: { access: { ...access, host: "::1" }, ...mail } },
+      { net: ["[::1]:587"] },
+    ],
+    [
+      "email with a login",
+      {
+        key: "e",
+        kind: "email",
+        parameters: { access: { ...access, host: "::1", username: "me", password: "x" }, ...mail },
+      },
+      { net: ["[::1]:587"], env: ["DENO_TLS_CA_STORE"] },
+    ],
+    [
+      "webhook",
+      {
+        key: "w",
+        kind: "webhook",
+        parameters: { target: "https://hook.example/1", method: "POST", headers: {}, timeoutMs: 1 },
+      },
+      { net: ["hook.example:443"], env: ["DENO_TLS_CA_STORE"] },
+    ],
+    [
+      "command",
+      {
+        key: "k",
+        kind: "command",
+        parameters: { path: "/srv/tell", arguments: [], environment: {}, timeoutMs: 1 },
+      },
+      { run: ["/srv/tell", "/usr/bin/kill"], env: PASSED },
+    ],
+  ];
+  for (const [name, channel, needs] of cases) {
+    await t.step(name, async () => {
+      assert.deepStrictEqual(await needsOfChecks({ ...testCheck("ok"), notifications: [channel] }), needs);
+    });
+  }
+  await t.step("desktop_notification", async () => {
+    const channel: Channel = { key: "d", kind: "desktop_notification", parameters: {} };
+    const { read, run, env } = await needsOfChecks({ ...testCheck("ok"), notifications: [channel] });
+    assert.deepStrictEqual(read, ["/opt/bin/notify-send", "/usr/bin/notify-send"]);
+    assert.deepStrictEqual(run, ["/usr/bin/notify-send", "/usr/bin/kill"]);
+    assert.ok(env?.includes("DBUS_SESSION_BUS_ADDRESS"));
+  });
+  await t.step("none where no channel is called", async () => {
+    const channel: Channel = { key: "f", kind: "file_touch", parameters: { path: "/run/t" } };
+    const checks = [{ ...testCheck("ok"), notifications: [channel] }];
+    const needs = await needsOf({ checks, heartbeat: null, notifies: false }, createMemorySystem());
+    assert.deepStrictEqual(needs, []);
+  });
+});
+
+Deno.test("needsOf() tells what the heartbeat needs", async () => {
+  const heartbeat = { path: "/run/beat", target: "https://hc.example/x", intervalMs: 60_000 };
+  const needs = await needsOf({ checks: [], heartbeat, notifies: true }, createMemorySystem());
+  assert.deepStrictEqual(byClass(needs), {
+    write: ["/run/beat"],
+    net: ["hc.example:443"],
+    env: ["DENO_TLS_CA_STORE"],
+  });
+});
+
+Deno.test("joinNeeds() lists each thing once, for who needs it first", () => {
+  const parts = [
+    { neededBy: "one", needs: { net: ["a:1", "b:1"] } },
+    { neededBy: "two", needs: { net: ["b:1"], read: ["b:1"] } },
+  ];
+  assert.deepStrictEqual(joinNeeds(parts), [
+    { permission: "net", value: "a:1", neededBy: "one" },
+    { permission: "net", value: "b:1", neededBy: "one" },
+    { permission: "read", value: "b:1", neededBy: "two" },
+  ]);
+});
+
+Deno.test("missingNeeds() asks once for a class that is granted whole", () => {
+  const needs = joinNeeds([{ neededBy: "one", needs: { net: ["a:1", "b:1"], run: ["/x", "/y"] } }]);
+  const asked: string[] = [];
+  const { permissions } = createMemorySystem({
+    isGranted: (permission, value) => {
+      asked.push(`${permission} ${value ?? "*"}`);
+      return permission === "net" ? value === undefined : value === "/x";
+    },
+  });
+  assert.deepStrictEqual(missingNeeds(needs, permissions).map(({ value }) => value), ["/y"]);
+  assert.deepStrictEqual(asked.filter((question) => question.startsWith("net")), ["net *"]);
+});

@@ -1,0 +1,275 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { createLimiter } from "../../src/scheduler/limiter.ts";
+
+Deno.test("run() starts a task at once where there is room", async () => {
+  const limiter = createLimiter(2);
+  const gate = Promise.withResolvers<string>();
+  let started = false;
+  const answer = limiter.run(() => {
+    started = true;
+    return gate.promise;
+  }, never());
+  assert.equal(started, true);
+  assert.equal(limiter.running, 1);
+  gate.resolve("done");
+  assert.equal(await answer, "done");
+  assert.equal(limiter.running, 0);
+});
+
+Deno.test("run() never runs more than the limit, and starts tasks in the order of arrival", async (t) => {
+  for (const limit of [1, 2, 3, 10]) {
+    await t.step(`limit ${limit}`, async () => {
+      const limiter = createLimiter(limit);
+      const started: number[] = [];
+      let running = 0;
+      let mostRunning = 0;
+      const tasks = Array.from({ length: 25 }, (_, task) =>
+        limiter.run(async () => {
+          started.push(task);
+          mostRunning = Math.max(mostRunning, ++running);
+          await turns(1 + (task * 7) % 5);
+          running--;
+        }, never()));
+      assert.equal(limiter.running, limit);
+      assert.equal(limiter.waiting, 25 - limit);
+      await Promise.all(tasks);
+      assert.deepEqual(started, Array.from({ length: 25 }, (_, task) => task));
+      assert.equal(mostRunning, limit);
+      assert.equal(limiter.running, 0);
+    });
+  }
+});
+
+Deno.test("run() lets no newcomer in before a waiting task", async () => {
+  const limiter = createLimiter(1);
+  const order: string[] = [];
+  const note = (name: string) => () => {
+    order.push(name);
+    return Promise.resolve();
+  };
+  const first = limiter.run(note("first"), never()).then(() => limiter.run(note("newcomer"), never()));
+  const second = limiter.run(note("second"), never());
+  const third = limiter.run(note("third"), never());
+  await Promise.all([first, second, third]);
+  assert.deepEqual(order, ["first", "second", "third", "newcomer"]);
+});
+
+Deno.test("run() keeps the order where several places become free in one turn", async () => {
+  const limiter = createLimiter(2);
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+  const order: string[] = [];
+  const note = (name: string) => () => {
+    order.push(name);
+    return Promise.resolve();
+  };
+  const first = limiter.run(() => gates[0].promise, never());
+  const other = limiter.run(() => gates[1].promise, never());
+  const second = limiter.run(note("second"), never());
+  gates[0].resolve();
+  gates[1].resolve();
+  while (limiter.waiting > 0 || limiter.running === 2) await null;
+  const newcomer = limiter.run(note("newcomer"), never());
+  await Promise.all([first, other, second, newcomer]);
+  assert.deepEqual(order, ["second", "newcomer"]);
+});
+
+Deno.test("run() gives the place on when a task fails", async (t) => {
+  const table: readonly { name: string; task: () => Promise<never> }[] = [
+    { name: "by a rejection", task: () => Promise.reject(new Error("broken")) },
+    {
+      name: "by throwing before its first wait",
+      task: () => {
+        throw new Error("broken");
+      },
+    },
+  ];
+  for (const { name, task } of table) {
+    await t.step(name, async () => {
+      const limiter = createLimiter(1);
+      const failing = limiter.run(task, never());
+      const next = limiter.run(() => Promise.resolve("next"), never());
+      await assert.rejects(failing, { message: "broken" });
+      assert.equal(await next, "next");
+      assert.equal(limiter.running, 0);
+    });
+  }
+});
+
+Deno.test("run() throws the signal's reason for a task that has not started", async (t) => {
+  await t.step("when it is aborted beforehand", async () => {
+    const limiter = createLimiter(1);
+    const reason = new Error("called off");
+    const answer = limiter.run(() => assert.fail("started"), AbortSignal.abort(reason));
+    await assert.rejects(answer, (error) => error === reason);
+    assert.equal(limiter.running, 0);
+  });
+  await t.step("when it waits, and the others keep their turn", async () => {
+    const limiter = createLimiter(1);
+    const gate = Promise.withResolvers<void>();
+    const controller = new AbortController();
+    const started: string[] = [];
+    const note = (name: string) => () => {
+      started.push(name);
+      return Promise.resolve();
+    };
+    const first = limiter.run(() => gate.promise, never());
+    const second = limiter.run(note("second"), never());
+    const leavers = ["a", "b"].map((name) => limiter.run(note(name), controller.signal));
+    const third = limiter.run(note("third"), never());
+    assert.equal(limiter.waiting, 4);
+    controller.abort("called off");
+    assert.equal(limiter.waiting, 2);
+    for (const leaver of leavers) await assert.rejects(leaver, (reason) => reason === "called off");
+    gate.resolve();
+    await Promise.all([first, second, third]);
+    assert.deepEqual(started, ["second", "third"]);
+  });
+});
+
+Deno.test("run() leaves a running task to deal with its signal", async () => {
+  const limiter = createLimiter(1);
+  const gate = Promise.withResolvers<string>();
+  const controller = new AbortController();
+  const answer = limiter.run(() => gate.promise, controller.signal);
+  controller.abort("called off");
+  assert.equal(limiter.running, 1);
+  gate.resolve("finished all the same");
+  assert.equal(await answer, "finished all the same");
+});
+
+Deno.test("run() leaves no listener on a signal once nothing waits with it", async () => {
+  const limiter = createLimiter(1);
+  const controller = new AbortController();
+  const { signal } = controller;
+  let listeners = 0;
+  const add = signal.addEventListener.bind(signal);
+  const remove = signal.removeEventListener.bind(signal);
+  signal.addEventListener = (...listener: Parameters<typeof add>) => (listeners++, add(...listener));
+  signal.removeEventListener = (...listener: Parameters<typeof remove>) => (listeners--, remove(...listener));
+  const tasks = [1, 2, 3].map(() => limiter.run(() => turns(3), signal));
+  assert.equal(listeners, 1);
+  await Promise.all(tasks);
+  assert.equal(listeners, 0);
+});
+
+Deno.test("run() queues 100,000 tasks", async (t) => {
+  // Done the slow way (shifting an array, a listener for each), either step takes minutes.
+  const count = 100_000;
+  await t.step("that all run", async () => {
+    const limiter = createLimiter(8);
+    const { signal } = new AbortController();
+    let ran = 0;
+    const tasks = Array.from({ length: count }, () =>
+      limiter.run(() => {
+        ran++;
+        return Promise.resolve();
+      }, signal));
+    // The first of them took their place as they came.
+    assert.equal(limiter.waiting, count - 8);
+    await Promise.all(tasks);
+    assert.equal(ran, count);
+    assert.equal(limiter.waiting, 0);
+  });
+  await t.step("that all throw at once", async () => {
+    const limiter = createLimiter(1);
+    const { signal } = new AbortController();
+    const gate = Promise.withResolvers<void>();
+    const first = limiter.run(() => gate.promise, signal);
+    const tasks = Array.from({ length: count }, () =>
+      limiter.run(() => {
+        throw new Error("broken");
+      }, signal));
+    assert.equal(limiter.waiting, count);
+    gate.resolve();
+    await first;
+    const ends = await Promise.allSettled(tasks);
+    assert.ok(ends.every(({ status }) => status === "rejected"));
+    assert.equal(limiter.running, 0);
+  });
+  await t.step("that all leave", async () => {
+    const limiter = createLimiter(1);
+    const gate = Promise.withResolvers<void>();
+    const controller = new AbortController();
+    const first = limiter.run(() => gate.promise, never());
+    const tasks = Promise.allSettled(
+      Array.from({ length: count }, () => limiter.run(() => assert.fail("started"), controller.signal)),
+    );
+    controller.abort("called off");
+    assert.equal(limiter.waiting, 0);
+    const ends = await tasks;
+    assert.ok(ends.every(({ status }) => status === "rejected"));
+    gate.resolve();
+    await first;
+  });
+});
+
+Deno.test("run() keeps limit and order whatever is called off", async () => {
+  const step = fc.record({
+    turns: fc.nat(6),
+    fails: fc.boolean(),
+    signal: fc.nat(3),
+    pause: fc.nat(3),
+    abort: fc.option(fc.nat(3), { freq: 8 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 4 }),
+      fc.array(step, { maxLength: 40, size: "max" }),
+      async (limit, steps) => {
+        const limiter = createLimiter(limit);
+        const controllers = Array.from({ length: 4 }, () => new AbortController());
+        const started: number[] = [];
+        let running = 0;
+        const ends: Promise<unknown>[] = [];
+        for (const [index, { turns: length, fails, signal, pause, abort }] of steps.entries()) {
+          const controller = controllers[signal] as AbortController;
+          const task = async () => {
+            started.push(index);
+            assert.equal(controller.signal.aborted, false);
+            assert.ok(++running <= limit);
+            await turns(length);
+            running--;
+            if (fails) throw new Error("broken");
+            return index;
+          };
+          ends.push(
+            limiter.run(task, controller.signal).catch((error: unknown) => {
+              if (error instanceof Error && error.message === "broken") return index;
+              // A task that never started was called off, and one that did was not.
+              assert.equal(error, "called off");
+              assert.ok(!started.includes(index));
+              return null;
+            }),
+          );
+          if (abort !== null) controllers[abort]?.abort("called off");
+          await turns(pause);
+        }
+        const answers = await Promise.all(ends);
+        assert.deepEqual(started, answers.filter((answer) => answer !== null));
+        assert.equal(limiter.running, 0);
+        assert.equal(limiter.waiting, 0);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+Deno.test("createLimiter() refuses a limit that is none", () => {
+  for (const limit of [0, -1, 1.5, Number.NaN, Infinity]) {
+    assert.throws(() => createLimiter(limit), {
+      name: "RangeError",
+      message: `Cannot limit tasks to "${limit}": a limit is a whole number of 1 or more`,
+    });
+  }
+});
+
+/** A signal that never aborts. */
+function never(): AbortSignal {
+  return new AbortController().signal;
+}
+
+/** Lets everything else that is ready go first, so many times. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await null;
+}

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import type { Check } from "../../src/domain/check.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import { type Ledger, openLedger } from "../../src/state/state_repository.ts";
+import { intervalOf } from "../../src/alerting/overdue.ts";
+import { enterAsked, isCheckDue, nextRunAfter } from "../../src/scheduler/next_run.ts";
+import { nextOnGrid, phaseOf } from "../../src/scheduler/plan.ts";
+import { createMemoryStore } from "../../src/state/memory_store.ts";
+import { testCheck } from "../support/checks.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const NOW = Date.UTC(2026, 0, 31, 10);
+
+const CHECK = testCheck("ok", { name: "web", regularIntervalMs: 10 * MINUTE, attentiveIntervalMs: MINUTE });
+
+function open(): Promise<Ledger> {
+  const store = createMemoryStore();
+  return openLedger({
+    store,
+    onTrouble: () => {},
+    reopen: () => Promise.resolve(store),
+    newId: () => "notification",
+    hostName: "test-host",
+  });
+}
+
+/** Enters a run that somebody asked for, which takes a second. */
+function ask(
+  ledger: Ledger,
+  check: Check,
+  { condition, atMs }: { readonly condition: Condition; readonly atMs: number },
+): { readonly nextMs: number; readonly missed: number } {
+  const result = {
+    ...{ check, condition, output: "", detail: "", metrics: {}, performanceData: "" },
+    startedAtMs: atMs,
+    durationMs: SECOND,
+  };
+  const before = ledger.recordOf(check.name, atMs).missedRuns;
+  const { record } = enterAsked(ledger, result, { nowMs: atMs + SECOND, held: null, rowsOf: () => [] });
+  return { nextMs: record.nextRunAtMs ?? NaN, missed: record.missedRuns - before };
+}
+
+function gridAfter(atMs: number): number {
+  return nextOnGrid(atMs, 10 * MINUTE, phaseOf("web"));
+}
+
+Deno.test("intervalOf() and nextRunAfter() go by the attentive interval while a check is being watched", async () => {
+  const ledger = await open();
+  ask(ledger, CHECK, { condition: "ok", atMs: NOW });
+  const { condition: ok } = ledger.recordOf("web", NOW);
+  ask(ledger, CHECK, { condition: "unknown", atMs: NOW + MINUTE });
+  const { condition: watched } = ledger.recordOf("web", NOW);
+  assert.deepStrictEqual([intervalOf(CHECK, ok), intervalOf(CHECK, watched)], [10 * MINUTE, MINUTE]);
+  const planned = { plannedMs: NOW, nowMs: NOW + SECOND };
+  assert.deepStrictEqual(nextRunAfter(CHECK, { state: watched, ...planned }), {
+    atMs: NOW + MINUTE,
+    intervalMs: MINUTE,
+    missed: 0,
+  });
+  assert.deepStrictEqual(nextRunAfter(CHECK, { state: ok, ...planned }), {
+    atMs: gridAfter(NOW + 5 * MINUTE),
+    intervalMs: 10 * MINUTE,
+    missed: 0,
+  });
+});
+
+Deno.test("isCheckDue() goes by the plan, and by none that cannot be", async (t) => {
+  const ledger = await open();
+  const { nextMs } = ask(ledger, CHECK, { condition: "ok", atMs: NOW });
+  const record = ledger.recordOf("web", NOW);
+  const rows = [
+    { name: "never planned", record: ledger.recordOf("new", NOW), nowMs: NOW, expected: true },
+    { name: "planned for later", record, nowMs: nextMs - 31 * SECOND, expected: false },
+    { name: "half a minute early", record, nowMs: nextMs - 30 * SECOND, expected: true },
+    { name: "overdue", record, nowMs: nextMs + HOUR, expected: true },
+    { name: "the clock was set back an hour", record, nowMs: nextMs - HOUR, expected: true },
+  ];
+  for (const { name, record, nowMs, expected } of rows) {
+    await t.step(name, () => assert.strictEqual(isCheckDue(CHECK, record, nowMs), expected));
+  }
+});
+
+Deno.test("enterAsked() moves the plan of a check that was due", async (t) => {
+  const rows = [
+    { name: "in time", lateMs: 0, missed: 0 },
+    { name: "a little early", lateMs: -30 * SECOND, missed: 0 },
+    { name: "late", lateMs: 9 * MINUTE, missed: 0 },
+    { name: "after some beats that nobody asked for", lateMs: 25 * MINUTE, missed: 2 },
+  ];
+  for (const { name, lateMs, missed } of rows) {
+    await t.step(name, async () => {
+      const ledger = await open();
+      const first = ask(ledger, CHECK, { condition: "ok", atMs: NOW });
+      const atMs = first.nextMs + lateMs;
+      assert.deepStrictEqual(ask(ledger, CHECK, { condition: "ok", atMs }), {
+        nextMs: first.nextMs + (missed + 1) * 10 * MINUTE,
+        missed,
+      });
+    });
+  }
+});
+
+Deno.test("enterAsked() leaves a plan alone that was not due, however often somebody asks", async () => {
+  const ledger = await open();
+  const { nextMs } = ask(ledger, CHECK, { condition: "ok", atMs: NOW });
+  for (let atMs = NOW + 10 * SECOND; atMs < nextMs - MINUTE; atMs += 17 * SECOND) {
+    assert.deepStrictEqual(ask(ledger, CHECK, { condition: "ok", atMs }), { nextMs, missed: 0 });
+  }
+});
+
+Deno.test("enterAsked() looks at a problem soon that somebody happened to find", async () => {
+  const ledger = await open();
+  const { nextMs } = ask(ledger, CHECK, { condition: "ok", atMs: NOW });
+  const atMs = nextMs - 4 * MINUTE;
+  const { nextMs: soonMs } = ask(ledger, CHECK, { condition: "critical", atMs });
+  assert.strictEqual(soonMs, atMs + MINUTE);
+});
+
+Deno.test("enterAsked() plans afresh where the plan cannot be", async () => {
+  const ledger = await open();
+  ask(ledger, CHECK, { condition: "ok", atMs: NOW });
+  const { nextMs } = ask(ledger, CHECK, { condition: "ok", atMs: NOW - 5 * HOUR });
+  assert.strictEqual(nextMs, gridAfter(NOW - 5 * HOUR + 5 * MINUTE));
+});
+
+Deno.test("enterAsked() says how late a planned run is, and nothing of one that was not planned", async () => {
+  const ledger = await open();
+  const late = (atMs: number): number | null => {
+    ask(ledger, CHECK, { condition: "ok", atMs });
+    return ledger.recordOf("web", atMs).last?.lateMs ?? null;
+  };
+  assert.strictEqual(late(NOW), null, "nobody had planned it");
+  const plannedMs = ledger.recordOf("web", NOW).nextRunAtMs ?? NaN;
+  assert.strictEqual(late(plannedMs - 2 * MINUTE), null, "it came before its time");
+  assert.strictEqual(late(plannedMs + 5 * SECOND), 5 * SECOND);
+});

@@ -1,0 +1,258 @@
+/** Checks whose times are those of a cron expression: the loop, and calls of `--due`, by both clock changes. */
+import assert from "node:assert/strict";
+import { createCronReader } from "../../src/config/cron_times.ts";
+import type { Check } from "../../src/domain/check.ts";
+import type { CheckRecord } from "../../src/domain/store.ts";
+import { openLedger } from "../../src/state/state_repository.ts";
+import { isInWindow } from "../../src/alerting/maintenance_windows.ts";
+import { overdueAtMs, regularRunAfter } from "../../src/alerting/overdue.ts";
+import { enterAsked, isCheckDue } from "../../src/scheduler/next_run.ts";
+import { createMemoryStore } from "../../src/state/memory_store.ts";
+import { requestCheck, testCheck } from "../support/checks.ts";
+import { createFakeClock } from "../support/fake_clock.ts";
+import { startStage, type WatchStage } from "../support/watch_stage.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+function cron(
+  expression: string,
+  options: { readonly condition?: "ok" | "critical"; readonly attentiveIntervalMs?: number } = {},
+): Check {
+  const times = createCronReader()(expression, "Europe/Zurich");
+  assert.ok(times !== null);
+  const schedule = { times, attentiveIntervalMs: options.attentiveIntervalMs ?? null };
+  return testCheck(options.condition ?? "ok", { name: "web", schedule });
+}
+
+function startsOf(stage: Pick<WatchStage, "starts">): readonly string[] {
+  return stage.starts("web").map((ms) => new Date(ms).toISOString().slice(5, 19));
+}
+
+Deno.test("startWatch() runs a check of the calendar at its times, on the second, over both changes of the clock", async () => {
+  for (
+    const [from, expected] of [
+      ["2026-03-28T00:30:00Z", ["03-28T01:30:00", "03-29T01:00:00", "03-30T00:30:00"]],
+      ["2026-10-24T00:10:00Z", ["10-24T00:30:00", "10-25T00:30:00", "10-26T01:30:00"]],
+    ] as const
+  ) {
+    const clock = createFakeClock(Date.parse(from));
+    const stage = await startStage([cron("30 2 * * *")], { clock });
+    await clock.advance(2 * DAY + 2 * HOUR);
+    assert.deepStrictEqual(startsOf(stage), expected);
+    for (const { lateMs, entry } of stage.runs()) {
+      assert.ok(lateMs < 2);
+      assert.strictEqual(entry.record.missedRuns, 0);
+    }
+    await stage.end();
+  }
+});
+
+Deno.test("startWatch() runs once soon after a sleep that its time fell into, and counts what it left out", async () => {
+  const clock = createFakeClock(Date.parse("2026-01-10T09:55:00Z"));
+  const stage = await startStage([cron("0 * * * *")], { clock });
+  await clock.advance(10 * MINUTE);
+  clock.stepWall(5 * HOUR + 10 * MINUTE);
+  await clock.advance(2 * HOUR);
+  const [first, second = "", third, ...rest] = startsOf(stage);
+  assert.strictEqual(first, "01-10T10:00:00");
+  // The sleep is noticed within half a minute, and then the network has 10 s to come back.
+  assert.match(second, /^01-10T15:15:[1-4]\d$/);
+  assert.deepStrictEqual([third, ...rest], ["01-10T16:00:00", "01-10T17:00:00"]);
+  // 11:00 to 14:00; the one of 15:00 was made up for.
+  assert.strictEqual(stage.runs().at(-1)?.entry.record.missedRuns, 4);
+  await stage.end();
+});
+
+Deno.test("startWatch() follows the wall clock when it is set", async (t) => {
+  const rows: readonly { name: string; stepMs: number; expected: readonly string[] }[] = [
+    {
+      name: "back by an hour",
+      stepMs: -HOUR,
+      expected: ["01-10T09:30:00", "01-10T10:30:00", "01-10T11:30:00"],
+    },
+    { name: "back by a second", stepMs: -SECOND, expected: ["01-10T10:30:00", "01-10T11:30:00"] },
+    { name: "on by three seconds", stepMs: 3 * SECOND, expected: ["01-10T10:30:00", "01-10T11:30:00"] },
+    { name: "on by ten minutes", stepMs: 10 * MINUTE, expected: ["01-10T10:30:00", "01-10T11:30:00"] },
+  ];
+  for (const { name, stepMs, expected } of rows) {
+    await t.step(name, async () => {
+      const clock = createFakeClock(Date.parse("2026-01-10T10:05:00Z"));
+      const stage = await startStage([cron("30 * * * *")], { clock });
+      await clock.advance(5 * MINUTE);
+      clock.stepWall(stepMs);
+      await clock.advance(Date.parse("2026-01-10T11:31:00Z") - clock.wallMs());
+      assert.deepStrictEqual(startsOf(stage), expected);
+      await stage.end();
+    });
+  }
+});
+
+Deno.test("startWatch() leaves out the times that fall into a long run", async () => {
+  const schedule = cron("*/10 * * * *").schedule;
+  const slow = { ...requestCheck("http://slow/", { name: "web", timeoutMs: HOUR }), schedule };
+  const clock = createFakeClock(Date.parse("2026-01-10T10:05:00Z"));
+  const stage = await startStage([slow], { clock, play: () => ({ status: 200, afterMs: 25 * MINUTE }) });
+  await clock.advance(80 * MINUTE);
+  assert.deepStrictEqual(startsOf(stage), ["01-10T10:10:00", "01-10T10:40:00"]);
+  assert.deepStrictEqual(stage.runs().map(({ entry }) => entry.record.missedRuns), [2, 4]);
+  await stage.end();
+});
+
+Deno.test("startWatch() runs by the attentive interval as well while something is being watched", async () => {
+  const clock = createFakeClock(Date.parse("2026-01-10T10:40:00Z"));
+  const stage = await startStage([
+    cron("0 * * * *", { condition: "critical", attentiveIntervalMs: 25 * MINUTE }),
+  ], {
+    clock,
+  });
+  await clock.advance(2 * HOUR);
+  assert.deepStrictEqual(startsOf(stage), [
+    "01-10T11:00:00",
+    "01-10T11:25:00",
+    "01-10T11:50:00",
+    "01-10T12:00:00",
+    "01-10T12:25:00",
+  ]);
+  await stage.end();
+});
+
+Deno.test("startWatch() makes up after a restart for the last time alone, and takes a new expression at once", async () => {
+  const clock = createFakeClock(Date.parse("2026-01-10T09:55:00Z"));
+  const store = createMemoryStore();
+  const first = await startStage([cron("0 * * * *")], { clock, store });
+  await clock.advance(10 * MINUTE);
+  await first.end();
+  await clock.advance(3 * HOUR);
+  const second = await startStage([cron("0 * * * *")], { clock, store });
+  await clock.advance(10 * MINUTE);
+  assert.match(startsOf(second).join(), /^01-10T13:05:0[0-3]$/);
+  second.reload([cron("20 * * * *")]);
+  await clock.advance(HOUR);
+  assert.deepStrictEqual(startsOf(second).slice(1), ["01-10T13:20:00"]);
+  await second.end();
+});
+
+Deno.test("startWatch() tells what a maintenance window kept back within half a minute of its end, and forgets what is over", async () => {
+  const maintenanceWindows = [{ fromMinute: 9 * 60, toMinute: 10 * 60, timeZone: "UTC" }];
+  const clock = createFakeClock(Date.parse("2026-01-10T09:30:00Z"));
+  const isDown = (name: string, nowMs: number): boolean => nowMs < 10 * MINUTE || name === "http://down/";
+  const checks = ["down", "blip"].map((name) => ({
+    ...requestCheck(`http://${name}/`, { name, regularIntervalMs: 7 * MINUTE }),
+    maintenanceWindows,
+  }));
+  const stage = await startStage(checks, {
+    clock,
+    play: (target, nowMs) => ({ status: isDown(target, nowMs) ? 500 : 200, afterMs: 20 }),
+    heldBy: (check, nowMs) => isInWindow(check.maintenanceWindows, nowMs) ? "maintenance" : null,
+  });
+  await clock.advance(30 * MINUTE - 1);
+  assert.strictEqual(stage.runs("blip").at(0)?.entry.record.condition.confirmed, "critical");
+  assert.deepStrictEqual(stage.notifications(), []);
+  await clock.advance(30 * SECOND + 1);
+  assert.deepStrictEqual(stage.notifications().map(({ check, event }) => [check, event]), [[
+    "down",
+    "problem",
+  ]]);
+  await clock.advance(HOUR);
+  assert.strictEqual(stage.notifications().length, 1);
+  await stage.end();
+});
+
+/** Calls `--due` every so often, and answers when the check ran. */
+async function call(
+  check: Check,
+  { from, everyMs, forMs, jitterMs = () => 0 }: {
+    readonly from: string;
+    readonly everyMs: number;
+    readonly forMs: number;
+    readonly jitterMs?: (call: number) => number;
+  },
+): Promise<{ readonly ran: readonly string[]; readonly record: CheckRecord }> {
+  const store = createMemoryStore();
+  const ledger = await openLedger({
+    store,
+    onTrouble: () => {},
+    reopen: () => Promise.resolve(store),
+    newId: () => "notification",
+    hostName: "test-host",
+  });
+  const ran: string[] = [];
+  const fromMs = Date.parse(from);
+  for (let index = 0; index * everyMs < forMs; index++) {
+    const nowMs = fromMs + index * everyMs + jitterMs(index);
+    const record = ledger.recordOf(check.name, nowMs);
+    if (!isCheckDue(check, record, nowMs)) {
+      if (record.nextRunAtMs === null) ledger.plan(check.name, regularRunAfter(check, nowMs), nowMs);
+      continue;
+    }
+    ran.push(new Date(nowMs).toISOString().slice(5, 19));
+    enterAsked(ledger, {
+      ...{ check, condition: "ok", output: "", detail: "", metrics: {}, performanceData: "" },
+      startedAtMs: nowMs,
+      durationMs: SECOND,
+    }, { nowMs: nowMs + SECOND, held: null, rowsOf: () => [] });
+  }
+  return { ran, record: ledger.recordOf(check.name, fromMs + forMs) };
+}
+
+Deno.test("--due runs a check of the calendar once for each of its times, also when cron calls with jitter", async () => {
+  const jitterMs = (index: number): number => [0, 400, 2_900, 1_200][index % 4] ?? 0;
+  const each = await call(cron("* * * * *"), {
+    from: "2026-01-10T10:00:00Z",
+    everyMs: MINUTE,
+    forMs: 3 * HOUR,
+    jitterMs,
+  });
+  assert.strictEqual(each.ran.length, 180);
+  assert.strictEqual(each.record.missedRuns, 0);
+  const early = await call(cron("*/10 * * * *"), {
+    from: "2026-01-10T10:00:40Z",
+    everyMs: MINUTE,
+    forMs: HOUR,
+  });
+  assert.deepStrictEqual(early.ran, [
+    "01-10T10:00:40",
+    ...["09", "19", "29", "39", "49", "59"].map((minute) => `01-10T10:${minute}:40`),
+  ]);
+});
+
+Deno.test("--due never runs a check of the calendar before its first time, and makes up for the last one alone", async () => {
+  const daily = await call(cron("30 2 * * *"), {
+    from: "2026-03-27T12:00:00Z",
+    everyMs: MINUTE,
+    forMs: 3 * DAY,
+  });
+  assert.deepStrictEqual(daily.ran, ["03-28T01:30:00", "03-29T01:00:00", "03-30T00:30:00"]);
+  const rare = await call(cron("0 * * * *"), {
+    from: "2026-01-10T10:40:00Z",
+    everyMs: 5 * HOUR,
+    forMs: 16 * HOUR,
+  });
+  assert.deepStrictEqual(rare.ran, ["01-10T15:40:00", "01-10T20:40:00", "01-11T01:40:00"]);
+  assert.strictEqual(rare.record.missedRuns, 3 * 4);
+});
+
+Deno.test("isCheckDue() does not go by a plan from before the clock was set back, or from another expression", async () => {
+  const { record } = await call(cron("0 * * * *"), {
+    from: "2026-01-10T10:00:00Z",
+    everyMs: MINUTE,
+    forMs: 5 * MINUTE,
+  });
+  const at = (time: string): number => Date.parse(`2026-01-10T${time}Z`);
+  assert.strictEqual(record.nextRunAtMs, at("11:00:00"));
+  assert.strictEqual(isCheckDue(cron("0 * * * *"), record, at("08:00:00")), false);
+  assert.strictEqual(isCheckDue(cron("0 * * * *"), record, at("11:00:00")), true);
+  assert.strictEqual(isCheckDue(cron("20 * * * *"), record, at("11:10:00")), false);
+  assert.strictEqual(isCheckDue(cron("20 * * * *"), record, at("11:20:00")), true);
+});
+
+Deno.test("overdueAtMs() waits for two more times, however far they are", async () => {
+  const work = cron("0,30 8-17 * * mon-fri");
+  const { record } = await call(work, { from: "2026-01-09T16:00:00Z", everyMs: MINUTE, forMs: 5 * MINUTE });
+  // Friday, 17:30 in Zurich; then Monday at 08:00 and at 08:30.
+  assert.strictEqual(record.nextRunAtMs, Date.parse("2026-01-09T16:30:00Z"));
+  assert.strictEqual(overdueAtMs(work, record), Date.parse("2026-01-12T07:30:00Z"));
+});

@@ -1,0 +1,376 @@
+/**
+ * Driven by cron, which calls `check --once --due` every minute, a config gives the same notifications as driven by the
+ * continuous loop. Both sides are the program's own code on a fake clock; cron's makes its ledger anew each minute
+ * from what the last call has kept, as processes do.
+ */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { Check } from "../../src/domain/check.ts";
+import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";
+import type { Notification } from "../../src/domain/notification.ts";
+import type { Store } from "../../src/domain/store.ts";
+import { type Ledger, openLedger } from "../../src/state/state_repository.ts";
+import { DEFAULT_LIMITS, runPass } from "../../src/scheduler/run_checks.ts";
+import { enterAsked, isCheckDue } from "../../src/scheduler/next_run.ts";
+import { run } from "../../src/cli/run.ts";
+import { phaseOf } from "../../src/scheduler/plan.ts";
+import { createMemoryStore } from "../../src/state/memory_store.ts";
+import { startWatch } from "../../src/scheduler/scheduler.ts";
+import { intervalsOf } from "../support/checks.ts";
+import { createSilentNotifying } from "../support/silent_notifying.ts";
+import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
+import type { MemorySystem } from "../support/memory_system.ts";
+import { createProgramSystem, programCheck } from "../support/played_programs.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+
+/** On a minute, an hour and a day. */
+const START = Date.UTC(2026, 0, 31);
+const MINUTES = 90;
+/** The timer that the project ships fires within a second (`AccuracySec=1s`). */
+const JITTER_MAX = 900;
+const RUN_MS = 5;
+
+/** What a check's target is in each minute from the start on. */
+type Weather = readonly Condition[];
+
+interface Subject {
+  readonly check: Check;
+  readonly weather: Weather;
+}
+
+/** What a subject's target is when a run looks at it; `plannedMs` is for when that was planned. */
+type See = (subject: Subject, times: { readonly nowMs: number; readonly plannedMs: number }) => Condition;
+
+interface Scene {
+  readonly subjects: readonly Subject[];
+  /** How late cron is in each minute. */
+  readonly jitters: readonly number[];
+  readonly see: See;
+}
+
+const startOf = ({ jitters }: Scene): number => START + (jitters[0] ?? 0);
+
+async function driveByLoop(scene: Scene): Promise<readonly Notification[]> {
+  const clock = createFakeClock(startOf(scene));
+  const notifications: Notification[] = [];
+  const checks = scene.subjects.map(({ check }) => check);
+  const watch = startWatch({ checks, folder: "/", redact: (text) => text }, {
+    // The loop is never late here: what runs now was planned for now.
+    system: createProgramSystem(clock, (name, nowMs) => played(scene, name, { nowMs, plannedMs: nowMs })),
+    jobs: null,
+    ledger: await open(createMemoryStore()),
+    limits: DEFAULT_LIMITS,
+    notifying: createSilentNotifying(),
+    onEvent: (event) => {
+      if (event.event === "result") assert.ok(event.lateMs < 1, `${event.lateMs} ms late`);
+      if (event.event === "notification") notifications.push(event.notification);
+    },
+    onBug: (error) => {
+      throw error;
+    },
+  });
+  await clock.advance((MINUTES + 1) * MINUTE);
+  const stopped = watch.stop(0);
+  await clock.advance(1);
+  await stopped;
+  return notifications;
+}
+
+async function driveByCron(scene: Scene): Promise<readonly Notification[]> {
+  const clock = createFakeClock(startOf(scene));
+  const store = createMemoryStore();
+  const plans = new Map<string, number>();
+  const system = createProgramSystem(
+    clock,
+    (name, nowMs) => played(scene, name, { nowMs, plannedMs: plans.get(name) ?? nowMs }),
+  );
+  const notifications: Notification[] = [];
+  for (const [minute, jitter] of scene.jitters.entries()) {
+    await clock.advance(START + minute * MINUTE + jitter - clock.wallMs());
+    const ledger = await open(store);
+    for (const { check: { name } } of scene.subjects) {
+      plans.set(name, ledger.recordOf(name, clock.wallMs()).nextRunAtMs ?? firstPlan(name, scene));
+    }
+    notifications.push(...await callOnce(scene, { clock, system, ledger }));
+  }
+  return notifications;
+}
+
+interface CallOptions {
+  readonly clock: FakeClock;
+  readonly system: MemorySystem;
+  readonly ledger: Ledger;
+}
+
+/** One call of `check --once --due`. */
+async function callOnce(
+  scene: Scene,
+  { clock, system, ledger }: CallOptions,
+): Promise<readonly Notification[]> {
+  const nowMs = clock.wallMs();
+  const checks = scene.subjects.map(({ check }) => check);
+  const notifications: Notification[] = [];
+  const pass = runPass(
+    checks.filter((check) => isCheckDue(check, ledger.recordOf(check.name, nowMs), nowMs)),
+    {
+      system,
+      jobs: null,
+      folder: "/",
+      limits: DEFAULT_LIMITS,
+      signal: new AbortController().signal,
+      redact: (text) => text,
+      onResult: (result) => {
+        const { notification } = enterAsked(ledger, result, {
+          nowMs: clock.wallMs(),
+          held: null,
+          rowsOf: () => [],
+        });
+        if (notification !== null) notifications.push(notification);
+      },
+    },
+  );
+  await clock.advance(RUN_MS);
+  await pass;
+  await ledger.finish(checks, clock.wallMs());
+  return notifications;
+}
+
+function open(store: Store): Promise<Ledger> {
+  return openLedger({
+    store,
+    onTrouble: (error) => {
+      throw error;
+    },
+    reopen: (error) => Promise.reject(error),
+    // What is compared has no ids.
+    newId: () => "notification",
+    hostName: "test-host",
+  });
+}
+
+function played(scene: Scene, name: string, times: Parameters<See>[1]): ReturnType<
+  Parameters<typeof createProgramSystem>[1]
+> {
+  const subject = scene.subjects.find(({ check }) => check.name === name);
+  assert.ok(subject !== undefined);
+  return { condition: scene.see(subject, times), afterMs: RUN_MS };
+}
+
+/** The loop's first run, within a tenth of the interval. */
+function firstPlan(name: string, scene: Scene): number {
+  const check = scene.subjects.find((subject) => subject.check.name === name)?.check;
+  const withinMs = Math.min(
+    (check === undefined ? 0 : intervalsOf(check).regularIntervalMs) / 10,
+    10 * SECOND,
+  );
+  return startOf(scene) + Math.round(phaseOf(name) * withinMs);
+}
+
+function inMinute({ weather }: Subject, sinceStartMs: number): Condition {
+  return weather[Math.max(0, Math.floor(sinceStartMs / MINUTE))] ?? "ok";
+}
+
+/** The condition at the planned time, whenever the run really is: what the two sides have to share is the plan. */
+const seeAtPlan: See = (subject, { plannedMs }) => inMinute(subject, plannedMs - START);
+
+/** The condition by the clock. It turns where no run and no call is, so that both sides meet the same. */
+const seeAtOnce: See = (subject, { nowMs }) =>
+  inMinute(subject, nowMs - START - (comesEarly(subject.check) ? 0 : 2 * SECOND));
+
+/** Where in its minute a check's regular runs are. */
+function secondOf(check: Check): number {
+  return Math.round(phaseOf(check.name) * intervalsOf(check).regularIntervalMs) % MINUTE;
+}
+
+/** How far ahead of a plan cron may run the check: the smallest and the greatest of its intervals. */
+function tolerancesOf(check: Check): readonly [number, number] {
+  const schedule = intervalsOf(check);
+  const tolerances = [schedule.regularIntervalMs, schedule.attentiveIntervalMs].map((intervalMs) =>
+    Math.min(intervalMs / 10, 30 * SECOND)
+  );
+  return [Math.min(...tolerances), Math.max(...tolerances)];
+}
+
+/** Whether every call comes before the run that it stands for, in the same minute. */
+function comesEarly(check: Check): boolean {
+  return secondOf(check) <= tolerancesOf(check)[0];
+}
+
+/** Whether every call comes after it, in the next minute. */
+function comesLate(check: Check): boolean {
+  return secondOf(check) > tolerancesOf(check)[1] + SECOND;
+}
+
+const LEVEL = fc.constantFrom<Condition>(...CONDITIONS, "ok", "critical");
+
+/** Minutes in runs of a few, so that thresholds are reached. */
+const WEATHER: fc.Arbitrary<Weather> = fc.array(fc.tuple(LEVEL, fc.integer({ min: 1, max: 8 })), {
+  minLength: 10,
+  maxLength: 40,
+}).map((spells) => spells.flatMap(([condition, minutes]) => Array<Condition>(minutes).fill(condition)));
+
+const ANNOY = fc.oneof(fc.boolean(), fc.integer({ min: 1, max: 9 }).map((minutes) => minutes * MINUTE));
+
+const CHECK: fc.Arbitrary<Check> = fc.record({
+  name: fc.stringMatching(/^[a-z]{1,6}$/),
+  threshold: fc.integer({ min: 1, max: 4 }),
+  recoveryThreshold: fc.integer({ min: 1, max: 4 }),
+  annoy: ANNOY,
+  regularIntervalMs: fc.integer({ min: 1, max: 9 }).map((minutes) => minutes * MINUTE),
+  attentiveIntervalMs: fc.integer({ min: 1, max: 9 }).map((minutes) => minutes * MINUTE),
+}).map((options) => programCheck(options));
+
+function sceneOf(subject: fc.Arbitrary<Subject>, see: See): fc.Arbitrary<Scene> {
+  return fc.record({
+    subjects: fc.uniqueArray(subject, { minLength: 1, maxLength: 3, selector: ({ check }) => check.name }),
+    jitters: fc.array(fc.integer({ min: 0, max: JITTER_MAX }), {
+      minLength: MINUTES + 1,
+      maxLength: MINUTES + 1,
+    }),
+    see: fc.constant(see),
+  });
+}
+
+/** Asserts that both sides tell the same of each check, in the same order; at the end one may be a run ahead. */
+async function assertSame(scene: Scene, withinMs: number): Promise<number> {
+  const [byLoop, byCron] = [await driveByLoop(scene), await driveByCron(scene)];
+  for (const { check: { name } } of scene.subjects) {
+    const loop = byLoop.filter(({ check }) => check === name);
+    const cron = byCron.filter(({ check }) => check === name);
+    const shared = Math.min(loop.length, cron.length);
+    assert.ok(Math.max(loop.length, cron.length) - shared <= 1, `${name}: ${loop.length} and ${cron.length}`);
+    assert.deepStrictEqual(cron.slice(0, shared).map(timeless), loop.slice(0, shared).map(timeless));
+    for (let index = 0; index < shared; index++) {
+      const apartMs = Math.abs((loop[index]?.decidedAtMs ?? 0) - (cron[index]?.decidedAtMs ?? 0));
+      assert.ok(apartMs <= withinMs, `${name}: notification ${index} is ${apartMs} ms apart`);
+    }
+  }
+  return byLoop.length;
+}
+
+/** A notification without what differs by the minute; the plan of the next run does not. */
+function timeless({ decidedAtMs: _decided, problemBeganAtMs: _began, ...rest }: Notification): unknown {
+  return rest;
+}
+
+Deno.test("enterAsked() and the loop plan the same runs and give the same reports", async () => {
+  let told = 0;
+  const subject = fc.record({ check: CHECK, weather: WEATHER })
+    // One that begins just out of reach of the calls runs a minute late each time, past a run on its grid.
+    .filter(({ check }) =>
+      intervalsOf(check).regularIntervalMs > MINUTE ||
+      phaseOf(check.name) * tolerancesOf(check)[0] + JITTER_MAX <= tolerancesOf(check)[0]
+    )
+    // A reminder by an interval goes by the clock, not by the plan.
+    .map(({ check, weather }) => ({ check: { ...check, annoy: check.annoy !== false }, weather }));
+  await fc.assert(
+    fc.asyncProperty(sceneOf(subject, seeAtPlan), async (scene) => {
+      told += await assertSame(scene, MINUTE + SECOND);
+    }),
+    { numRuns: 60 },
+  );
+  assert.ok(told > 60, `only ${told} notifications were compared`);
+});
+
+const SUBJECT_BY_THE_CLOCK: fc.Arbitrary<Subject> = fc.record({ check: CHECK, weather: WEATHER })
+  // Where one interval lets cron come early and the other makes it late, they see different minutes.
+  .filter(({ check }) => comesEarly(check) || comesLate(check))
+  // The very first run is not on the grid: with a problem at once, attentive runs would keep to its second.
+  .map(({ check, weather }) => ({ check, weather: ["ok" as const, ...weather] }));
+
+Deno.test("enterAsked() and the loop give the same notifications of what they see by the clock", async () => {
+  let told = 0;
+  await fc.assert(
+    fc.asyncProperty(sceneOf(SUBJECT_BY_THE_CLOCK, seeAtOnce), async (scene) => {
+      told += await assertSame(scene, MINUTE + SECOND);
+    }),
+    { numRuns: 60 },
+  );
+  assert.ok(told > 60, `only ${told} notifications were compared`);
+});
+
+Deno.test("monitor check prints the same notifications as monitor check --once --due every minute", async () => {
+  const [scene] = fc.sample(sceneOf(SUBJECT_BY_THE_CLOCK, seeAtOnce), { seed: 3, numRuns: 1 });
+  assert.ok(scene !== undefined);
+  const folder = await Deno.makeTempDir({ prefix: "monitor_equivalence_" });
+  try {
+    await Deno.writeTextFile(`${folder}/monitor.json`, JSON.stringify(configOf(scene)));
+    const byLoop = await printedByLoop(scene, folder);
+    const byCron = await printedByCron(scene, folder);
+    for (const { check: { name } } of scene.subjects) {
+      const isOfCheck = (line: string): boolean => line.includes(`: ${name}: `);
+      const [loop, cron] = [byLoop.filter(isOfCheck), byCron.filter(isOfCheck)];
+      const shared = Math.min(loop.length, cron.length);
+      assert.ok(
+        Math.max(loop.length, cron.length) - shared <= 1 && shared > 1,
+        `${name}: ${loop.join("\n")}`,
+      );
+      assert.deepStrictEqual(cron.slice(0, shared), loop.slice(0, shared));
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+function configOf({ subjects }: Scene): unknown {
+  const seconds = (ms: number): number => ms / SECOND;
+  const checks = subjects.map(({ check }) => [check.name, {
+    kind: "script",
+    parameters: { path: "/bin/sh" },
+    threshold: check.threshold,
+    recovery_threshold: check.recoveryThreshold,
+    annoy: typeof check.annoy === "number" ? seconds(check.annoy) : check.annoy,
+    schedule: {
+      regular_interval: seconds(intervalsOf(check).regularIntervalMs),
+      attentive_interval: seconds(intervalsOf(check).attentiveIntervalMs),
+    },
+  }]);
+  return { defaults: {}, checks: Object.fromEntries(checks) };
+}
+
+async function printedByLoop(scene: Scene, folder: string): Promise<readonly string[]> {
+  const clock = createFakeClock(startOf(scene));
+  const system = systemOf(scene, clock);
+  const ended = run(["check", "-c", `${folder}/monitor.json`, "--state", `${folder}/loop.sqlite`], system);
+  // Reading the config takes real time.
+  while (!system.stdout.text().includes(" watches ")) await clock.advance(0);
+  await clock.advance((MINUTES + 1) * MINUTE);
+  system.stop("SIGTERM");
+  await clock.advance(RUN_MS);
+  assert.strictEqual(await ended, 0, system.stderr.text());
+  return notificationLines(system);
+}
+
+async function printedByCron(scene: Scene, folder: string): Promise<readonly string[]> {
+  const clock = createFakeClock(startOf(scene));
+  const lines: string[] = [];
+  for (const [minute, jitter] of scene.jitters.entries()) {
+    await clock.advance(START + minute * MINUTE + jitter - clock.wallMs());
+    const system = systemOf(scene, clock);
+    const args = ["--once", "--due", "-c", `${folder}/monitor.json`, "--state", `${folder}/cron.sqlite`];
+    let hasEnded = false;
+    const code = run(["check", ...args], system).finally(() => hasEnded = true);
+    // Reading config and state takes real time, and none on this clock.
+    while (!hasEnded) await clock.advance(clock.timers > 0 ? 1 : 0);
+    assert.ok(await code <= 3, system.stderr.text());
+    lines.push(...notificationLines(system));
+  }
+  return lines;
+}
+
+function systemOf(scene: Scene, clock: FakeClock): MemorySystem {
+  return createProgramSystem(
+    clock,
+    (name, nowMs) => played(scene, name, { nowMs, plannedMs: nowMs }),
+  );
+}
+
+/** The printed notifications without the times in them. */
+function notificationLines(system: MemorySystem): readonly string[] {
+  const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
+  return system.stdout.text().split("\n").filter((line) => /^\d{4}-/.test(line)).map((line) =>
+    line.replaceAll(TIME, "TIME")
+  );
+}

@@ -1,0 +1,282 @@
+/**
+ * The whole loop under random operations: reloads, clocks that jump, a process that stands still, restarts, targets
+ * that are slow or hang, and a store that fails. Whatever happens, each check runs at its rate in the end, and each
+ * change of a confirmed condition was told once and kept once.
+ */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { Check } from "../../src/domain/check.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import type { CheckUpdate, Store, StoreFailure } from "../../src/domain/store.ts";
+import { intervalsOf, requestCheck } from "../support/checks.ts";
+import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
+import { createFaultyStore, type FaultyStore } from "../support/faulty_store.ts";
+import type { PlayedAnswer } from "../support/played_targets.ts";
+import { assertRate } from "../support/rates.ts";
+import { startStage, type WatchStage } from "../support/watch_stage.ts";
+
+/** How many random walks are taken; more in a soak: `WALK_ROUNDS=2000 deno test -A tests/scheduler/scheduler_random_test.ts`. */
+const ROUNDS = Number(Deno.env.get("WALK_ROUNDS") ?? 100);
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const START = Date.UTC(2026, 0, 31, 10);
+/** After the last disturbance: the store is tried again within 16 s, and the longest run has ended. */
+const CALM_MS = 2 * MINUTE;
+const TIMEOUT_MS = 12 * SECOND;
+
+/** What the target of a check does. */
+interface Behaviour {
+  readonly status: 200 | 500;
+  /** `null`: it hangs. */
+  readonly afterMs: number | null;
+}
+
+type Step =
+  | { readonly step: "advance"; readonly ms: number }
+  | { readonly step: "reload"; readonly checks: readonly Check[] }
+  | { readonly step: "jump"; readonly ms: number }
+  | { readonly step: "freeze"; readonly ms: number }
+  | { readonly step: "restart"; readonly pauseMs: number }
+  | { readonly step: "target"; readonly check: number; readonly behaviour: Behaviour }
+  | { readonly step: "store"; readonly failure: StoreFailure | null };
+
+const CHECK: fc.Arbitrary<Check> = fc.record({
+  index: fc.nat(4),
+  threshold: fc.integer({ min: 1, max: 3 }),
+  recoveryThreshold: fc.integer({ min: 1, max: 3 }),
+  regularIntervalMs: fc.constantFrom(1, 2, 7, 30).map((seconds) => seconds * SECOND),
+  attentiveIntervalMs: fc.constantFrom(1, 2, 7, 30).map((seconds) => seconds * SECOND),
+  /** Another target of the same name. */
+  path: fc.constantFrom("", "", "new"),
+}).map(({ index, path, ...options }) =>
+  requestCheck(`http://check${index}/${path}`, { ...options, name: `check${index}`, timeoutMs: TIMEOUT_MS })
+);
+
+const CHECKS = fc.uniqueArray(CHECK, { maxLength: 5, size: "max", selector: ({ name }) => name });
+
+const MS = fc.oneof(
+  fc.integer({ min: 0, max: 900 }),
+  fc.integer({ min: 0, max: 30 * SECOND }),
+  fc.constant(100 * SECOND),
+);
+
+const BEHAVIOUR: fc.Arbitrary<Behaviour> = fc.record({
+  status: fc.constantFrom<200 | 500>(200, 500),
+  afterMs: fc.oneof(
+    { weight: 3, arbitrary: fc.integer({ min: 0, max: 50 }) },
+    { weight: 2, arbitrary: fc.integer({ min: 0, max: 20 * SECOND }) },
+    { weight: 1, arbitrary: fc.constant(null) },
+  ),
+});
+
+const STEP: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ step: fc.constant("advance" as const), ms: MS }) },
+  { weight: 3, arbitrary: fc.record({ step: fc.constant("reload" as const), checks: CHECKS }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      step: fc.constant("jump" as const),
+      ms: fc.oneof(MS, MS.map((ms) => -ms), fc.constantFrom(-3_600_000, 3_600_000)),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ step: fc.constant("freeze" as const), ms: MS }) },
+  { weight: 1, arbitrary: fc.record({ step: fc.constant("restart" as const), pauseMs: MS }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ step: fc.constant("target" as const), check: fc.nat(4), behaviour: BEHAVIOUR }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      step: fc.constant("store" as const),
+      failure: fc.constantFrom<StoreFailure | null>("full", "busy", "damaged", null, null),
+    }),
+  },
+);
+
+/** Targets that count how many requests each of them is answering. */
+interface Targets {
+  readonly behaviours: Map<string, Behaviour>;
+  /** Checks that were seen to run beside themselves. */
+  readonly beside: readonly string[];
+  play(target: string): PlayedAnswer | "hang";
+  ended(target: string): void;
+}
+
+function createTargets(): Targets {
+  const behaviours = new Map<string, Behaviour>();
+  const asked = new Map<string, number>();
+  const beside: string[] = [];
+  const add = (target: string, count: number): number => {
+    const sum = (asked.get(nameOf(target)) ?? 0) + count;
+    asked.set(nameOf(target), sum);
+    return sum;
+  };
+  return {
+    behaviours,
+    beside,
+    play: (target) => {
+      if (add(target, 1) > 1) beside.push(nameOf(target));
+      const { status, afterMs } = behaviours.get(nameOf(target)) ?? { status: 200, afterMs: 5 };
+      return afterMs === null ? "hang" : { status, afterMs };
+    },
+    ended: (target) => void add(target, -1),
+  };
+}
+
+function nameOf(target: string): string {
+  return new URL(target).host;
+}
+
+/** What the runs of all stages have come to. */
+interface World {
+  readonly clock: FakeClock;
+  readonly targets: Targets;
+  /** The one in use. */
+  store: FaultyStore;
+  /** All that was used, in order. */
+  readonly stores: FaultyStore[];
+  stage: WatchStage;
+  readonly stages: WatchStage[];
+  checks: readonly Check[];
+}
+
+async function createWorld(checks: readonly Check[]): Promise<World> {
+  const clock = createFakeClock(START);
+  let world: World | null = null;
+  const targets = createTargets();
+  const store = createFaultyStore();
+  const stages: WatchStage[] = [];
+  const stores = [store];
+  const stage = await openStage({ clock, targets, store, stores, checks }, () => world);
+  stages.push(stage);
+  world = { clock, targets, store, stores, stage, stages, checks };
+  return world;
+}
+
+function openStage(
+  { clock, targets, store, stores, checks }: Pick<
+    World,
+    "clock" | "targets" | "store" | "stores" | "checks"
+  >,
+  worldOf: () => World | null,
+): Promise<WatchStage> {
+  return startStage(checks, {
+    clock,
+    store,
+    play: targets.play,
+    ended: targets.ended,
+    reopen: () => {
+      const fresh = createFaultyStore();
+      stores.push(fresh);
+      const world = worldOf();
+      if (world !== null) world.store = fresh;
+      return Promise.resolve(fresh);
+    },
+  });
+}
+
+async function take(world: World, step: Step): Promise<void> {
+  const { clock, targets } = world;
+  if (step.step === "advance") await clock.advance(step.ms);
+  else if (step.step === "jump") clock.stepWall(step.ms);
+  else if (step.step === "freeze") clock.freeze(step.ms);
+  else if (step.step === "target") targets.behaviours.set(`check${step.check}`, step.behaviour);
+  else if (step.step === "store") world.store.failure = step.failure;
+  else if (step.step === "reload") {
+    world.checks = step.checks;
+    world.stage.reload(step.checks);
+  } else await restart(world, step.pauseMs);
+}
+
+/** What the store cannot take in the end is lost with the process; so it can. */
+async function restart(world: World, pauseMs: number): Promise<void> {
+  world.store.failure = null;
+  await world.stage.end();
+  await world.clock.advance(pauseMs);
+  world.stage = await openStage(world, () => world);
+  world.stages.push(world.stage);
+}
+
+function changesOf(
+  stores: readonly Store[],
+  saved: (store: Store) => readonly CheckUpdate[],
+): readonly Told[] {
+  return stores.flatMap((store) =>
+    saved(store).flatMap(({ change }) =>
+      change === null ? [] : [{ name: change.name, from: change.from, to: change.to }]
+    )
+  );
+}
+
+interface Told {
+  readonly name: string;
+  readonly from: Condition;
+  readonly to: Condition;
+}
+
+/** Asserts that the changes of each check are these, in this order. */
+function assertSame(actual: readonly Told[], expected: readonly Told[], what: string): void {
+  const byName = (told: readonly Told[]): unknown =>
+    [...Map.groupBy(told, ({ name }) => name)].toSorted(([one], [other]) => one.localeCompare(other));
+  assert.deepStrictEqual(byName(actual), byName(expected), what);
+}
+
+/** The moves of the confirmed conditions, as the results tell them. */
+function confirmedMoves(stages: readonly WatchStage[]): readonly Told[] {
+  const confirmed = new Map<string, Condition>();
+  const moves: Told[] = [];
+  for (const { name, entry } of stages.flatMap((stage) => stage.runs())) {
+    const from = confirmed.get(name) ?? "ok";
+    const to = entry.record.condition.confirmed;
+    confirmed.set(name, to);
+    if (from !== to) moves.push({ name, from, to });
+  }
+  return moves;
+}
+
+async function assertInvariants(first: readonly Check[], steps: readonly Step[]): Promise<number> {
+  const world = await createWorld(first);
+  for (const step of steps) await take(world, step);
+
+  // Calm: everything answers at once and the store takes everything.
+  world.targets.behaviours.clear();
+  world.store.failure = null;
+  await world.clock.advance(CALM_MS);
+  const before = world.stage.runs().length;
+  await world.clock.advance(CALM_MS);
+
+  const calm = Map.groupBy(world.stage.runs().slice(before), ({ name }) => name);
+  assert.deepStrictEqual([...calm.keys()].toSorted(), world.checks.map(({ name }) => name).toSorted());
+  for (const check of world.checks) {
+    const { name } = check;
+    const { regularIntervalMs } = intervalsOf(check);
+    const runs = calm.get(name) ?? [];
+    const expected = CALM_MS / regularIntervalMs;
+    assert.ok(Math.abs(runs.length - expected) <= 1, `${name} ran ${runs.length} times, not ${expected}`);
+    assertRate(runs.map(({ startedAtMs }) => startedAtMs), regularIntervalMs);
+    for (const { lateMs } of runs) assert.ok(lateMs < 2, `${name} was ${lateMs} ms late`);
+  }
+  await world.stage.end();
+
+  assert.deepStrictEqual(world.targets.beside, [], "no check runs beside itself");
+  const moves = confirmedMoves(world.stages);
+  const notifications = world.stages.flatMap((stage) => stage.notifications())
+    .map(({ check, previous, condition }) => ({ name: check, from: previous, to: condition }));
+  assertSame(notifications, moves, "every change is told once");
+  const saved = world.stores.flatMap((store) => changesOf([store], () => store.saved.flat()));
+  assertSame(saved, moves, "every change is kept once");
+  return moves.length;
+}
+
+Deno.test("startWatch() holds its promises whatever happens", async () => {
+  let moves = 0;
+  await fc.assert(
+    fc.asyncProperty(CHECKS, fc.array(STEP, { maxLength: 120, size: "max" }), async (checks, steps) => {
+      moves += await assertInvariants(checks, steps);
+    }),
+    { numRuns: ROUNDS },
+  );
+  assert.ok(moves > 100, `only ${moves} changes were looked at`);
+});

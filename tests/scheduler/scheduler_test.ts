@@ -1,0 +1,595 @@
+import assert from "node:assert/strict";
+import type { Check } from "../../src/domain/check.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import { requestCheck, testCheck } from "../support/checks.ts";
+import { createFaultyStore } from "../support/faulty_store.ts";
+import { programCheck } from "../support/played_programs.ts";
+import { assertRate, assertSpread } from "../support/rates.ts";
+import { startStage, type WatchStage } from "../support/watch_stage.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+function many(count: number, make: (index: number) => Check): readonly Check[] {
+  return Array.from({ length: count }, (_, index) => make(index));
+}
+
+Deno.test("startWatch() runs each of 1,000 checks once a second for a minute, never late", async () => {
+  const checks = many(
+    1000,
+    (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: SECOND }),
+  );
+  const { clock, runs, end } = await startStage(checks);
+  await clock.advance(MINUTE);
+  const counts = Map.groupBy(runs(), ({ name }) => name);
+  assert.strictEqual(counts.size, 1000);
+  for (const [name, { length }] of counts) {
+    assert.ok(length >= 59 && length <= 61, `${name} ran ${length} times`);
+  }
+  for (const { name, lateMs } of runs()) assert.ok(lateMs < 2, `${name} was ${lateMs} ms late`);
+  await end();
+});
+
+Deno.test("startWatch() never runs a check beside itself, and counts the beats it skips", async () => {
+  const slow = requestCheck("http://slow/", { name: "slow", regularIntervalMs: SECOND });
+  let begun = 0;
+  let most = 0;
+  const { clock, runs, end } = await startStage([slow], {
+    play: () => {
+      begun++;
+      most = Math.max(most, begun - runs().length);
+      return { status: 200, afterMs: 3_300 };
+    },
+  });
+  await clock.advance(MINUTE);
+  assert.strictEqual(most, 1);
+  assert.ok(runs().length >= 14 && runs().length <= 16, `ran ${runs().length} times`);
+  assert.strictEqual(runs().at(-1)?.entry.record.missedRuns, 3 * runs().length);
+  await end();
+});
+
+Deno.test("startWatch() skips the beats of a run that takes an hour", async () => {
+  const long = requestCheck("http://long/", { regularIntervalMs: MINUTE, timeoutMs: 2 * HOUR });
+  const { clock, runs, starts, end } = await startStage([long], {
+    play: (_target, nowMs) => ({ status: 200, afterMs: nowMs < 10 * MINUTE ? HOUR : 20 }),
+  });
+  await clock.advance(2 * HOUR);
+  const [first, second, ...rest] = runs();
+  assert.ok(first !== undefined && second !== undefined);
+  const gap = second.startedAtMs - first.startedAtMs;
+  assert.ok(gap > HOUR && gap <= HOUR + 1.5 * MINUTE, `${gap} ms`);
+  assert.ok(Math.abs(first.entry.record.missedRuns - 60) <= 1, `${first.entry.record.missedRuns} missed`);
+  assert.ok(rest.length >= 57, `${rest.length} more runs`);
+  assertRate(starts(long.name).slice(1), MINUTE);
+  await end();
+});
+
+Deno.test("startWatch() keeps other checks on time while 50 targets hang", async () => {
+  const hanging = many(
+    50,
+    (index) => requestCheck("http://hang/", { name: `hanging ${index}`, regularIntervalMs: SECOND }),
+  );
+  const quick = many(
+    20,
+    (index) => requestCheck("http://quick/", { name: `quick ${index}`, regularIntervalMs: 5 * SECOND }),
+  );
+  const { clock, runs, end } = await startStage([...hanging, ...quick], {
+    play: (target) => target === "http://hang/" ? "hang" : { status: 200, afterMs: 5 },
+  });
+  await clock.advance(2 * MINUTE);
+  for (const { name } of quick) {
+    assert.ok(runs(name).length >= 23, `${name} ran ${runs(name).length} times`);
+    for (const { lateMs } of runs(name)) assert.ok(lateMs < 50, `${name} was ${lateMs} ms late`);
+  }
+  await end();
+});
+
+Deno.test("startWatch() limits programs and requests apart, and both limits hold", async (t) => {
+  const limits = { process: 3, network: 5 };
+  const requests = (target: string, count: number): readonly Check[] =>
+    many(
+      count,
+      (index) => requestCheck(target, { name: `request ${index}`, regularIntervalMs: 10 * SECOND }),
+    );
+  const programs = (count: number): readonly Check[] =>
+    many(count, (index) => programCheck({ name: `program ${index}`, regularIntervalMs: 10 * SECOND }));
+  await t.step("requests that hang hold up no program", async () => {
+    let running = 0;
+    let most = 0;
+    const { clock, runs, end } = await startStage([...requests("http://hang/", 50), ...programs(2)], {
+      limits,
+      play: () => {
+        running++;
+        most = Math.max(most, running);
+        return "hang";
+      },
+    });
+    await clock.advance(9 * SECOND);
+    assert.strictEqual(most, 5);
+    await clock.advance(51 * SECOND);
+    for (const { lateMs } of [...runs("program 0"), ...runs("program 1")]) assert.ok(lateMs < 2);
+    assert.ok(runs("program 0").length >= 5);
+    await end();
+  });
+  await t.step("programs that take long hold up no request", async () => {
+    const { clock, runs, end } = await startStage([...programs(50), ...requests("http://web/", 2)], {
+      limits,
+      playProgram: () => ({ condition: "ok", afterMs: 9 * SECOND }),
+    });
+    await clock.advance(9 * SECOND);
+    assert.ok(runs().every(({ name }) => name.startsWith("request")), "no program has ended");
+    await clock.advance(51 * SECOND);
+    for (const { lateMs } of [...runs("request 0"), ...runs("request 1")]) assert.ok(lateMs < 2);
+    assert.ok(runs("request 0").length >= 5);
+    const programRuns = runs().filter(({ name }) => name.startsWith("program")).length;
+    assert.ok(programRuns >= 15 && programRuns <= 18, `${programRuns} programs ran, three at a time`);
+    await end();
+  });
+});
+
+Deno.test("startWatch() lets others wait for a place no longer than what hangs may take", async () => {
+  const limits = { process: 1, network: 5 };
+  const timeoutMs = 10 * SECOND;
+  const hanging = many(
+    2 * limits.network,
+    (index) =>
+      requestCheck("http://hang/", { name: `hanging ${index}`, regularIntervalMs: 15 * SECOND, timeoutMs }),
+  );
+  const quick = requestCheck("http://quick/", { name: "quick", regularIntervalMs: MINUTE });
+  const { clock, runs, events, end } = await startStage([...hanging, quick], {
+    limits,
+    play: (target) => target === "http://hang/" ? "hang" : { status: 200, afterMs: 5 },
+  });
+  await clock.advance(20 * MINUTE);
+  const latest = Math.max(...runs("quick").map(({ lateMs }) => lateMs));
+  assert.ok(latest > SECOND, `they wait for nothing: ${latest} ms late`);
+  // Each that hangs has one turn before it.
+  assert.ok(latest <= hanging.length / limits.network * timeoutMs + SECOND, `${latest} ms late`);
+  assert.ok(runs("quick").length >= 19, `ran ${runs("quick").length} times`);
+  assert.ok(events.some((event) => event.event === "late" && event.name === "quick"));
+  await end();
+});
+
+Deno.test("startWatch() tells of lateness at once, and then once a minute with everything since", async () => {
+  const checks = many(
+    10,
+    (index) => programCheck({ name: `program ${index}`, regularIntervalMs: 10 * SECOND }),
+  );
+  const { clock, events, runs, end } = await startStage(checks, {
+    limits: { process: 1, network: 1 },
+    playProgram: () => ({ condition: "ok", afterMs: 3 * SECOND }),
+  });
+  await clock.advance(5 * MINUTE);
+  const late = events.flatMap((event) => event.event === "late" ? [event] : []);
+  assert.ok(late.length >= 4 && late.length <= 6, `told ${late.length} times`);
+  assert.strictEqual(late[0]?.count, 1);
+  for (const { count, worstMs, name } of late.slice(1)) {
+    assert.ok(count >= 18 && count <= 21, `${count} late runs in a minute`);
+    assert.ok(worstMs > 10 * SECOND);
+    assert.ok(name.startsWith("program"));
+  }
+  const worst = Math.max(...runs().map(({ lateMs }) => lateMs));
+  assert.ok(worst >= Math.max(...late.map(({ worstMs }) => worstMs)));
+  await end();
+});
+
+Deno.test("startWatch() looks at a problem in the attentive interval, and again regularly when it is over", async () => {
+  const check = requestCheck("http://flappy/", {
+    regularIntervalMs: 5 * MINUTE,
+    attentiveIntervalMs: 10 * SECOND,
+    threshold: 3,
+  });
+  const { clock, notifications, starts, end } = await startStage([check], {
+    play: (_target, nowMs) => ({
+      status: nowMs > 20 * MINUTE && nowMs < 30 * MINUTE ? 500 : 200,
+      afterMs: 1,
+    }),
+  });
+  const startMs = clock.wallMs();
+  await clock.advance(60 * MINUTE);
+  const at = (from: number, to: number): number =>
+    starts(check.name).filter((ms) => ms - startMs >= from && ms - startMs < to).length;
+  assert.ok(at(0, 20 * MINUTE) <= 6, `${at(0, 20 * MINUTE)} runs before`);
+  assert.ok(at(25 * MINUTE, 30 * MINUTE) >= 29, `${at(25 * MINUTE, 30 * MINUTE)} runs during`);
+  assert.ok(at(31 * MINUTE, 60 * MINUTE) <= 7, `${at(31 * MINUTE, 60 * MINUTE)} runs after`);
+  assert.deepStrictEqual(notifications().map(({ event }) => event), ["problem", "recovery"]);
+  await end();
+});
+
+Deno.test("startWatch() spreads 10,000 checks that never ran over a tenth of their interval", async () => {
+  const checks = many(
+    10_000,
+    (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: MINUTE }),
+  );
+  const { clock, runs, end } = await startStage(checks);
+  const startMs = clock.wallMs();
+  await clock.advance(6 * SECOND);
+  assert.strictEqual(runs().length, 10_000);
+  assertSpread(runs().map(({ startedAtMs }) => startedAtMs - startMs), {
+    withinMs: 6 * SECOND,
+    count: 10_000,
+  });
+  await clock.advance(2 * MINUTE);
+  const confirmedDown = runs().map(({ startedAtMs }) => startedAtMs - startMs).filter((ms) =>
+    ms >= MINUTE && ms < 2 * MINUTE
+  );
+  assertSpread(confirmedDown.map((ms) => ms - MINUTE), { withinMs: MINUTE, count: 10_000 });
+  await end();
+});
+
+Deno.test("reload() keeps what is unchanged, starts what is new and stops what is gone", async () => {
+  const kept = testCheck("ok", { name: "kept", regularIntervalMs: 10 * SECOND });
+  const gone = testCheck("ok", { name: "gone", regularIntervalMs: 10 * SECOND });
+  const added = testCheck("critical", { name: "added", regularIntervalMs: 10 * SECOND });
+  const { clock, runs, starts, reload, end } = await startStage([kept, gone]);
+  await clock.advance(MINUTE);
+  const goneRuns = runs("gone").length;
+  reload([{ ...kept }, added]);
+  await clock.advance(MINUTE);
+  assertRate(starts("kept").slice(1), 10 * SECOND);
+  assert.ok(Math.abs(runs("kept").length - 12) <= 1, `ran ${runs("kept").length} times`);
+  assert.strictEqual(runs("gone").length, goneRuns);
+  assert.ok(runs("added").length >= 6);
+  await end();
+});
+
+Deno.test("reload() lets a changed check keep its counts", async () => {
+  const check = testCheck("critical", { threshold: 5, regularIntervalMs: 10 * SECOND });
+  const { clock, notifications, reload, end } = await startStage([check]);
+  await clock.advance(35 * SECOND);
+  assert.strictEqual(notifications().length, 0);
+  reload([{ ...check, threshold: 4, recoveryThreshold: 4 }]);
+  await clock.advance(10 * SECOND);
+  assert.strictEqual(notifications().length, 1);
+  await end();
+});
+
+Deno.test("reload() lets a run count that is under way, unless it looks at what the check was before", async (t) => {
+  /** A check whose run is under way: it began at some time of the first second and takes five. */
+  const begin = async (): Promise<{ stage: WatchStage; check: Check; asked: string[] }> => {
+    const asked: string[] = [];
+    const check = requestCheck("http://old/", { regularIntervalMs: 10 * SECOND, threshold: 2 });
+    const stage = await startStage([check], {
+      play: (target) => {
+        asked.push(target);
+        return { status: 500, afterMs: 5 * SECOND };
+      },
+    });
+    await stage.clock.advance(SECOND);
+    assert.deepStrictEqual([asked, stage.watch.running, stage.runs().length], [["http://old/"], ["web"], 0]);
+    return { stage, check, asked };
+  };
+
+  await t.step("an unchanged check's run counts", async () => {
+    const { stage: { clock, reload, runs, end }, check, asked } = await begin();
+    reload([{ ...check }]);
+    await clock.advance(5 * SECOND);
+    assert.deepStrictEqual([asked.length, runs().length], [1, 1]);
+    await end();
+  });
+  await t.step("a new threshold applies to the run's result", async () => {
+    const { stage: { clock, reload, notifications, end }, check } = await begin();
+    reload([{ ...check, threshold: 1 }]);
+    await clock.advance(5 * SECOND);
+    assert.strictEqual(notifications().length, 1);
+    await end();
+  });
+  await t.step("a new target is asked soon, and what the old one answers does not count", async () => {
+    const { stage: { clock, reload, runs, end }, asked } = await begin();
+    reload([requestCheck("http://new/", { regularIntervalMs: 10 * SECOND })]);
+    await clock.advance(1);
+    assert.strictEqual(runs().length, 0);
+    await clock.advance(4 * SECOND);
+    assert.deepStrictEqual(asked, ["http://old/", "http://new/"]);
+    await clock.advance(5 * SECOND);
+    assert.strictEqual(runs().length, 1);
+    await end();
+  });
+  await t.step("a new schedule applies after the run", async () => {
+    const { stage: { clock, reload, starts, end }, check } = await begin();
+    reload([{ ...check, schedule: { regularIntervalMs: 20 * SECOND, attentiveIntervalMs: 20 * SECOND } }]);
+    await clock.advance(2 * MINUTE);
+    assertRate(starts(check.name).slice(1), 20 * SECOND);
+    await end();
+  });
+  await t.step("a check that left is ended and tells nothing", async () => {
+    const { stage: { clock, watch, reload, runs, end }, asked } = await begin();
+    reload([]);
+    await clock.advance(1);
+    assert.deepStrictEqual(watch.running, []);
+    await clock.advance(MINUTE);
+    assert.deepStrictEqual([asked.length, runs().length], [1, 0]);
+    await end();
+  });
+  await t.step("a check that left and came back runs anew, never beside itself", async () => {
+    const { stage: { clock, reload, runs, starts, end }, check } = await begin();
+    reload([]);
+    reload([check]);
+    await clock.advance(1);
+    assert.strictEqual(runs().length, 0);
+    await clock.advance(2 * MINUTE);
+    assertRate(starts(check.name).slice(1), 10 * SECOND);
+    await end();
+  });
+});
+
+Deno.test("reload() applies a new attentive interval to a check that is being watched", async (t) => {
+  const rows = [
+    { name: "a shorter one", from: 10 * MINUTE, to: MINUTE },
+    { name: "a longer one", from: MINUTE, to: 10 * MINUTE },
+  ];
+  for (const { name, from, to } of rows) {
+    await t.step(name, async () => {
+      const make = (attentiveIntervalMs: number): Check =>
+        testCheck("critical", { regularIntervalMs: HOUR, attentiveIntervalMs });
+      const { clock, reload, starts, end } = await startStage([make(from)]);
+      await clock.advance(HOUR + 3 * MINUTE);
+      const before = starts("web").length;
+      reload([make(to)]);
+      await clock.advance(HOUR);
+      const after = starts("web").slice(before);
+      assert.ok(Math.abs(after.length - HOUR / to) <= 1, `ran ${after.length} times`);
+      assertRate(after, to);
+      await end();
+    });
+  }
+});
+
+Deno.test("startWatch() keeps a confirmed change before its notification, and goes on while the store is full", async () => {
+  const store = createFaultyStore();
+  const check = requestCheck("http://web/", { regularIntervalMs: 10 * SECOND, threshold: 2 });
+  let status = 200;
+  const { clock, troubles, notifications, end } = await startStage([check], {
+    store,
+    play: () => ({ status, afterMs: 1 }),
+  });
+  const saved = (): readonly string[] =>
+    store.saved.flat().flatMap(({ change }) => change === null ? [] : [`${change.name} ${change.to}`]);
+  await clock.advance(MINUTE);
+  status = 500;
+  await clock.advance(MINUTE);
+  assert.deepStrictEqual([saved(), notifications().length], [["web critical"], 1]);
+  store.failure = "full";
+  status = 200;
+  await clock.advance(MINUTE);
+  assert.strictEqual(troubles.length, 1, "the full disk is said once");
+  assert.deepStrictEqual([saved(), notifications().length], [["web critical"], 2]);
+  store.failure = null;
+  await clock.advance(MINUTE);
+  assert.deepStrictEqual(saved(), ["web critical", "web ok"]);
+  assert.strictEqual(troubles.at(-1), null);
+  const [record] = await store.records();
+  assert.strictEqual(record?.condition.confirmed, "ok");
+  await end();
+});
+
+Deno.test("startWatch() writes what is not urgent about once a second, many results at a time", async () => {
+  const store = createFaultyStore();
+  const checks = many(
+    1000,
+    (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: SECOND }),
+  );
+  const { clock, end } = await startStage(checks, { store });
+  await clock.advance(MINUTE);
+  assert.ok(store.attempts.length >= 59 && store.attempts.length <= 180, `${store.attempts.length} writes`);
+  await end();
+});
+
+Deno.test("startWatch() asks a store that takes nothing ever more seldom, whatever happens", async () => {
+  const store = createFaultyStore();
+  const checks = many(
+    100,
+    (index) => requestCheck("http://flaps/", { name: `check ${index}`, regularIntervalMs: SECOND }),
+  );
+  const { clock, troubles, notifications, end } = await startStage(checks, {
+    store,
+    play: (_target, nowMs) => ({ status: Math.floor(nowMs / SECOND) % 2 === 0 ? 200 : 500, afterMs: 10 }),
+  });
+  await clock.advance(10 * SECOND);
+  store.failure = "full";
+  const before = store.attempts.length;
+  await clock.advance(5 * MINUTE);
+  const attempts = store.attempts.length - before;
+  assert.ok(attempts >= 15 && attempts <= 30, `${attempts} attempts`);
+  store.failure = null;
+  await clock.advance(16 * SECOND);
+  assert.strictEqual(troubles.at(-1), null);
+  const changes = store.saved.flat().filter(({ change }) => change !== null).length;
+  assert.ok(
+    changes >= notifications().length - 100 && changes <= notifications().length,
+    `${changes} changes`,
+  );
+  await end();
+  assert.strictEqual(
+    store.saved.flat().filter(({ change }) => change !== null).length,
+    notifications().length,
+  );
+});
+
+Deno.test("startWatch() forgets what is too old step by step, and goes on with the checks in between", async () => {
+  const store = createFaultyStore();
+  store.pruneCalls = 5;
+  const { clock, runs, end } = await startStage([testCheck("ok", { regularIntervalMs: SECOND })], { store });
+  await clock.advance(30 * SECOND);
+  assert.strictEqual(store.pruned, 5);
+  assert.ok(runs().length >= 29);
+  await clock.advance(HOUR);
+  assert.strictEqual(store.pruned, 10);
+  await end();
+});
+
+Deno.test("stop() waits for running checks, ends those that take too long, and keeps what came out", async () => {
+  const quick = requestCheck("http://quick/", { name: "quick", regularIntervalMs: 10 * SECOND });
+  const hanging = requestCheck("http://hang/", {
+    name: "hanging",
+    regularIntervalMs: 10 * SECOND,
+    timeoutMs: 100 * SECOND,
+  });
+  const { clock, store, watch, runs } = await startStage([quick, hanging], {
+    play: (target) => target === "http://hang/" ? "hang" : { status: 500, afterMs: 2000 },
+  });
+  await clock.advance(1500);
+  let isStopped = false;
+  const stopped = watch.stop(10 * SECOND).finally(() => isStopped = true);
+  await clock.advance(9 * SECOND);
+  assert.strictEqual(isStopped, false);
+  assert.strictEqual(runs("quick").length, 1);
+  await clock.advance(2 * SECOND);
+  assert.deepStrictEqual(await stopped, ["hanging"]);
+  assert.strictEqual(runs("hanging").length, 0);
+  assert.deepStrictEqual((await store.records()).map((record) => record.name), ["quick"]);
+  assert.strictEqual((await store.changes("quick", { sinceMs: 0, limit: 9 })).length, 1);
+  assert.strictEqual(clock.timers, 0);
+});
+
+Deno.test("stop() starts nothing that waits for its turn", async () => {
+  const checks = many(3, (index) => programCheck({ name: `program ${index}`, regularIntervalMs: SECOND }));
+  const { clock, watch, runs } = await startStage(checks, {
+    limits: { process: 1, network: 1 },
+    playProgram: () => ({ condition: "ok", afterMs: 5 * SECOND }),
+  });
+  await clock.advance(SECOND);
+  const [running] = watch.running;
+  const stopped = watch.stop(30 * SECOND);
+  await clock.advance(30 * SECOND);
+  assert.deepStrictEqual(await stopped, [], "what never began is not without a result");
+  assert.deepStrictEqual(runs().map(({ name }) => name), [running]);
+});
+
+Deno.test("stop() has told every notification before it resolves", async () => {
+  const store = createFaultyStore();
+  const { clock, watch, notifications } = await startStage([
+    testCheck("critical", { regularIntervalMs: SECOND }),
+  ], {
+    store,
+  });
+  const release = store.hold();
+  await clock.advance(2 * SECOND);
+  assert.strictEqual(notifications().length, 0, "it is not told before it is kept");
+  const stopped = watch.stop(0);
+  await clock.advance(1);
+  release();
+  await stopped;
+  assert.strictEqual(notifications().length, 1);
+});
+
+Deno.test("startWatch() holds notifications back with --no-notify, and still confirms", async () => {
+  const { clock, runs, notifications, end } = await startStage(
+    [testCheck("critical", { regularIntervalMs: 10 * SECOND })],
+    { notifies: false },
+  );
+  await clock.advance(MINUTE);
+  assert.deepStrictEqual(notifications(), []);
+  assert.strictEqual(runs().at(-1)?.entry.record.condition.confirmed, "critical");
+  await end();
+});
+
+Deno.test("startWatch() runs a dependency at once whose state is needed, and decides again after it", async (t) => {
+  const router = requestCheck("http://router/", { name: "router", regularIntervalMs: HOUR });
+  const web = requestCheck("http://web/", { name: "web", regularIntervalMs: MINUTE });
+  for (const isRouterDown of [false, true]) {
+    await t.step(isRouterDown ? "it is down as well" : "it is well", async () => {
+      let isDown = false;
+      let routerRuns = 0;
+      const isUnknown = (): boolean => isDown && stage.runs(router.name).length === routerRuns;
+      const stage = await startStage([router, web], {
+        play: (target) => ({
+          status: isDown && (target.includes("web") || isRouterDown) ? 500 : 200,
+          afterMs: 20,
+        }),
+        heldBy: ({ name }) => name === web.name && (isUnknown() || isRouterDown) ? "dependency" : null,
+        parentsToRun: () => isUnknown() ? [router] : [],
+      });
+      const { clock, runs, notifications, end } = stage;
+      await clock.advance(10 * MINUTE);
+      routerRuns = runs(router.name).length;
+      isDown = true;
+      await clock.advance(10 * MINUTE);
+      const failed = runs(web.name).find(({ condition }) => condition === "critical") ?? assert.fail();
+      const [ran, ...others] = runs(router.name).slice(routerRuns);
+      assert.deepStrictEqual(others, [], "once");
+      assert.ok((ran?.startedAtMs ?? Infinity) - failed.startedAtMs < SECOND);
+      const decided = notifications().map((
+        { check, decidedAtMs },
+      ) => [check, decidedAtMs - failed.startedAtMs < SECOND]);
+      assert.deepStrictEqual(decided, [[isRouterDown ? router.name : web.name, true]]);
+      await end();
+    });
+  }
+});
+
+Deno.test("reload() notifications at once what a channel does not know any more, unless it was not run since the start", async () => {
+  let known: readonly Condition[] = [];
+  let silentUntilMs = 0;
+  const hourly = requestCheck("http://web/", { regularIntervalMs: HOUR });
+  const { clock, store, notifications, reload, end } = await startStage([hourly], {
+    known: () => known,
+    heldBy: (_check, nowMs) => nowMs < silentUntilMs ? "silence" : null,
+    play: () => ({ status: 500, afterMs: 20 }),
+  });
+  await clock.advance(10 * MINUTE);
+  const events = (): readonly string[] => notifications().map(({ event }) => event);
+  assert.deepStrictEqual(events(), ["problem"]);
+  // One channel is as it was; what was pending for the other one was dropped.
+  known = ["critical", "ok"];
+  reload([hourly]);
+  await clock.advance(SECOND);
+  assert.deepStrictEqual(events(), ["problem", "problem"]);
+  silentUntilMs = clock.wallMs() + 5 * MINUTE;
+  reload([hourly]);
+  await clock.advance(4 * MINUTE);
+  assert.deepStrictEqual(events(), ["problem", "problem"], "suppressed");
+  await clock.advance(2 * MINUTE);
+  assert.deepStrictEqual(events(), ["problem", "problem", "problem"]);
+  await end();
+
+  const next = await startStage([hourly], { clock, store, known: () => known });
+  next.reload([hourly]);
+  await clock.advance(MINUTE);
+  assert.deepStrictEqual(next.notifications(), [], "it may be over");
+  await next.end();
+});
+
+Deno.test("startWatch() tells what a hold kept back soon after its end, not at the next run", async (t) => {
+  let silentUntilMs = Infinity;
+  const heldBy = (_check: Check, nowMs: number): "silence" | null => nowMs < silentUntilMs ? "silence" : null;
+  const hourly = requestCheck("http://web/", { regularIntervalMs: HOUR });
+  await t.step("a problem that is still there", async () => {
+    silentUntilMs = Infinity;
+    const { clock, runs, notifications, end } = await startStage([hourly], {
+      heldBy,
+      play: () => ({ status: 500, afterMs: 20 }),
+    });
+    await clock.advance(10 * MINUTE);
+    assert.strictEqual(runs().length, 1);
+    assert.deepStrictEqual(notifications(), []);
+    silentUntilMs = clock.wallMs() + 45 * SECOND;
+    await clock.advance(44 * SECOND);
+    assert.deepStrictEqual(notifications(), []);
+    await clock.advance(31 * SECOND);
+    const [notification] = notifications();
+    assert.deepStrictEqual(
+      [notification?.event, notification?.condition, notification?.output],
+      ["problem", "critical", "status is 500, expected 200"],
+    );
+    assert.strictEqual(notification?.problemBeganAtMs, runs()[0]?.entry.record.condition.problemBeganAtMs);
+    assert.ok((notification?.nextRunAtMs ?? 0) > clock.wallMs() + 30 * MINUTE);
+    await clock.advance(30 * MINUTE);
+    assert.strictEqual(notifications().length, 1, "it is told once");
+    assert.strictEqual(runs().length, 1);
+    await end();
+  });
+  await t.step("not what was kept before the start and nobody has looked at since", async () => {
+    silentUntilMs = Infinity;
+    const first = await startStage([hourly], { heldBy, play: () => ({ status: 500, afterMs: 20 }) });
+    await first.clock.advance(10 * MINUTE);
+    await first.end();
+    silentUntilMs = 0;
+    const { clock, store } = first;
+    const { runs, notifications, end } = await startStage([hourly], { clock, store, heldBy });
+    await clock.advance(20 * MINUTE);
+    assert.deepStrictEqual([runs().length, notifications().length], [0, 0]);
+    await end();
+  });
+});

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { createLatenessTeller, type Lateness } from "../../src/scheduler/scheduling_lag.ts";
+import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
+
+function start(): { clock: FakeClock; told: Lateness[]; note: (name: string, lateMs: number) => void } {
+  const clock = createFakeClock();
+  const told: Lateness[] = [];
+  const note = createLatenessTeller({ after: clock.after, tell: (lateness) => void told.push(lateness) });
+  return { clock, told, note };
+}
+
+Deno.test("createLatenessTeller() tells the first late run at once, and nothing of less than a second", () => {
+  const { told, note } = start();
+  note("a", 999);
+  assert.deepStrictEqual(told, []);
+  note("b", 1000);
+  assert.deepStrictEqual(told, [{ count: 1, worstMs: 1000, name: "b" }]);
+});
+
+Deno.test("createLatenessTeller() tells what came within a minute in one go, with the worst of it", async () => {
+  const { clock, told, note } = start();
+  note("a", 1500);
+  await clock.advance(10_000);
+  note("b", 2000);
+  note("c", 9000);
+  note("d", 3000);
+  await clock.advance(49_999);
+  assert.strictEqual(told.length, 1);
+  await clock.advance(1);
+  assert.deepStrictEqual(told[1], { count: 3, worstMs: 9000, name: "c" });
+  await clock.advance(60_000);
+  assert.strictEqual(told.length, 2, "a minute without lateness is not told");
+  note("e", 1000);
+  assert.deepStrictEqual(
+    told[2],
+    { count: 1, worstMs: 1000, name: "e" },
+    "the next one is told at once again",
+  );
+});
+
+Deno.test("createLatenessTeller() leaves no timer behind once nothing is late any more", async () => {
+  const { clock, note } = start();
+  note("a", 1500);
+  note("a", 1500);
+  await clock.advance(120_000);
+  assert.strictEqual(clock.timers, 0);
+});

@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import type { Condition } from "../../src/domain/condition.ts";
+import type { Result } from "../../src/domain/result.ts";
+import { createUndisturbedRuns } from "../../src/scheduler/stall_safe.ts";
+import { testCheck } from "../support/checks.ts";
+import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
+
+const RUN_MS = 4_000;
+
+interface Scene {
+  /** What the first run shows; the second one shows `ok`. */
+  readonly condition: Condition;
+  /** Happens in the middle of the first run. */
+  readonly disturb: (clock: FakeClock) => void;
+  readonly runs: number;
+  /** When there is a result at the latest. */
+  readonly endMs: number;
+}
+
+const SCENES: Readonly<Record<string, Scene>> = {
+  "nothing happened": { condition: "critical", disturb: () => {}, runs: 1, endMs: RUN_MS },
+  "it stood still and all was well": {
+    condition: "ok",
+    disturb: (clock) => clock.freeze(600_000),
+    runs: 1,
+    endMs: RUN_MS + 600_000,
+  },
+  "it stood still": {
+    condition: "unknown",
+    disturb: (clock) => clock.freeze(600_000),
+    runs: 2,
+    endMs: 600_000 + 2 * RUN_MS + 1_000,
+  },
+  "the machine was busy": {
+    condition: "critical",
+    disturb: (clock) => clock.freeze(1_500),
+    runs: 1,
+    endMs: RUN_MS + 1_500,
+  },
+  "the machine slept": {
+    condition: "critical",
+    disturb: (clock) => clock.stepWall(600_000),
+    runs: 2,
+    endMs: 2 * RUN_MS + 10_000,
+  },
+  "the clock was set back": {
+    condition: "critical",
+    disturb: (clock) => clock.stepWall(-600_000),
+    runs: 2,
+    endMs: 2 * RUN_MS + 10_000,
+  },
+  "the clock was set a little": {
+    condition: "critical",
+    disturb: (clock) => clock.stepWall(4_000),
+    runs: 1,
+    endMs: RUN_MS,
+  },
+};
+
+Deno.test("run() does not count what is not ok where the process stood still or the machine slept", async (t) => {
+  for (const [name, { condition, disturb, runs: expected, endMs }] of Object.entries(SCENES)) {
+    await t.step(name, async () => {
+      const clock = createFakeClock();
+      const runs = createUndisturbedRuns(clock);
+      let count = 0;
+      const observe = async (): Promise<Result> => {
+        const shown = count++ === 0 ? condition : "ok";
+        await new Promise<void>((resolve) => void clock.after(RUN_MS, resolve));
+        return resultOf(shown);
+      };
+      const running = runs.run(observe, new AbortController().signal);
+      await clock.advance(RUN_MS / 2);
+      disturb(clock);
+      await clock.advance(Math.max(0, endMs - clock.monotonicMs()));
+      const result = await Promise.race([running, Promise.resolve("not yet")]);
+      assert.notEqual(result, "not yet");
+      assert.equal((result as Result).condition, expected === 2 ? "ok" : condition);
+      assert.equal(count, expected);
+      runs.end();
+      assert.equal(clock.timers, 0);
+    });
+  }
+});
+
+Deno.test("run() counts the second run whatever happens, so that a machine that often stands still hides nothing", async () => {
+  const clock = createFakeClock();
+  const runs = createUndisturbedRuns(clock);
+  const running = runs.run(async () => {
+    await new Promise<void>((resolve) => void clock.after(RUN_MS, resolve));
+    return resultOf("critical");
+  }, new AbortController().signal);
+  for (let round = 0; round < 2; round++) {
+    await clock.advance(RUN_MS / 2);
+    clock.freeze(60_000);
+    await clock.advance(1_000);
+  }
+  await clock.advance(RUN_MS);
+  assert.equal((await running).condition, "critical");
+  runs.end();
+});
+
+Deno.test("run() throws the reason of a signal that aborts before the second run", async () => {
+  const clock = createFakeClock();
+  const runs = createUndisturbedRuns(clock);
+  const abort = new AbortController();
+  const running = runs.run(() => {
+    clock.stepWall(60_000);
+    return Promise.resolve(resultOf("critical"));
+  }, abort.signal);
+  await clock.advance(5_000);
+  abort.abort(new Error("Stopped"));
+  await assert.rejects(running, /^Error: Stopped$/);
+  runs.end();
+  assert.equal(clock.timers, 0);
+});
+
+function resultOf(condition: Condition): Result {
+  return {
+    check: testCheck("ok"),
+    condition,
+    output: "",
+    detail: "",
+    performanceData: "",
+    metrics: {},
+    startedAtMs: 0,
+    durationMs: 0,
+  };
+}

@@ -1,0 +1,51 @@
+/** What holds for the tree as a whole, which no lint rule can see: it looks at one file at a time. */
+import assert from "node:assert/strict";
+
+const PROJECT = new URL("../../", import.meta.url).pathname;
+const FILES = filesBelow("src").filter((path) => path.endsWith(".ts"));
+
+Deno.test("src holds nothing but directories", () => {
+  const files = [...Deno.readDirSync(`${PROJECT}src`)].filter(({ isDirectory }) => !isDirectory);
+  assert.deepEqual(files.map(({ name }) => name), []);
+});
+
+Deno.test("no two files of different layers have the same basename", () => {
+  const byName = Map.groupBy(FILES, (path) => path.slice(path.lastIndexOf("/") + 1));
+  const shared = [...byName].filter(([name, paths]) =>
+    name !== "mod.ts" && name !== "registry.ts" && !areNamedAlikeOnPurpose(paths)
+  );
+  assert.deepEqual(shared, []);
+});
+
+/** An interface and its implementation, or files that are named for a kind, a channel or a command. */
+function areNamedAlikeOnPurpose(paths: readonly string[]): boolean {
+  const others = paths.filter((path) => !/^src\/(checks|channels|cli\/commands)\//.test(path));
+  const inSystem = others.filter((path) => path.startsWith("src/system/"));
+  return others.length <= 1 || others.length === 2 && inSystem.length === 1;
+}
+
+Deno.test("no modules of src import each other in a circle", () => {
+  const imports = new Map(FILES.map((path) => [path, importsOf(path)]));
+  const done = new Set<string>();
+  const visit = (path: string, way: readonly string[]): void => {
+    const start = way.indexOf(path);
+    if (start !== -1) assert.fail(`a circle: ${[...way.slice(start), path].join(" -> ")}`);
+    if (done.has(path)) return;
+    for (const target of imports.get(path) ?? []) visit(target, [...way, path]);
+    done.add(path);
+  };
+  for (const path of FILES) visit(path, []);
+});
+
+function importsOf(path: string): readonly string[] {
+  const text = Deno.readTextFileSync(`${PROJECT}${path}`);
+  return [...text.matchAll(/\b(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)]
+    .map(([, specifier = ""]) => new URL(specifier, `file:///${path}`).pathname.slice(1))
+    .filter((target) => target.startsWith("src/") && target.endsWith(".ts"));
+}
+
+function filesBelow(path: string): readonly string[] {
+  return [...Deno.readDirSync(`${PROJECT}${path}`)].flatMap(({ name, isDirectory }) =>
+    isDirectory ? filesBelow(`${path}/${name}`) : [`${path}/${name}`]
+  );
+}

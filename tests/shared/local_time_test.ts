@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { parseTime, timeText } from "../../src/shared/local_time.ts";
+
+const NOW = Date.parse("2026-10-24T15:10:20.500Z");
+const ZURICH = "Europe/Zurich";
+
+Deno.test("parseTime() reads times in the machine's zone", async (t) => {
+  const rows: Readonly<Record<string, readonly [text: string, timeZone: string, time: string]>> = {
+    "a time of day that is still to come": ["18:30", ZURICH, "2026-10-24T16:30Z"],
+    "a time of day that is over today": ["7:05", ZURICH, "2026-10-25T06:05Z"],
+    "a time of day in a repeated hour": ["02:30", ZURICH, "2026-10-25T00:30Z"],
+    "a date, from its first moment": ["2026-12-01", ZURICH, "2026-11-30T23:00Z"],
+    "a date in UTC": ["2026-12-01", "UTC", "2026-12-01T00:00Z"],
+    "a date whose midnight is skipped": ["2027-03-28", "Asia/Beirut", "2027-03-27T22:00Z"],
+    "a date and time": ["2026-12-24T08:00", ZURICH, "2026-12-24T07:00Z"],
+    "a date and time with seconds": ["2026-12-24 08:00:15", ZURICH, "2026-12-24T07:00:15Z"],
+    "a skipped hour": ["2027-03-28T02:30", ZURICH, "2027-03-28T01:30Z"],
+    "a leap day": ["2028-02-29", "UTC", "2028-02-29T00:00Z"],
+    "UTC": ["2026-12-24T08:00Z", ZURICH, "2026-12-24T08:00Z"],
+    "another distance from UTC": ["2026-12-24 08:00:00-05:30", ZURICH, "2026-12-24T13:30Z"],
+  };
+  for (const [name, [text, timeZone, time]] of Object.entries(rows)) {
+    await t.step(name, () => {
+      const ms = parseTime(text, { timeZone, nowMs: NOW });
+      assert.equal(typeof ms === "number" ? new Date(ms).toISOString() : ms, new Date(time).toISOString());
+    });
+  }
+});
+
+Deno.test("parseTime() tells a time that does not exist from other text", () => {
+  const context = { timeZone: ZURICH, nowMs: NOW };
+  const missing = ["2027-02-30", "2027-02-29T08:00", "2027-13-01", "24:00", "12:60", "2027-01-01T25:00Z"];
+  for (const text of missing) assert.equal(parseTime(text, context), "no such time", text);
+  for (const text of ["later", "", "18", "2027", "1.12.2026", "2026-12-01T08", "2026-12-01T08:00 Z"]) {
+    assert.equal(parseTime(text, context), null, text);
+  }
+});
+
+Deno.test("timeText() writes what parseTime() reads", () => {
+  assert.equal(timeText(NOW, ZURICH), "2026-10-24T17:10:20+02:00");
+  assert.equal(timeText(NOW, "UTC"), "2026-10-24T15:10:20Z");
+  const zones = fc.constantFrom(ZURICH, "UTC", "America/St_Johns", "Pacific/Apia");
+  fc.assert(fc.property(fc.integer({ min: 0, max: 4e9 }), zones, (seconds, timeZone) => {
+    const ms = seconds * 1000;
+    assert.equal(parseTime(timeText(ms, timeZone), { timeZone, nowMs: 0 }), ms);
+  }));
+});

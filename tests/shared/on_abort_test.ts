@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { onAbort } from "../../src/shared/on_abort.ts";
+
+Deno.test("onAbort() calls everyone who still listens, once, in order", () => {
+  const abort = new AbortController();
+  const called: string[] = [];
+  onAbort(abort.signal, () => called.push("first"));
+  const stop = onAbort(abort.signal, () => called.push("second"));
+  onAbort(abort.signal, () => called.push("third"));
+  stop();
+  abort.abort();
+  abort.abort();
+  assert.deepEqual(called, ["first", "third"]);
+});
+
+Deno.test("onAbort() lets one of them end another", () => {
+  const abort = new AbortController();
+  const called: string[] = [];
+  onAbort(abort.signal, () => {
+    called.push("first");
+    stop();
+  });
+  const stop = onAbort(abort.signal, () => called.push("second"));
+  abort.abort();
+  assert.deepEqual(called, ["first"]);
+});
+
+Deno.test("onAbort() keeps the listeners of two signals apart", () => {
+  const [one, other] = [new AbortController(), new AbortController()];
+  const called: string[] = [];
+  onAbort(one.signal, () => called.push("one"));
+  onAbort(other.signal, () => called.push("other"));
+  other.abort();
+  assert.deepEqual(called, ["other"]);
+});

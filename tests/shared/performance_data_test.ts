@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import {
+  formatPerformanceDatum,
+  parsePerformanceData,
+  type PerformanceDatum,
+  plainNumber,
+} from "../../src/shared/performance_data.ts";
+import { HUGE_TEXTS } from "../cli/formats/hostile_records.ts";
+import { anyText } from "../cli/formats/records.ts";
+
+Deno.test("parsePerformanceData() reads what the guidelines describe", async (t) => {
+  const cases: readonly (readonly [name: string, text: string, expected: readonly PerformanceDatum[]])[] = [
+    ["nothing", "", []],
+    ["white space", " \n ", []],
+    ["a bare number", "users=3", [datum("users", "3")]],
+    ["a quoted label", "'disk used'=5%", [datum("disk used", "5", "%")]],
+    ["a quote in a label", "'it''s'=1", [datum("it's", "1")]],
+    ["a label that is a quote", "''''=1", [datum("'", "1")]],
+    ["units", "a=1s b=1ms c=1us d=1% e=1B f=1KB g=1c", [
+      datum("a", "1", "s"),
+      datum("b", "1", "ms"),
+      datum("c", "1", "us"),
+      datum("d", "1", "%"),
+      datum("e", "1", "B"),
+      datum("f", "1", "KB"),
+      datum("g", "1", "c"),
+    ]],
+    ["signs and fractions", "a=-0.5 b=.5 c=5.", [datum("a", "-0.5"), datum("b", ".5"), datum("c", "5.")]],
+    ["an unknown value", "a=U;1;2", [datum("a", "U", "", ["1", "2"])]],
+    ["ranges", "a=1;10:20;@~:5;0;99 b=1;:5;5:", [
+      datum("a", "1", "", ["10:20", "@~:5", "0", "99"]),
+      datum("b", "1", "", [":5", "5:"]),
+    ]],
+    ["empty limits", "a=1;;;0;", [datum("a", "1", "", ["", "", "0"])]],
+    ["many spaces and lines", "a=1   b=2\nc=3", [datum("a", "1"), datum("b", "2"), datum("c", "3")]],
+    ["check_disk", "/=2643MB;5948;5958;0;5968", [datum("/", "2643", "MB", ["5948", "5958", "0", "5968"])]],
+    ["check_load", "load1=0.420;5.000;9.000;0; load5=0.380;4.000;8.000;0;", [
+      datum("load1", "0.420", "", ["5.000", "9.000", "0"]),
+      datum("load5", "0.380", "", ["4.000", "8.000", "0"]),
+    ]],
+    ["check_http", "time=0.270634s;;;0.000000;10.000000 size=20156B;;;0", [
+      datum("time", "0.270634", "s", ["", "", "0.000000", "10.000000"]),
+      datum("size", "20156", "B", ["", "", "0"]),
+    ]],
+    ["check_ping", "rta=0.052ms;10.000000;20.000000;0.000000 pl=0%;10;20;0", [
+      datum("rta", "0.052", "ms", ["10.000000", "20.000000", "0.000000"]),
+      datum("pl", "0", "%", ["10", "20", "0"]),
+    ]],
+  ];
+  for (const [name, text, expected] of cases) {
+    await t.step(name, () => assert.deepEqual(parsePerformanceData(text), expected));
+  }
+});
+
+Deno.test("parsePerformanceData() leaves out what has another form, and only that", async (t) => {
+  const cases: readonly (readonly [name: string, item: string])[] = [
+    ["no value", "x="],
+    ["no label", "=1"],
+    ["no equals sign", "x"],
+    ["an empty quoted label", "''=1"],
+    ["an equals sign in a label", "'a=b'=1"],
+    ["a quote in a bare label", "it's=1"],
+    ["a quote that does not close", "'x=1"],
+    ["a decimal comma", "x=1,5"],
+    ["an exponent", "x=1e5"],
+    ["no digit", "x=-"],
+    ["two points", "x=1.2.3"],
+    ["too many limits", "x=1;2;3;4;5;6"],
+    ["a limit that is no range", "x=1;high"],
+    ["a minimum that is a range", "x=1;;;1:2"],
+    ["a unit behind an unknown value", "x=Us"],
+    ["a pipe", "x=1|y=2"],
+    ["a control character in a unit", "x=1\u0007"],
+    ["an endless label", `${"x".repeat(300)}=1`],
+    ["an endless number", `x=${"1".repeat(100)}`],
+  ];
+  for (const [name, item] of cases) {
+    await t.step(name, () => {
+      assert.deepEqual(parsePerformanceData(`before=1 ${item} after=2`), [
+        datum("before", "1"),
+        datum("after", "2"),
+      ]);
+    });
+  }
+});
+
+Deno.test("formatPerformanceDatum() quotes the label and writes the limits", () => {
+  assert.equal(formatPerformanceDatum(datum("it's", "1.5", "ms", ["", "@1:2"])), "'it''s'=1.5ms;;@1:2");
+  assert.equal(formatPerformanceDatum(datum("a", "U")), "'a'=U");
+});
+
+Deno.test("formatPerformanceDatum() writes what parsePerformanceData() reads back", () => {
+  fc.assert(fc.property(anyText(), (text) => {
+    const data = parsePerformanceData(text);
+    assert.deepEqual(parsePerformanceData(data.map(formatPerformanceDatum).join(" ")), data);
+  }));
+  const label = anyText().filter((text) => text !== "" && text.length < 100 && !text.includes("="));
+  fc.assert(fc.property(label, fc.double({ noNaN: true, noDefaultInfinity: true }), (text, value) => {
+    const item = datum(text, plainNumber(value).slice(0, 40), "ms", ["1:2"]);
+    assert.deepEqual(parsePerformanceData(formatPerformanceDatum(item)), [item]);
+  }));
+});
+
+Deno.test("parsePerformanceData() copes with huge texts", async (t) => {
+  for (const [name, text] of HUGE_TEXTS) {
+    await t.step(name, () => {
+      const expected = name === "a huge text of equal labels" ? text.length / 4 : 0;
+      assert.equal(parsePerformanceData(text).length, expected);
+    });
+  }
+});
+
+Deno.test("plainNumber() writes digits, sign and point alone", async (t) => {
+  const cases: readonly (readonly [value: number, expected: string])[] = [
+    [0, "0"],
+    [-0, "0"],
+    [500, "500"],
+    [-1.5, "-1.5"],
+    [0.1 + 0.2, "0.3"],
+    [1e-7, "0"],
+    [-1e-7, "0"],
+    [100.0000001, "100"],
+    [1e20, "100000000000000000000"],
+    [1e21, "1000000000000000000000"],
+    [Number.MAX_SAFE_INTEGER, "9007199254740991"],
+  ];
+  for (const [value, expected] of cases) {
+    await t.step(String(value), () => assert.equal(plainNumber(value), expected));
+  }
+  fc.assert(fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
+    assert.match(plainNumber(value), /^-?\d+(\.\d+)?$/);
+    assert.ok(Math.abs(Number(plainNumber(value)) - value) <= 5e-7 + Math.abs(value) * 1e-15);
+  }));
+});
+
+function datum(label: string, value: string, unit = "", limits: readonly string[] = []): PerformanceDatum {
+  return { label, value, unit, limits };
+}

@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { createRedactor, isRedactable } from "../../src/shared/redact.ts";
+
+const KEY = "0123456789abcdefghijklmnop";
+
+Deno.test("createRedactor() takes secrets out of texts", async (t) => {
+  const rows: Readonly<
+    Record<string, { secrets: readonly string[]; text: string; expected: string; isCut?: boolean }>
+  > = {
+    "as it is": { secrets: ["swordfish"], text: "it is swordfish!", expected: "it is [secret]!" },
+    twice: { secrets: ["swordfish"], text: "swordfishswordfish", expected: "[secret][secret]" },
+    "in an address": { secrets: ["a b/c&d"], text: "?t=a%20b%2Fc%26d", expected: "?t=[secret]" },
+    "in an address, some of it escaped": {
+      secrets: ["a|b/c&ü"],
+      text: "/a%7Cb/c&%c3%bc",
+      expected: "/[secret]",
+    },
+    "in a form": { secrets: ["a b&c=d"], text: "t=a+b%26c%3Dd&x", expected: "t=[secret]&x" },
+    "in JSON": {
+      secrets: ['a"b\\c/d\u{1f511}'],
+      text: String.raw`{"t":"a\"b\\c\/d\ud83d\udd11"}`,
+      expected: '{"t":"[secret]"}',
+    },
+    "in HTML": {
+      secrets: ["a<b&c\"d'e"],
+      text: "<p>a&lt;b&amp;c&quot;d&#39;e</p>",
+      expected: "<p>[secret]</p>",
+    },
+    "in base64": {
+      secrets: ["user:swordfish"],
+      text: "Basic dXNlcjpzd29yZGZpc2g= sent",
+      expected: "Basic [secret] sent",
+    },
+    "in base64 for addresses": { secrets: ["a?>b?>c"], text: "YT8-Yj8-Yw", expected: "[secret]" },
+    "with a sign of an address in it": {
+      secrets: ["a%25b%"],
+      text: "a%25b% a%2525b%25 a%25b",
+      expected: "[secret] [secret] a%25b",
+    },
+    "with backslashes": {
+      secrets: ['a\\\\"b'],
+      text: 'a\\\\"b a\\\\\\\\\\"b',
+      expected: "[secret] [secret]",
+    },
+    "as a header of UTF-8 is read": { secrets: ["über-secret"], text: "Ã¼ber-secret", expected: "[secret]" },
+    "one within another": {
+      secrets: ["swordfish", "swordfish-4711"],
+      text: "swordfish-4711",
+      expected: "[secret]",
+    },
+    "one across another": {
+      secrets: ["abcdef", "defghi", "hijk"],
+      text: "xabcdefghijky",
+      expected: "x[secret]y",
+    },
+    "a line of several": {
+      secrets: ["first line\nsecond line"],
+      text: "x second line",
+      expected: "x [secret]",
+    },
+    "other white space": {
+      secrets: ["two\twords and  more"],
+      text: "two words\nand more",
+      expected: "[secret]",
+    },
+    "blanks at its ends": { secrets: ["  swordfish "], text: "<swordfish>", expected: "<[secret]>" },
+    "invisible characters": {
+      secrets: ["sw\u200bord\u001bfish"],
+      text: "swordfish sw\u200bord\u001bfish sw ord fish",
+      expected: "[secret] [secret] [secret]",
+    },
+    "signs of patterns": { secrets: ["a.c*(d"], text: "abc a.c*(d", expected: "abc [secret]" },
+    "four characters": { secrets: ["a|bc"], text: "a|bcd", expected: "[secret]d" },
+    "too short to hide anything": { secrets: ["abc", " ab "], text: "abc ab ", expected: "abc ab " },
+    none: { secrets: [], text: "swordfish", expected: "swordfish" },
+    "hidden before": { secrets: ["secret"], text: "[secret] secret", expected: "[secret] [secret]" },
+    "cut in a quotation": {
+      secrets: [KEY],
+      text: 'has "0123456…", expected',
+      expected: 'has "[secret]…", expected',
+    },
+    "cut in a quotation, within a spelling": {
+      secrets: ["abcd\u{1f511}x"],
+      text: '"abcd%F0%9F…"',
+      expected: '"[secret]…"',
+    },
+    "cut after three": { secrets: [KEY], text: '"012…"', expected: '"012…"' },
+    "cut at the end": { secrets: [KEY], text: "x 0123", expected: "x [secret]", isCut: true },
+    "cut at the end, in base64": {
+      secrets: ["user:swordfish"],
+      text: "dXNlcjpz",
+      expected: "[secret]",
+      isCut: true,
+    },
+    "cut at the end, after a blank": {
+      secrets: ["abc def"],
+      text: "abc ",
+      expected: "[secret]",
+      isCut: true,
+    },
+    "cut at the end, after three": { secrets: [KEY], text: "x 012", expected: "x 012", isCut: true },
+    "a beginning where nothing is cut": { secrets: [KEY], text: "x 0123", expected: "x 0123" },
+    "a beginning that goes on otherwise": {
+      secrets: [KEY],
+      text: "x 0123X",
+      expected: "x 0123X",
+      isCut: true,
+    },
+  };
+  for (const [name, { secrets, text, expected, isCut = false }] of Object.entries(rows)) {
+    await t.step(name, () => assert.strictEqual(createRedactor(secrets)(text, { isCut }), expected));
+  }
+});
+
+/** How a secret may be sent somewhere. */
+const ENCODINGS: Readonly<Record<string, (secret: string) => string>> = {
+  plain: (secret) => secret,
+  component: encodeURIComponent,
+  address: encodeURI,
+  form: (secret) => new URLSearchParams({ a: secret }).toString().slice(2),
+  path: (secret) => new URL(`http://h/${encodeURIComponent(secret)}`).pathname.slice(1),
+  query: (secret) => new URL(`http://h/?${secret.replace(/[#\s]/g, encodeURIComponent)}`).search.slice(1),
+  userinfo: (secret) => Object.assign(new URL("http://h/"), { password: secret }).password,
+  JSON: (secret) => JSON.stringify(secret).slice(1, -1),
+  base64: (secret) => new TextEncoder().encode(secret).toBase64(),
+};
+
+Deno.test("createRedactor() finds any secret in each form, and takes it out once", () => {
+  const secret = fc.string({ unit: "grapheme", minLength: 4, maxLength: 30 })
+    .map((text) => text.toWellFormed()).filter(isRedactable);
+  const encoding = fc.constantFrom(...Object.keys(ENCODINGS));
+  fc.assert(fc.property(fc.array(secret, { minLength: 1, maxLength: 3 }), encoding, (secrets, name) => {
+    const [first = ""] = secrets;
+    const sent = ENCODINGS[name]?.(first) ?? "";
+    const redact = createRedactor(secrets);
+    const redacted = redact(`<<${sent}>>`);
+    assert.ok(!redacted.includes(sent.trim()), `${redacted} holds ${sent}`);
+    assert.match(redacted, /\[secret\]/);
+    assert.equal(redact(redacted), redacted);
+  }));
+});
+
+Deno.test("createRedactor() compares a secret that repeats itself with a long text of the same in linear time", () => {
+  const redact = createRedactor(["a".repeat(40), "ab ".repeat(10), "%".repeat(20), "x".repeat(1 << 20)]);
+  for (const part of ["a", "ab ", "%25", "%", "x"]) {
+    assert.match(redact(part.repeat(65_536 / part.length)), /^(?:\[secret\]|[^]{1,200})+$/);
+  }
+});

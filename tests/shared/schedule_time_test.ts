@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { createScheduleTime } from "../../src/shared/schedule_time.ts";
+import { createFakeClock } from "../support/fake_clock.ts";
+
+const NOW = Date.UTC(2026, 0, 31, 10);
+
+Deno.test("createScheduleTime() goes on by the monotonic clock, whatever becomes of the other", async () => {
+  const clock = createFakeClock(NOW);
+  const time = createScheduleTime(clock);
+  await clock.advance(1500);
+  clock.stepWall(3_600_000);
+  assert.strictEqual(time.nowMs(), NOW + 1500);
+  assert.strictEqual(time.monotonicMs(NOW + 2000), 2000);
+});
+
+Deno.test("catchUp() answers how far the wall clock has stepped, once", async (t) => {
+  const rows = [
+    { name: "not at all", stepMs: 0, expected: 0 },
+    { name: "a little ahead", stepMs: 100, expected: 0 },
+    { name: "a little back", stepMs: -100, expected: 0 },
+    { name: "ahead", stepMs: 101, expected: 101 },
+    { name: "back", stepMs: -7_200_000, expected: -7_200_000 },
+  ];
+  for (const { name, stepMs, expected } of rows) {
+    await t.step(name, () => {
+      const clock = createFakeClock(NOW);
+      const time = createScheduleTime(clock);
+      clock.stepWall(stepMs);
+      assert.strictEqual(time.catchUp(), expected);
+      assert.strictEqual(time.nowMs(), NOW + expected);
+      assert.strictEqual(time.monotonicMs(NOW + expected), 0);
+      assert.strictEqual(time.catchUp(), 0);
+    });
+  }
+});
+
+Deno.test("catchUp() adds up steps that are too small by themselves", () => {
+  const clock = createFakeClock(NOW);
+  const time = createScheduleTime(clock);
+  clock.stepWall(60);
+  assert.strictEqual(time.catchUp(), 0);
+  clock.stepWall(60);
+  assert.strictEqual(time.catchUp(), 120);
+});

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import {
+  fillTemplate,
+  hasFields,
+  literalsOf,
+  SAMPLE_FIELDS,
+  TEMPLATE_FIELDS,
+  type TemplateField,
+  unknownFields,
+} from "../../src/shared/template.ts";
+
+const FIELDS = Object.fromEntries(TEMPLATE_FIELDS.map((field) => [field, `<${field}>`])) as Record<
+  TemplateField,
+  string
+>;
+
+const FILLED: readonly (readonly [name: string, template: string, filled: string])[] = [
+  ["no field", "plain", "plain"],
+  ["a field", "a {{check}} b", "a <check> b"],
+  ["a field with spaces", "{{ check }}{{\tcheck\n}}", "<check><check>"],
+  ["the same field twice", "{{id}}{{id}}", "<id><id>"],
+  ["the braces of JSON", '{"a":{"b":"{{host}}"}}', '{"a":{"b":"<host>"}}'],
+  ["three braces", "{{{id}}}", "{<id>}"],
+  ["an unknown field, which stays", "{{color}}", "{{color}}"],
+  ["a name of the language itself", "{{constructor}}{{__proto__}}", "{{constructor}}{{__proto__}}"],
+  ["braces that do not close", "{{id} {{id", "{{id} {{id"],
+];
+
+Deno.test("fillTemplate() puts values in place of", async (t) => {
+  for (const [name, template, filled] of FILLED) {
+    await t.step(name, () => assert.equal(fillTemplate(template, FIELDS), filled));
+  }
+});
+
+Deno.test("fillTemplate() escapes values as they stand in a JSON string, and does not fill them again", () => {
+  const output = 'a"b\\c\n\u0000\ud800{{id}}$&';
+  const filled = fillTemplate('{"o":"{{output}}"}', { ...FIELDS, output });
+  assert.equal(JSON.parse(filled).o, 'a"b\\c\n\u0000\ufffd{{id}}$&');
+});
+
+Deno.test("unknownFields() names what is no field, in order", () => {
+  assert.deepEqual(unknownFields("{{id}} {{ color }} {{}} {{Check}} {{constructor}}"), [
+    "color",
+    "",
+    "Check",
+    "constructor",
+  ]);
+  assert.deepEqual(unknownFields(TEMPLATE_FIELDS.map((field) => `{{${field}}}`).join("")), []);
+});
+
+Deno.test("hasFields() and literalsOf() find fields, known or not", () => {
+  assert.deepEqual(["{{id}}", "a{{ x }}", "{{}}", "{{id", "{id}", ""].map(hasFields), [
+    true,
+    true,
+    true,
+    false,
+    false,
+    false,
+  ]);
+  assert.deepEqual(literalsOf("a{{id}}b{{x}}"), ["a", "b", ""]);
+});
+
+Deno.test("SAMPLE_FIELDS has a value for every field", () => {
+  assert.deepEqual(Object.keys(SAMPLE_FIELDS).sort(), TEMPLATE_FIELDS.toSorted());
+});
+
+Deno.test("unknownFields() takes no long time for a template of braces and spaces", () => {
+  assert.deepEqual(unknownFields(`${"{{".repeat(50_000)}${" ".repeat(50_000)}`), []);
+});

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import stringWidth from "string-width";
+import { textWidth } from "../../src/shared/text_width.ts";
+
+Deno.test("textWidth() counts the columns that a terminal uses", async (t) => {
+  const cases: readonly (readonly [name: string, text: string, expected: number])[] = [
+    ["nothing", "", 0],
+    ["plain text", "status is 500", 13],
+    ["accents of their own", "naïve …", 7],
+    ["combining accents", "e\u0301x", 2],
+    ["ideographs", "日本語", 6],
+    ["ideographs beyond the basic plane", "𠮷", 2],
+    ["full-width and half-width forms", "Ａｱ", 3],
+    ["Hangul syllables", "한국", 4],
+    ["Hangul letters that make one syllable", "\u1112\u1161\u11ab", 2],
+    ["vowel signs", "नमस्ते", 4],
+    ["an emoji", "👍", 2],
+    ["an emoji with a skin tone", "👍🏽", 2],
+    ["a skin tone alone", "🏽", 2],
+    ["joined emoji", "👨‍👩‍👧", 2],
+    ["flags", "🇩🇪🇫🇷", 4],
+    ["half a flag", "🇩", 2],
+    ["a flag of tags", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", 2],
+    ["a keycap", "1️⃣", 2],
+    ["a symbol in text style and in emoji style", "❤❤\ufe0f", 3],
+    ["an emoji in text style", "⌚\ufe0e", 1],
+    ["a joiner between letters", "a\u200db", 2],
+    ["a color", "\u001b[1;31mred\u001b[0m", 3],
+    ["a lone surrogate", "\ud800", 1],
+  ];
+  for (const [name, text, expected] of cases) {
+    await t.step(name, () => assert.equal(textWidth(text), expected));
+  }
+});
+
+Deno.test("textWidth() agrees with string-width, which is exact and slow to load", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme", size: "large", maxLength: 100 }), (text) => {
+      assert.equal(textWidth(text), stringWidth(text));
+    }),
+  );
+});
+
+Deno.test("textWidth() agrees with string-width on Hangul letters in any order", () => {
+  const letters = ["ᄀ", "ꥠ", "가", "각", "ᅡ", "ힰ", "ᆨ", "ퟋ", "a", "한"];
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...letters), maxLength: 12 }), (text) => {
+      assert.equal(textWidth(text), stringWidth(text), JSON.stringify(text));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+Deno.test("textWidth() copes with megabytes of text that looks like one long character", async (t) => {
+  const cases: readonly (readonly [name: string, text: string])[] = [
+    ["marks", "e" + "\u0301".repeat(1e6)],
+    ["joiners", "👨" + "\u200d👨".repeat(3e5)],
+    ["styles", "❤" + "\ufe0f".repeat(1e6)],
+    ["half flags", "🇩".repeat(5e5)],
+    ["unfinished colors", "\u001b[1;".repeat(3e5)],
+    ["one unfinished color", `\u001b[${"1;".repeat(5e5)}`],
+    ["Hangul vowels", "\u1100" + "\u1161".repeat(1e6)],
+  ];
+  for (const [name, text] of cases) {
+    await t.step(name, () => assert.ok(textWidth(text) <= text.length));
+  }
+});

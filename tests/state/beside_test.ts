@@ -1,0 +1,265 @@
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { StoreError, type StoreFailure } from "../../src/domain/store.ts";
+import type { JobRun } from "../../src/domain/job_runs.ts";
+import { runArguments } from "../../testing/source.ts";
+import { inTime } from "../life/in_time.ts";
+import { startChild } from "../support/tools.ts";
+import { shortOrFull } from "../support/full_form.ts";
+import { beatOf, endOf, NOW_MS, outboxRowOf, silenceOf, updateOf } from "./records.ts";
+import { startSaving } from "./saving_process.ts";
+import { openState, withState, withStatePath } from "./state_folder.ts";
+
+/** How many processes come at once. */
+const PROCESSES = 6;
+
+/** How many states they make together. Of 100, some three to ten failed before they waited for each other. */
+const STATES = shortOrFull(50, 200);
+
+/** How often silences change beside a process that is saving. */
+const ROUNDS = 10;
+
+Deno.test("silences() sees at once what another process has added or ended", () =>
+  withStatePath(async (path) => {
+    const { store: owner } = await openState(path);
+    await owner.save([updateOf("web", { rows: [outboxRowOf("a", 1)] })]);
+    assert.deepEqual(await owner.silences(NOW_MS), []);
+    await withState(path, (store) => store.addSilences([silenceOf("a")]), { access: "beside" });
+    assert.deepEqual(await owner.silences(NOW_MS), [silenceOf("a")]);
+    await withState(path, async (store) => {
+      assert.deepEqual(await store.silences(NOW_MS), [silenceOf("a")]);
+      await owner.addSilences([silenceOf("b")]);
+      assert.equal(await store.endSilences(["web"], NOW_MS), 2);
+    }, { access: "beside" });
+    assert.deepEqual(await owner.silences(NOW_MS), []);
+    await owner.save([updateOf("web", { rows: [outboxRowOf("b", 2)] })]);
+    assert.equal((await owner.outbox()).rows.length, 2);
+    await owner.close();
+  }));
+
+Deno.test("job() sees at once what another process has noted", () =>
+  withStatePath(async (path) => {
+    const { store: owner } = await openState(path);
+    assert.deepEqual((await owner.job("backup", NOW_MS)).underWay, []);
+    const note = (run: JobRun): Promise<void> =>
+      withState(path, (store) => store.keepJobRun("backup", run, NOW_MS), { access: "beside" });
+    await note(beatOf("a"));
+    assert.deepEqual((await owner.job("backup", NOW_MS)).underWay, [beatOf("a")]);
+    await note(beatOf("a", endOf()));
+    assert.deepEqual((await owner.job("backup", NOW_MS)).last, beatOf("a", endOf()));
+    await owner.save([updateOf("backup")]);
+    await owner.close();
+  }));
+
+Deno.test("openSqliteStore() beside makes a state that is not there, for its owner alone", () =>
+  withStatePath(async (path) => {
+    const deep = `${path}.d/state.sqlite`;
+    await withState(deep, (store) => store.addSilences([silenceOf("a")]), { access: "beside" });
+    assert.equal(((await Deno.lstat(deep)).mode ?? 0) & 0o777, 0o600);
+    assert.equal(((await Deno.lstat(`${path}.d`)).mode ?? 0) & 0o777, 0o700);
+    const { store, setAside } = await openState(deep);
+    assert.equal(setAside, null);
+    assert.deepEqual(await store.silences(NOW_MS), [silenceOf("a")]);
+    await store.close();
+  }));
+
+Deno.test("openSqliteStore() beside refuses what it cannot use, and touches nothing", async (t) => {
+  const table: readonly {
+    name: string;
+    prepare: (path: string) => Promise<void>;
+    failure: StoreFailure;
+    reason: RegExp;
+  }[] = [
+    {
+      name: "no database",
+      prepare: (path) => Deno.writeTextFile(path, "no database, but as long as a header".repeat(9)),
+      failure: "damaged",
+      reason: /^Cannot open state ".*": the file is not a database$/,
+    },
+    {
+      name: "a damaged page",
+      prepare: async (path) => {
+        await withState(path, (store) => store.save([updateOf("web")]));
+        const bytes = await Deno.readFile(path);
+        await Deno.writeFile(
+          path,
+          bytes.map((byte, index) => index > 4200 ? (index * 131 + 89) % 251 : byte),
+        );
+      },
+      failure: "damaged",
+      reason: /^Cannot open state ".*": the file is damaged/,
+    },
+    {
+      name: "a file that has lost what it had",
+      prepare: async (path) => {
+        await Deno.writeTextFile(path, "");
+        await Deno.writeTextFile(`${path}-wal`, "journal");
+      },
+      failure: "damaged",
+      reason: /: the file is empty, its journal is not$/,
+    },
+    {
+      name: "a newer monitor's state",
+      prepare: async (path) => {
+        await withState(path, (store) => store.save([updateOf("web")]));
+        using database = new DatabaseSync(path);
+        database.exec("PRAGMA user_version = 99");
+      },
+      failure: "other",
+      reason: /: it is of version 99, and this monitor knows versions up to \d+; use the newer monitor/,
+    },
+    {
+      name: "another program's database",
+      prepare: (path) => {
+        using database = new DatabaseSync(path);
+        database.exec("CREATE TABLE t (a)");
+        return Promise.resolve();
+      },
+      failure: "other",
+      reason: /: it is a database of another program; name another file$/,
+    },
+    {
+      name: "a symlink",
+      prepare: (path) => Deno.symlink(`${path}.target`, path),
+      failure: "denied",
+      reason: /is a symlink, which is not followed; name a file$/,
+    },
+  ];
+  for (const { name, prepare, failure, reason } of table) {
+    await t.step(name, () =>
+      withStatePath(async (path) => {
+        await prepare(path);
+        const folder = path.slice(0, path.lastIndexOf("/"));
+        const before = await contentsOf(folder);
+        await assert.rejects(() => openState(path, { access: "beside" }), failing(failure, reason));
+        await assert.rejects(
+          () => openState(path, { access: "beside", damage: "x" }),
+          failing(failure, reason),
+        );
+        assert.deepEqual(await contentsOf(folder), before);
+      }));
+  }
+});
+
+Deno.test("openSqliteStore() lets many processes make and update one state at once", async (t) => {
+  const table: readonly {
+    name: string;
+    prepare: (path: string) => Promise<unknown>;
+    access: "own" | "beside";
+  }[] = [
+    { name: "one that is not there", prepare: () => Promise.resolve(), access: "beside" },
+    {
+      name: "one that is not there, and its owner comes too",
+      prepare: () => Promise.resolve(),
+      access: "own",
+    },
+  ];
+  for (const { name, prepare, access } of table) {
+    await t.step(name, () =>
+      withStatePath(async (path) => {
+        await prepare(path);
+        await silenceTogether([path], access);
+      }));
+  }
+});
+
+Deno.test("openSqliteStore() lets many processes make one state at once, time and again", () =>
+  withStatePath(async (path) => {
+    const paths = [...Array(STATES).keys()].map((number) => `${path}.${number}/state.sqlite`);
+    await silenceTogether(paths, "beside");
+  }));
+
+Deno.test("addSilences() and endSilences() do not disturb a process that goes on saving", () =>
+  withStatePath(async (path) => {
+    // Back to back it would leave nobody else a turn, which no monitor does.
+    const child = await startSaving(path, { pauseMs: 5 });
+    try {
+      await child.nextBatch();
+      for (let round = 0; round < ROUNDS; round++) {
+        const count = await withState(path, async (store) => {
+          await store.addSilences([silenceOf(`a ${round}`), silenceOf(`b ${round}`, { check: null })]);
+          assert.equal(await store.endSilences([null], NOW_MS), 1);
+          assert.equal((await store.silences(NOW_MS)).length, round + 1);
+          return (await store.records())[0]?.missedRuns ?? 0;
+        }, { access: "beside" });
+        // It has saved after that, too.
+        while (await child.nextBatch() <= count);
+      }
+    } finally {
+      await child.kill();
+    }
+    await withState(path, async (store) => assert.equal((await store.silences(NOW_MS)).length, ROUNDS));
+  }));
+
+interface SilencingProcess {
+  /** Lets it open a state, add one silence and close it; answers what it says of that. */
+  silenceIn(path: string): Promise<string>;
+  /** Lets it end. */
+  end(): Promise<void>;
+}
+
+async function startSilencing(access: "own" | "beside"): Promise<SilencingProcess> {
+  const program = new URL("./silence_each.ts", import.meta.url).pathname;
+  const child = startChild(Deno.execPath(), [...runArguments(), program, access], {
+    stdin: "piped",
+    stdout: "piped",
+  });
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const writer = child.stdin.getWriter();
+  const nextLine = async (): Promise<string> => {
+    let line = "";
+    while (!line.endsWith("\n")) {
+      const { value, done } = await inTime("a line of the silencing process", reader.read());
+      if (done) throw new Error(`the silencing process has ended by itself: ${line}`);
+      line += value;
+    }
+    return line.trimEnd();
+  };
+  assert.equal(await nextLine(), "ready");
+  return {
+    silenceIn: async (path) => {
+      await writer.write(new TextEncoder().encode(`${path}\n`));
+      return await nextLine();
+    },
+    end: async () => {
+      await writer.close();
+      await reader.cancel();
+      assert.ok((await inTime("the end of the silencing process", child.status)).success);
+    },
+  };
+}
+
+/** Lets several processes open one state at once for each path, the first as it is told, the others beside it. */
+async function silenceTogether(paths: readonly string[], firstAccess: "own" | "beside"): Promise<void> {
+  const processes = await Promise.all(
+    [...Array(PROCESSES).keys()].map((index) => startSilencing(index === 0 ? firstAccess : "beside")),
+  );
+  for (const path of paths) {
+    const said = await Promise.all(processes.map((process) => process.silenceIn(path)));
+    assert.deepEqual(said, said.map(() => "kept"), path);
+    await withState(path, async (store) => {
+      assert.equal((await store.silences(NOW_MS)).length, PROCESSES);
+    });
+    const names = [...Deno.readDirSync(path.slice(0, path.lastIndexOf("/")))].map((entry) => entry.name);
+    assert.deepEqual(names, ["state.sqlite"]);
+  }
+  await Promise.all(processes.map((process) => process.end()));
+}
+
+function failing(failure: StoreFailure, reason: RegExp): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof StoreError, String(error));
+    assert.equal(error.failure, failure, error.message);
+    assert.match(error.message, reason);
+    return true;
+  };
+}
+
+/** The files in a folder with what is in them. */
+async function contentsOf(folder: string): Promise<ReadonlyMap<string, string>> {
+  const contents = new Map<string, string>();
+  for (const { name, isFile } of Deno.readDirSync(folder)) {
+    contents.set(name, isFile ? (await Deno.readFile(`${folder}/${name}`)).toString() : "");
+  }
+  return contents;
+}

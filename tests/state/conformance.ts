@@ -1,0 +1,648 @@
+/** What every store does: the one suite that each of them runs; its part of reports is in conformance_outbox.ts. */
+import assert from "node:assert/strict";
+import { CONDITIONS } from "../../src/domain/condition.ts";
+import { type Rollup, type RollupSum, type Store, StoreError } from "../../src/domain/store.ts";
+import { allChanges } from "../../src/state/all_changes.ts";
+import { testJobs } from "./conformance_jobs.ts";
+import { testOutbox } from "./conformance_outbox.ts";
+import { HOSTILE_TEXTS, scribble } from "./hostile.ts";
+import {
+  beatOf,
+  changeOf,
+  countsOf,
+  DAY_MS,
+  entryOf,
+  HOUR_MS,
+  monitorRunOf,
+  NOW_MS,
+  outboxChangeOf,
+  recordOf,
+  resultOf,
+  silenceOf,
+  updateOf,
+} from "./records.ts";
+
+/** Makes a store that keeps nothing yet. It goes when the test ends. */
+export type StoreMaker = (use: (store: Store) => Promise<void>) => Promise<void>;
+
+/** Registers one test of a store. */
+export type StoreTest = (
+  sentence: string,
+  body: (store: Store, t: Deno.TestContext) => Promise<void>,
+) => void;
+
+/** Registers the suite for one store. */
+export function testStore(symbol: string, withStore: StoreMaker): void {
+  const test: StoreTest = (sentence, body) =>
+    Deno.test(`${symbol} ${sentence}`, (t) => withStore((store) => body(store, t)));
+  testOutbox(test);
+  testJobs(test);
+
+  test("begins empty", async (store) => {
+    assert.deepEqual(await store.records(), []);
+    assert.deepEqual(await store.changes("web", { sinceMs: 0, limit: 10 }), []);
+    assert.deepEqual(await store.rollups("web", 0), []);
+    assert.deepEqual(await store.prune(NOW_MS), { finished: true, forgotten: [] });
+  });
+
+  test("keeps every member of a record", async (store) => {
+    const never = recordOf("never ran", {
+      condition: {
+        confirmed: "ok",
+        confirmedSinceMs: null,
+        atLeast: countsOf("ok", 0),
+        atMost: countsOf("ok", 0),
+        observed: null,
+        observedAtMs: null,
+        problemBeganAtMs: null,
+        notified: "ok",
+        notifiedAtMs: null,
+        notifiedProblemBeganAtMs: null,
+      },
+      last: null,
+      nextRunAtMs: null,
+      missedRuns: 0,
+    });
+    const fractions = recordOf("fractions", {
+      nextRunAtMs: NOW_MS + 0.625,
+      intervalMs: 1000.5,
+      seenAtMs: NOW_MS + 0.1,
+      last: resultOf({ durationMs: 0.1 + 0.2, startedAtMs: NOW_MS - 0.3 }),
+    });
+    const records = [recordOf("web"), never, fractions];
+    await store.save(records.map((record) => ({ record, rollup: null, change: null, rows: [] })));
+    assert.deepEqual(await store.records(), records);
+  });
+
+  test("keeps the last of several records of a check, in the place of the first", async (store) => {
+    await store.save([updateOf("a"), updateOf("b")]);
+    const latest = recordOf("a", { missedRuns: 9, last: null });
+    await store.save([
+      updateOf("a", { record: recordOf("a", { missedRuns: 8 }) }),
+      updateOf("c"),
+      updateOf("a", { record: latest }),
+    ]);
+    assert.deepEqual(await store.records(), [latest, recordOf("b"), recordOf("c")]);
+  });
+
+  test("saves nothing without complaint", async (store) => {
+    await store.save([]);
+    assert.deepEqual(await store.records(), []);
+  });
+
+  test("tells every two names apart and gives them back unchanged", async (store) => {
+    for (const [index, name] of HOSTILE_TEXTS.entries()) {
+      await store.save([
+        updateOf(name, {
+          record: recordOf(name, { missedRuns: index }),
+          rollup: entryOf(NOW_MS, { durationMs: index }),
+          change: changeOf(name, NOW_MS + index),
+        }),
+      ]);
+    }
+    const records = await store.records();
+    assert.deepEqual(records.map(({ name }) => name), HOSTILE_TEXTS);
+    assert.deepEqual(records.map(({ missedRuns }) => missedRuns), [...HOSTILE_TEXTS.keys()]);
+    for (const [index, name] of HOSTILE_TEXTS.entries()) {
+      assert.deepEqual(await store.changes(name, ALL), [changeOf(name, NOW_MS + index)]);
+      const rollups = await store.rollups(name, 0);
+      assert.deepEqual(rollups.map((rollup) => [rollup.name, rollup.durationTotalMs]), [[name, index]]);
+    }
+  });
+
+  test("gives every text of a result and a change back unchanged", async (store) => {
+    for (const text of HOSTILE_TEXTS.filter(({ length }) => length <= 1024)) {
+      const last = resultOf({ output: text, detail: text, performanceData: text });
+      await store.save([
+        updateOf("web", {
+          record: recordOf("web", { last }),
+          change: changeOf("web", NOW_MS, { output: text }),
+        }),
+      ]);
+      assert.deepEqual((await store.records())[0]?.last, last);
+      assert.deepEqual((await store.changes("web", { sinceMs: 0, limit: 1 }))[0]?.output, text);
+    }
+  });
+
+  test("tells the newest changes first", async (store, t) => {
+    // The clock was set back once, and twice two changes came at one time.
+    const times = [5000, 7000, 6000, 7000, 1000, 1000.5, 1000];
+    const changes = times.map((atMs, index) => changeOf("web", atMs, { output: `change ${index}` }));
+    await store.save([
+      ...changes.map((change) => updateOf("web", { change })),
+      updateOf("other", { change: changeOf("other", 6500) }),
+    ]);
+    const table: readonly { name: string; sinceMs: number; limit: number; outputs: readonly number[] }[] = [
+      { name: "all of them", sinceMs: 0, limit: 100, outputs: [3, 1, 2, 0, 5, 6, 4] },
+      { name: "from a time on, that time included", sinceMs: 6000, limit: 100, outputs: [3, 1, 2] },
+      { name: "so many", sinceMs: 0, limit: 2, outputs: [3, 1] },
+      { name: "none", sinceMs: 0, limit: 0, outputs: [] },
+      { name: "none for a negative limit", sinceMs: 0, limit: -1, outputs: [] },
+      {
+        name: "since ever, however many",
+        sinceMs: -Infinity,
+        limit: Infinity,
+        outputs: [3, 1, 2, 0, 5, 6, 4],
+      },
+      { name: "nothing from the future", sinceMs: 8000, limit: 100, outputs: [] },
+    ];
+    for (const { name, sinceMs, limit, outputs } of table) {
+      await t.step(name, async () => {
+        const expected = outputs.map((index) => changes[index]);
+        assert.deepEqual(await store.changes("web", { sinceMs, limit }), expected);
+      });
+    }
+  });
+
+  test("goes on with changes behind those that were read", async (store) => {
+    const times = [1000, 3000, 3000, 3000, 2000];
+    const changes = times.map((atMs, index) => changeOf("web", atMs, { output: `change ${index}` }));
+    await store.save(changes.map((change) => updateOf("web", { change })));
+    const outputs = async (atMs: number, skip: number, limit = 2): Promise<readonly string[]> =>
+      (await store.changes("web", { sinceMs: 1000, limit, from: { atMs, skip } })).map(({ output }) =>
+        output
+      );
+    assert.deepEqual(await outputs(3000, 0), ["change 3", "change 2"]);
+    assert.deepEqual(await outputs(3000, 2), ["change 1", "change 4"]);
+    assert.deepEqual(await outputs(2000, 0), ["change 4", "change 0"]);
+    assert.deepEqual(await outputs(1000, 1), []);
+    const all = await Array.fromAsync(allChanges(store, "web"));
+    assert.deepEqual(all, await store.changes("web", ALL));
+  });
+
+  test("keeps the first 1,024 bytes of a change's output, and the whole of a result's", async (store) => {
+    const output = "é".repeat(40_000);
+    await store.save([
+      updateOf("web", {
+        record: recordOf("web", { last: resultOf({ output }) }),
+        change: changeOf("web", 0, { output }),
+      }),
+    ]);
+    assert.equal((await store.changes("web", ALL))[0]?.output, `${"é".repeat(510)}…`);
+    assert.equal((await store.records())[0]?.last?.output, output);
+  });
+
+  test("sums up the runs of an hour", async (store) => {
+    await store.save([
+      updateOf("web", { rollup: entryOf(NOW_MS, { durationMs: 10.25, lastedMs: 0 }) }),
+      updateOf("web", {
+        rollup: entryOf(NOW_MS + 1, {
+          condition: "critical",
+          durationMs: 30.5,
+          lastedMs: 1000,
+          failedStreak: 5,
+        }),
+      }),
+    ]);
+    await store.save([
+      updateOf("web", {
+        rollup: entryOf(NOW_MS + HOUR_MS - 1, {
+          condition: "warning",
+          durationMs: 20,
+          lastedMs: 2500.5,
+          lasted: "critical",
+          failedStreak: 2,
+        }),
+      }),
+      updateOf("web", { rollup: entryOf(NOW_MS + HOUR_MS, { condition: "unknown", lasted: "unknown" }) }),
+      updateOf("web", { rollup: entryOf(-1) }),
+      updateOf("other", { rollup: entryOf(NOW_MS) }),
+    ]);
+    const expected: readonly Rollup[] = [
+      {
+        name: "web",
+        startMs: -HOUR_MS,
+        spanMs: HOUR_MS,
+        observed: countsOf("ok", 1),
+        lastedMs: countsOf("ok", 60_000),
+        durationTotalMs: 10,
+        durationMaxMs: 10,
+        failedStreakMax: 0,
+      },
+      {
+        name: "web",
+        startMs: NOW_MS,
+        spanMs: HOUR_MS,
+        observed: { ok: 1, unknown: 0, warning: 1, critical: 1 },
+        lastedMs: { ok: 1000, unknown: 0, warning: 0, critical: 2500.5 },
+        durationTotalMs: 60.75,
+        durationMaxMs: 30.5,
+        failedStreakMax: 5,
+      },
+      {
+        name: "web",
+        startMs: NOW_MS + HOUR_MS,
+        spanMs: HOUR_MS,
+        observed: countsOf("unknown", 1),
+        lastedMs: countsOf("unknown", 60_000),
+        durationTotalMs: 10,
+        durationMaxMs: 10,
+        failedStreakMax: 0,
+      },
+    ];
+    assert.deepEqual(await store.rollups("web", -Infinity), expected);
+    assert.deepEqual(await store.rollups("web", NOW_MS), expected.slice(1));
+    assert.deepEqual(await store.rollups("web", NOW_MS + HOUR_MS - 1), expected.slice(1));
+    assert.deepEqual(await store.rollups("web", NOW_MS + HOUR_MS), expected.slice(2));
+  });
+
+  test("keeps the last 50 runs of a check, the last one first", async (store) => {
+    const conditions = CONDITIONS;
+    const entries = [...Array(137).keys()].map((index) =>
+      entryOf(NOW_MS + index * 60_000 + 0.7, {
+        condition: conditions[index % conditions.length] ?? "ok",
+        durationMs: index === 100 ? 86_400_123 : index + 0.125,
+      })
+    );
+    const expected = entries.map(({ condition, durationMs }, index) => ({
+      endedAtMs: NOW_MS + index * 60_000,
+      condition,
+      durationMs: index === 100 ? 86_400_120 : durationMs,
+    })).toReversed();
+    const runs = async (name = "web"): Promise<unknown> => (await store.recentRuns([name]))[0]?.runs;
+    assert.deepEqual(await store.recentRuns(["web"]), []);
+    for (const [index, rollup] of entries.entries()) {
+      await store.save([updateOf("web", { rollup }), updateOf("planned")]);
+      const seen = expected.slice(expected.length - index - 1);
+      assert.deepEqual(await runs(), seen.slice(0, 50), `after ${index + 1} runs`);
+    }
+    await store.save([updateOf("web", { record: recordOf("web", { missedRuns: 9 }) })]);
+    assert.deepEqual(await runs(), expected.slice(0, 50), "without a run they stay");
+    await pruneAll(store, NOW_MS);
+    assert.deepEqual(await runs(), expected.slice(0, 50), "pruning leaves them");
+
+    await store.save(HOSTILE_TEXTS.map((name, index) => updateOf(name, { rollup: entryOf(index - 9) })));
+    const many = await store.recentRuns(["web", "nobody", "planned", ...HOSTILE_TEXTS, "web"]);
+    assert.equal(many.length, 1 + HOSTILE_TEXTS.length);
+    for (const [index, name] of HOSTILE_TEXTS.entries()) {
+      const run = { endedAtMs: index - 9, condition: "ok", durationMs: 10 };
+      assert.deepEqual(many.find((one) => one.name === name)?.runs, [run]);
+    }
+    const left = recordOf("web", { seenAtMs: NOW_MS - 31 * DAY_MS });
+    await store.save([updateOf("web", { record: left })]);
+    await pruneAll(store, NOW_MS);
+    assert.deepEqual(await store.recentRuns(["web"]), [], "they go with their check");
+  });
+
+  test("keeps who runs the checks, the last that was said alone", async (store) => {
+    assert.equal(await store.monitorRun(), null);
+    const service = monitorRunOf({ checks: HOSTILE_TEXTS });
+    await store.keepMonitorRun(service);
+    assert.deepEqual(await store.monitorRun(), service);
+    const cron = monitorRunOf({
+      mode: "cron",
+      processId: null,
+      stoppedAtMs: null,
+      configPath: null,
+      checks: [],
+    });
+    await store.keepMonitorRun({ ...cron, ...{ secret: "secret" } });
+    assert.deepEqual(await store.monitorRun(), cron);
+    await pruneAll(store, NOW_MS + 500 * DAY_MS);
+    assert.deepEqual(await store.monitorRun(), cron);
+  });
+
+  test("keeps nothing that a caller can still change", async (store) => {
+    const record = recordOf("web");
+    const change = changeOf("web", NOW_MS);
+    const update = updateOf("web", { record, change, rollup: entryOf(NOW_MS) });
+    const pristine = structuredClone(update);
+    await store.save([update]);
+    scribble(update);
+    const read = async (): Promise<readonly unknown[]> => [
+      await store.records(),
+      await store.changes("web", ALL),
+      await store.rollups("web", 0),
+    ];
+    const before = structuredClone(await read());
+    assert.deepEqual(before[0], [pristine.record]);
+    assert.deepEqual(before[1], [pristine.change]);
+    scribble(await read());
+    assert.deepEqual(await read(), before);
+  });
+
+  test("keeps only what is declared", async (store) => {
+    const last = { ...resultOf(), check: { parameters: { password: "secret" } } };
+    const record = { ...recordOf("web", { last }), secret: "secret" };
+    const change = { ...changeOf("web", NOW_MS), secret: "secret" };
+    await store.save([updateOf("web", { record, change })]);
+    assert.deepEqual(await store.records(), [recordOf("web")]);
+    assert.deepEqual(await store.changes("web", ALL), [changeOf("web", NOW_MS)]);
+  });
+
+  test("forgets nothing that is young enough", async (store, t) => {
+    const table: readonly { name: string; ageMs: number; kept: boolean }[] = [
+      { name: "30 days ago", ageMs: 30 * DAY_MS, kept: true },
+      { name: "more than 30 days ago", ageMs: 30 * DAY_MS + 1, kept: false },
+      { name: "in the future", ageMs: -DAY_MS, kept: true },
+    ];
+    for (const { name, ageMs, kept } of table) {
+      await t.step(`a check last seen ${name}`, async () => {
+        const update = updateOf(name, {
+          record: recordOf(name, { seenAtMs: NOW_MS - ageMs }),
+          change: changeOf(name, NOW_MS),
+          rollup: entryOf(NOW_MS),
+        });
+        await store.save([update]);
+        await pruneAll(store, NOW_MS);
+        const count = kept ? 1 : 0;
+        assert.equal((await store.records()).filter((record) => record.name === name).length, count);
+        assert.equal((await store.changes(name, ALL)).length, count);
+        assert.equal((await store.rollups(name, 0)).length, count);
+      });
+    }
+  });
+
+  test("begins anew with a check that comes back after it was forgotten", async (store) => {
+    const left = recordOf("web", { seenAtMs: NOW_MS - 31 * DAY_MS });
+    await store.save([
+      updateOf("web", { record: left, change: changeOf("web", NOW_MS), rollup: entryOf(NOW_MS) }),
+    ]);
+    await store.save([updateOf("other")]);
+    await pruneAll(store, NOW_MS);
+    await store.save([updateOf("web")]);
+    assert.deepEqual(await store.records(), [recordOf("other"), recordOf("web")]);
+    assert.deepEqual(await store.changes("web", ALL), []);
+    assert.deepEqual(await store.rollups("web", 0), []);
+  });
+
+  test("keeps the history of a check that left the config and came back in time", async (store) => {
+    const left = recordOf("web", { seenAtMs: NOW_MS - 29 * DAY_MS });
+    await store.save([updateOf("web", { record: left, change: changeOf("web", NOW_MS - 29 * DAY_MS) })]);
+    await pruneAll(store, NOW_MS);
+    await store.save([updateOf("web")]);
+    await pruneAll(store, NOW_MS + 20 * DAY_MS);
+    assert.deepEqual(await store.changes("web", ALL), [changeOf("web", NOW_MS - 29 * DAY_MS)]);
+  });
+
+  test("forgets changes after 400 days", async (store) => {
+    const kept = changeOf("web", NOW_MS - 400 * DAY_MS);
+    const old = changeOf("web", NOW_MS - 400 * DAY_MS - 1);
+    await store.save([updateOf("web", { change: kept }), updateOf("web", { change: old })]);
+    await pruneAll(store, NOW_MS);
+    assert.deepEqual(await store.changes("web", ALL), [kept]);
+  });
+
+  test("keeps the newest 1,000 changes of a check", async (store) => {
+    // The oldest come last; of those at one time the earliest kept go.
+    const times = [...Array(1004).keys()].map((index) => NOW_MS - Math.floor((index + 1) / 2));
+    const changes = times.map((atMs, index) => changeOf("web", atMs, { output: `change ${index}` }));
+    await store.save([
+      ...changes.map((change) => updateOf("web", { change })),
+      updateOf("other", { change: changeOf("other", NOW_MS - DAY_MS) }),
+    ]);
+    const before = await store.changes("web", ALL);
+    assert.equal(before.length, 1004);
+    await pruneAll(store, NOW_MS);
+    assert.deepEqual(await store.changes("web", ALL), before.slice(0, 1000));
+    assert.equal((await store.changes("other", ALL)).length, 1);
+  });
+
+  test("makes daily roll-ups of hourly ones 8 days after their day has ended", async (store) => {
+    const day = Math.floor((NOW_MS - 8 * DAY_MS) / DAY_MS) * DAY_MS;
+    await store.save([
+      updateOf("web", { rollup: entryOf(day - DAY_MS, { durationMs: 1 }) }),
+      updateOf("web", {
+        rollup: entryOf(day - 2 * HOUR_MS, { condition: "critical", lasted: "warning", failedStreak: 3 }),
+      }),
+      updateOf("web", { rollup: entryOf(day - 1, { durationMs: 20, lastedMs: 5 }) }),
+      updateOf("web", { rollup: entryOf(day) }),
+    ]);
+    await pruneAll(store, NOW_MS);
+    const merged: Rollup = {
+      name: "web",
+      startMs: day - DAY_MS,
+      spanMs: DAY_MS,
+      observed: { ok: 2, unknown: 0, warning: 0, critical: 1 },
+      lastedMs: { ok: 60_005, unknown: 0, warning: 60_000, critical: 0 },
+      durationTotalMs: 31,
+      durationMaxMs: 20,
+      failedStreakMax: 3,
+    };
+    const summary = async (): Promise<unknown> =>
+      (await store.rollups("web", 0)).map(({ startMs, spanMs }) => [startMs, spanMs]);
+    assert.deepEqual((await store.rollups("web", 0))[0], merged);
+    assert.deepEqual(await summary(), [[day - DAY_MS, DAY_MS], [day, HOUR_MS]]);
+
+    // The clock was set back: a late hour is told after its day, and goes into it the next time.
+    await store.save([updateOf("web", { rollup: entryOf(day - DAY_MS) })]);
+    assert.deepEqual(await summary(), [[day - DAY_MS, DAY_MS], [day - DAY_MS, HOUR_MS], [day, HOUR_MS]]);
+    await pruneAll(store, NOW_MS);
+    assert.deepEqual((await store.rollups("web", 0))[0], {
+      ...merged,
+      observed: { ...merged.observed, ok: 3 },
+      lastedMs: { ...merged.lastedMs, ok: 120_005 },
+      durationTotalMs: 41,
+    });
+    assert.deepEqual(await summary(), [[day - DAY_MS, DAY_MS], [day, HOUR_MS]]);
+  });
+
+  test("adds up the roll-ups of many checks to days, merged or not", async (store) => {
+    const day = Math.floor((NOW_MS - 20 * DAY_MS) / DAY_MS) * DAY_MS;
+    const names = ["web", ...Object.values(HOSTILE_TEXTS)];
+    await store.save(names.flatMap((name, index) => [
+      updateOf(name, { rollup: entryOf(day - 1, { durationMs: index }) }),
+      updateOf(name, { rollup: entryOf(day + 1) }),
+      updateOf(name, {
+        rollup: entryOf(day + HOUR_MS, { condition: "critical", lasted: "warning", failedStreak: 4 }),
+      }),
+    ]));
+    const dayOf = (name: string, members: Partial<RollupSum>): RollupSum => ({
+      name,
+      startMs: day,
+      runs: 2,
+      failedRuns: 1,
+      failedStreakMax: 4,
+      lastedMs: { ok: 60_000, unknown: 0, warning: 60_000, critical: 0 },
+      durationTotalMs: 20,
+      ...members,
+    });
+    const read = async (sinceMs: number): Promise<ReadonlyMap<string, readonly RollupSum[]>> =>
+      Map.groupBy(
+        await store.rollupSums(names, { sinceMs, untilMs: Infinity, each: "day" }),
+        ({ name }) => name,
+      );
+    for (const moment of ["hourly", "merged"]) {
+      const sums = await read(0);
+      assert.equal(sums.size, names.length, moment);
+      for (const [index, name] of names.entries()) {
+        const dayBefore = {
+          startMs: day - DAY_MS,
+          runs: 1,
+          failedRuns: 0,
+          failedStreakMax: 0,
+          lastedMs: countsOf("ok", 60_000),
+          durationTotalMs: index,
+        };
+        assert.deepEqual(sums.get(name), [dayOf(name, dayBefore), dayOf(name, {})], moment);
+      }
+      assert.deepEqual((await read(day)).get("web"), [dayOf("web", {})], moment);
+      await pruneAll(store, NOW_MS);
+    }
+    // The clock was set back: a late hour belongs to its day, merged or not.
+    await store.save([updateOf("web", { rollup: entryOf(day + 2 * HOUR_MS) })]);
+    assert.deepEqual((await read(day)).get("web"), [
+      dayOf("web", { runs: 3, lastedMs: { ...dayOf("web", {}).lastedMs, ok: 120_000 }, durationTotalMs: 30 }),
+    ]);
+    assert.deepEqual(
+      await store.rollupSums(["web"], { sinceMs: day + DAY_MS, untilMs: Infinity, each: "day" }),
+      [],
+    );
+  });
+
+  test("adds up the roll-ups of each check to one sum", async (store) => {
+    await store.save([
+      updateOf("web", { rollup: entryOf(NOW_MS - 3 * HOUR_MS) }),
+      updateOf("web", { rollup: entryOf(NOW_MS - HOUR_MS, { durationMs: 30 }) }),
+      updateOf("web", {
+        rollup: entryOf(NOW_MS + 1, { condition: "unknown", lasted: "critical", failedStreak: 2 }),
+      }),
+      updateOf("other", { rollup: entryOf(NOW_MS) }),
+    ]);
+    const sum = {
+      name: "web",
+      startMs: NOW_MS - HOUR_MS,
+      runs: 2,
+      failedRuns: 1,
+      failedStreakMax: 2,
+      lastedMs: { ok: 60_000, unknown: 0, warning: 0, critical: 60_000 },
+      durationTotalMs: 40,
+    };
+    const each = "check";
+    assert.deepEqual(
+      await store.rollupSums(["web"], { sinceMs: NOW_MS - HOUR_MS, untilMs: Infinity, each }),
+      [sum],
+    );
+    const many = await store.rollupSums(["web", "nobody", "other", "web"], {
+      sinceMs: NOW_MS - HOUR_MS,
+      untilMs: Infinity,
+      each,
+    });
+    assert.deepEqual(many.map(({ name }) => name).sort(), ["other", "web"]);
+    assert.deepEqual(many.find(({ name }) => name === "web"), sum);
+    assert.deepEqual(await store.rollupSums([], { sinceMs: 0, untilMs: Infinity, each }), []);
+    assert.deepEqual(
+      await store.rollupSums(["web"], { sinceMs: NOW_MS + HOUR_MS, untilMs: Infinity, each }),
+      [],
+    );
+  });
+
+  test("adds up nothing from the future", async (store) => {
+    await store.save([
+      updateOf("web", { rollup: entryOf(NOW_MS) }),
+      updateOf("web", { rollup: entryOf(NOW_MS + HOUR_MS, { condition: "critical", lasted: "critical" }) }),
+      updateOf("web", { rollup: entryOf(NOW_MS + 400 * DAY_MS) }),
+    ]);
+    for (const each of ["day", "check"] as const) {
+      const options = { sinceMs: NOW_MS - DAY_MS, untilMs: NOW_MS + HOUR_MS - 1, each };
+      const sums = await store.rollupSums(["web"], options);
+      assert.deepEqual(sums.map(({ runs, lastedMs }) => ({ runs, lastedMs })), [
+        { runs: 1, lastedMs: countsOf("ok", 60_000) },
+      ]);
+    }
+  });
+
+  test("forgets roll-ups 100 days after they have ended", async (store) => {
+    const day = Math.floor((NOW_MS - 50 * DAY_MS) / DAY_MS) * DAY_MS;
+    await store.save([updateOf("web", { rollup: entryOf(day) })]);
+    await pruneAll(store, NOW_MS);
+    const isKeptAt = async (nowMs: number): Promise<boolean> => {
+      await store.save([updateOf("web", { record: recordOf("web", { seenAtMs: nowMs }) })]);
+      await pruneAll(store, nowMs);
+      await pruneAll(store, nowMs + DAY_MS);
+      return (await store.rollups("web", 0)).length > 0;
+    };
+    assert.equal(await isKeptAt(day + 101 * DAY_MS), true);
+    assert.equal(await isKeptAt(day + 101 * DAY_MS + 1), false);
+  });
+
+  test("deletes nothing because of one reading of the clock", async (store) => {
+    const aheadMs = NOW_MS + 450 * DAY_MS;
+    const left = recordOf("left", { seenAtMs: NOW_MS - 29 * DAY_MS });
+    const old = { change: changeOf("web", NOW_MS - DAY_MS), rollup: entryOf(NOW_MS - DAY_MS) };
+    await store.save([updateOf("web", old), updateOf("left", { record: left })]);
+    await store.addSilences([silenceOf("a", { untilMs: NOW_MS })]);
+    const read = async (): Promise<unknown> => [
+      await store.records(),
+      await store.changes("web", ALL),
+      await store.rollups("web", 0),
+      await store.silences(0),
+    ];
+    const before = await read();
+    await pruneAll(store, NOW_MS);
+    // Twice the clock is ahead, each time for some hours, and right in between.
+    for (const nowMs of [aheadMs, aheadMs + DAY_MS - 1, NOW_MS + HOUR_MS, aheadMs, aheadMs + HOUR_MS]) {
+      assert.deepEqual(await pruneAll(store, nowMs), []);
+      assert.deepEqual(await read(), before, new Date(nowMs).toISOString());
+    }
+    // It stays there for a day: it was right after all.
+    await store.save([updateOf("web", { record: recordOf("web", { seenAtMs: aheadMs }) })]);
+    assert.deepEqual(await pruneAll(store, aheadMs + DAY_MS), ["left"]);
+    assert.deepEqual(await store.changes("web", ALL), []);
+    assert.deepEqual(await store.rollups("web", 0), []);
+    assert.deepEqual(await store.silences(0), []);
+  });
+
+  test("finishes pruning however much there is", async (store) => {
+    const names = [...Array(450).keys()].map((index) => `check ${index}`);
+    const isOld = (name: string): boolean => Number(name.slice(6)) % 3 === 0;
+    await store.save(names.flatMap((name) => [
+      updateOf(name, { rollup: entryOf(NOW_MS - 9 * DAY_MS) }),
+      updateOf(name, {
+        record: recordOf(name, { seenAtMs: isOld(name) ? 0 : NOW_MS }),
+        rollup: entryOf(NOW_MS - 9 * DAY_MS + HOUR_MS),
+        change: changeOf(name, 0),
+      }),
+    ]));
+    await pruneAll(store, NOW_MS);
+    assert.deepEqual((await store.records()).map(({ name }) => name), names.filter((name) => !isOld(name)));
+    for (const name of names) {
+      const spans = (await store.rollups(name, 0)).map(({ spanMs }) => spanMs);
+      assert.deepEqual(spans, isOld(name) ? [] : [DAY_MS]);
+      assert.deepEqual(await store.changes(name, ALL), []);
+    }
+  });
+
+  test("refuses everything after it was closed", async (store) => {
+    await store.save([updateOf("web")]);
+    await store.close();
+    await store.close();
+    const attempts: readonly (() => Promise<unknown>)[] = [
+      () => store.records(),
+      () => store.save([updateOf("web")]),
+      () => store.save([]),
+      () => store.changes("web", ALL),
+      () => store.rollups("web", 0),
+      () => store.rollupSums(["web"], { sinceMs: 0, untilMs: Infinity, each: "day" }),
+      () => store.recentRuns(["web"]),
+      () => store.outbox(),
+      () => store.changeOutbox(outboxChangeOf({ removed: ["a"] })),
+      () => store.changeOutbox(outboxChangeOf({})),
+      () => store.silences(NOW_MS),
+      () => store.addSilences([]),
+      () => store.endSilences([], NOW_MS),
+      () => store.endSilences("all", NOW_MS),
+      () => store.job("web", NOW_MS),
+      () => store.keepJobRun("web", beatOf("a"), NOW_MS),
+      () => store.monitorRun(),
+      () => store.keepMonitorRun(monitorRunOf()),
+      () => store.prune(NOW_MS),
+    ];
+    for (const attempt of attempts) {
+      await assert.rejects(attempt, (error) => error instanceof StoreError && error.failure === "other");
+    }
+  });
+}
+
+/** Prunes until there is nothing left to do; the names of the checks that were forgotten. */
+export async function pruneAll(store: Store, nowMs: number): Promise<readonly string[]> {
+  const all: string[] = [];
+  for (let calls = 0; calls < 1000; calls++) {
+    const { finished, forgotten } = await store.prune(nowMs);
+    all.push(...forgotten);
+    if (finished) return all;
+  }
+  return assert.fail("pruning does not end");
+}
+
+const ALL = { sinceMs: -Infinity, limit: Infinity };

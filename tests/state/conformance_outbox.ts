@@ -1,0 +1,400 @@
+/** What every store does with reports, with what channels were told, and with silences. */
+import assert from "node:assert/strict";
+import type { OutboxRow, Silence, Told } from "../../src/domain/outbox.ts";
+import type { Store } from "../../src/domain/store.ts";
+import { pruneAll, type StoreTest } from "./conformance.ts";
+import { HOSTILE_TEXTS, scribble } from "./hostile.ts";
+import {
+  countOf,
+  DAY_MS,
+  HOUR_MS,
+  notificationOf,
+  NOW_MS,
+  outboxChangeOf,
+  outboxRowOf,
+  recordOf,
+  silenceOf,
+  toldOf,
+  updateOf,
+} from "./records.ts";
+
+/** Registers this part of the suite. */
+export function testOutbox(test: StoreTest): void {
+  test("begins with nothing to send, nothing told and no silence", async (store) => {
+    assert.deepEqual(await store.outbox(), { rows: [], told: [], counts: [] });
+    assert.deepEqual(await store.silences(-Infinity), []);
+    assert.equal(await store.endSilences("all", NOW_MS), 0);
+    await store.changeOutbox(outboxChangeOf({}));
+    await store.addSilences([]);
+    assert.equal(await store.endSilences([], NOW_MS), 0);
+    assert.deepEqual(await store.outbox(), { rows: [], told: [], counts: [] });
+  });
+
+  test("keeps every member of a row, saved with its record or by itself", async (store) => {
+    const bare = outboxRowOf("bare", 1, {
+      notification: notificationOf("web", { title: null, output: "", detail: "" }),
+      attempts: 0,
+      lastFailure: null,
+      firstFailedAtMs: null,
+      messageId: null,
+    });
+    const fractions = outboxRowOf("fractions", 2, {
+      notification: notificationOf("web", { decidedAtMs: NOW_MS + 0.1, nextRunAtMs: NOW_MS + 0.625 }),
+      nextAttemptAtMs: NOW_MS + 0.3,
+      firstFailedAtMs: NOW_MS - 0.1,
+    });
+    const events = (["problem", "change", "recovery", "reminder"] as const).map((event, index) =>
+      outboxRowOf(event, 3 + index, { notification: notificationOf("web", { event }) })
+    );
+    const states = (["pending", "rejected", "dropped"] as const).map((state, index) =>
+      outboxRowOf(state, 7 + index, { state })
+    );
+    const rows = [bare, fractions, ...events, ...states];
+    await store.save([updateOf("web", { rows: rows.slice(0, 5) })]);
+    await store.changeOutbox(outboxChangeOf({ changed: rows.slice(5) }));
+    assert.deepEqual((await store.outbox()).rows, rows);
+  });
+
+  test("tells rows by sequence, whatever order they came in", async (store) => {
+    const row = (sequence: number): OutboxRow => outboxRowOf(`row ${sequence}`, sequence);
+    await store.save([updateOf("b", { rows: [row(30), row(4)] }), updateOf("a", { rows: [row(100)] })]);
+    await store.changeOutbox(outboxChangeOf({ changed: [row(5), row(2 ** 40), row(1)] }));
+    assert.deepEqual(await sequencesIn(store), [1, 4, 5, 30, 100, 2 ** 40]);
+  });
+
+  test("puts a row in the place of the one of its id", async (store) => {
+    await store.save([updateOf("web", { rows: [outboxRowOf("a", 1), outboxRowOf("b", 2)] })]);
+    const changed: OutboxRow = {
+      id: "a",
+      notification: notificationOf("other", { id: "other", event: "recovery", condition: "ok" }),
+      missedProblem: notificationOf("other", { id: "missed" }),
+      summarized: 3,
+      channelKey: "other",
+      channelName: "another channel",
+      sequence: 3,
+      state: "rejected",
+      attempts: 9,
+      nextAttemptAtMs: NOW_MS + 1,
+      lastFailure: null,
+      firstFailedAtMs: null,
+      messageId: null,
+    };
+    await store.changeOutbox(outboxChangeOf({ changed: [outboxRowOf("a", 1, { attempts: 8 }), changed] }));
+    assert.deepEqual((await store.outbox()).rows, [outboxRowOf("b", 2), changed]);
+    await store.save([updateOf("web", { rows: [outboxRowOf("a", 1)] })]);
+    assert.deepEqual((await store.outbox()).rows, [outboxRowOf("a", 1), outboxRowOf("b", 2)]);
+  });
+
+  test("removes the rows that are done and no others", async (store) => {
+    const rows = [..."abcd"].map((id, index) => outboxRowOf(id, index));
+    await store.save([updateOf("web", { rows })]);
+    await store.changeOutbox(outboxChangeOf({
+      changed: [outboxRowOf("c", 2, { attempts: 3 })],
+      removed: ["a", "c", "a", "never there"],
+    }));
+    assert.deepEqual(await sequencesIn(store), [1, 3]);
+  });
+
+  test("keeps the rows of a batch with everything else in it", async (store) => {
+    await store.save([
+      updateOf("web", { rows: [outboxRowOf("a", 1)] }),
+      updateOf("other", { rows: [outboxRowOf("b", 2), outboxRowOf("c", 3)] }),
+    ]);
+    assert.deepEqual(await store.records(), [recordOf("web"), recordOf("other")]);
+    assert.deepEqual(await sequencesIn(store), [1, 2, 3]);
+    await store.save([updateOf("web")]);
+    assert.deepEqual(await sequencesIn(store), [1, 2, 3]);
+  });
+
+  test("keeps what each channel was told of each check", async (store) => {
+    const marks: readonly Told[] = [
+      toldOf("web"),
+      toldOf("web", { channelKey: "webhook", condition: "warning", certain: false }),
+      toldOf("other", { condition: "unknown" }),
+      // Nothing that is put together from these may be taken for something else.
+      toldOf("b a", { channelKey: "c" }),
+      toldOf("a", { channelKey: "c b" }),
+    ];
+    await store.changeOutbox(outboxChangeOf({ told: marks }));
+    assert.deepEqual((await store.outbox()).told, marks);
+
+    const again = toldOf("web", { messageId: "message-2", condition: "ok" });
+    await store.changeOutbox(outboxChangeOf({
+      told: [again],
+      untold: [{ check: "web", channelKey: "webhook" }, { check: "other", channelKey: "webhook" }],
+    }));
+    assert.deepEqual((await store.outbox()).told, [again, ...marks.slice(2)]);
+  });
+
+  test("takes a check that is untold and told at once for told", async (store) => {
+    await store.changeOutbox(outboxChangeOf({ told: [toldOf("web")] }));
+    const anew = toldOf("web", { messageId: "message-2" });
+    await store.changeOutbox(outboxChangeOf({ told: [anew], untold: [anew] }));
+    assert.deepEqual((await store.outbox()).told, [anew]);
+  });
+
+  test("gives every text of a row, a mark and a silence back unchanged", async (store) => {
+    const rows = HOSTILE_TEXTS.map((text, index) =>
+      outboxRowOf(text, index, {
+        notification: notificationOf(text, {
+          id: text,
+          title: text,
+          output: text,
+          detail: text,
+          hostName: text,
+        }),
+        channelKey: text,
+        channelName: text,
+        lastFailure: text,
+        messageId: text,
+      })
+    );
+    const told = HOSTILE_TEXTS.map((text) => toldOf(text, { channelKey: text, messageId: text }));
+    const silences = HOSTILE_TEXTS.map((text) => silenceOf(text, { check: text, reason: text }));
+    await store.save([updateOf("web", { rows })]);
+    const counts = HOSTILE_TEXTS.map((text) => countOf(text, { channelName: text }));
+    await store.changeOutbox(outboxChangeOf({ told, counted: counts }));
+    await store.addSilences(silences);
+    assert.deepEqual(await store.outbox(), { rows, told, counts });
+    assert.deepEqual(await store.silences(NOW_MS), silences);
+
+    // Each names exactly one of them.
+    for (const [index, text] of HOSTILE_TEXTS.entries()) {
+      const change = { removed: [text], untold: [{ check: text, channelKey: text }] };
+      await store.changeOutbox(outboxChangeOf(change));
+      assert.equal(await store.endSilences([text], NOW_MS), 1);
+      assert.deepEqual(await store.outbox(), {
+        rows: rows.slice(index + 1),
+        told: told.slice(index + 1),
+        counts,
+      });
+      assert.deepEqual(await store.silences(NOW_MS), silences.slice(index + 1));
+    }
+  });
+
+  test("keeps nothing of rows, marks and silences that a caller can still change", async (store) => {
+    const row = outboxRowOf("a", 1);
+    const other = outboxRowOf("b", 2);
+    const mark = toldOf("web");
+    const silence = silenceOf("a");
+    const handedIn = [row, other, mark, silence];
+    const pristine = structuredClone(handedIn);
+    await store.save([updateOf("web", { rows: [row] })]);
+    await store.changeOutbox(outboxChangeOf({ changed: [other], told: [mark] }));
+    await store.addSilences([silence]);
+    scribble(handedIn);
+    const read = async (): Promise<unknown> => {
+      const { rows, told } = await store.outbox();
+      return [...rows, ...told, ...await store.silences(NOW_MS)];
+    };
+    assert.deepEqual(await read(), pristine);
+    scribble(await read());
+    assert.deepEqual(await read(), pristine);
+  });
+
+  test("adds up what is counted of a channel, and calls it what it was called last", async (store) => {
+    await store.changeOutbox(outboxChangeOf({ counted: [countOf("email"), countOf("webhook")] }));
+    const more = countOf("email", {
+      channelName: "renamed",
+      sent: 1,
+      failedAttempts: 0,
+      dropped: 3,
+      summarized: 0,
+    });
+    await store.changeOutbox(outboxChangeOf({ counted: [more, { ...more, countedAtMs: NOW_MS - 1 }] }));
+    assert.deepEqual((await store.outbox()).counts, [
+      countOf("email", { channelName: "renamed", sent: 7, failedAttempts: 2, dropped: 7 }),
+      countOf("webhook"),
+    ]);
+  });
+
+  test("forgets the counts of a channel after 400 days without any", async (store) => {
+    const long = countOf("long", { countedAtMs: NOW_MS - 400 * DAY_MS });
+    const longer = countOf("longer", { countedAtMs: NOW_MS - 400 * DAY_MS - 1 });
+    await store.changeOutbox(outboxChangeOf({ counted: [longer, long] }));
+    await pruneAll(store, NOW_MS);
+    assert.deepEqual((await store.outbox()).counts, [long]);
+  });
+
+  test("keeps only what is declared of rows, marks and silences", async (store) => {
+    const secret = { secret: "secret" };
+    const row = {
+      ...outboxRowOf("a", 1, { notification: { ...notificationOf("web"), ...secret } }),
+      ...secret,
+    };
+    await store.save([updateOf("web", { rows: [row] })]);
+    await store.changeOutbox(outboxChangeOf({
+      told: [{ ...toldOf("web"), ...secret }],
+      counted: [{ ...countOf("email"), ...secret }],
+    }));
+    await store.addSilences([{ ...silenceOf("a"), ...secret }]);
+    assert.deepEqual(await store.outbox(), {
+      rows: [outboxRowOf("a", 1)],
+      told: [toldOf("web")],
+      counts: [countOf("email")],
+    });
+    assert.deepEqual(await store.silences(NOW_MS), [silenceOf("a")]);
+  });
+
+  test("tells the silences that are not over, the one that ends first first", async (store, t) => {
+    const over = silenceOf("over", { untilMs: NOW_MS });
+    const brief = silenceOf("brief", { untilMs: NOW_MS + 0.5 });
+    const all = silenceOf("all", { check: null, untilMs: NOW_MS + 1000, reason: "" });
+    const second = silenceOf("second", { untilMs: NOW_MS + 1000 });
+    const later = silenceOf("later", { fromMs: NOW_MS + HOUR_MS, untilMs: NOW_MS + 2 * HOUR_MS });
+    await store.addSilences([later, all, over]);
+    await store.addSilences([second, brief]);
+    const table: readonly { name: string; nowMs: number; expected: readonly Silence[] }[] = [
+      { name: "before one ends", nowMs: NOW_MS - 1, expected: [over, brief, all, second, later] },
+      { name: "when one ends", nowMs: NOW_MS, expected: [brief, all, second, later] },
+      { name: "when two have ended", nowMs: NOW_MS + 1, expected: [all, second, later] },
+      { name: "when one has yet to begin", nowMs: NOW_MS + 1000, expected: [later] },
+      { name: "when all are over", nowMs: NOW_MS + 2 * HOUR_MS, expected: [] },
+    ];
+    for (const { name, nowMs, expected } of table) {
+      await t.step(name, async () => assert.deepEqual(await store.silences(nowMs), expected));
+    }
+  });
+
+  test("puts a silence in the place of the one of its id", async (store) => {
+    await store.addSilences([silenceOf("a"), silenceOf("b")]);
+    const longer: Silence = { id: "a", check: null, fromMs: 5, untilMs: NOW_MS + DAY_MS, reason: "longer" };
+    await store.addSilences([silenceOf("a", { reason: "twice" }), longer]);
+    assert.deepEqual(await store.silences(NOW_MS), [silenceOf("b"), longer]);
+  });
+
+  test("ends silences at once and counts them", async (store, t) => {
+    const kept = [
+      silenceOf("over", { untilMs: NOW_MS }),
+      silenceOf("one of web"),
+      silenceOf("another of web", { fromMs: NOW_MS + 5000 }),
+      silenceOf("of other", { check: "other" }),
+      silenceOf("of null", { check: "null" }),
+      silenceOf("of all", { check: null }),
+    ];
+    const ids = kept.slice(1).map(({ id }) => id);
+    const without = (...ended: readonly string[]): readonly string[] =>
+      ids.filter((id) => !ended.includes(id));
+    const table: readonly {
+      name: string;
+      checks: readonly (string | null)[] | "all";
+      left: readonly string[];
+    }[] = [
+      { name: "of a check", checks: ["web"], left: without("one of web", "another of web") },
+      {
+        name: "of some checks, named twice",
+        checks: ["other", "null", "other"],
+        left: without("of other", "of null"),
+      },
+      { name: "of all checks at once", checks: [null], left: without("of all") },
+      { name: "of both", checks: [null, "other"], left: without("of all", "of other") },
+      { name: "of a check that has none", checks: ["unknown", "over", "all"], left: ids },
+      { name: "of nothing", checks: [], left: ids },
+      { name: "all there are", checks: "all", left: [] },
+    ];
+    for (const { name, checks, left } of table) {
+      await t.step(name, async () => {
+        await store.addSilences(kept);
+        assert.equal(await store.endSilences(checks, NOW_MS), ids.length - left.length);
+        const found = (await store.silences(NOW_MS)).map(({ id }) => id);
+        assert.deepEqual(found.toSorted(), left.toSorted());
+        assert.equal(await store.endSilences(checks, NOW_MS), 0);
+      });
+    }
+  });
+
+  test("forgets rows 7 days after they were given up", async (store, t) => {
+    const weekMs = 7 * DAY_MS;
+    const old = NOW_MS - weekMs - 1;
+    const table: readonly { name: string; members: Partial<OutboxRow>; kept: boolean }[] = [
+      { name: "7 days ago", members: { nextAttemptAtMs: NOW_MS - weekMs, firstFailedAtMs: 0 }, kept: true },
+      { name: "longer ago", members: { nextAttemptAtMs: old, firstFailedAtMs: 0 }, kept: false },
+      {
+        name: "longer ago and never tried",
+        members: { nextAttemptAtMs: old, firstFailedAtMs: null },
+        kept: false,
+      },
+      {
+        name: "first failed 7 days ago, was due long before",
+        members: { nextAttemptAtMs: 0, firstFailedAtMs: NOW_MS - weekMs },
+        kept: true,
+      },
+      {
+        name: "not given up, however old",
+        members: { state: "pending", nextAttemptAtMs: 0, firstFailedAtMs: 0 },
+        kept: true,
+      },
+      {
+        name: "refused, however old",
+        members: { state: "rejected", nextAttemptAtMs: 0, firstFailedAtMs: 0 },
+        kept: true,
+      },
+    ];
+    for (const { name, members, kept } of table) {
+      await t.step(name, async () => {
+        const row = outboxRowOf(name, 1, { state: "dropped", ...members });
+        await store.changeOutbox(outboxChangeOf({ changed: [row] }));
+        await pruneAll(store, NOW_MS);
+        assert.deepEqual((await store.outbox()).rows, kept ? [row] : []);
+        await store.changeOutbox(outboxChangeOf({ removed: [name] }));
+      });
+    }
+  });
+
+  test("forgets silences a day after they ended", async (store) => {
+    const young = silenceOf("young", { untilMs: NOW_MS - DAY_MS });
+    const old = silenceOf("old", { untilMs: NOW_MS - DAY_MS - 1 });
+    const running = silenceOf("running", { fromMs: 0 });
+    await store.addSilences([young, old, running]);
+    await pruneAll(store, NOW_MS);
+    assert.deepEqual(await store.silences(-Infinity), [young, running]);
+    assert.equal(await store.endSilences("all", NOW_MS), 1);
+    for (const days of [1, 2]) await pruneAll(store, NOW_MS + days * DAY_MS + 1);
+    assert.deepEqual(await store.silences(-Infinity), []);
+  });
+
+  test("forgets what was told of a check with the check, and sends its rows nevertheless", async (store) => {
+    const row = outboxRowOf("a", 1, { notification: notificationOf("left") });
+    await store.save([
+      updateOf("left", { record: recordOf("left", { seenAtMs: NOW_MS - 31 * DAY_MS }), rows: [row] }),
+      updateOf("web"),
+    ]);
+    const told = [
+      toldOf("left"),
+      toldOf("web"),
+      toldOf("left", { channelKey: "webhook" }),
+      toldOf("never kept"),
+    ];
+    await store.changeOutbox(outboxChangeOf({ told }));
+    await store.addSilences([silenceOf("a", { check: "left" })]);
+    await pruneAll(store, NOW_MS);
+    assert.deepEqual(await store.outbox(), {
+      rows: [row],
+      told: [toldOf("web")],
+      counts: [],
+    });
+    assert.equal((await store.silences(NOW_MS)).length, 1);
+  });
+
+  test("finishes pruning however many rows and silences there are", async (store) => {
+    const numbers = [...Array(2500).keys()];
+    const changed = numbers.map((index) =>
+      outboxRowOf(`row ${index}`, index, {
+        state: "dropped",
+        nextAttemptAtMs: index === 7 ? NOW_MS : 0,
+        firstFailedAtMs: 0,
+      })
+    );
+    await store.changeOutbox(outboxChangeOf({ changed }));
+    await store.addSilences(numbers.map((index) => silenceOf(`silence ${index}`, { untilMs: index })));
+    await store.save([updateOf("old", { record: recordOf("old", { seenAtMs: 0 }) })]);
+    await pruneAll(store, NOW_MS);
+    assert.deepEqual(await sequencesIn(store), [7]);
+    assert.deepEqual(await store.silences(-Infinity), []);
+    assert.deepEqual(await store.records(), []);
+  });
+}
+
+async function sequencesIn(store: Store): Promise<readonly number[]> {
+  return (await store.outbox()).rows.map(({ sequence }) => sequence);
+}

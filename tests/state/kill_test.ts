@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import type { Store } from "../../src/domain/store.ts";
+import { NAMES, ROWS_KEPT } from "./save_forever.ts";
+import { startSaving } from "./saving_process.ts";
+import { openState, withState, withStatePath } from "./state_folder.ts";
+
+/** How often the process is killed; more in a soak: `KILL_ROUNDS=200 deno test -A tests/state/kill_test.ts`. */
+const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? 15);
+
+/** A round lets at most so many batches pass before the kill. */
+const BATCHES_MAX = 60;
+
+Deno.test("save() and changeOutbox() have kept what they said they kept, once, when the process is killed", () =>
+  withStatePath(async (path) => {
+    let before = 0;
+    for (let round = 0; round < ROUNDS; round++) {
+      // Some rounds meet the opening, most of them the saving.
+      const batches = round % 3 === 0 ? 0 : Math.floor(Math.random() * BATCHES_MAX);
+      const child = await startSaving(path);
+      for (let batch = 0; batch < batches; batch++) await child.nextBatch();
+      const said = Math.max(before, await child.kill());
+      const what = `round ${round}, killed after ${batches} batches, said ${said}`;
+
+      // What the kill has left of making the file is for the next process; nothing was kept then.
+      if (said === 0) continue;
+      assert.equal(integrityOf(path), "ok", what);
+      before = await withState(path, (store) => keptBatches(store, what), { access: "read" });
+      // One more may have been kept and not been said.
+      assert.ok(before === said || before === said + 1, `${what}, kept ${before}`);
+    }
+    const { store, setAside } = await openState(path);
+    assert.equal(setAside, null);
+    assert.equal(await keptBatches(store, "at the end"), before);
+    await store.close();
+    assert.equal(integrityOf(path), "ok");
+  }));
+
+Deno.test("openSqliteStore() opens what a process has left that was killed while it made the state", async () => {
+  for (let round = 0; round < ROUNDS / 3; round++) {
+    await withStatePath(async (path) => {
+      const child = await startSaving(path);
+      // Not to wait for anything: whatever this moment meets must do.
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 25));
+      const said = await child.kill();
+      const { store, setAside } = await openState(path);
+      assert.equal(setAside, null);
+      const isEmpty = (await store.records()).length === 0;
+      const kept = isEmpty ? 0 : await keptBatches(store, `round ${round}`);
+      assert.ok(kept === said || kept === said + 1, `round ${round}, said ${said}, kept ${kept}`);
+      await store.close();
+      assert.equal(integrityOf(path), "ok");
+    });
+  }
+});
+
+/** How many batches are there; each whole and once. */
+async function keptBatches(store: Store, what: string): Promise<number> {
+  const records = await store.records();
+  assert.deepEqual(records.map(({ name }) => name), NAMES, what);
+  const count = records[0]?.missedRuns ?? 0;
+  const numbers = [...Array(count).keys()].map((index) => count - index);
+  for (const { name, missedRuns } of records) {
+    assert.equal(missedRuns, count, what);
+    const changes = await store.changes(name, { sinceMs: -Infinity, limit: Infinity });
+    assert.deepEqual(changes.map(({ atMs }) => atMs), numbers, what);
+    const rollups = await store.rollups(name, -Infinity);
+    assert.equal(rollups.reduce((sum, { observed }) => sum + observed.ok, 0), count, what);
+  }
+  await queuedNotifications(store, count, what);
+  return count;
+}
+
+/** The rows of the last batch came with it; then its sending was kept, or it was not, in every part. */
+async function queuedNotifications(store: Store, count: number, what: string): Promise<void> {
+  const { rows, told } = await store.outbox();
+  const idsOf = (batch: number): readonly string[] =>
+    batch < 1 ? [] : NAMES.map((name) => `${name} ${batch}`);
+  const isSent = rows.at(-1)?.attempts === 1;
+  const first = count - ROWS_KEPT + (isSent ? 1 : 0);
+  const batches = [...Array(count - first + 1).keys()].map((index) => first + index);
+  assert.deepEqual(rows.map(({ id }) => id), batches.flatMap(idsOf), what);
+  const attempts = batches.flatMap((batch) => idsOf(batch).map(() => batch < count || isSent ? 1 : 0));
+  assert.deepEqual(rows.map((row) => row.attempts), attempts, what);
+  const last = isSent ? count : count - 1;
+  const marks = last < 1 ? [] : NAMES.map((name) => [name, String(last)]);
+  assert.deepEqual(told.map(({ check, messageId }) => [check, messageId]), marks, what);
+}
+
+function integrityOf(path: string): unknown {
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    return database.prepare("PRAGMA integrity_check").get()?.["integrity_check"];
+  } finally {
+    database.close();
+  }
+}

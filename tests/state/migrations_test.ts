@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { Connection } from "../../src/state/connection.ts";
+import {
+  APPLICATION_ID,
+  migrate,
+  type Migration,
+  MIGRATIONS,
+  NewerVersionError,
+  versionOf,
+} from "../../src/state/migrations.ts";
+import { withStatePath } from "./state_folder.ts";
+
+const FIRST: Migration = ["CREATE TABLE a (x)", "INSERT INTO a VALUES (1)"];
+const SECOND: Migration = ["ALTER TABLE a ADD COLUMN y DEFAULT 2", "CREATE TABLE b (z)"];
+const BROKEN: Migration = [
+  "CREATE TABLE c (x)",
+  "INSERT INTO a VALUES (3, 3)",
+  "INSERT INTO missing VALUES (1)",
+];
+
+Deno.test("migrate() takes an empty database to the present version", () => {
+  using opened = openInMemory();
+  const { connection } = opened;
+  migrate(connection);
+  assert.equal(versionOf(connection), MIGRATIONS.length);
+  assert.equal(connection.first("PRAGMA application_id")?.["application_id"], APPLICATION_ID);
+  const tables = connection.all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name");
+  assert.deepEqual(tables.map(({ name }) => name), [
+    "changes",
+    "channels",
+    "checks",
+    "clock",
+    "job_runs",
+    "jobs",
+    "monitor",
+    "outbox",
+    "recent_runs",
+    "rollups",
+    "silences",
+    "told",
+  ]);
+  assert.deepEqual(connection.all("PRAGMA foreign_key_check"), []);
+  assert.equal(connection.first("PRAGMA foreign_keys")?.["foreign_keys"], 1);
+});
+
+Deno.test("migrate() takes only the steps that are missing, and keeps what is there", () => {
+  using opened = openInMemory();
+  const { connection } = opened;
+  migrate(connection, [FIRST]);
+  migrate(connection, [FIRST]);
+  assert.deepEqual({ ...connection.first("SELECT * FROM a") }, { x: 1 });
+  migrate(connection, [FIRST, SECOND]);
+  assert.equal(versionOf(connection, [FIRST, SECOND]), 2);
+  assert.deepEqual(connection.all("SELECT x, y FROM a").map((row) => ({ ...row })), [{ x: 1, y: 2 }]);
+});
+
+Deno.test("migrate() takes all steps or none", () => {
+  using opened = openInMemory();
+  const { connection } = opened;
+  migrate(connection, [FIRST]);
+  assert.throws(() => migrate(connection, [FIRST, SECOND, BROKEN]), /no such table: missing/);
+  assert.equal(versionOf(connection, [FIRST]), 1);
+  assert.deepEqual(connection.all("SELECT * FROM a").map((row) => ({ ...row })), [{ x: 1 }]);
+  migrate(connection, [FIRST, SECOND]);
+  assert.equal(versionOf(connection, [FIRST, SECOND]), 2);
+});
+
+Deno.test("migrate() refuses a newer version and touches nothing", () => {
+  using opened = openInMemory();
+  const { connection } = opened;
+  migrate(connection, [FIRST, SECOND]);
+  const version = connection.first("PRAGMA schema_version");
+  assert.throws(
+    () => migrate(connection, [FIRST]),
+    (error) =>
+      error instanceof NewerVersionError &&
+      /it is of version 2, .* up to 1; use the newer/.test(error.message),
+  );
+  assert.deepEqual(connection.first("PRAGMA schema_version"), version);
+});
+
+Deno.test("migrate() leaves the work to another process that does it at the same time", () =>
+  withStatePath((path) => {
+    const one = new Connection(new DatabaseSync(path));
+    /** Waits to begin, as for a lock, until the first one has done it all. */
+    class Slower extends Connection {
+      override transaction<T>(work: () => T): T {
+        migrate(one, [FIRST, SECOND]);
+        return super.transaction(work);
+      }
+    }
+    const other = new Slower(new DatabaseSync(path));
+    migrate(other, [FIRST, SECOND]);
+    assert.deepEqual(other.all("SELECT * FROM a").map((row) => ({ ...row })), [{ x: 1, y: 2 }]);
+    other.close();
+    one.close();
+    return Promise.resolve();
+  }));
+
+function openInMemory(): Disposable & { readonly connection: Connection } {
+  const connection = new Connection(new DatabaseSync(":memory:"));
+  return { connection, [Symbol.dispose]: () => connection.close() };
+}

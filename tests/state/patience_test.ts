@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { StoreError } from "../../src/domain/store.ts";
+import { whileBusy } from "../../src/state/patience.ts";
+import { createClock } from "../../src/system/clock.ts";
+import { createFakeClock } from "../support/fake_clock.ts";
+import { NOW_MS, silenceOf } from "./records.ts";
+import { openState, withState, withStatePath } from "./state_folder.ts";
+
+const BUSY = new StoreError("Cannot write state: busy", "busy");
+
+/** Work that is busy for some time on a fake clock; tells when it was tried. */
+function busyFor(durationMs: number): {
+  readonly clock: ReturnType<typeof createFakeClock>;
+  readonly triesMs: number[];
+  readonly work: () => string;
+} {
+  const clock = createFakeClock();
+  const triesMs: number[] = [];
+  return {
+    clock,
+    triesMs,
+    work: () => {
+      triesMs.push(clock.monotonicMs());
+      if (clock.monotonicMs() < durationMs) throw BUSY;
+      return "done";
+    },
+  };
+}
+
+Deno.test("whileBusy() retries ever more seldom until it is done", async () => {
+  const { clock, triesMs, work } = busyFor(60_000);
+  const done = whileBusy(work, { clock, timeoutMs: 120_000 });
+  await clock.advance(62_000);
+  assert.equal(await done, "done");
+  assert.equal(clock.timers, 0);
+  const pausesMs = triesMs.slice(1).map((atMs, index) => atMs - (triesMs[index] ?? 0));
+  assert.deepEqual([pausesMs[0], pausesMs.at(-1)], [5, 1_000]);
+  assert.deepEqual(pausesMs, pausesMs.toSorted((one, other) => one - other));
+});
+
+Deno.test("whileBusy() retries as often as it is told to", async () => {
+  const { clock, triesMs, work } = busyFor(1_000);
+  const done = whileBusy(work, { clock, timeoutMs: 10_000, pauseMsMax: 5 });
+  await clock.advance(1_000);
+  assert.equal(await done, "done");
+  assert.equal(triesMs.length, 201);
+});
+
+Deno.test("whileBusy() ends with the last error after the timeout, and soon after an abort", async (t) => {
+  await t.step("the timeout", async () => {
+    const { clock, work } = busyFor(Infinity);
+    const failure = assert.rejects(whileBusy(work, { clock, timeoutMs: 500 }), BUSY);
+    await clock.advance(600);
+    await failure;
+  });
+  await t.step("an abort", async () => {
+    const { clock, work } = busyFor(Infinity);
+    const stop = new AbortController();
+    const failure = assert.rejects(
+      whileBusy(work, { clock, timeoutMs: Infinity, signal: stop.signal }),
+      BUSY,
+    );
+    await clock.advance(10_000);
+    stop.abort();
+    await clock.advance(1_000);
+    await failure;
+  });
+  await t.step("no patience at all", () => assert.rejects(whileBusy(busyFor(1).work, undefined), BUSY));
+  await t.step("another failure", async () => {
+    const full = new StoreError("Cannot write state: the disk is full", "full");
+    const patience = { clock: createFakeClock(), timeoutMs: 1_000 };
+    await assert.rejects(whileBusy(() => Promise.reject(full), patience), full);
+  });
+});
+
+Deno.test("a patient store waits for another process, goes on meanwhile, and keeps the order of its writes", () =>
+  withStatePath(async (path) => {
+    await withState(path, () => Promise.resolve());
+    using other = new DatabaseSync(path);
+    other.exec("BEGIN IMMEDIATE");
+    const patience = { clock: createClock(), timeoutMs: 20_000, pauseMsMax: 5 };
+    const { store } = await openState(path, { patience });
+    const added = store.addSilences([silenceOf("a")]);
+    const ended = store.endSilences(["web"], NOW_MS);
+    let turns = 0;
+    while (turns++ < 10) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.deepEqual(await store.silences(NOW_MS), []);
+    other.exec("ROLLBACK");
+    await added;
+    assert.equal(await ended, 1);
+    await store.close();
+  }));
+
+Deno.test("openSqliteStore() beside waits for a process that writes, as long as it is told to", () =>
+  withStatePath(async (path) => {
+    await withState(path, () => Promise.resolve());
+    using other = new DatabaseSync(path);
+    other.exec("BEGIN IMMEDIATE");
+    const note = (timeoutMs: number): Promise<void> =>
+      withState(path, (store) => store.addSilences([silenceOf("a")]), {
+        access: "beside",
+        patience: { clock: createClock(), timeoutMs },
+      });
+    await assert.rejects(note(30), (error) => error instanceof StoreError && error.failure === "busy");
+    const noted = note(20_000);
+    setTimeout(() => other.exec("ROLLBACK"), 30);
+    await noted;
+  }));

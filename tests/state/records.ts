@@ -1,0 +1,208 @@
+import type { JobEnd, JobRun } from "../../src/domain/job_runs.ts";
+import type { ChannelCount } from "../../src/domain/channel_count.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import type { MonitorRun } from "../../src/domain/monitor_run.ts";
+import type { OutboxChange, OutboxRow, Silence, Told } from "../../src/domain/outbox.ts";
+import type { Notification } from "../../src/domain/notification.ts";
+import type {
+  CheckRecord,
+  CheckUpdate,
+  ConditionChange,
+  KeptResult,
+  RollupEntry,
+} from "../../src/domain/store.ts";
+
+/** Some time: 2026-01-31T10:00:00Z. */
+export const NOW_MS = Date.UTC(2026, 0, 31, 10);
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+
+/** A record with something in every member. */
+export function recordOf(name: string, members: Partial<CheckRecord> = {}): CheckRecord {
+  return {
+    name,
+    condition: {
+      confirmed: "warning",
+      confirmedSinceMs: NOW_MS - 60_000,
+      atLeast: { ok: 9, unknown: 4, warning: 3, critical: 0 },
+      atMost: { ok: 0, unknown: 0, warning: 3, critical: 9 },
+      observed: "warning",
+      observedAtMs: NOW_MS,
+      problemBeganAtMs: NOW_MS - 120_000,
+      notified: "ok",
+      notifiedAtMs: NOW_MS - 30_000,
+      notifiedProblemBeganAtMs: null,
+    },
+    last: resultOf(),
+    nextRunAtMs: NOW_MS + 60_000,
+    intervalMs: 60_000,
+    missedRuns: 2,
+    runs: { ok: 7, unknown: 1, warning: 3, critical: 2 },
+    durationTotalMs: 159.5,
+    seenAtMs: NOW_MS,
+    ...members,
+  };
+}
+
+/** A result with something in every member. */
+export function resultOf(members: Partial<KeptResult> = {}): KeptResult {
+  return {
+    condition: "warning",
+    output: "status is 500, expected 200",
+    detail: "first line\nsecond line",
+    performanceData: "time=1s",
+    metrics: { status: 500 },
+    lateMs: 3,
+    startedAtMs: NOW_MS - 12,
+    durationMs: 12.25,
+    ...members,
+  };
+}
+
+/** A roll-up entry of an `ok` run of 10 ms, a minute after the run before. */
+export function entryOf(atMs: number, members: Partial<RollupEntry> = {}): RollupEntry {
+  return {
+    atMs,
+    condition: "ok",
+    durationMs: 10,
+    lastedMs: 60_000,
+    lasted: "ok",
+    failedStreak: 0,
+    ...members,
+  };
+}
+
+/** A change from `ok` to `critical`. */
+export function changeOf(
+  name: string,
+  atMs: number,
+  members: Partial<ConditionChange> = {},
+): ConditionChange {
+  return { name, atMs, from: "ok", to: "critical", output: "connection refused", ...members };
+}
+
+/** An update of a check that was seen lately, with nothing else in it unless given. */
+export function updateOf(name: string, members: Partial<CheckUpdate> = {}): CheckUpdate {
+  return { record: recordOf(name), rollup: null, change: null, rows: [], ...members };
+}
+
+/** A report with something in every member. */
+export function notificationOf(check: string, members: Partial<Notification> = {}): Notification {
+  return {
+    id: `report-of-${check}`,
+    check,
+    title: "A website",
+    event: "change",
+    condition: "critical",
+    previous: "warning",
+    output: "connection refused",
+    detail: "first line\nsecond line",
+    problemBeganAtMs: NOW_MS - 120_000,
+    decidedAtMs: NOW_MS - 1,
+    occurrences: 3,
+    nextRunAtMs: NOW_MS + 60_000,
+    hostName: "host.example",
+    ...members,
+  };
+}
+
+/** A row with something in every member. */
+export function outboxRowOf(id: string, sequence: number, members: Partial<OutboxRow> = {}): OutboxRow {
+  return {
+    id,
+    notification: notificationOf("web"),
+    missedProblem: null,
+    summarized: 0,
+    channelKey: "email a1b2",
+    channelName: "mail to operators",
+    sequence,
+    state: "pending",
+    attempts: 2,
+    nextAttemptAtMs: NOW_MS + 20_000,
+    lastFailure: "connection refused",
+    firstFailedAtMs: NOW_MS - 10_000,
+    messageId: "message-1",
+    ...members,
+  };
+}
+
+/** What a channel was told of a check. */
+export function toldOf(check: string, members: Partial<Told> = {}): Told {
+  return {
+    check,
+    channelKey: "email a1b2",
+    messageId: "message-1",
+    condition: "critical",
+    certain: true,
+    ...members,
+  };
+}
+
+/** A change of the outbox, with nothing in it unless given. */
+export function outboxChangeOf(members: Partial<OutboxChange>): OutboxChange {
+  return { changed: [], removed: [], told: [], untold: [], ...members };
+}
+
+/** What a channel took and did not take. */
+export function countOf(channelKey: string, members: Partial<ChannelCount> = {}): ChannelCount {
+  return {
+    channelKey,
+    channelName: `${channelKey} of somebody`,
+    sent: 5,
+    failedAttempts: 2,
+    dropped: 1,
+    summarized: 4,
+    countedAtMs: NOW_MS,
+    ...members,
+  };
+}
+
+/** A silence of an hour that began a minute ago. */
+export function silenceOf(id: string, members: Partial<Silence> = {}): Silence {
+  return {
+    id,
+    check: "web",
+    fromMs: NOW_MS - 60_000,
+    untilMs: NOW_MS + HOUR_MS - 60_000,
+    reason: "maintenance",
+    ...members,
+  };
+}
+
+/** The end of a run of a job, with something in every member. */
+export function endOf(members: Partial<JobEnd> = {}): JobEnd {
+  return {
+    atMs: NOW_MS - 1_000,
+    durationMs: 35_250.5,
+    how: "signalled",
+    exitCode: 137,
+    reason: "SIGKILL",
+    output: "first line\nlast line",
+    ...members,
+  };
+}
+
+/** A run of a job that began a minute ago, under way unless an end is given. */
+export function beatOf(id: string, end: JobEnd | null = null, members: Partial<JobRun> = {}): JobRun {
+  return { id, startedAtMs: NOW_MS - 60_000, end, ...members };
+}
+
+/** Who runs the checks, with something in every member. */
+export function monitorRunOf(members: Partial<MonitorRun> = {}): MonitorRun {
+  return {
+    mode: "service",
+    processId: 4711,
+    startedAtMs: NOW_MS - HOUR_MS,
+    stoppedAtMs: NOW_MS - 1,
+    configPath: "/etc/monitor/monitor.jsonc",
+    configHash: "a1b2",
+    configLoadedAtMs: NOW_MS - 60_000,
+    checks: ["web"],
+    ...members,
+  };
+}
+
+/** Counts of one condition. */
+export function countsOf(condition: Condition, count: number): Record<Condition, number> {
+  return { ok: 0, unknown: 0, warning: 0, critical: 0, [condition]: count };
+}

@@ -1,0 +1,79 @@
+/**
+ * Saves batches into the state at the path it is given, until it is killed, with a pause between two of them if it is given one (milliseconds), and says the
+ * number of each once it is kept, with what came of sending its reports. It goes on from the number that is there.
+ */
+import { openState } from "./state_folder.ts";
+import { type Store, StoreError } from "../../src/domain/store.ts";
+import type { OutboxRow } from "../../src/domain/outbox.ts";
+import {
+  changeOf,
+  entryOf,
+  HOUR_MS,
+  notificationOf,
+  outboxChangeOf,
+  outboxRowOf,
+  recordOf,
+  toldOf,
+} from "./records.ts";
+
+/** The checks in each batch. */
+export const NAMES: readonly string[] = ["a", "b", "c", "d", "e"];
+
+/** Each check has the rows of so many batches; those before are done. */
+export const ROWS_KEPT = 3;
+
+/** So much that the journal is written back into the file every now and then. */
+const PADDING = "x".repeat(3000);
+
+if (import.meta.main) {
+  const pauseMs = Number(Deno.args[1] ?? 0);
+  say("opening");
+  const { store } = await openState(Deno.args[0] ?? "");
+  let batch = (await store.records())[0]?.missedRuns ?? 0;
+  // The process before may have been killed in between.
+  if (batch > 0) await persist(() => send(store, batch));
+  for (;;) {
+    batch++;
+    const updates = NAMES.map((name) => ({
+      record: recordOf(name, { missedRuns: batch }),
+      rollup: entryOf(batch * HOUR_MS / 10),
+      change: changeOf(name, batch, { output: `batch ${batch} ${PADDING}` }),
+      rows: [rowOf(name, batch)],
+    }));
+    await persist(() => store.save(updates));
+    await persist(() => send(store, batch));
+    say(String(batch));
+    if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+}
+
+/** The row of a check that a batch makes; it is tried once before the next batch. */
+function rowOf(name: string, batch: number): OutboxRow {
+  const notification = notificationOf(name, { output: `batch ${batch} ${PADDING}` });
+  const sequence = batch * NAMES.length + NAMES.indexOf(name);
+  return outboxRowOf(`${name} ${batch}`, sequence, { notification, attempts: 0 });
+}
+
+/** What comes of the first attempt of a batch's rows; the same however often it is kept. */
+async function send(store: Store, batch: number): Promise<void> {
+  await store.changeOutbox(outboxChangeOf({
+    changed: NAMES.map((name) => ({ ...rowOf(name, batch), attempts: 1 })),
+    removed: NAMES.map((name) => rowOf(name, batch - ROWS_KEPT).id),
+    told: NAMES.map((name) => toldOf(name, { messageId: String(batch) })),
+  }));
+}
+
+/** Another process may be writing for long on a busy machine; then nothing is kept, and the same is tried again. */
+async function persist(work: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StoreError && error.failure === "busy")) throw error;
+    }
+  }
+}
+
+function say(line: string): void {
+  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
+}

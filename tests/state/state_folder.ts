@@ -1,0 +1,39 @@
+import type { Store } from "../../src/domain/store.ts";
+import { type OpenedStore, openSqliteStore, type SqliteStoreOptions } from "../../src/state/sqlite_store.ts";
+import { createStoreFiles } from "../../src/system/store_files.ts";
+import { NOW_MS } from "./records.ts";
+
+/** Runs a test with the path of a state that is not there yet, in a folder of its own. */
+export async function withStatePath(use: (path: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "monitor-state-" });
+  try {
+    await use(`${folder}/state.sqlite`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Opens a state as the monitor does, for this user and with a fixed time. */
+export function openState(path: string, options: Partial<SqliteStoreOptions> = {}): Promise<OpenedStore> {
+  return openSqliteStore(path, {
+    files: createStoreFiles(),
+    userId: Deno.uid(),
+    nowMs: NOW_MS,
+    access: "own",
+    ...options,
+  });
+}
+
+/** Opens a state, uses it and closes it. */
+export async function withState<T>(
+  path: string,
+  use: (store: Store) => Promise<T>,
+  options: Partial<SqliteStoreOptions> = {},
+): Promise<T> {
+  const { store } = await openState(path, options);
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}

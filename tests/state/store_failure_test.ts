@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { StoreError, type StoreFailure } from "../../src/domain/store.ts";
+import { explainStoreFailure } from "../../src/state/store_failure.ts";
+
+Deno.test("explainStoreFailure() says what to do", async (t) => {
+  const table: readonly { name: string; error: Error; failure: StoreFailure; reason: string }[] = [
+    {
+      name: "no permission",
+      error: databaseError("access permission denied", 3),
+      failure: "denied",
+      reason: "no permission; make the file and its folder readable and writable for this user",
+    },
+    {
+      name: "busy",
+      error: databaseError("database is locked", 5),
+      failure: "busy",
+      reason: "another process has been writing to it for too long; try again",
+    },
+    {
+      name: "busy, with an extended code",
+      error: databaseError("database is locked", 517),
+      failure: "busy",
+      reason: "another process has been writing to it for too long; try again",
+    },
+    {
+      name: "read-only",
+      error: databaseError("attempt to write a readonly database", 8),
+      failure: "denied",
+      reason: "it is read-only; make the file, its folder and the disk writable for this user",
+    },
+    {
+      name: "an input or output error",
+      error: databaseError("disk I/O error", 778),
+      failure: "other",
+      reason:
+        "the disk reports an error (disk I/O error, code 778); look at the disk, its quota and the system log",
+    },
+    {
+      name: "no room for the shared memory",
+      error: databaseError("disk I/O error", 4874),
+      failure: "full",
+      reason: "the disk is full; free some space on it",
+    },
+    {
+      name: "corrupt",
+      error: databaseError("database disk image is malformed", 11),
+      failure: "damaged",
+      reason: "the file is damaged",
+    },
+    {
+      name: "a corrupt index, with an extended code",
+      error: databaseError("database disk image is malformed", 779),
+      failure: "damaged",
+      reason: "the file is damaged",
+    },
+    {
+      name: "full",
+      error: databaseError("database or disk is full", 13),
+      failure: "full",
+      reason: "the disk is full; free some space on it",
+    },
+    {
+      name: "cannot open",
+      error: databaseError("unable to open database file", 14),
+      failure: "denied",
+      reason: "the file, or its -wal and -shm, cannot be opened; make it, them and the folder readable and " +
+        "writable for this user",
+    },
+    {
+      name: "cannot open, by the constructor",
+      error: databaseError("unable to open database file: /state"),
+      failure: "denied",
+      reason: "the file, or its -wal and -shm, cannot be opened; make it, them and the folder readable and " +
+        "writable for this user",
+    },
+    {
+      name: "no database",
+      error: databaseError("file is not a database", 26),
+      failure: "damaged",
+      reason: "the file is not a database",
+    },
+    {
+      name: "anything else",
+      error: databaseError("out of memory", 7),
+      failure: "other",
+      reason: "out of memory (code 7)",
+    },
+    {
+      name: "a missing permission of the runtime",
+      error: new Deno.errors.NotCapable(
+        'Requires write access to "/state", run again with the --allow-write flag',
+      ),
+      failure: "denied",
+      reason:
+        'a permission is missing: Requires write access to "/state", run again with the --allow-write flag',
+    },
+    {
+      name: "a missing permission of the system",
+      error: new Deno.errors.PermissionDenied("Permission denied (os error 13)"),
+      failure: "denied",
+      reason: "no permission; make the file and its folder readable and writable for this user",
+    },
+    {
+      name: "no space for a file",
+      error: systemError("No space left on device (os error 28)", "ENOSPC"),
+      failure: "full",
+      reason: "the disk is full; free some space on it",
+    },
+    {
+      name: "a used up quota",
+      error: systemError("Disk quota exceeded (os error 122)", "EDQUOT"),
+      failure: "full",
+      reason: "the disk quota of this user is used up; free some space",
+    },
+    {
+      name: "a read-only disk",
+      error: systemError("Read-only file system (os error 30)", "EROFS"),
+      failure: "denied",
+      reason: "it is read-only; make the file, its folder and the disk writable for this user",
+    },
+    {
+      name: "another error of the system",
+      error: systemError("Too many open files (os error 24)", "EMFILE"),
+      failure: "other",
+      reason: "Too many open files (os error 24)",
+    },
+  ];
+  for (const { name, error, failure, reason } of table) {
+    await t.step(name, () => {
+      const explained = explainStoreFailure(error, { action: "write", path: "/state" });
+      assert.equal(explained?.message, `Cannot write state "/state": ${reason}`);
+      assert.equal(explained.failure, failure);
+      assert.equal(explained.cause, error);
+    });
+  }
+});
+
+Deno.test("explainStoreFailure() leaves what is explained as it is", () => {
+  const error = new StoreError("Cannot read it", "other");
+  assert.equal(explainStoreFailure(error, { action: "read", path: "/state" }), error);
+});
+
+Deno.test("explainStoreFailure() does not take a bug for a failure of the state", async (t) => {
+  const table: readonly { name: string; error: unknown }[] = [
+    { name: "a type error", error: new TypeError("x is undefined") },
+    { name: "a wrong argument", error: systemError("cannot be bound", "ERR_INVALID_ARG_TYPE") },
+    { name: "no error at all", error: "text" },
+  ];
+  for (const { name, error } of table) {
+    await t.step(name, () => {
+      assert.equal(explainStoreFailure(error, { action: "write", path: "/state" }), null);
+    });
+  }
+});
+
+function databaseError(message: string, errcode?: number): Error {
+  return Object.assign(new Error(message), {
+    code: "ERR_SQLITE_ERROR",
+    ...(errcode === undefined ? {} : { errcode }),
+  });
+}
+
+function systemError(message: string, code: string): Error {
+  return Object.assign(new Error(message), { code });
+}

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { startKeeping } from "../../src/state/write_behind.ts";
+import { type Ledger, openLedger } from "../../src/state/state_repository.ts";
+import { createMemoryStore } from "../../src/state/memory_store.ts";
+import { testCheck } from "../support/checks.ts";
+import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
+import { createFaultyStore, type FaultyStore } from "../support/faulty_store.ts";
+
+const SECOND = 1000;
+const HOUR = 3_600_000;
+const CHECK = testCheck("ok");
+
+interface Office {
+  readonly clock: FakeClock;
+  readonly store: FaultyStore;
+  readonly ledger: Ledger;
+  readonly bugs: unknown[];
+  /** Enters an observation, and answers when it is kept. */
+  enter(condition: "ok" | "critical"): Promise<void>;
+}
+
+async function start(store: FaultyStore = createFaultyStore()): Promise<Office> {
+  const clock = createFakeClock();
+  const bugs: unknown[] = [];
+  const ledger = await openLedger({
+    store,
+    onTrouble: () => {},
+    reopen: () => Promise.resolve(createMemoryStore()),
+    newId: () => "report",
+    hostName: "test-host",
+  });
+  const keeping = startKeeping({
+    ledger,
+    checks: () => [CHECK],
+    nowMs: clock.wallMs,
+    after: clock.after,
+    onBug: (error) => void bugs.push(error),
+  });
+  const enter: Office["enter"] = (condition) => {
+    const nowMs = clock.wallMs();
+    const observed = { condition, output: "", detail: "", metrics: {}, performanceData: "" };
+    ledger.enter({ ...observed, check: CHECK, startedAtMs: nowMs, durationMs: 0 }, {
+      nowMs,
+      held: null,
+      rowsOf: () => [],
+      plan: () => ({ atMs: nowMs + SECOND, intervalMs: SECOND, missed: 0 }),
+    });
+    return keeping.entered();
+  };
+  return { clock, store, ledger, bugs, enter };
+}
+
+Deno.test("entered() lets what is not urgent wait a second for more", async () => {
+  const { clock, store, enter } = await start();
+  await enter("ok");
+  await clock.advance(500);
+  await enter("ok");
+  await clock.advance(499);
+  assert.deepStrictEqual(store.attempts, []);
+  await clock.advance(1);
+  assert.deepStrictEqual(store.attempts, [2]);
+  await clock.advance(10 * SECOND);
+  assert.deepStrictEqual(store.attempts, [2]);
+});
+
+Deno.test("entered() has written what is urgent when it resolves, and what waited with it", async () => {
+  const { clock, store, enter } = await start();
+  await enter("ok");
+  await enter("critical");
+  assert.deepStrictEqual(store.attempts, [2]);
+  await clock.advance(10 * SECOND);
+  assert.deepStrictEqual(store.attempts, [2], "the write that was to come is not needed");
+});
+
+Deno.test("entered() tries a store that takes nothing after 1, 2, 4, 8 and 16 s, and then every 16 s", async () => {
+  const { clock, store, enter } = await start();
+  store.failure = "full";
+  await enter("critical");
+  const attemptsMs: number[] = [];
+  for (let elapsedMs = 0; elapsedMs < 64 * SECOND; elapsedMs += 500) {
+    const before = store.attempts.length;
+    await clock.advance(500);
+    await enter(elapsedMs % SECOND === 0 ? "ok" : "critical");
+    if (store.attempts.length > before) attemptsMs.push(elapsedMs + 500);
+  }
+  assert.deepStrictEqual(attemptsMs, [1, 3, 7, 15, 31, 47, 63].map((seconds) => seconds * SECOND));
+});
+
+Deno.test("entered() is quick again once the store takes something", async () => {
+  const { clock, store, ledger, enter } = await start();
+  store.failure = "busy";
+  await enter("critical");
+  await clock.advance(20 * SECOND);
+  store.failure = null;
+  await clock.advance(16 * SECOND);
+  assert.strictEqual(ledger.waiting, 0);
+  const before = store.attempts.length;
+  await enter("critical");
+  await clock.advance(SECOND);
+  assert.strictEqual(store.attempts.length, before + 1);
+});
+
+Deno.test("startKeeping() tidies at once and every hour, step by step where there is much to forget", async () => {
+  const store = createFaultyStore();
+  store.pruneCalls = 3;
+  const { clock } = await start(store);
+  await clock.advance(0);
+  assert.strictEqual(store.pruned, 1);
+  await clock.advance(2 * SECOND);
+  assert.strictEqual(store.pruned, 3);
+  await clock.advance(HOUR - SECOND);
+  assert.strictEqual(store.pruned, 3);
+  await clock.advance(3 * SECOND);
+  assert.strictEqual(store.pruned, 6);
+});
+
+Deno.test("startKeeping() hands on what is a bug, from a timer too", async () => {
+  const store = createFaultyStore();
+  store.save = () => Promise.reject(new TypeError("a bug"));
+  const { clock, bugs, enter } = await start(store);
+  await enter("ok");
+  await clock.advance(SECOND);
+  assert.ok(bugs.length === 1 && bugs[0] instanceof TypeError);
+  await assert.rejects(enter("critical"), TypeError);
+});

@@ -1,0 +1,11 @@
+import type { WatchOptions } from "../../src/scheduler/scheduler.ts";
+
+/** Notifying without channels, for tests of what leads to notifications. */
+export function createSilentNotifying(notifies = true): WatchOptions["notifying"] {
+  return {
+    refresh: () => Promise.resolve(),
+    deciding: () => ({ held: notifies ? null : "no_notify", known: [], rowsOf: () => [] }),
+    parentsToRun: () => [],
+    send: () => {},
+  };
+}

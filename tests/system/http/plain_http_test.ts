@@ -1,0 +1,243 @@
+/** What is sent and read over HTTP/1.1 in clear text. */
+import assert from "node:assert/strict";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import type { IncomingResponse, OutgoingRequest } from "../../../src/domain/requests.ts";
+import { createRequests } from "../../../src/system/http/requests.ts";
+import { createAuthority, createCertificate } from "../../support/certificates.ts";
+import { startAnswering, startServer, type TestServer } from "../../support/http_servers.ts";
+
+const NEVER = new AbortController().signal;
+const INFORMATIONAL = "HTTP/1.1 100 Continue\r\n\r\n";
+
+function send(
+  server: TestServer,
+  request: Partial<Omit<OutgoingRequest, "target">> & { readonly path?: string } = {},
+): Promise<IncomingResponse> {
+  const { path = "/", ...others } = request;
+  return createRequests().send(
+    { target: `${server.origin}${path}`, method: "GET", headers: {}, ...others },
+    NEVER,
+  );
+}
+
+/** What came, or why it did not. */
+async function receive(answer: string | Uint8Array): Promise<string> {
+  await using server = startAnswering(answer);
+  const requests = createRequests();
+  const target = `${server.origin}/`;
+  let response: IncomingResponse | null = null;
+  try {
+    response = await requests.send({ target, method: "GET", headers: {} }, NEVER);
+    const headers = [...response.headers].map(([name, value]) => `${name}=${value}`).join(" ");
+    return `${response.status} [${headers}] ${await new Response(response.body).text()}`;
+  } catch (error) {
+    const { phase, reason } = requests.explain(error, target);
+    return `${phase}: ${reason}`;
+  } finally {
+    await response?.close();
+    await server.untilLeft();
+  }
+}
+
+const BROKEN = "body: connection ended early or what came is malformed";
+
+const ANSWERS: Readonly<Record<string, readonly [answer: string | Uint8Array, outcome: string]>> = {
+  "a length": ["HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nabc", "200 [content-length=2] ab"],
+  "no reason phrase": ["HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", "200 [content-length=0] "],
+  "HTTP/1.0 up to the end of the connection": ["HTTP/1.0 200 OK\r\n\r\nabc", "200 [] abc"],
+  "line feeds alone": ["HTTP/1.1 200 OK\nA: 1\n\nabc", "200 [a=1] abc"],
+  "empty lines first": ["\r\n\r\nHTTP/1.1 200 OK\r\n\r\nabc", "200 [] abc"],
+  "a header twice": ["HTTP/1.1 204 No\r\nA: 1\r\nB:2 \r\na:\t3\t\r\n\r\n", "204 [a=1, 3 b=2] "],
+  "a byte beyond ASCII": [
+    Uint8Array.from("HTTP/1.1 204 No\r\nA: \x80\xe4\r\n\r\n", (character) => character.charCodeAt(0)),
+    "204 [a=\x80\xe4] ",
+  ],
+  "the same length twice": [
+    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nab",
+    "200 [content-length=2, 2] ab",
+  ],
+  "two lengths": [
+    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nab",
+    "head: answer has a malformed content-length",
+  ],
+  "informational responses": [
+    `${INFORMATIONAL}HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nA: 1\r\n\r\nab`,
+    "200 [a=1] ab",
+  ],
+  "as many as are accepted": [`${INFORMATIONAL.repeat(100)}HTTP/1.1 200 OK\r\n\r\nab`, "200 [] ab"],
+  "one more": [
+    `${INFORMATIONAL.repeat(101)}HTTP/1.1 200 OK\r\n\r\nab`,
+    "head: more than 100 informational responses (1xx)",
+  ],
+  "a switch of protocols": ["HTTP/1.1 101 Up\r\nUpgrade: a\r\n\r\nab", "101 [upgrade=a] "],
+  "a status below 100": ["HTTP/1.1 099 No\r\n\r\n", "head: answer has no valid status"],
+  "HTTP of another version": ["HTTP/3.0 200 OK\r\n\r\n", "head: answer is not HTTP"],
+  "binary data without lines": [new Uint8Array(100).fill(0x16), "head: answer is not HTTP"],
+  "a header over two lines": ["HTTP/1.1 200 OK\r\nA: 1\r\n 2\r\n\r\n", "head: answer has a malformed header"],
+  "a blank before a colon": ["HTTP/1.1 200 OK\r\nA : 1\r\n\r\n", "head: answer has a malformed header"],
+  "a NUL in a header": ["HTTP/1.1 200 OK\r\nA: 1\0\r\n\r\n", "head: answer has a malformed header"],
+  "no end of a head": ["HTTP/1.1 200 OK\r\nA: 1\r\n", "head: connection closed before a response head"],
+  "a line without end": [`HTTP/1.1 200 OK\r\nA: ${"a".repeat(400_000)}`, "head: head is too large"],
+  "chunks": [
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\nab\r\n0A \r\n0123456789\r\n0\r\nA: 1\r\n\r\n",
+    "200 [transfer-encoding=chunked] ab0123456789",
+  ],
+  "chunks beside a length": [
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n2\r\nab\r\n0\r\n\r\n",
+    "200 [content-length=1 transfer-encoding=chunked] ab",
+  ],
+  "chunks in HTTP/1.0": [
+    "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "head: answer has a transfer-encoding that its HTTP version does not have",
+  ],
+  "a negative chunk": ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", BROKEN],
+  "an enormous chunk": ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n", BROKEN],
+  "a chunk that is longer than it says": [
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n",
+    BROKEN,
+  ],
+  "an extension without end": [
+    `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;${"a".repeat(20_000)}`,
+    BROKEN,
+  ],
+  "trailers without end": [
+    `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n${"A: 1\r\n".repeat(5_000)}`,
+    BROKEN,
+  ],
+  "no last chunk": ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n", BROKEN],
+  "gzip in two members": [gzipped([gzipSync("ab"), gzipSync("cd")]), "200 [] abcd"],
+  "gzip of nothing at all": [gzipped([]), "200 [] "],
+  "gzip that is cut short": [gzipped([gzipSync("ab").subarray(0, -1)]), "body: compressed data is cut short"],
+  "gzip with a wrong sum": [
+    gzipped([gzipSync("ab").with(-8, 1)]),
+    "body: compressed data is malformed",
+  ],
+};
+
+function gzipped(members: readonly Uint8Array[]): Uint8Array {
+  const head = new TextEncoder().encode("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n");
+  return Uint8Array.from([head, ...members].flatMap((bytes) => [...bytes]));
+}
+
+Deno.test("createRequests() reads every form of response in clear text", async (t) => {
+  for (const [name, [answer, outcome]] of Object.entries(ANSWERS)) {
+    await t.step(name, async () => assert.equal(await receive(answer), outcome));
+  }
+});
+
+Deno.test("createRequests() reads a response that comes byte by byte", async () => {
+  const [answer] = ANSWERS["chunks"] ?? [""];
+  await using server = startServer(async (visitor) => {
+    await visitor.readHead();
+    for (const character of INFORMATIONAL + answer) await visitor.send(character);
+  });
+  const response = await send(server);
+  assert.equal(await new Response(response.body).text(), "ab0123456789");
+  await response.close();
+});
+
+Deno.test("createRequests() decodes many small chunks in one go", async () => {
+  const chunks = "1\r\na\r\n".repeat(10_000);
+  await using server = startAnswering(
+    `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`,
+  );
+  const response = await send(server);
+  const parts = await Array.fromAsync(response.body ?? []);
+  await response.close();
+  assert.equal(parts.reduce((sum, part) => sum + part.length, 0), 10_000);
+  assert.ok(parts.length <= 100, `${parts.length} parts`);
+});
+
+Deno.test("createRequests() leaves a server that floods with informational responses", async () => {
+  await using server = startServer(async (visitor) => {
+    await visitor.readHead();
+    while (true) await visitor.send(INFORMATIONAL.repeat(1000));
+  });
+  await assert.rejects(send(server), { message: "more than 100 informational responses (1xx)" });
+  await server.untilLeft();
+});
+
+Deno.test("createRequests() reads no more of a bomb than is asked for", async (t) => {
+  const zeros = new Uint8Array(16 * 1024 * 1024);
+  const bombs = { gzip: gzipSync(zeros), br: brotliCompressSync(zeros) };
+  for (const [coding, content] of Object.entries(bombs)) {
+    await t.step(coding, async () => {
+      const head = new TextEncoder().encode(`HTTP/1.1 200 OK\r\nContent-Encoding: ${coding}\r\n\r\n`);
+      await using server = startAnswering(Uint8Array.from([...head, ...content]));
+      const response = await send(server);
+      for await (const part of response.body ?? []) {
+        assert.ok(part.length <= 128 * 1024, `${part.length} bytes at a time`);
+        break;
+      }
+      await response.close();
+      await server.untilLeft();
+    });
+  }
+});
+
+Deno.test("createRequests() sends a request in clear text once, whatever becomes of it", async () => {
+  await using server = startServer(async (visitor) => void await visitor.readHead());
+  await assert.rejects(send(server, { method: "POST" }), {
+    message: "connection closed before a response head",
+  });
+  assert.equal(server.visits, 1);
+});
+
+Deno.test("createRequests() reads a response that comes before its request was read", async () => {
+  await using server = startServer(async (visitor) => {
+    await visitor.readHead();
+    await visitor.send("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno");
+    await visitor.untilGone();
+  });
+  const response = await send(server, { method: "POST", body: "a".repeat(20_000_000) });
+  assert.equal(response.status, 413);
+  await response.close();
+  await server.untilLeft();
+});
+
+Deno.test("createRequests() sends what the runtime's client would send", async () => {
+  await using server = startAnswering("HTTP/1.1 204 No Content\r\n\r\n");
+  const host = `127.0.0.1:${server.port}`;
+  const target = `http://us%20er:p%C3%A4ss@${host}/a b?x=ü#fragment`;
+  const headers = { "X-Name": "Zürich", "User-Agent": "test" };
+  await (await createRequests().send({ target, method: "PUT", headers, body: "hé" }, NEVER)).close();
+  const [head = "", body] = server.heads[0]?.split("\r\n\r\n") ?? [];
+  const [first, ...lines] = head.split("\r\n");
+  assert.deepEqual([first, body], ["PUT /a%20b?x=%C3%BC HTTP/1.1", "hé"]);
+  assert.deepEqual(lines.toSorted(), [
+    "accept-encoding: gzip",
+    "accept-language: *",
+    "accept: */*",
+    "authorization: Basic dXMgZXI6cMOkc3M=",
+    "content-length: 3",
+    "content-type: text/plain;charset=UTF-8",
+    `host: ${host}`,
+    "user-agent: test",
+    "x-name: Zürich",
+  ]);
+});
+
+Deno.test("createRequests() refuses a line break in a header", async () => {
+  await using server = startAnswering("HTTP/1.1 204 No Content\r\n\r\n");
+  await assert.rejects(send(server, { headers: { "x-a": "1\r\nx-b: 2" } }), TypeError);
+  assert.equal(server.visits, 0);
+});
+
+Deno.test("createRequests() offers HTTP/1.1 alone over TLS", async () => {
+  const authority = createAuthority();
+  const certificate = createCertificate({ authority });
+  const address = { hostname: "127.0.0.1", port: 0 };
+  using listener = Deno.listenTls({ ...address, ...certificate, alpnProtocols: ["h2", "http/1.1"] });
+  const agreeing = listener.accept().then(async (connection) => {
+    using _ = connection;
+    const { alpnProtocol } = await connection.handshake();
+    await connection.read(new Uint8Array(4096));
+    await connection.write(new TextEncoder().encode("HTTP/1.1 204 No Content\r\n\r\n"));
+    return alpnProtocol;
+  });
+  const target = `https://127.0.0.1:${listener.addr.port}/`;
+  const request = { target, method: "GET", headers: {}, tls: { authority: authority.cert } };
+  const response = await createRequests().send(request, NEVER);
+  await response.close();
+  assert.deepEqual([response.status, await agreeing], [204, "http/1.1"]);
+});

@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import { createRequests } from "../../../src/system/http/requests.ts";
+import { until } from "../../life/in_time.ts";
+import { createCertificate } from "../../support/certificates.ts";
+import { freePort, response, startAnswering, startServer } from "../../support/http_servers.ts";
+
+const NEVER = new AbortController().signal;
+
+/** The least that is a request. */
+function get(target: string) {
+  return { target, method: "GET", headers: {} };
+}
+
+/** The runtime's own watch over what a test leaves behind sees to it that every client is closed. */
+Deno.test("createRequests() uses a fresh connection for each request", async () => {
+  await using server = startServer(async (visitor) => {
+    // It would answer more than one request.
+    while (true) {
+      await visitor.readHead();
+      await visitor.send(response(200, {}, "body"));
+    }
+  });
+  const requests = createRequests();
+  // As long as it is open, the others could use its client's connections.
+  const first = await requests.send(get(`${server.origin}/`), NEVER);
+  for (const _ of [2, 3]) {
+    const { status, body, close } = await requests.send(get(`${server.origin}/`), NEVER);
+    assert.equal(status, 200);
+    assert.equal(await new Response(body).text(), "body");
+    await close();
+  }
+  await first.close();
+  assert.equal(server.visits, 3);
+  await server.untilLeft();
+});
+
+Deno.test("createRequests() serves many requests at a time", async () => {
+  await using server = startAnswering(response(200, {}, "body"));
+  const requests = createRequests();
+  const sending = Array.from({ length: 50 }, async () => {
+    const { body, close } = await requests.send(get(`${server.origin}/`), NEVER);
+    const text = await new Response(body).text();
+    await close();
+    return text;
+  });
+  assert.deepEqual(await Promise.all(sending), Array(50).fill("body"));
+  assert.equal(server.visits, 50);
+  await server.untilLeft();
+});
+
+Deno.test("createRequests() ends one of two requests without the other", async () => {
+  const bothMayGoOn = Promise.withResolvers<void>();
+  await using server = startServer(async (visitor) => {
+    await visitor.readHead();
+    await visitor.send("HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\nhalf");
+    await bothMayGoOn.promise;
+    await visitor.send("full");
+  });
+  const requests = createRequests();
+  const first = await requests.send(get(`${server.origin}/`), NEVER);
+  const second = await requests.send(get(`${server.origin}/`), NEVER);
+  await first.close();
+  bothMayGoOn.resolve();
+  assert.equal(await new Response(second.body).text(), "halffull");
+  await second.close();
+  await server.untilLeft();
+});
+
+Deno.test("createRequests() ends the connection when the response is closed", async (t) => {
+  const rows = [
+    { name: "an unread body", head: "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nab" },
+    { name: "an unread body until the end", head: "HTTP/1.1 200 OK\r\n\r\nab" },
+    { name: "no body", head: "HTTP/1.1 204 No Content\r\n\r\n" },
+    { name: "an empty body", head: "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n" },
+    {
+      name: "an upgrade that nobody asked for",
+      head: "HTTP/1.1 101 Up\r\nconnection: upgrade\r\nupgrade: a\r\n\r\n",
+    },
+    { name: "a redirect", head: "HTTP/1.1 302 Found\r\nlocation: /\r\ncontent-length: 10\r\n\r\nab" },
+  ];
+  for (const { name, head } of rows) {
+    await t.step(name, async () => {
+      let gone = false;
+      await using server = startServer(async (visitor) => {
+        await visitor.readHead();
+        await visitor.send(head);
+        await visitor.untilGone();
+        gone = true;
+      });
+      const incoming = await createRequests().send(get(`${server.origin}/`), NEVER);
+      await incoming.close();
+      await incoming.close();
+      await server.untilLeft();
+      await until("the end of the connection", () => gone);
+    });
+  }
+});
+
+Deno.test("createRequests() shows redirects instead of following them", async () => {
+  await using server = startAnswering(response(302, { location: "/new" }));
+  const { status, headers, close } = await createRequests().send(get(`${server.origin}/`), NEVER);
+  assert.equal(status, 302);
+  assert.equal(headers.get("location"), "/new");
+  await close();
+  assert.equal(server.visits, 1);
+});
+
+Deno.test("createRequests() sends the headers that it is given", async () => {
+  await using server = startAnswering(response(200));
+  const headers = { "Host": "other.example", "User-Agent": "test", "X-A": "1" };
+  const request = { target: `${server.origin}/`, method: "POST", headers };
+  await (await createRequests().send(request, NEVER)).close();
+  const [head = ""] = server.heads;
+  assert.match(head, /^POST \/ HTTP\/1\.1\r\n/);
+  assert.match(head, /\r\nhost: other\.example\r\n/i);
+  assert.match(head, /\r\nuser-agent: test\r\n/i);
+  assert.match(head, /\r\nx-a: 1\r\n/i);
+  assert.match(head, /\r\ncontent-length: 0\r\n/i);
+});
+
+Deno.test("createRequests() throws the reason of an abort", async (t) => {
+  const reason = new Error("enough");
+  await t.step("before the request", async () => {
+    await using server = startAnswering(response(200));
+    const sending = createRequests().send(get(`${server.origin}/`), AbortSignal.abort(reason));
+    await assert.rejects(sending, reason);
+    assert.equal(server.visits, 0);
+  });
+  for (const scheme of ["http", "https"]) {
+    await t.step(`before the head, over ${scheme}`, async () => {
+      const end = new AbortController();
+      await using server = startServer(async (visitor) => {
+        await visitor.readSome();
+        end.abort(reason);
+        await visitor.untilGone();
+      });
+      const sending = createRequests().send(get(`${scheme}://127.0.0.1:${server.port}/`), end.signal);
+      await assert.rejects(sending, reason);
+      await server.untilLeft();
+    });
+  }
+  await t.step("amid the body", async () => {
+    const end = new AbortController();
+    await using server = startServer(async (visitor) => {
+      await visitor.readHead();
+      await visitor.send("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nab");
+      await visitor.untilGone();
+    });
+    const { body, close } = await createRequests().send(get(`${server.origin}/`), end.signal);
+    const reading = new Response(body).text();
+    end.abort(reason);
+    await assert.rejects(reading, reason);
+    await close();
+    await server.untilLeft();
+  });
+});
+
+Deno.test("createRequests() explains what it throws", async (t) => {
+  const requests = createRequests();
+  const explain = async (target: string) => {
+    try {
+      await (await requests.send(get(target), NEVER)).close();
+    } catch (error) {
+      return requests.explain(error, target);
+    }
+    throw new Error("The request did not fail");
+  };
+  await t.step("refused", async () => {
+    assert.deepEqual(await explain(`http://127.0.0.1:${freePort()}/`), {
+      phase: "connecting",
+      reason: "connection refused",
+    });
+  });
+  await t.step("a name that does not resolve", async () => {
+    assert.deepEqual(await explain("https://nonexistent.invalid/"), {
+      phase: "resolving",
+      reason: "name does not resolve",
+    });
+  });
+  await t.step("an authority's certificate as a server's own", async () => {
+    await using server = startServer(() => {}, { certificate: createCertificate({ isAuthority: true }) });
+    assert.deepEqual(await explain(`${server.origin}/`), {
+      phase: "TLS",
+      reason: "certificate is not trusted (self-signed, or an authority's own)",
+    });
+  });
+});

@@ -1,0 +1,962 @@
+import assert from "node:assert/strict";
+import PostalMime from "postal-mime";
+import type { MailEnd, OutgoingMail } from "../../../src/domain/mail.ts";
+import { createClock } from "../../../src/system/clock.ts";
+import { createMail } from "../../../src/system/mail/mail.ts";
+import { connectFailure } from "../../../src/system/mail/mail_failure.ts";
+import { type Protection, protectionOf } from "../../../src/system/mail/mail_protection.ts";
+import { runArguments } from "../../../testing/source.ts";
+import { inTime } from "../../life/in_time.ts";
+import { createAuthority, createCertificate } from "../../support/certificates.ts";
+import { freePort, untilLeft } from "../../support/http_servers.ts";
+import {
+  type MailVisitor,
+  startMailServer,
+  startScriptedServer,
+  talkUpTo,
+} from "../../support/mail_server.ts";
+import { runChild } from "../../support/tools.ts";
+
+const MAIL: OutgoingMail = {
+  host: "localhost",
+  port: 25,
+  username: "",
+  password: "",
+  sender: "monitor@example.org",
+  receivers: ["admin@example.org"],
+  subject: "CRITICAL: Website",
+  text: "one\n.\n..two\nübung\n",
+  messageId: "<2@example.org>",
+  references: ["<0@example.org>", "<1@example.org>"],
+  headers: { "Auto-Submitted": "auto-generated" },
+  dateMs: Date.UTC(2026, 0, 31, 10, 0, 0),
+};
+const LOGIN = { username: "monitor", password: "correct horse" };
+
+interface Sent {
+  readonly end: MailEnd;
+  readonly steps: readonly string[];
+}
+
+async function send(
+  mail: Partial<OutgoingMail>,
+  { protection, signal = new AbortController().signal }: {
+    readonly protection?: Protection;
+    readonly signal?: AbortSignal;
+  } = {},
+): Promise<Sent> {
+  const steps: string[] = [];
+  const protect = protection === undefined ? protectionOf : () => protection;
+  const onStep = (step: string): void => {
+    steps.push(step);
+  };
+  const end = await createMail(createClock(), protect).send({ ...MAIL, ...mail }, { onStep, signal });
+  return { end, steps };
+}
+
+Deno.test("send() hands over a mail with its headers, its text and its envelope", async () => {
+  await using server = await startMailServer({ password: LOGIN.password });
+  const receivers = ["admin@example.org", "night@example.org"];
+  const { end, steps } = await send({ port: server.port, ...LOGIN, receivers });
+  assert.deepEqual(end, { sent: true, refused: [] });
+  assert.deepEqual(steps, ["resolved", "connected", "login", "accepted"]);
+  assert.deepEqual(server.logins, ["monitor"]);
+  assert.equal(server.mails.length, 1);
+  const received = server.mails[0];
+  assert(received !== undefined);
+  assert.equal(received.sender, "monitor@example.org");
+  assert.deepEqual(received.receivers, receivers);
+  const parsed = await PostalMime.parse(received.raw);
+  assert.equal(parsed.subject, "CRITICAL: Website");
+  assert.equal(parsed.text, "one\n.\n..two\nübung\n");
+  assert.equal(parsed.messageId, "<2@example.org>");
+  assert.equal(parsed.references, "<0@example.org> <1@example.org>");
+  assert.equal(parsed.inReplyTo, "<1@example.org>");
+  assert.equal(parsed.date, "2026-01-31T10:00:00.000Z");
+  assert.deepEqual(parsed.to?.map(({ address }) => address), receivers);
+  assert.equal(parsed.headers.find(({ key }) => key === "auto-submitted")?.value, "auto-generated");
+  await untilLeft(server.port);
+});
+
+Deno.test("send() lets no text become a header, and takes any text", async (t) => {
+  const rows: readonly { readonly name: string; readonly mail: Partial<OutgoingMail> }[] = [
+    {
+      name: "line breaks in the subject",
+      mail: { subject: "a\r\nBcc: evil@example.org\n\nbody\rBcc: e@x.org" },
+    },
+    { name: "control characters in the subject", mail: { subject: "a\0b\x1b[31mc\u2028d\u202e" } },
+    { name: "a lone surrogate", mail: { subject: "a\ud800b", text: "c\udc00d" } },
+    { name: "a long subject without spaces", mail: { subject: "ü".repeat(5000) } },
+    { name: "a line of a megabyte", mail: { text: "x".repeat(1_000_000) } },
+    { name: "ten thousand lone dots", mail: { text: ".\n".repeat(10_000) } },
+    { name: "carriage returns and NUL in the text", mail: { text: "a\r.\r\nb\0c\r\n.\r\nQUIT\r\n" } },
+    { name: "an empty text", mail: { text: "" } },
+  ];
+  for (const { name, mail } of rows) {
+    await t.step(name, async () => {
+      await using server = await startMailServer();
+      const { end } = await send({ port: server.port, ...mail });
+      assert.deepEqual(end, { sent: true, refused: [] });
+      const received = server.mails[0];
+      assert(received !== undefined);
+      assert.equal(server.mails.length, 1);
+      assert.deepEqual(received.receivers, MAIL.receivers);
+      const parsed = await PostalMime.parse(received.raw);
+      assert.equal(parsed.bcc, undefined);
+      assert.deepEqual(
+        parsed.headers.map(({ key }) => key).toSorted(),
+        [
+          "auto-submitted",
+          "content-transfer-encoding",
+          "content-type",
+          "date",
+          "from",
+          "in-reply-to",
+          "message-id",
+          "mime-version",
+          "references",
+          "subject",
+          "to",
+        ],
+      );
+      for (const line of received.raw.split("\r\n")) assert(line.length <= 998);
+    });
+  }
+});
+
+Deno.test("send() keeps every character of a text of a megabyte", async () => {
+  await using server = await startMailServer();
+  const text = `${"Zeile mit Ümlauten 日本語 \u{1f525} = . end\n".repeat(25_000)}`;
+  const { end } = await send({ port: server.port, text });
+  assert.deepEqual(end, { sent: true, refused: [] });
+  assert.equal((await PostalMime.parse(server.mails[0]?.raw ?? "")).text, text);
+});
+
+Deno.test("send() names receivers that were refused, and says that the others got it", async () => {
+  await using server = await startMailServer({ refusals: { "gone@example.org": "550 5.1.1 no such user" } });
+  const { end } = await send({ port: server.port, receivers: ["gone@example.org", "admin@example.org"] });
+  assert.deepEqual(end, {
+    sent: true,
+    refused: [{ receiver: "gone@example.org", reason: "550 5.1.1 no such user" }],
+  });
+  assert.deepEqual(server.mails.map(({ receivers }) => receivers), [["admin@example.org"]]);
+});
+
+type Failure = Extract<MailEnd, { sent: false }>;
+
+const REPLY = { mayHaveArrived: false } as const;
+const PASSES = { ...REPLY, retryable: true } as const;
+const UNSURE = { retryable: true, mayHaveArrived: true } as const;
+const STAYS = { ...REPLY, retryable: false } as const;
+const BROKEN = { code: null, retryable: true, mayHaveArrived: false } as const;
+
+Deno.test("send() tells from a server's behaviour how far it came and what follows", async (t) => {
+  const answer = (command: RegExp, reply: string) => async (visitor: MailVisitor): Promise<void> => {
+    await talkUpTo(command, visitor);
+    await visitor.send(`${reply}\r\n`);
+    await visitor.untilGone();
+  };
+  const afterData = (then: (visitor: MailVisitor) => Promise<void>) => async (visitor: MailVisitor) => {
+    await talkUpTo(/^DATA$/, visitor);
+    await visitor.send("354 go ahead\r\n");
+    await then(visitor);
+  };
+  const readMail = async (visitor: MailVisitor): Promise<void> => {
+    while (await visitor.readLine() !== ".");
+  };
+  const rows: readonly {
+    readonly name: string;
+    readonly meet: (visitor: MailVisitor) => Promise<void>;
+    readonly mail?: Partial<OutgoingMail>;
+    readonly end: Failure;
+  }[] = [
+    {
+      name: "421 for a greeting",
+      meet: (visitor) => visitor.send("421 too busy\r\n"),
+      end: { sent: false, phase: "greeting", code: 421, ...PASSES, reason: "server answered 421 too busy" },
+    },
+    {
+      name: "554 for a greeting",
+      meet: (visitor) => visitor.send("554-go\r\n554 away\r\n"),
+      end: { sent: false, phase: "greeting", code: 554, ...STAYS, reason: "server answered 554-go 554 away" },
+    },
+    {
+      name: "closes without a word",
+      meet: () => Promise.resolve(),
+      end: { sent: false, phase: "greeting", ...BROKEN, reason: "connection closed by the server" },
+    },
+    {
+      name: "speaks something else",
+      meet: async (visitor) => {
+        await visitor.send("HTTP/1.1 400 Bad Request\r\n\r\n");
+        await visitor.untilGone();
+      },
+      end: {
+        sent: false,
+        phase: "greeting",
+        ...BROKEN,
+        reason: "answer is not SMTP: HTTP/1.1 400 Bad Request",
+      },
+    },
+    {
+      name: "535 for a login",
+      meet: answer(/^AUTH/, "535 5.7.8 authentication failed"),
+      mail: LOGIN,
+      end: {
+        sent: false,
+        phase: "login",
+        code: 535,
+        ...STAYS,
+        reason: "server answered 535 5.7.8 authentication failed",
+      },
+    },
+    {
+      name: "454 for a login",
+      meet: answer(/^AUTH/, "454 temporary authentication failure"),
+      mail: LOGIN,
+      end: {
+        sent: false,
+        phase: "login",
+        code: 454,
+        ...PASSES,
+        reason: "server answered 454 temporary authentication failure",
+      },
+    },
+    {
+      name: "offers no login",
+      meet: async (visitor) => {
+        await talkUpTo(/^never$/, visitor, ["SIZE"]);
+      },
+      mail: LOGIN,
+      end: { sent: false, phase: "login", code: null, ...STAYS, reason: "server offers no login" },
+    },
+    {
+      name: "wants a login, and the password is empty",
+      meet: async (visitor) => {
+        await talkUpTo(/^never$/, visitor);
+      },
+      mail: { ...LOGIN, password: "" },
+      end: { sent: false, phase: "login", code: null, ...STAYS, reason: "password is empty" },
+    },
+    {
+      name: "421 for a login",
+      meet: async (visitor) => {
+        await talkUpTo(/^AUTH/, visitor);
+        await visitor.send("421 shutting down\r\n");
+      },
+      mail: LOGIN,
+      end: { sent: false, phase: "login", code: 421, ...PASSES, reason: "server answered 421 shutting down" },
+    },
+    {
+      name: "550 for the sender",
+      meet: answer(/^MAIL/, "550 not from you"),
+      end: { sent: false, phase: "sender", code: 550, ...STAYS, reason: "server answered 550 not from you" },
+    },
+    {
+      name: "450 for the only receiver",
+      meet: answer(/^RCPT/, "450 greylisted"),
+      end: {
+        sent: false,
+        phase: "receivers",
+        code: 450,
+        ...PASSES,
+        reason: "server answered 450 greylisted",
+      },
+    },
+    {
+      name: "550 for the only receiver",
+      meet: answer(/^RCPT/, "550 no such user"),
+      end: {
+        sent: false,
+        phase: "receivers",
+        code: 550,
+        ...STAYS,
+        reason: "server answered 550 no such user",
+      },
+    },
+    {
+      name: "closes at DATA",
+      meet: (visitor) => talkUpTo(/^DATA$/, visitor),
+      end: { sent: false, phase: "sender", ...BROKEN, reason: "connection closed by the server" },
+    },
+    {
+      name: "closes in the mail",
+      meet: afterData((visitor) => visitor.readBytes(100_000)),
+      mail: { text: `${"x".repeat(70)}\n`.repeat(500_000) },
+      end: { sent: false, phase: "data", ...BROKEN, reason: "connection reset by the server" },
+    },
+    {
+      name: "closes after the final dot",
+      meet: afterData(readMail),
+      end: {
+        sent: false,
+        phase: "data",
+        code: null,
+        retryable: true,
+        mayHaveArrived: true,
+        reason: "connection closed by the server",
+      },
+    },
+    {
+      name: "451 after the final dot",
+      meet: afterData(async (visitor) => {
+        await readMail(visitor);
+        await visitor.send("451 try later\r\n");
+        await visitor.untilGone();
+      }),
+      end: { sent: false, phase: "data", code: 451, ...PASSES, reason: "server answered 451 try later" },
+    },
+    {
+      name: "421 after the final dot",
+      meet: afterData(async (visitor) => {
+        await readMail(visitor);
+        await visitor.send("421 closing\r\n");
+        await visitor.untilGone();
+      }),
+      end: { sent: false, phase: "data", code: 421, ...UNSURE, reason: "server answered 421 closing" },
+    },
+    {
+      name: "554 after the final dot",
+      meet: afterData(async (visitor) => {
+        await readMail(visitor);
+        await visitor.send("554 spam\x07\x1b[2J\r\n");
+        await visitor.untilGone();
+      }),
+      end: { sent: false, phase: "data", code: 554, ...STAYS, reason: "server answered 554 spam [2J" },
+    },
+    {
+      name: "354 once more after the final dot",
+      meet: afterData(async (visitor) => {
+        await readMail(visitor);
+        await visitor.send("354 go ahead\r\n");
+        await visitor.untilGone();
+      }),
+      end: { sent: false, phase: "data", code: 354, ...UNSURE, reason: "server answered 354 go ahead" },
+    },
+    {
+      name: "speaks something else after the final dot",
+      meet: afterData(async (visitor) => {
+        await readMail(visitor);
+        await visitor.send("thanks\r\n");
+        await visitor.untilGone();
+      }),
+      end: { sent: false, phase: "data", code: null, ...UNSURE, reason: "answer is not SMTP: thanks" },
+    },
+    {
+      name: "speaks something else for the sender",
+      meet: answer(/^MAIL/, "what"),
+      end: { sent: false, phase: "sender", ...BROKEN, reason: "answer is not SMTP: what" },
+    },
+    {
+      name: "250 for DATA",
+      meet: answer(/^DATA$/, "250 queued"),
+      end: {
+        sent: false,
+        phase: "data",
+        code: 250,
+        ...PASSES,
+        reason: "server answered 250 queued, expected 354",
+      },
+    },
+    {
+      name: "250 for DATA, pipelined",
+      meet: async (visitor) => {
+        await talkUpTo(/^DATA$/, visitor, ["PIPELINING"]);
+        await visitor.send("250 queued\r\n");
+        await visitor.untilGone();
+      },
+      end: {
+        sent: false,
+        phase: "data",
+        code: 250,
+        ...PASSES,
+        reason: "server answered 250 queued, expected 354",
+      },
+    },
+    {
+      name: "replies to the mail together with the reply to DATA",
+      meet: answer(/^DATA$/, "354 go ahead\r\n250 queued"),
+      end: { sent: false, phase: "sender", ...BROKEN, reason: "server replied before it was asked" },
+    },
+    {
+      name: "replies to all commands before they are sent",
+      meet: answer(/^RCPT/, "250 ok\r\n354 go ahead\r\n250 queued"),
+      end: { sent: false, phase: "sender", ...BROKEN, reason: "server replied before it was asked" },
+    },
+    {
+      name: "replies to the mail while it is sent",
+      meet: afterData(async (visitor) => {
+        await visitor.readLine();
+        await visitor.send("250 queued\r\n");
+        await visitor.untilGone();
+      }),
+      mail: { text: "x\n".repeat(4_000_000) },
+      end: { sent: false, phase: "data", ...BROKEN, reason: "server replied before it was asked" },
+    },
+    {
+      name: "takes no mail of this size",
+      meet: async (visitor) => {
+        await talkUpTo(/^never$/, visitor, ["SIZE 100"]);
+      },
+      end: {
+        sent: false,
+        phase: "sender",
+        code: null,
+        ...STAYS,
+        reason: "Message size larger than allowed 100",
+      },
+    },
+  ];
+  for (const { name, meet, mail, end } of rows) {
+    await t.step(name, async () => {
+      await using server = startScriptedServer(meet);
+      const sent = await send({ port: server.port, ...mail });
+      // How the end of a connection shows is the system's choice.
+      const { reason, ...rest } = sent.end as Failure;
+      const { reason: expected, ...facts } = end;
+      assert.deepEqual(rest, facts);
+      const isEnd = /^connection (?:closed|reset) by the server$/;
+      if (isEnd.test(expected)) assert.match(reason, isEnd);
+      else assert.equal(reason, expected);
+      await untilLeft(server.port);
+    });
+  }
+});
+
+const TOO_MUCH = "server says more than a mail server has to";
+
+Deno.test("send() listens to no more than a mail server has to say", async (t) => {
+  const rows: readonly {
+    readonly name: string;
+    readonly phase: string;
+    readonly meet: (visitor: MailVisitor) => Promise<void>;
+  }[] = [
+    { name: "empty lines for a greeting", phase: "greeting", meet: (visitor) => visitor.send(EMPTY_LINES) },
+    {
+      name: "a greeting without an end",
+      phase: "greeting",
+      meet: (visitor) => visitor.send(`220 ${"x".repeat(1e6)}`),
+    },
+    {
+      name: "a greeting of many lines",
+      phase: "greeting",
+      meet: (visitor) => visitor.send("220-mail.example.org\r\n".repeat(1e5)),
+    },
+    {
+      name: "a challenge of white space, which takes an expression of nodemailer's minutes",
+      phase: "login",
+      meet: async (visitor) => {
+        await talkUpTo(/^AUTH CRAM-MD5$/, visitor, ["AUTH CRAM-MD5"]);
+        await visitor.send(`334 ${" ".repeat(1e6)}\ra\rb\r\n`);
+      },
+    },
+    {
+      name: "one challenge after the other",
+      phase: "login",
+      meet: async (visitor) => {
+        await talkUpTo(/^AUTH/, visitor);
+        for (;;) {
+          await visitor.send("334 \r\n");
+          await visitor.readLine();
+        }
+      },
+    },
+    {
+      name: "empty lines in place of an answer to the mail",
+      phase: "data",
+      meet: async (visitor) => {
+        await talkUpTo(/^DATA$/, visitor);
+        await visitor.send("354 go ahead\r\n");
+        await visitor.readLine();
+        await visitor.send(EMPTY_LINES);
+      },
+    },
+  ];
+  for (const { name, phase, meet } of rows) {
+    await t.step(name, async () => {
+      await using server = startScriptedServer(async (visitor) => {
+        await meet(visitor);
+        await visitor.untilGone();
+      });
+      const { end } = await send({ port: server.port, ...LOGIN });
+      assert(!end.sent);
+      assert.deepEqual([end.reason, end.phase, end.retryable], [TOO_MUCH, phase, true]);
+      await untilLeft(server.port);
+    });
+  }
+});
+
+const EMPTY_LINES = "\n".repeat(1 << 20);
+
+Deno.test("send() listens to a server that likes to talk", async () => {
+  const many = (code: number): string =>
+    Array.from({ length: 10 }, (_, index) => `${code}${index < 9 ? "-" : " "}${"so ".repeat(1000)}\r\n`)
+      .join("");
+  await using server = startScriptedServer(async (visitor) => {
+    await visitor.send(many(220));
+    for (;;) {
+      const line = await visitor.readLine();
+      if (line === "") continue;
+      if (/^EHLO/.test(line)) await visitor.send(many(250));
+      else {await visitor.send(
+          /^RCPT TO:<no-/.test(line) ? many(550) : line === "DATA" ? many(354) : many(250),
+        );}
+      if (line === "DATA") {
+        while (await visitor.readLine() !== ".");
+        await visitor.send(many(250));
+      }
+    }
+  });
+  const receivers = Array.from(
+    { length: 100 },
+    (_, index) => `${index % 2 ? "no" : "yes"}-${index}@example.org`,
+  );
+  const { end } = await send({ port: server.port, receivers });
+  assert(end.sent);
+  assert.equal(end.refused.length, 50);
+});
+
+Deno.test("send() says that a goodbye without an answer changes nothing", async () => {
+  await using server = startScriptedServer(async (visitor) => {
+    await talkUpTo(/^DATA$/, visitor);
+    await visitor.send("354 go ahead\r\n");
+    while (await visitor.readLine() !== ".");
+    await visitor.send("250 taken\r\n");
+    await visitor.untilGone();
+  });
+  const { end } = await send({ port: server.port });
+  assert.deepEqual(end, { sent: true, refused: [] });
+  await untilLeft(server.port);
+});
+
+Deno.test("send() ends with the signal, whatever the server does, and leaves no socket", async (t) => {
+  type Meet = (visitor: MailVisitor, ready: () => void) => Promise<void>;
+  const rows: readonly { readonly name: string; readonly protection?: Protection; readonly meet: Meet }[] = [
+    {
+      name: "never speaks",
+      meet: async (visitor, ready) => {
+        ready();
+        await visitor.untilGone();
+      },
+    },
+    {
+      name: "drips its greeting",
+      meet: async (visitor, ready) => {
+        for (let count = 0;; count++) {
+          await visitor.send("2");
+          if (count === 5) ready();
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+      },
+    },
+    {
+      name: "drips lines that never end a reply",
+      meet: async (visitor, ready) => {
+        for (let count = 0;; count++) {
+          await visitor.send("220-hello\r\n");
+          if (count === 5) ready();
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+      },
+    },
+    {
+      name: "never answers a handshake",
+      protection: "from_start",
+      meet: async (visitor, ready) => {
+        await visitor.readBytes(1);
+        ready();
+        await visitor.untilGone();
+      },
+    },
+    {
+      name: "never answers a handshake after STARTTLS",
+      protection: "required",
+      meet: async (visitor, ready) => {
+        await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS"]);
+        await visitor.send("220 go ahead\r\n");
+        await visitor.readBytes(1);
+        ready();
+        await visitor.untilGone();
+      },
+    },
+    {
+      name: "takes the mail and never says so",
+      meet: async (visitor, ready) => {
+        await talkUpTo(/^DATA$/, visitor);
+        await visitor.send("354 go ahead\r\n");
+        while (await visitor.readLine() !== ".");
+        ready();
+        await visitor.untilGone();
+      },
+    },
+  ];
+  for (const { name, protection, meet } of rows) {
+    await t.step(name, async () => {
+      const { promise: isReady, resolve: ready } = Promise.withResolvers<void>();
+      await using server = startScriptedServer((visitor) => meet(visitor, ready));
+      const abort = new AbortController();
+      const reason = new Error("Time is up");
+      const options = { signal: abort.signal, ...protection === undefined ? {} : { protection } };
+      const sending = send({ port: server.port }, options);
+      await inTime("the server to be ready", isReady);
+      abort.abort(reason);
+      await assert.rejects(sending, (error) => error === reason);
+      await untilLeft(server.port);
+    });
+  }
+});
+
+Deno.test("send() throws the signal's reason when it has aborted before", async () => {
+  const reason = new Error("Time is up");
+  await assert.rejects(
+    send({ port: freePort() }, { signal: AbortSignal.abort(reason) }),
+    (e) => e === reason,
+  );
+});
+
+Deno.test("send() tells a refused connection", async () => {
+  const { end, steps } = await send({ port: freePort() });
+  assert.deepEqual(end, { sent: false, phase: "connecting", ...BROKEN, reason: "connection refused" });
+  assert.deepEqual(steps, ["resolved"]);
+});
+
+Deno.test("connectFailure() tells resolving, connecting and missing permissions apart", async (t) => {
+  const rows = [
+    { code: "ENOTFOUND", phase: "resolving", retryable: true, reason: "name does not resolve" },
+    { code: "EAI_AGAIN", phase: "resolving", retryable: true, reason: "no answer from a name server" },
+    { code: "EHOSTUNREACH", phase: "connecting", retryable: true, reason: "no route to the host" },
+    {
+      code: "ETIMEDOUT",
+      phase: "connecting",
+      retryable: true,
+      reason: "no answer to the connection attempt",
+    },
+    {
+      code: "EPERM",
+      phase: "permission",
+      retryable: false,
+      reason: 'needs network access to "localhost:25": grant --allow-net=localhost:25',
+    },
+  ];
+  for (const { code, ...expected } of rows) {
+    await t.step(code, () => {
+      const { phase, retryable, reason } = connectFailure(Object.assign(new Error("no"), { code }), MAIL);
+      assert.deepEqual({ phase, retryable, reason }, expected);
+    });
+  }
+});
+
+Deno.test("protectionOf() keeps credentials from the network", async (t) => {
+  const rows = [
+    { port: 465, address: "192.0.2.1", hasLogin: true, protection: "from_start" },
+    { port: 465, address: "127.0.0.1", hasLogin: false, protection: "from_start" },
+    { port: 587, address: "192.0.2.1", hasLogin: true, protection: "required" },
+    { port: 25, address: "2001:db8::1", hasLogin: true, protection: "required" },
+    { port: 25, address: "127.0.0.1.example.org", hasLogin: true, protection: "required" },
+    { port: 25, address: "", hasLogin: true, protection: "required" },
+    { port: 25, address: "192.0.2.1", hasLogin: false, protection: "offered" },
+    { port: 587, address: "127.0.0.1", hasLogin: true, protection: "offered" },
+    { port: 587, address: "127.8.9.10", hasLogin: true, protection: "offered" },
+    { port: 587, address: "::1", hasLogin: true, protection: "offered" },
+    { port: 587, address: "::ffff:127.0.0.1", hasLogin: true, protection: "offered" },
+    { port: 587, address: "::ffff:192.0.2.1", hasLogin: true, protection: "required" },
+    { port: 25, address: "127.0.0.1", hasLogin: false, protection: "none" },
+  ];
+  for (const { protection, ...facts } of rows) {
+    await t.step(JSON.stringify(facts), () => assert.equal(protectionOf(facts), protection));
+  }
+});
+
+Deno.test("send() gives no credentials to a server without STARTTLS where they are not safe", async (t) => {
+  const extensions = {
+    "a server that does not know it": ["AUTH PLAIN LOGIN"],
+    "a server that offers it and refuses": ["STARTTLS", "AUTH PLAIN LOGIN"],
+  };
+  for (const [name, offered] of Object.entries(extensions)) {
+    await t.step(name, async () => {
+      await using server = startScriptedServer(async (visitor) => {
+        await talkUpTo(/^STARTTLS$/, visitor, offered);
+        await visitor.send("502 5.5.1 command not implemented\r\n");
+        await visitor.untilGone();
+      });
+      const { end } = await send({ port: server.port, ...LOGIN }, { protection: "required" });
+      assert.deepEqual(end, {
+        sent: false,
+        phase: "TLS",
+        code: null,
+        ...STAYS,
+        reason: "server offers no STARTTLS: the login would go over the network in clear text",
+      });
+      assert.equal(/AUTH|MAIL/.test(server.received), false);
+      await untilLeft(server.port);
+    });
+  }
+});
+
+Deno.test("send() refuses a bad certificate and says what is wrong with it", async (t) => {
+  const expired = createCertificate({ fromDay: -5, toDay: -2, authority: createAuthority() });
+  const rows = [
+    { name: "self-signed", certificate: createCertificate(), reason: /^certificate is not trusted/ },
+    {
+      name: "an authority's own",
+      certificate: createCertificate({ isAuthority: true }),
+      reason: /^certificate is not trusted/,
+    },
+    { name: "expired", certificate: expired, reason: /^certificate expired 2 d/ },
+  ];
+  for (const { name, certificate, reason } of rows) {
+    for (const begin of ["STARTTLS", "from_start"] as const) {
+      await t.step(`${name}, ${begin}`, async () => {
+        await using server = await startMailServer({ tls: { certificate, begin }, password: LOGIN.password });
+        const protection = begin === "STARTTLS" ? "offered" : "from_start";
+        const { end, steps } = await send({ port: server.port, ...LOGIN }, { protection });
+        assert(!end.sent);
+        assert.match(end.reason, reason);
+        assert.deepEqual({ ...end, reason: "" }, {
+          sent: false,
+          phase: "TLS",
+          code: null,
+          ...STAYS,
+          reason: "",
+        });
+        assert.deepEqual(steps, ["resolved", "connected"]);
+        assert.deepEqual(server.logins, []);
+        await untilLeft(server.port);
+      });
+    }
+  }
+});
+
+Deno.test("send() tells a server that has no TLS from one that lost its connection", async (t) => {
+  const startTls = async (visitor: MailVisitor): Promise<void> => {
+    await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
+    await visitor.send("220 go ahead\r\n");
+    await visitor.readBytes(1);
+  };
+  const rows: readonly {
+    readonly name: string;
+    readonly protection: Protection;
+    readonly meet: (visitor: MailVisitor) => Promise<void>;
+    readonly retryable: boolean;
+    readonly reason: RegExp;
+  }[] = [
+    {
+      name: "clear text where TLS is from the start",
+      protection: "from_start",
+      meet: async (visitor) => {
+        await visitor.send("220 mail.example.org ESMTP\r\n");
+        await visitor.untilGone();
+      },
+      retryable: false,
+      reason: /^answer is not TLS$/,
+    },
+    {
+      name: "clear text after STARTTLS",
+      protection: "required",
+      meet: async (visitor) => {
+        await startTls(visitor);
+        await visitor.send("250 hello again\r\n");
+        await visitor.untilGone();
+      },
+      retryable: false,
+      reason: /^answer is not TLS$/,
+    },
+    {
+      name: "closes in the handshake",
+      protection: "required",
+      meet: startTls,
+      retryable: true,
+      reason: /^connection (?:closed|reset)/,
+    },
+  ];
+  for (const { name, protection, meet, retryable, reason } of rows) {
+    await t.step(name, async () => {
+      await using server = startScriptedServer(meet);
+      const { end } = await send({ port: server.port, ...LOGIN }, { protection });
+      assert(!end.sent);
+      assert.match(end.reason, reason);
+      assert.deepEqual([end.phase, end.code, end.retryable, end.mayHaveArrived], [
+        "TLS",
+        null,
+        retryable,
+        false,
+      ]);
+      assert.equal(/AUTH|MAIL/.test(server.received), false);
+      await untilLeft(server.port);
+    });
+  }
+});
+
+const APART_MS_MAX = 30_000;
+const SEND_MAIL = new URL("../../support/send_mail.ts", import.meta.url).pathname;
+
+/** Sends in a process of its own, which fails where it comes to no end. */
+async function sendApart(mail: OutgoingMail, env: Readonly<Record<string, string>> = {}): Promise<Sent> {
+  const { code, stdout, stderr } = await runChild(
+    Deno.execPath(),
+    [...runArguments(), SEND_MAIL, JSON.stringify(mail), "required"],
+    { env, limitMs: APART_MS_MAX },
+  );
+  assert.equal(code, 0, stderr);
+  return JSON.parse(stdout) as Sent;
+}
+
+/** What a mail server does behind STARTTLS. */
+interface TlsStage extends AsyncDisposable {
+  /** For the sender's process, which is to trust it. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Lets a visitor in that has said STARTTLS, until one of both leaves. */
+  admit(visitor: MailVisitor): Promise<void>;
+}
+
+/** Plays to one visitor; whoever leaves early ends the play. */
+async function startTlsStage(play: (connection: Deno.TlsConn) => Promise<void>): Promise<TlsStage> {
+  const authority = createAuthority();
+  const caPath = await Deno.makeTempFile();
+  await Deno.writeTextFile(caPath, authority.cert);
+  const inner = Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...createCertificate({ authority }) });
+  const playing = (async () => {
+    using connection = await inner.accept();
+    await connection.handshake();
+    await play(connection);
+  })().catch(() => {});
+  return {
+    environment: { DENO_CERT: caPath },
+    async admit(visitor) {
+      using plain = await Deno.connect({ hostname: "127.0.0.1", port: inner.addr.port });
+      await visitor.send("220 go ahead\r\n");
+      await visitor.exchange(plain);
+    },
+    async [Symbol.asyncDispose]() {
+      inner.close();
+      await inTime("the end of the play", playing);
+      await Deno.remove(caPath);
+    },
+  };
+}
+
+Deno.test("send() ends where a server ends TLS and keeps the connection", async () => {
+  let isPlayed = false;
+  await using stage = await startTlsStage(async (connection) => {
+    const bytes = new Uint8Array(100);
+    await connection.read(bytes);
+    await connection.write(new TextEncoder().encode("250-mail.example.org\r\n250 AUTH PLAIN\r\n"));
+    await connection.read(bytes);
+    isPlayed = true;
+  });
+  await using server = startScriptedServer(async (visitor) => {
+    await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
+    await stage.admit(visitor);
+    await visitor.untilGone();
+  });
+  const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, stage.environment);
+  assert(!end.sent);
+  assert.deepEqual([end.reason, end.mayHaveArrived], ["connection closed by the server", false]);
+  assert.ok(isPlayed);
+});
+
+Deno.test("send() listens to no more than a mail server has to say, over TLS", async () => {
+  await using stage = await startTlsStage(async (connection) => {
+    await connection.read(new Uint8Array(100));
+    for (;;) await connection.write(new Uint8Array(10_000).fill(0x0a));
+  });
+  await using server = startScriptedServer(async (visitor) => {
+    await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
+    await stage.admit(visitor);
+  });
+  const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, stage.environment);
+  assert(!end.sent);
+  assert.deepEqual([end.reason, end.phase, end.retryable], [TOO_MUCH, "greeting", true]);
+});
+
+Deno.test("send() has words for a handshake that fails once and not when it is looked into", async () => {
+  await using stage = await startTlsStage(async (connection) => {
+    await connection.read(new Uint8Array(1));
+  });
+  let visits = 0;
+  await using server = startScriptedServer(async (visitor) => {
+    await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
+    if (++visits > 1) return await stage.admit(visitor);
+    await visitor.send("220 go ahead\r\n");
+    await visitor.readBytes(1);
+    await visitor.send("250 hello again\r\n");
+    await visitor.untilGone();
+  });
+  const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, stage.environment);
+  assert(!end.sent);
+  assert.match(end.reason, /^(?:handshake failed|answer is not TLS)$/);
+  assert.deepEqual([end.phase, end.retryable, end.mayHaveArrived, visits], ["TLS", true, false, 2]);
+});
+
+Deno.test("send() outlives a server that goes on talking when TLS is over", async () => {
+  let visits = 0;
+  await using server = startScriptedServer(async (visitor) => {
+    // The second visit is to find out what was wrong, and takes its time.
+    if (++visits > 1) return await new Promise((resolve) => setTimeout(resolve, 300));
+    await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
+    await visitor.send("220 go ahead\r\n");
+    await visitor.readBytes(1);
+    for (;;) {
+      await visitor.send("250 hello again\r\n");
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  });
+  const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN });
+  assert(!end.sent);
+  assert.deepEqual([end.phase, end.mayHaveArrived], ["TLS", false]);
+});
+
+Deno.test("send() needs network permission to its host and port only, and trusts whom it is told to", async (t) => {
+  const authority = createAuthority();
+  const caPath = await Deno.makeTempFile();
+  await Deno.writeTextFile(caPath, authority.cert);
+  const good = createCertificate({ authority });
+  const other = createCertificate({ authority, hosts: ["other.example"], addresses: [] });
+  const rows: readonly {
+    readonly name: string;
+    readonly server: Parameters<typeof startMailServer>[0];
+    readonly protection?: Protection;
+    readonly steps: readonly string[];
+    readonly reason?: RegExp;
+  }[] = [
+    { name: "clear text", server: {}, steps: ["resolved", "connected", "login", "accepted"] },
+    {
+      name: "STARTTLS",
+      server: { tls: { certificate: good, begin: "STARTTLS" } },
+      steps: ["resolved", "connected", "TLS", "login", "accepted"],
+    },
+    {
+      name: "TLS from the start",
+      server: { tls: { certificate: good, begin: "from_start" } },
+      protection: "from_start",
+      steps: ["resolved", "connected", "TLS", "login", "accepted"],
+    },
+    {
+      name: "a certificate for another name",
+      server: { tls: { certificate: other, begin: "STARTTLS" } },
+      steps: ["resolved", "connected"],
+      reason: /^certificate is not valid for name "localhost"$/,
+    },
+  ];
+  try {
+    for (const { name, server: options, protection, steps, reason } of rows) {
+      await t.step(name, async () => {
+        await using server = await startMailServer({ ...options, password: LOGIN.password });
+        const mail = JSON.stringify({ ...MAIL, ...LOGIN, port: server.port });
+        const { code, stdout, stderr } = await runChild(Deno.execPath(), [
+          ...runArguments([`--allow-net=localhost:${server.port}`]),
+          SEND_MAIL,
+          ...[mail, protection ?? ""].filter((argument) => argument !== ""),
+        ], { env: { DENO_CERT: caPath, DENO_TLS_CA_STORE: "mozilla" } });
+        assert.equal(code, 0, stderr);
+        const told = JSON.parse(stdout) as Sent;
+        assert.deepEqual(told.steps, steps);
+        assert.equal(told.end.sent, reason === undefined);
+        if (reason !== undefined) assert.match((told.end as Failure).reason, reason);
+        assert.equal(server.mails.length, reason === undefined ? 1 : 0);
+      });
+    }
+  } finally {
+    await Deno.remove(caPath);
+  }
+});

@@ -1,0 +1,512 @@
+import assert from "node:assert/strict";
+import type { ProcessEnd } from "../../../src/domain/processes.ts";
+import { createClock } from "../../../src/system/clock.ts";
+import { createProcesses } from "../../../src/system/process/processes.ts";
+import { until } from "../../life/in_time.ts";
+import { concurrentSteps } from "../../support/concurrent_tests.ts";
+import { makePipe } from "../../support/make_pipe.ts";
+import {
+  fixture,
+  fixtureCommand,
+  killMarked,
+  livingProcesses,
+  newMark,
+  untilGone,
+} from "../../support/processes.ts";
+import { type ChildEnd, needs, runChild } from "../../support/tools.ts";
+
+const processes = createProcesses(createClock(), { terminationGraceMs: 200 });
+const never = new AbortController().signal;
+
+/** How long a killed program may take to go, as processes.ts has it. */
+const KILL_WAIT_MS = 1000;
+
+/** Far beyond every limit used here, far below the minute that the fixtures sleep. */
+const SOON_MS = 15_000;
+
+Deno.test("run() ends whatever a program started, and tells how it ended", async (t) => {
+  await using steps = concurrentSteps(t);
+  const rows: readonly {
+    readonly name: string;
+    readonly program: string;
+    readonly end: Partial<Record<string, unknown>>;
+    readonly stdout: string;
+  }[] = [
+    {
+      name: "a program that runs for ever",
+      program: "forever.sh",
+      end: { ended: "timed_out", survives: false },
+      stdout: "running\n",
+    },
+    {
+      name: "a program that ignores SIGTERM",
+      program: "ignore_sigterm.sh",
+      end: { ended: "timed_out", survives: false },
+      stdout: "ignoring\n",
+    },
+    {
+      name: "a program that answers SIGTERM and exits with 0",
+      program: "answer_sigterm.sh",
+      end: { ended: "timed_out", survives: false },
+      stdout: "waiting\ngoodbye\n",
+    },
+    {
+      name: "a program that dies of SIGTERM while its child ignores it",
+      program: "survive_leader.sh",
+      end: { ended: "timed_out", survives: false },
+      stdout: "waiting\n",
+    },
+    {
+      name: "a program that stops itself",
+      program: "stop_itself.sh",
+      end: { ended: "timed_out", survives: false },
+      stdout: "stopping\n",
+    },
+    {
+      name: "a program that closes its pipes and sleeps",
+      program: "close_stdout_and_sleep.sh",
+      end: { ended: "timed_out", survives: false },
+      stdout: "closing\n",
+    },
+    {
+      name: "a grandchild that holds the pipes",
+      program: "fork_grandchild.sh",
+      end: { ended: "exited", code: 1, leftovers: true },
+      stdout: "left a grandchild\n",
+    },
+    {
+      name: "a grandchild that closed the pipes",
+      program: "leave_silent_grandchild.sh",
+      end: { ended: "exited", code: 0, leftovers: true },
+      stdout: "left a silent grandchild\n",
+    },
+  ];
+  for (const { name, program, end, stdout } of rows) {
+    steps.add(name, async () => {
+      const mark = newMark();
+      const startMs = performance.now();
+      const { stdout: written, stderr, ...rest } = started(
+        await processes.run(fixtureCommand(program, { mark, timeoutMs: 700 }), never),
+      );
+      assert.ok(performance.now() - startMs < SOON_MS);
+      await untilGone(mark);
+      assert.deepEqual(rest, end);
+      assert.deepEqual(written, { text: stdout, truncated: false });
+      assert.deepEqual(stderr, { text: "", truncated: false });
+    });
+  }
+});
+
+Deno.test("run() comes back although a process that left the group holds the pipes", async () => {
+  const mark = newMark();
+  try {
+    const end = started(await processes.run(fixtureCommand("leave_group.sh", { mark }), never));
+    assert.deepEqual([end.ended, end.stdout.text], ["exited", "left\n"]);
+    assert.equal(livingProcesses(mark).length, 1, "the documented escape");
+  } finally {
+    killMarked(mark);
+  }
+  await untilGone(mark);
+});
+
+Deno.test("run() keeps no more than it is told of a flood", async (t) => {
+  await using steps = concurrentSteps(t);
+  for (const program of ["flood_stdout.sh", "flood_both.sh"]) {
+    steps.add(program, async () => {
+      const mark = newMark();
+      // In a process of its own: other tests grow this one.
+      const { stdout, stderr } = await denoRun([
+        "--allow-all",
+        fixture("measure_program.ts"),
+        JSON.stringify(fixtureCommand(program, { mark, timeoutMs: 1000 })),
+      ]);
+      assert.equal(stderr, "");
+      const { end, grownBytes } = JSON.parse(stdout);
+      await untilGone(mark);
+      assert.equal(end.ended, "timed_out");
+      assert.equal(end.stdout.truncated, true);
+      assert.equal(end.stdout.text.length, 65536);
+      assert.equal(end.stderr.text.length, program === "flood_both.sh" ? 65536 : 0);
+      assert.ok(grownBytes < 100 * 2 ** 20, `memory grew by ${grownBytes} bytes`);
+    });
+  }
+});
+
+Deno.test("run() reads to the end what it does not keep", async () => {
+  const end = await processes.run(
+    fixtureCommand("print_megabytes.sh", { arguments: ["20"], outputBytesMax: 20 }),
+    never,
+  );
+  assert.deepEqual(end, {
+    ended: "exited",
+    code: 2,
+    leftovers: false,
+    stdout: { text: "first line\n123456789", truncated: true },
+    stderr: { text: "", truncated: false },
+  });
+});
+
+Deno.test("run() decodes output as UTF-8", async (t) => {
+  const rows = [
+    {
+      name: "characters cut at the limit leave no garbage: no byte",
+      count: 8,
+      text: "aaaaaaaa",
+      truncated: true,
+    },
+    {
+      name: "characters cut at the limit leave no garbage: one byte",
+      count: 7,
+      text: "aaaaaaa",
+      truncated: true,
+    },
+    {
+      name: "characters cut at the limit leave no garbage: two bytes",
+      count: 6,
+      text: "aaaaaa",
+      truncated: true,
+    },
+    { name: "a whole character before the limit stays", count: 5, text: "aaaaa€", truncated: true },
+  ];
+  for (const { name, count, text, truncated } of rows) {
+    await t.step(name, async () => {
+      const command = fixtureCommand("split_character.sh", { arguments: [`${count}`], outputBytesMax: 8 });
+      assert.deepEqual(started(await processes.run(command, never)).stdout, { text, truncated });
+    });
+  }
+  await t.step("invalid bytes become U+FFFD", async () => {
+    const end = started(await processes.run(fixtureCommand("invalid_utf8.sh"), never));
+    assert.deepEqual(end.stdout, { text: "temperature 21 \uFFFDC\n", truncated: false });
+  });
+});
+
+Deno.test("run() names the signal that ended a program", async (t) => {
+  for (const [argument, signal] of [["SEGV", "SIGSEGV"], ["KILL", "SIGKILL"], ["TERM", "SIGTERM"]] as const) {
+    await t.step(
+      argument,
+      async () => assert.deepEqual(await runToSignal(argument), signalled(argument, signal)),
+    );
+  }
+});
+
+Deno.test({
+  name: "run() tells a real-time signal by its number",
+  // The runtime fails to tell how such a child ended, and then keeps a note of it (no descriptor) for good.
+  sanitizeResources: false,
+  fn: async (t) => {
+    for (const argument of ["34", "64"]) {
+      await t.step(
+        argument,
+        async () => assert.deepEqual(await runToSignal(argument), signalled(argument, argument)),
+      );
+    }
+  },
+});
+
+Deno.test("run() gives exactly the environment, the working directory and an empty stdin", async () => {
+  const print = { path: "/usr/bin/env", environment: { A: "1", "WITH SPACE": "ä=b" }, folder: "/usr" };
+  const environment = started(await processes.run(fixtureCommand("", print), never)).stdout.text;
+  assert.deepEqual(environment.trimEnd().split("\n").sort(), ["A=1", "WITH SPACE=ä=b"]);
+  const folder = started(
+    await processes.run(fixtureCommand("", { path: "/bin/pwd", folder: "/usr" }), never),
+  );
+  assert.equal(folder.stdout.text, "/usr\n");
+  const stdin = started(await processes.run(fixtureCommand("count_stdin.sh"), never));
+  assert.equal(stdin.stdout.text.trim(), "0");
+});
+
+Deno.test("run() says why a program could not be started", async (t) => {
+  const rows: readonly (Parameters<typeof fixtureCommand>[1] & {
+    readonly name: string;
+    readonly program: string;
+    readonly reason: string;
+  })[] = [
+    { name: "missing file", program: "no_such_file.sh", reason: "file does not exist" },
+    { name: "symlink to nothing", program: "dangling.sh", reason: "file is a symbolic link to nothing" },
+    {
+      name: "missing interpreter",
+      program: "bad_shebang.sh",
+      reason: 'its interpreter "/no/such/interpreter" does not exist',
+    },
+    {
+      name: "Windows line ends",
+      program: "windows_line_ends.sh",
+      reason: 'its interpreter "/bin/sh\\r" does not exist; the file has Windows line ends',
+    },
+    { name: "not executable", program: "not_executable.sh", reason: "file is not executable" },
+    {
+      name: "interpreter not executable",
+      program: "shebang_not_executable.sh",
+      reason: 'its interpreter "/etc/passwd" is not executable',
+    },
+    { name: "directory", program: "", reason: "path is a directory, not a program" },
+    {
+      name: "path through a file",
+      program: "forever.sh/check",
+      reason: "its path leads through something that is not a directory",
+    },
+    { name: "loop of symlinks", program: "loop_a.sh", reason: "symbolic links on its path form a loop" },
+    { name: "long name", program: "a".repeat(300), reason: "its path is longer than the system takes" },
+    {
+      name: "missing working directory",
+      program: "forever.sh",
+      folder: "/no/such/folder",
+      reason: 'working directory "/no/such/folder" does not exist',
+    },
+    {
+      name: "working directory that is a file",
+      program: "forever.sh",
+      folder: "/etc/passwd",
+      reason: 'working directory "/etc/passwd" is not a directory',
+    },
+    {
+      name: "arguments too long",
+      program: "forever.sh",
+      arguments: ["a".repeat(4 * 2 ** 20)],
+      reason: "arguments and environment together are longer than the system takes",
+    },
+    {
+      name: "NUL character",
+      program: "forever.sh",
+      arguments: ["a\0b"],
+      reason: "an argument or a variable of the environment contains a NUL character",
+    },
+  ];
+  for (const { name, program, reason, ...options } of rows) {
+    await t.step(name, async () => {
+      const end = await processes.run(fixtureCommand(program, options), never);
+      assert.deepEqual(end, { ended: "not_started", reason });
+    });
+  }
+  await t.step("a named pipe", async () => {
+    const folder = await Deno.makeTempDir({ prefix: "monitor_pipe_" });
+    try {
+      const path = `${folder}/pipe`;
+      await makePipe(path);
+      await Deno.chmod(path, 0o755);
+      const end = await processes.run(fixtureCommand("", { path }), never);
+      assert.deepEqual(end, { ended: "not_started", reason: "path is not a regular file" });
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+  await t.step("no interpreter named", async () => {
+    const end = await processes.run(fixtureCommand("no_shebang.sh"), never);
+    // Whether a shell is tried then depends on the runtime's version.
+    if (end.ended === "exited") assert.deepEqual([end.code, end.stdout.text], [0, "no shebang\n"]);
+    else assert.match(started(end, "not_started").reason, /neither a program .* nor a script/);
+  });
+});
+
+Deno.test("run() throws the signal's reason on an abort", async (t) => {
+  await t.step("before the start: nothing is started", async () => {
+    const mark = newMark();
+    const reason = new Error("stop");
+    const run = processes.run(fixtureCommand("forever.sh", { mark }), AbortSignal.abort(reason));
+    await assert.rejects(run, (error) => error === reason);
+    assert.deepEqual(livingProcesses(mark), []);
+  });
+  const rows = [
+    { program: "forever.sh", processCount: 2 },
+    { program: "ignore_sigterm.sh", processCount: 2 },
+    { program: "survive_leader.sh", processCount: 2 },
+    { program: "flood_stdout.sh", processCount: 1 },
+  ];
+  for (const { program, processCount } of rows) {
+    await t.step(`while it runs: ${program}`, async () => {
+      const mark = newMark();
+      const reason = new Error("stop");
+      const controller = new AbortController();
+      const run = processes.run(fixtureCommand(program, { mark }), controller.signal);
+      await untilAlive(mark, processCount);
+      const startMs = performance.now();
+      controller.abort(reason);
+      await assert.rejects(run, (error) => error === reason);
+      assert.ok(performance.now() - startMs < SOON_MS);
+      await untilGone(mark);
+    });
+  }
+});
+
+Deno.test({
+  ...needs("kill"),
+  name: "run() needs no more than a list of programs",
+  fn: async (t) => {
+    await using steps = concurrentSteps(t);
+    const list = [
+      "/usr/bin/kill",
+      ...["forever.sh", "ignore_sigterm.sh", "leave_silent_grandchild.sh"].map(fixture),
+    ];
+    const rows = [
+      { program: "forever.sh", end: { ended: "timed_out", survives: false }, stdout: "running\n" },
+      { program: "ignore_sigterm.sh", end: { ended: "timed_out", survives: false }, stdout: "ignoring\n" },
+      {
+        program: "leave_silent_grandchild.sh",
+        end: { ended: "exited", code: 0, leftovers: true },
+        stdout: "left a silent grandchild\n",
+      },
+    ];
+    for (const { program, end, stdout } of rows) {
+      steps.add(program, async () => {
+        const mark = newMark();
+        const { stdout: written, stderr: _, ...rest } = started(
+          await runRestricted({ list, mark, path: fixture(program) }),
+        );
+        await untilGone(mark);
+        assert.deepEqual(rest, end);
+        assert.equal(written.text, stdout);
+      });
+    }
+  },
+});
+
+Deno.test({
+  ...needs("kill"),
+  name: "run() names the permission that is missing",
+  fn: async (t) => {
+    await using steps = concurrentSteps(t);
+    const path = fixture("forever.sh");
+    const missing = fixture("no_such_file.sh");
+    const rows = [
+      { name: "no program at all", list: [], path, reason: `needs --allow-run=${path},/usr/bin/kill` },
+      { name: "the kill program", list: [path], path, reason: `needs --allow-run=${path},/usr/bin/kill` },
+      { name: "the program", list: ["/usr/bin/kill"], path, reason: `needs --allow-run=${path}` },
+      {
+        name: "every program, for a variable that the loader reads",
+        list: ["/usr/bin/kill", path],
+        path,
+        environment: { LD_PRELOAD: "/no/such/library" },
+        reason: "the variable LD_PRELOAD in its environment needs --allow-run without a list of programs",
+      },
+      {
+        name: "none is, but the file may not be looked at",
+        list: ["/usr/bin/kill", missing],
+        path: missing,
+        reason: "the file, or the interpreter that its first line names, does not exist",
+      },
+      {
+        name: "none is, but the kill program does not exist",
+        list: [path, missing],
+        path,
+        killPath: missing,
+        reason: `cannot run "${missing}", which is to end what a program leaves behind: ` +
+          "the file, or the interpreter that its first line names, does not exist",
+      },
+    ];
+    for (const { name, reason, ...options } of rows) {
+      steps.add(name, async () => {
+        const mark = newMark();
+        assert.deepEqual(await runRestricted({ mark, ...options }), { ended: "not_started", reason });
+        assert.deepEqual(livingProcesses(mark), []);
+      });
+    }
+  },
+});
+
+Deno.test("run() comes back from a program that cannot be ended, and says so", async () => {
+  const mark = newMark();
+  const [path, killPath] = [fixture("forever.sh"), fixture("kill_nothing.sh")];
+  try {
+    const end = started(await runRestricted({ list: [path, killPath], mark, path, killPath }));
+    assert.deepEqual([end.ended, end.ended === "timed_out" && end.survives], ["timed_out", true]);
+    assert.ok(livingProcesses(mark).length > 0);
+  } finally {
+    killMarked(mark);
+  }
+});
+
+Deno.test("run() comes back from a program that went while this process stood still, and says that it went", async () => {
+  const clock = createClock();
+  let stills = 0;
+  const after: typeof clock.after = (delayMs, callback) => {
+    const cancel = clock.after(delayMs, callback);
+    // The wait behind SIGKILL: it passes, and the program goes, while nothing can be noticed.
+    if (delayMs === KILL_WAIT_MS) {
+      stills++;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, KILL_WAIT_MS + 100);
+    }
+    return cancel;
+  };
+  const mark = newMark();
+  const command = fixtureCommand("ignore_sigterm.sh", { mark, timeoutMs: 100 });
+  const { run } = createProcesses({ ...clock, after }, { terminationGraceMs: 10 });
+  const end = started(await run(command, never));
+  assert.deepEqual([end.ended, end.ended === "timed_out" && end.survives], ["timed_out", false]);
+  assert.equal(stills, 1);
+  assert.deepEqual(livingProcesses(mark), []);
+});
+
+Deno.test({
+  ...needs("kill"),
+  name: "createProcesses() kills what still runs when this process exits",
+  fn: async (t) => {
+    const path = fixture("ignore_sigterm.sh");
+    for (const permission of ["--allow-all", `--allow-run=${path},/usr/bin/kill`]) {
+      await t.step(permission.replace(/=.*/, " with a list"), async () => {
+        const mark = newMark();
+        const { code, stdout, stderr } = await denoRun([
+          permission,
+          fixture("exit_while_running.ts"),
+          mark,
+          path,
+        ]);
+        assert.deepEqual([code, stdout, stderr], [0, "running\n", ""]);
+        await untilGone(mark);
+      });
+    }
+  },
+});
+
+/** The end of a program that was started (or, when told, of one that was not). */
+function started(end: ProcessEnd): Exclude<ProcessEnd, { ended: "not_started" }>;
+function started(end: ProcessEnd, expected: "not_started"): Extract<ProcessEnd, { ended: "not_started" }>;
+function started(end: ProcessEnd, expected?: "not_started"): ProcessEnd {
+  assert.equal(end.ended === "not_started", expected === "not_started", JSON.stringify(end));
+  return end;
+}
+
+function runToSignal(signal: string): Promise<ProcessEnd> {
+  return processes.run(fixtureCommand("end_by_signal.sh", { arguments: [signal] }), never);
+}
+
+function signalled(argument: string, signal: string): ProcessEnd {
+  return {
+    ended: "signalled",
+    signal,
+    stdout: { text: `this is ${argument}\n`, truncated: false },
+    stderr: { text: "", truncated: false },
+  };
+}
+
+async function untilAlive(mark: string, count: number): Promise<void> {
+  await until(`${count} processes`, () => livingProcesses(mark).length >= count);
+}
+
+async function runRestricted(options: {
+  readonly list: readonly string[];
+  readonly mark: string;
+  readonly path: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly killPath?: string;
+}): Promise<ProcessEnd> {
+  const { list, killPath = "/usr/bin/kill", environment = {}, mark, path } = options;
+  const allowRun = list.length === 0 ? [] : [`--allow-run=${list.join(",")}`];
+  const command = fixtureCommand("", {
+    path,
+    environment: { PATH: "/usr/bin:/bin", MONITOR_CHECK: mark, ...environment },
+    timeoutMs: 1000,
+  });
+  const { stdout, stderr } = await denoRun([
+    ...allowRun,
+    fixture("run_program.ts"),
+    killPath,
+    JSON.stringify(command),
+  ]);
+  assert.equal(stderr, "");
+  return JSON.parse(stdout);
+}
+
+function denoRun(args: readonly string[]): Promise<ChildEnd> {
+  const flags = ["run", "--quiet", "--no-prompt", "--no-config", "--no-lock", "--no-check"];
+  return runChild(Deno.execPath(), [...flags, ...args], { env: { NO_COLOR: "1" } });
+}

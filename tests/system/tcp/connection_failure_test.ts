@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import type { ConnectionPhase } from "../../../src/domain/connections.ts";
+import { explainConnectionError } from "../../../src/system/tcp/connection_failure.ts";
+
+interface Row {
+  readonly phase: ConnectionPhase;
+  readonly text: string;
+  readonly reason: string;
+}
+
+const ROWS: readonly Row[] = [
+  { phase: "TLS", text: "unexpected end of file", reason: "connection closed during the handshake" },
+  { phase: "TLS", text: "tls handshake eof", reason: "connection closed during the handshake" },
+  {
+    phase: "TLS",
+    text: "received fatal alert: DecodeError",
+    reason: "server refused the handshake (decode error)",
+  },
+  {
+    phase: "TLS",
+    text: "received corrupt message of type InvalidContentType",
+    reason: "answer is not TLS",
+  },
+  {
+    phase: "reading",
+    text: "peer closed connection without sending TLS close_notify: https://docs.rs/rustls#unexpected-eof",
+    reason: "connection closed by the server",
+  },
+  { phase: "reading", text: "unexpected end of file", reason: "connection closed by the server" },
+  {
+    phase: "reading",
+    text: "received fatal alert: BadRecordMac",
+    reason: "server ended the connection with a TLS alert (bad record mac)",
+  },
+  {
+    phase: "sending",
+    text: "received corrupt message of type InvalidContentType",
+    reason: "what the server sent is no longer valid TLS",
+  },
+  {
+    phase: "reading",
+    text: "cannot decrypt peer's message",
+    reason: "what the server sent cannot be decrypted, so it was changed on the way",
+  },
+];
+
+Deno.test("explainConnectionError() tells the handshake from what comes behind it", async (t) => {
+  for (const { phase, text, reason } of ROWS) {
+    await t.step(`${phase}: ${text}`, () => {
+      const failure = explainConnectionError(new Error(text), { host: "example.org", port: 443 }, phase);
+      assert.deepEqual(failure, { phase, reason });
+    });
+  }
+});

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import type { Clock } from "../../../src/domain/clock.ts";
+import { createClock } from "../../../src/system/clock.ts";
+import { createConnections } from "../../../src/system/tcp/connections.ts";
+import { explainHandshake } from "../../../src/system/tls/tls_problem.ts";
+import { beSilent } from "../../support/hostile_servers.ts";
+import { startServer, type Visitor } from "../../support/http_servers.ts";
+
+/** A clock on which the time limit of a handshake is over soon. */
+function hurriedClock(): Clock {
+  const clock = createClock();
+  return { ...clock, after: (delayMs, callback) => clock.after(Math.min(delayMs, 200), callback) };
+}
+
+const TLS = { serverName: "localhost", authorities: [] };
+
+/** A fatal alert (RFC 8446, section 6). */
+function alert(description: number): Uint8Array<ArrayBuffer> {
+  return Uint8Array.of(21, 3, 3, 0, 2, 2, description);
+}
+
+/** The first visitor is sent something, and those after it wait for ever. */
+function answerOnce(bytes: Uint8Array<ArrayBuffer>): {
+  meet(visitor: Visitor): Promise<void>;
+  readonly visits: number;
+} {
+  let visits = 0;
+  return {
+    get visits() {
+      return visits;
+    },
+    async meet(visitor) {
+      if (++visits > 1) return await beSilent(visitor);
+      await visitor.readSome();
+      await visitor.send(bytes);
+    },
+  };
+}
+
+Deno.test("explainHandshake() gives a server up that hangs, and leaves it no connection", async () => {
+  await using server = startServer(beSilent);
+  const target = { host: "127.0.0.1", port: server.port, tls: TLS };
+  const { signal } = new AbortController();
+  const problems = await Promise.all(
+    Array.from({ length: 5 }, () => explainHandshake(target, { clock: hurriedClock(), signal })),
+  );
+  assert.deepEqual(problems, [null, null, null, null, null]);
+  await server.untilLeft();
+});
+
+Deno.test("connect() and readCertificate() ask nobody twice who has said in an alert what is wrong", async (t) => {
+  // bad_certificate, certificate_unknown, certificate_required
+  for (const description of [42, 46, 116]) {
+    await t.step(`alert ${description}`, async () => {
+      for (const method of ["connect", "readCertificate"] as const) {
+        const answers = answerOnce(alert(description));
+        await using server = startServer(answers.meet);
+        const connections = createConnections(hurriedClock());
+        const target = { host: "127.0.0.1", port: server.port };
+        const { signal } = new AbortController();
+        const error = await connections[method]({ ...target, tls: TLS }, { signal }).then(
+          () => null,
+          (error: unknown) => error,
+        );
+        assert.match(
+          connections.explain(error, target, "TLS").reason,
+          /^server (?:refused the handshake|demands a client certificate)/,
+        );
+        await server.untilLeft();
+        assert.equal(answers.visits, 1);
+      }
+    });
+  }
+});
