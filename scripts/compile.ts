@@ -3,8 +3,8 @@
  * that the project names, used or not.
  *
  *     deno task compile                   dist/monitor, for this machine
- *     deno task compile --target TARGET   dist/monitor-VERSION-TARGET, for another one
- *     deno task compile --all             one for each of the five targets
+ *     deno task compile --target TARGET   dist/monitor_SYSTEM_MACHINE, for another one
+ *     deno task compile --all             one for each of the five targets whose base executable can be had
  *     deno task compile --config FILE     dist/monitor-for-NAME, for one config, permitted what that needs and no more
  *
  * Beside them `dist/SHA256SUMS` has the checksums of all that are there. Two builds of one commit by one version of
@@ -15,23 +15,24 @@
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import project from "../deno.json" with { type: "json" };
 import { bake } from "./bake.ts";
 import { bundle, runDeno } from "./bundle.ts";
 import { keptLicenses, readLicenses } from "./licenses.ts";
 
 const PROJECT = new URL("..", import.meta.url);
 
-/** What there are executables for, in Deno's words. */
-export const TARGETS = [
-  "x86_64-unknown-linux-gnu",
-  "aarch64-unknown-linux-gnu",
-  "x86_64-apple-darwin",
-  "aarch64-apple-darwin",
-  "x86_64-pc-windows-msvc",
-] as const;
-/** One of {@linkcode TARGETS}. */
-export type Target = typeof TARGETS[number];
+/** The names of the targets in releases, by Deno's names. Without the version, so that a link to the latest one works. */
+const RELEASE_NAMES = {
+  "x86_64-unknown-linux-gnu": "linux_amd64",
+  "aarch64-unknown-linux-gnu": "linux_arm64",
+  "x86_64-apple-darwin": "darwin_amd64",
+  "aarch64-apple-darwin": "darwin_arm64",
+  "x86_64-pc-windows-msvc": "windows_amd64",
+} as const;
+/** A target of `deno compile`. */
+export type Target = keyof typeof RELEASE_NAMES;
+/** The targets of a release. */
+export const TARGETS = Object.keys(RELEASE_NAMES) as readonly Target[] as readonly [Target, ...Target[]];
 
 /** What the general executable may do: no FFI, no prompt, and only the system facts it uses. */
 export const GENERAL_PERMISSIONS: readonly string[] = [
@@ -93,9 +94,14 @@ export async function compileModule(
   ]);
 }
 
-/** The name of an executable among those of other targets. */
+/** Returns the name of a target's files in a release, such as `monitor_linux_amd64`. */
+export function releaseName(target: Target): string {
+  return `monitor_${RELEASE_NAMES[target]}`;
+}
+
+/** Returns the name of an executable among those of other targets. */
 export function executableName(target: Target): string {
-  return `monitor-${project.version}-${target}${target.includes("windows") ? ".exe" : ""}`;
+  return `${releaseName(target)}${target.includes("windows") ? ".exe" : ""}`;
 }
 
 /** The name of this machine's own executable. */
@@ -156,12 +162,12 @@ export function readTargets(
   });
   const chosen: readonly (Target | null)[] = values.all ? TARGETS : named.length > 0 ? named : [null];
   const foreign = chosen.find((target) => target !== null && target !== Deno.build.target);
-  if (foreign && baseExecutable) {
-    throw new Error(
-      `DENORT_BIN is "${baseExecutable}", which Deno would use for "${foreign}" too: unset it, or build for this machine`,
-    );
-  }
-  return chosen;
+  if (!foreign || !baseExecutable) return chosen;
+  // Deno would use it for every target.
+  if (values.all) return chosen.filter((target) => target === Deno.build.target);
+  throw new Error(
+    `DENORT_BIN is "${baseExecutable}", which Deno would use for "${foreign}" too: unset it, or build for this machine`,
+  );
 }
 
 /** Writes the checksums of the executables of a folder, as `sha256sum --check` reads them. */
@@ -180,7 +186,7 @@ async function main(args: readonly string[]): Promise<void> {
   const config = readConfig(args);
   const baked = config === null ? null : await bake(config);
   const module = await bundleProgram(baked?.entry);
-  for (const target of targets) {
+  const compileTarget = async (target: Target | null): Promise<void> => {
     const plain = target === null ? OWN_NAME : executableName(target);
     const name = `dist/${plain.replace(/(\.exe)?$/, `${baked?.ending ?? ""}$1`)}`;
     await compileModule(module, name, {
@@ -189,6 +195,23 @@ async function main(args: readonly string[]): Promise<void> {
     });
     const { size } = await Deno.stat(new URL(name, PROJECT));
     console.log(`made ${name} (${(size / 1e6).toFixed(1)} MB)`);
+  };
+  const skipped: Target[] = args.includes("--all")
+    ? TARGETS.filter((target) => !targets.includes(target))
+    : [];
+  for (const target of targets) {
+    try {
+      await compileTarget(target);
+    } catch (error) {
+      if (!args.includes("--all") || target === null) throw error;
+      skipped.push(target);
+    }
+  }
+  for (const target of skipped) {
+    console.error(`compile: warning: skipped ${target}: its base executable cannot be downloaded`);
+  }
+  if (skipped.length === TARGETS.length) {
+    throw new Error("Cannot build: no base executable can be downloaded");
   }
   if (baked !== null) {
     console.log([`for ${baked.config} alone, permitted:`, ...baked.permissionFlags].join("\n  "));

@@ -9,8 +9,7 @@
  */
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import project from "../deno.json" with { type: "json" };
-import { executableName, OWN_NAME, type Target, TARGETS } from "./compile.ts";
+import { executableName, OWN_NAME, releaseName, type Target, TARGETS } from "./compile.ts";
 import { makeTarball, makeZip } from "./package/archive.ts";
 import { DEBIAN_ARCHITECTURES, makeDebianPackage } from "./package/debian.ts";
 import { companions, readReleaseTime, type ReleaseFile } from "./package/release_files.ts";
@@ -35,7 +34,7 @@ export async function makePackages({ executables, packages }: PackageFolders): P
   for (const target of TARGETS) {
     const executable = await findExecutable(target, executables);
     if (executable === null) continue;
-    const name = `monitor-${project.version}-${target}`;
+    const name = releaseName(target);
     const isWindows = target.includes("windows");
     const program: ReleaseFile = {
       path: isWindows ? "monitor.exe" : "monitor",
@@ -48,7 +47,7 @@ export async function makePackages({ executables, packages }: PackageFolders): P
     made.push(archive);
     const architecture = DEBIAN_ARCHITECTURES[target];
     if (architecture === undefined || !await hasDebianTool()) continue;
-    const debianName = `monitor_${project.version}_${architecture}.deb`;
+    const debianName = `${name}.deb`;
     const options = { architecture, executable, companions: files, time };
     await makeDebianPackage(fileURLToPath(new URL(debianName, packages)), options);
     made.push(debianName);

@@ -1,0 +1,208 @@
+/**
+ * The steps of a release, as far as this machine allows. Not run here: the upload with `gh`, the image with `docker`, the
+ * attestation of the provenance, and executables of other targets. Their commands and the workflow are parsed.
+ */
+import assert from "node:assert/strict";
+import { parse } from "yaml";
+import project from "../../deno.json" with { type: "json" };
+import licenses from "../../src/cli/generated/licenses.json" with { type: "json" };
+import { PROJECT_URL } from "../../src/cli/project_url.ts";
+import {
+  checkRelease,
+  completeRelease,
+  imageCommands,
+  releaseSbom,
+  SBOM_NAME,
+  uploadCommand,
+} from "../../scripts/release.ts";
+import { makeTarball } from "../../scripts/package/archive.ts";
+import { runChild, tool } from "../support/tools.ts";
+
+const PROJECT = new URL("../../", import.meta.url);
+
+Deno.test("checkRelease() accepts the version's tag, and rejects another one and another repository", async () => {
+  const tag = `v${project.version}`;
+  await checkRelease(tag, PROJECT_URL.split("/").slice(-2).join("/"));
+  await assert.rejects(
+    () => checkRelease("v9.9.9"),
+    /^Error: Cannot release "v9.9.9": deno.json has version/,
+  );
+  await assert.rejects(
+    () => checkRelease(tag, "other/monitor"),
+    /^Error: Cannot release from "other\/monitor"/,
+  );
+});
+
+Deno.test("releaseSbom() lists every package of the executable with its license and checksum", async () => {
+  const sbom = JSON.parse(await releaseSbom()) as {
+    readonly bomFormat: string;
+    readonly specVersion: string;
+    readonly serialNumber: string;
+    readonly components: readonly {
+      readonly name: string;
+      readonly version: string;
+      readonly purl: string;
+      readonly hashes?: readonly { readonly alg: string; readonly content: string }[];
+      readonly licenses: readonly unknown[];
+    }[];
+    readonly dependencies: readonly { readonly dependsOn: readonly string[] }[];
+  };
+  assert.equal(sbom.bomFormat, "CycloneDX");
+  assert.equal(sbom.specVersion, "1.6");
+  assert.match(
+    sbom.serialNumber,
+    /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+  );
+  assert.deepEqual(
+    sbom.components.map(({ name, version }) => `${name} ${version}`),
+    [`deno ${Deno.version.deno}`, ...licenses.packages.map(({ name, version }) => `${name} ${version}`)],
+  );
+  for (const { purl, hashes, licenses } of sbom.components) {
+    assert.match(purl, /^pkg:(npm|github)\/[^ @]+@v?\d/);
+    assert.equal(licenses.length, 1);
+    for (const { alg, content } of hashes ?? []) {
+      assert.equal(alg, "SHA-512");
+      assert.match(content, /^[0-9a-f]{128}$/);
+    }
+  }
+  assert.equal(await releaseSbom(), await releaseSbom(), "the same for the same commit");
+});
+
+Deno.test("completeRelease() adds the SBOM and the installer, with checksums that hold", async () => {
+  const directory = await Deno.makeTempDir({ prefix: "monitor_release_" });
+  try {
+    await Deno.writeTextFile(`${directory}/monitor_linux_amd64.tar.gz`, "an archive");
+    await completeRelease(new URL(`file://${directory}/`));
+    const names = [...Deno.readDirSync(directory)].map(({ name }) => name).sort();
+    assert.deepEqual(names, ["SHA256SUMS", "install.sh", SBOM_NAME, "monitor_linux_amd64.tar.gz"]);
+    const { code, stderr } = await runChild(tool("sh"), [
+      "-c",
+      `cd '${directory}' && sha256sum --check --strict SHA256SUMS`,
+    ]);
+    assert.equal(code, 0, stderr);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("the commands for the release and the image name the tag and every file", () => {
+  const upload = uploadCommand("v0.1.0", ["SHA256SUMS", "monitor_linux_amd64.deb"]);
+  assert.deepEqual(upload.slice(0, 4), ["gh", "release", "create", "v0.1.0"]);
+  assert.deepEqual(upload.slice(-2), ["SHA256SUMS", "monitor_linux_amd64.deb"]);
+  assert.deepEqual(imageCommands("v0.1.0", "ghcr.io/o/monitor").map((command) => command.join(" ")), [
+    "docker build --tag ghcr.io/o/monitor:0.1.0 --tag ghcr.io/o/monitor:latest --file examples/container/Containerfile .",
+    "docker push ghcr.io/o/monitor:0.1.0",
+    "docker push ghcr.io/o/monitor:latest",
+  ]);
+});
+
+Deno.test("the release workflow runs scripts of the project and pinned actions, nothing else", async () => {
+  const text = await Deno.readTextFile(new URL(".github/workflows/release.yml", PROJECT));
+  const workflow = parse(text) as {
+    readonly on: { readonly push: { readonly tags: readonly string[] } };
+    readonly jobs: Record<
+      string,
+      {
+        readonly steps: readonly {
+          readonly run?: string;
+          readonly uses?: string;
+          readonly with?: Record<string, unknown>;
+        }[];
+      }
+    >;
+  };
+  assert.deepEqual(workflow.on.push.tags, ["v*"]);
+  const steps = workflow.jobs["release"]?.steps ?? [];
+  const tasks = new Set(Object.keys(project.tasks));
+  for (const { run, uses, with: options } of steps) {
+    assert.ok((run === undefined) !== (uses === undefined));
+    if (uses !== undefined) assert.match(uses, /^[\w-]+\/[\w-]+@v\d+$/);
+    if (uses?.startsWith("denoland/setup-deno")) {
+      assert.equal(String(options?.["deno-version"]), Deno.version.deno);
+    }
+    for (const [, task = ""] of run?.matchAll(/deno task (?:--quiet )?([\w:]+)/g) ?? []) {
+      assert.ok(tasks.has(task), `deno.json has a task "${task}"`);
+    }
+    if (run !== undefined) assert.match(run, /deno task/);
+  }
+  const released = steps.flatMap(({ run }) =>
+    [...run?.matchAll(/deno task release (\w+)/g) ?? []].map(([, step]) => step)
+  );
+  assert.deepEqual(released, ["check", "build", "upload", "image"]);
+});
+
+Deno.test("install.sh installs the executable of this machine, and rejects another checksum", async (t) => {
+  const directory = await Deno.makeTempDir({ prefix: "monitor_install_" });
+  const name = `monitor_${Deno.build.os}_${Deno.build.arch === "x86_64" ? "amd64" : "arm64"}`;
+  const archive = `${name}.tar.gz`;
+  const program = {
+    path: "monitor",
+    content: new TextEncoder().encode("#!/bin/sh\necho monitor 9.9.9\n"),
+    isExecutable: true,
+  };
+  await Deno.mkdir(`${directory}/files`);
+  await makeTarball(`${directory}/files/${archive}`, {
+    name,
+    files: [program],
+    time: { epochSeconds: 0, date: "" },
+  });
+  await completeRelease(new URL(`file://${directory}/files/`));
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
+    const bytes = await Deno.readFile(`${directory}/files${new URL(request.url).pathname}`).catch(() => null);
+    return bytes === null ? new Response("not found", { status: 404 }) : new Response(bytes);
+  });
+  const install = (into: string) =>
+    runChild(tool("sh"), [`${directory}/files/install.sh`], {
+      env: {
+        MONITOR_DOWNLOAD_URL: `http://127.0.0.1:${server.addr.port}`,
+        MONITOR_INSTALL_DIR: into,
+        no_proxy: "*",
+      },
+    });
+  try {
+    await t.step("installs", async () => {
+      const { code, stdout, stderr } = await install(`${directory}/bin`);
+      assert.equal(code, 0, stderr);
+      assert.match(
+        stdout,
+        new RegExp(`^installed monitor 9\\.9\\.9 as ${directory}/bin/monitor\nadd it to PATH: `),
+      );
+      assert.equal(((await Deno.stat(`${directory}/bin/monitor`)).mode ?? 0) & 0o777, 0o755);
+    });
+    await t.step("another checksum", async () => {
+      await Deno.writeTextFile(`${directory}/files/${archive}`, "something else");
+      const { code, stderr } = await install(`${directory}/other`);
+      assert.equal(code, 1);
+      assert.match(
+        stderr,
+        new RegExp(`^install.sh: error: checksum of ${archive} is [0-9a-f]{64}, expected [0-9a-f]{64}$`, "m"),
+      );
+      await assert.rejects(() => Deno.stat(`${directory}/other/monitor`), Deno.errors.NotFound);
+    });
+    await t.step("no such file", async () => {
+      await Deno.remove(`${directory}/files/${archive}`);
+      const { code, stderr } = await install(`${directory}/other`);
+      assert.equal(code, 1);
+      assert.match(stderr, /install.sh: error: cannot download http:/);
+    });
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("the project's URL is the same wherever it is written", async () => {
+  const texts = [
+    "scripts/install.sh",
+    "README.md",
+    "docs/install.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "CONTRIBUTING.md",
+  ];
+  for (const path of texts) {
+    const text = await Deno.readTextFile(new URL(path, PROJECT));
+    for (const [url] of text.matchAll(/https:\/\/github\.com\/[\w-]+\/monitor\b/g)) {
+      assert.equal(url, PROJECT_URL, path);
+    }
+  }
+});
