@@ -1,6 +1,6 @@
 /**
  * Runs the benchmarks and prints tables: numbers of this machine, now, most of them as ratios to the bare runtime.
- * docs/performance.md tells how to read them.
+ * docs/concepts/performance.md tells how to read them.
  *
  *     deno task bench
  *     deno task bench startup rates
@@ -38,7 +38,7 @@ Benchmarks, all unless some are named: ${Object.keys(BENCHMARKS).join(", ")}
 
   --short   only to see that it works: the numbers say nothing
 
-docs/performance.md tells how to read what is printed.`;
+docs/concepts/performance.md tells how to read what is printed.`;
 
 /** Runs the named benchmarks, or all; the answer is the exit code. An aim that is missed is no failure. */
 async function runBenchmarks(args: readonly string[]): Promise<number> {

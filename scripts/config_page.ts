@@ -1,4 +1,4 @@
-/** Makes `docs/config.md`: every member of the config, as the schema describes it. */
+/** Makes `docs/reference/config.md`: every member of the config, as the schema describes it. */
 
 /** Any value of JSON. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;

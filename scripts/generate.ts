@@ -39,7 +39,7 @@ export async function generate(): Promise<ReadonlyMap<string, string>> {
       `${JSON.stringify(withoutTexts(schema, { hints: true }))}\n`,
     );
     files.set("src/config/generated/raw_config.ts", await makeTypes(schema));
-    files.set("docs/config.md", configPage(schema));
+    files.set("docs/reference/config.md", configPage(schema));
   }
   return files;
 }

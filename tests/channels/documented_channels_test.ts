@@ -8,9 +8,9 @@ interface DocumentedChannel {
   readonly parameters: { readonly body?: string };
 }
 
-/** The examples of docs/channels.md, each with the heading that it stands under. */
+/** The examples of docs/reference/channels.md, each with the heading that it stands under. */
 function documentedChannels(): readonly (readonly [heading: string, channel: DocumentedChannel])[] {
-  const page = Deno.readTextFileSync(new URL("../../docs/channels.md", import.meta.url));
+  const page = Deno.readTextFileSync(new URL("../../docs/reference/channels.md", import.meta.url));
   const found: (readonly [string, DocumentedChannel])[] = [];
   let heading = "";
   for (const [, title, example] of page.matchAll(/^#+ ([^\n]+)$|^```json channel\n(.*?)^```$/gms)) {
@@ -34,12 +34,12 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   TEAMS_WORKFLOW: "https://teams.example.org/workflows/1",
 };
 
-Deno.test("docs/channels.md has an example of every kind of channel", () => {
+Deno.test("docs/reference/channels.md has an example of every kind of channel", () => {
   const kinds = new Set(documentedChannels().map(([, { kind }]) => kind));
   assert.deepEqual([...kinds].sort(), Object.keys(CHANNEL_KINDS).sort());
 });
 
-Deno.test("docs/channels.md holds only channels that a config takes", async (t) => {
+Deno.test("docs/reference/channels.md holds only channels that a config takes", async (t) => {
   for (const [heading, channel] of documentedChannels()) {
     await t.step(heading, async () => {
       const config = {
@@ -52,7 +52,7 @@ Deno.test("docs/channels.md holds only channels that a config takes", async (t) 
   }
 });
 
-Deno.test("docs/channels.md holds only bodies that are JSON whatever a notification says", async (t) => {
+Deno.test("docs/reference/channels.md holds only bodies that are JSON whatever a notification says", async (t) => {
   const hostile = Object.fromEntries(TEMPLATE_FIELDS.map((field) => [field, '"\\\n\u0000}'])) as Record<
     TemplateField,
     string

@@ -1,5 +1,5 @@
 /**
- * Every member of a config has an example, in the schema and so in docs/config.md, and a config that has it is
+ * Every member of a config has an example, in the schema and so in docs/reference/config.md, and a config that has it is
  * valid. What else such a config needs comes from the examples of the members that are required beside it.
  */
 import assert from "node:assert/strict";
@@ -50,8 +50,8 @@ for (const [name, shape] of Object.entries(SHAPES)) {
   });
 }
 
-Deno.test("docs/config.md shows an example of every member", () => {
-  const rows = readPage("docs/config.md").text.split("\n").filter((line) => line.startsWith("| `"));
+Deno.test("docs/reference/config.md shows an example of every member", () => {
+  const rows = readPage("docs/reference/config.md").text.split("\n").filter((line) => line.startsWith("| `"));
   assert.ok(rows.length > 80);
   assert.deepEqual(rows.filter((row) => !/Examples?: `/.test(row)), []);
 });

@@ -2,7 +2,7 @@
 
 /** One page. */
 export interface Page {
-  /** From the project's folder, such as `docs/checks.md`. */
+  /** From the project's folder, such as `docs/reference/checks.md`. */
   readonly path: string;
   /** All of it. */
   readonly text: string;
@@ -31,11 +31,21 @@ const IN_THE_MAIN_FOLDER = ["README", "ARCHITECTURE", "CONTRIBUTING", "SECURITY"
 
 /** Every page, those of the main folder first. */
 export function readPages(): readonly Page[] {
-  const docs = [...Deno.readDirSync(`${PROJECT}docs`)].map(({ name }) => `docs/${name}`);
   return [
     ...IN_THE_MAIN_FOLDER.map((name) => `${name}.md`),
-    ...docs.filter((path) => path.endsWith(".md")).sort(),
+    ...pagesBelow("docs"),
   ].map((path) => readPage(path));
+}
+
+function pagesBelow(directory: string): readonly string[] {
+  const entries = [...Deno.readDirSync(PROJECT + directory)].sort((one, other) =>
+    one.name < other.name ? -1 : 1
+  );
+  return entries.flatMap(({ name, isDirectory }) => {
+    const path = `${directory}/${name}`;
+    if (isDirectory) return pagesBelow(path);
+    return name.endsWith(".md") ? [path] : [];
+  });
 }
 
 /** One page, by its path from the project's folder. */

@@ -1,12 +1,12 @@
-/** What docs/troubleshooting.md says that the program says, the program says. */
+/** What docs/help/troubleshooting.md says that the program says, the program says. */
 import assert from "node:assert/strict";
 import { PROJECT, readPage } from "./pages.ts";
 
 /** The first cells of the tables: each a message, in which `…` stands for anything. */
-const MESSAGES = [...readPage("docs/troubleshooting.md").prose.matchAll(/^\| `([^`]+)` +\|/gm)]
+const MESSAGES = [...readPage("docs/help/troubleshooting.md").prose.matchAll(/^\| `([^`]+)` +\|/gm)]
   .map(([, message = ""]) => message);
 
-Deno.test("every message of docs/troubleshooting.md is one of the program's", () => {
+Deno.test("every message of docs/help/troubleshooting.md is one of the program's", () => {
   const source = sourceText();
   assert.ok(MESSAGES.length > 50);
   const missing = MESSAGES.filter((message) =>
@@ -22,8 +22,8 @@ Deno.test("a message that the program does not say is noticed", () => {
   }
 });
 
-Deno.test("docs/troubleshooting.md has a part for every exit code that is an error", () => {
-  const { prose } = readPage("docs/troubleshooting.md");
+Deno.test("docs/help/troubleshooting.md has a part for every exit code that is an error", () => {
+  const { prose } = readPage("docs/help/troubleshooting.md");
   for (const code of [64, 69, 70, 74, 75, 77, 78]) {
     assert.match(prose, new RegExp(`exit (\\d+ and )?${code}\\b`));
   }

@@ -1,9 +1,9 @@
-/** `docs/formats.md` is held to what the program really prints: the same members in the same order. */
+/** `docs/reference/output_formats.md` is held to what the program really prints: the same members in the same order. */
 import assert from "node:assert/strict";
 import type { Event } from "./lines.ts";
 import { withStage } from "./program.ts";
 
-const PAGE = Deno.readTextFileSync(new URL("../../docs/formats.md", import.meta.url));
+const PAGE = Deno.readTextFileSync(new URL("../../docs/reference/output_formats.md", import.meta.url));
 
 /** The first columns of the tables below each heading of the page. */
 function tablesOf(page: string): ReadonlyMap<string, readonly (readonly string[])[]> {
@@ -19,7 +19,7 @@ function tablesOf(page: string): ReadonlyMap<string, readonly (readonly string[]
   return tables;
 }
 
-Deno.test("docs/formats.md names every member that is printed, in its order, and no other", () =>
+Deno.test("docs/reference/output_formats.md names every member that is printed, in its order, and no other", () =>
   withStage(async (stage) => {
     const bad = { kind: "test", parameters: { condition: "critical", output: "it is gone" } };
     stage.writeConfig({ bad }, { state: "kept.sqlite" });

@@ -1,4 +1,4 @@
-/** What the runtime's permissions do and do not stop, as docs/permissions.md says. */
+/** What the runtime's permissions do and do not stop, as docs/guides/least_privilege.md says. */
 import assert from "node:assert/strict";
 import { createCertificate } from "../support/certificates.ts";
 import { startServer } from "../support/http_servers.ts";

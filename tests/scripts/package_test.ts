@@ -41,7 +41,7 @@ Deno.test("makePackages() makes an archive of every executable, with all that go
         "LICENSE",
         "LICENSES.txt",
         "completions/_monitor",
-        "docs/checks.md",
+        "docs/reference/checks.md",
         "examples/systemd/monitor.service",
         "man/monitor.1",
       ]

@@ -194,7 +194,7 @@ Deno.test("the project's URL is the same wherever it is written", async () => {
   const texts = [
     "scripts/install.sh",
     "README.md",
-    "docs/install.md",
+    "docs/start/install.md",
     "CHANGELOG.md",
     "SECURITY.md",
     "CONTRIBUTING.md",

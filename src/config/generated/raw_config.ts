@@ -343,7 +343,7 @@ export interface MonitorConfig {
     interval?: number | string;
   };
   /**
-   * A file with metrics for Prometheus, in its text format, for the textfile collector of the node exporter: written while the monitor runs and after each `check --once` that keeps a state, always as a whole. `docs/metrics.md` lists what is in it.
+   * A file with metrics for Prometheus, in its text format, for the textfile collector of the node exporter: written while the monitor runs and after each `check --once` that keeps a state, always as a whole. `docs/guides/prometheus.md` lists what is in it.
    */
   metrics?: {
     /**

@@ -134,8 +134,8 @@ Deno.test("every variable of a query is one that the dashboard or Grafana has", 
   assert.deepEqual(used.filter((name) => !known.has(name)), []);
 });
 
-Deno.test("docs/metrics.md lists every metric with its type, and no other", async () => {
-  const page = await Deno.readTextFile(`${PROJECT}docs/metrics.md`);
+Deno.test("docs/guides/prometheus.md lists every metric with its type, and no other", async () => {
+  const page = await Deno.readTextFile(`${PROJECT}docs/guides/prometheus.md`);
   const listed = [...page.matchAll(/^\| `(monitor_\w+)` +\| (\w+) +\|/gm)].map((
     match,
   ) => [match[1], match[2]]);

@@ -1,6 +1,6 @@
 /**
  * `fetch` sends a request again, whatever its method, when the server ends the connection before a response head. No
- * option prevents that; docs/reliability.md and src/system/http/requests.ts have it as a limitation.
+ * option prevents that; docs/concepts/guarantees.md and src/system/http/requests.ts have it as a limitation.
  *
  * Upstream: https://github.com/denoland/deno/issues/35610 (in 2.7.11)
  */
