@@ -7,6 +7,8 @@
  */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
+import { COMMANDS } from "../src/cli/commands.ts";
+import { commandPage } from "./command_page.ts";
 import { configPage } from "./config_page.ts";
 import { compile } from "json-schema-to-typescript";
 
@@ -40,6 +42,7 @@ export async function generate(): Promise<ReadonlyMap<string, string>> {
     );
     files.set("src/config/generated/raw_config.ts", await makeTypes(schema));
     files.set("docs/reference/config.md", configPage(schema));
+    files.set("docs/reference/command_line.md", commandPage(COMMANDS));
   }
   return files;
 }

@@ -9,10 +9,12 @@ for (const page of PAGES) {
   });
 }
 
-Deno.test("README.md links to every page", () => {
-  const readme = PAGES.find(({ path }) => path === "README.md");
-  assert.ok(readme !== undefined);
-  const linked = new Set(linksOf(readme).map((link) => link.replace(/#.*/, "")));
+Deno.test("README.md and docs/README.md link to every page", () => {
+  const linked = new Set(
+    PAGES.filter(({ path }) => path.endsWith("README.md")).flatMap((page) =>
+      linksOf(page).map((link) => withoutDots(page.path.replace(/[^/]*$/, "") + link.replace(/#.*/, "")))
+    ),
+  );
   const pages = PAGES.map(({ path }) => path).filter((path) => path !== "README.md");
   assert.deepEqual(pages.filter((path) => !linked.has(path)), []);
 });
