@@ -1,0 +1,46 @@
+/**
+ * Every recipe runs as it stands. The hosts of the examples are replaced by loopback addresses at which nothing
+ * listens, so a check may be anything but the error of a config.
+ */
+import assert from "node:assert/strict";
+import { withStage } from "../life/program.ts";
+import { concurrentTests } from "../support/concurrent_tests.ts";
+import { readPages } from "./pages.ts";
+
+const RECIPES = readPages().filter(({ path }) => path.startsWith("docs/recipes/")).flatMap((
+  { path, blocks },
+) =>
+  blocks.filter(({ language }) => language === "jsonc").map((block) => ({
+    name: `${path}:${block.line}`,
+    ...block,
+  }))
+);
+
+const test = concurrentTests("docs/recipes: every config runs");
+
+for (const { name, text } of RECIPES) {
+  test(name, () =>
+    withStage(async ({ folder, run }) => {
+      const local = text
+        .replaceAll(/https?:\/\/[\w.]*example\.org/g, "http://127.0.0.1:1")
+        .replaceAll(/"(?:[\w.]*example\.org|192\.0\.2\.1)"/g, '"127.0.0.1"');
+      await Deno.writeTextFile(`${folder}/monitor.jsonc`, local);
+      const environment = {
+        HOOK_TOKEN: "hook-token",
+        API_TOKEN: "api-token",
+        MAIL_PASSWORD: "mail-password",
+      };
+      const args = ["check", "--once", "--no-notify", "--format", "json"];
+      const { code, stdout, stderr } = await run(args, { environment });
+      assert.ok([0, 1, 2, 3].includes(code), `exit code ${code}: ${stderr}`);
+      const { checks } = JSON.parse(stdout) as { readonly checks: readonly { readonly condition: string }[] };
+      assert.ok(checks.length >= 1);
+    }));
+}
+
+Deno.test("docs/recipes has at least 30 recipes, in pages of at most 150 lines", () => {
+  assert.ok(RECIPES.length >= 30);
+  for (const { path, text } of readPages().filter(({ path }) => path.startsWith("docs/recipes/"))) {
+    assert.ok(text.split("\n").length <= 151, path);
+  }
+});
