@@ -1,20 +1,25 @@
 /**
- * Mail over SMTP (RFC 5321): nodemailer composes the mail and speaks the protocol, over a socket that is connected
- * here, since nodemailer resolves names itself and may not where only a host and a port are granted.
+ * Email over SMTP (RFC 5321): nodemailer composes it, and a small client submits it over connections like those of the
+ * checks.
  *
- * Invariant: when `send` is done, whatever came of it, its socket is gone.
+ * Invariant: when `send` is done, whatever came of it, its connection is gone.
  */
+import { isIP } from "node:net";
 import type { Clock } from "../../domain/clock.ts";
 import type { Mail, MailEnd, OutgoingMail } from "../../domain/mail.ts";
-import { connectFailure, refusal } from "./mail_failure.ts";
-import { converse, prepareMail } from "./mail_session.ts";
-import { type Protection, type ProtectionFacts, protectionOf } from "./mail_protection.ts";
-import { connectSocket, type MailSocket } from "./mail_socket.ts";
-import { explainHandshake } from "../tls/tls_problem.ts";
-import { explainTrustError, requireTrust } from "../tls/trust.ts";
+import { onAbort } from "../../shared/on_abort.ts";
+import { connectTcp } from "../tcp/connect_tcp.ts";
+import { lookUpName } from "../tcp/look_up_name.ts";
+import { withoutBrackets } from "../tcp/tcp_stream.ts";
+import { failsForGood, isLastingTlsError } from "../tls/tls_problem.ts";
 import type { HandshakeTarget } from "../tls/try_handshake.ts";
+import { compose } from "./compose.ts";
+import { connectFailure, mailFailure, type Progress, SmtpError } from "./mail_failure.ts";
+import { type Protection, type ProtectionFacts, protectionOf } from "./mail_protection.ts";
+import { converse } from "./mail_session.ts";
+import { SmtpConnection } from "./smtp_connection.ts";
 
-/** Mail as the machine sends it; `protect` decides what is encrypted. */
+/** Email as the machine sends it; `protect` decides what is encrypted. */
 export function createMail(
   clock: Clock,
   protect: (facts: ProtectionFacts) => Protection = protectionOf,
@@ -22,36 +27,85 @@ export function createMail(
   return {
     async send(mail, { onStep, signal }): Promise<MailEnd> {
       signal.throwIfAborted();
-      const prepared = await prepareMail(mail);
-      signal.throwIfAborted();
-      let socket: MailSocket;
+      const composed = await compose(mail);
+      let tcp: Deno.TcpConn;
       try {
-        socket = await connectSocket(mail, { clock, onStep, signal });
+        tcp = await connectToServer(mail, { clock, onStep, signal });
       } catch (error) {
         signal.throwIfAborted();
         return connectFailure(error, mail);
       }
       const protection = protect({
         port: mail.port,
-        address: socket.remoteAddress,
+        address: tcp.remoteAddr.hostname,
         hasLogin: mail.username !== "",
       });
+      const ownName = addressLiteral(tcp.localAddr.hostname);
+      const progress: Progress = { phase: "greeting", wasHandedOver: false };
+      const connection = new SmtpConnection(tcp, { clock, signal });
       try {
-        // nodemailer begins TLS by itself, and would wait.
-        if (protection !== "none") requireTrust();
+        return await converse(connection, mail, { composed, protection, ownName, progress, onStep });
       } catch (error) {
-        socket.destroy();
-        const reason = explainTrustError(error);
-        return reason === null ? connectFailure(error, mail) : refusal("TLS", reason);
-      }
-      const explain = () => explainHandshake(handshakeWith(mail, protection), { clock, signal });
-      try {
-        return await converse(socket, mail, { prepared, protection, clock, explain, onStep, signal });
+        signal.throwIfAborted();
+        const failure = mailFailure(error, progress, mail);
+        if (progress.phase !== "TLS" || !isLastingTlsError(error)) return failure;
+        // The bytes of one handshake may have been garbled on the way.
+        const isLasting = await failsForGood(handshakeWith(mail, protection), { clock, signal });
+        signal.throwIfAborted();
+        return { ...failure, retryable: !isLasting };
       } finally {
-        socket.destroy();
+        connection.close();
       }
     },
   };
+}
+
+/** A network that does not answer would else keep an attempt for minutes. */
+const CONNECT_MS = 30_000;
+
+/** What connecting needs. */
+export interface ConnectOptions {
+  /** For time limits. */
+  readonly clock: Clock;
+  /** Called after each step that succeeded. */
+  onStep(step: string): void;
+  /** Ends it all. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Connects to a mail server, in clear text whatever the port. Rejects with the signal's reason, or with the system's
+ * error.
+ */
+export async function connectToServer(
+  { host, port }: Pick<OutgoingMail, "host" | "port">,
+  { clock, onStep, signal }: ConnectOptions,
+): Promise<Deno.TcpConn> {
+  signal.throwIfAborted();
+  const end = new AbortController();
+  const stopListening = onAbort(signal, () => end.abort(signal.reason));
+  const cancel = clock.after(
+    CONNECT_MS,
+    () => end.abort(new SmtpError("no answer to the connection attempt")),
+  );
+  try {
+    const target = { host: withoutBrackets(host), port };
+    if (isIP(target.host) === 0) {
+      await lookUpName(target, end.signal);
+      onStep("resolved");
+    }
+    const connection = await connectTcp(target, end.signal);
+    onStep("connected");
+    return connection;
+  } finally {
+    cancel();
+    stopListening();
+  }
+}
+
+/** RFC 5321, section 4.1.3: it is always true, and needs no permission to be known. */
+function addressLiteral(address: string): string {
+  return address.includes(":") ? `[IPv6:${address}]` : `[${address}]`;
 }
 
 function handshakeWith({ host, port }: OutgoingMail, protection: Protection): HandshakeTarget {

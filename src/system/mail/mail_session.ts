@@ -1,256 +1,174 @@
-import type { Socket } from "node:net";
+/** Submits an email to a mail server (RFC 5321, RFC 6409). */
 import { Buffer } from "node:buffer";
-import { Duplex, Readable } from "node:stream";
-import type { TLSSocket } from "node:tls";
-import type { Clock } from "../../domain/clock.ts";
 import type { MailEnd, OutgoingMail } from "../../domain/mail.ts";
-import { limitReplies, requireStartMailInput } from "./mail_replies.ts";
-import type { MailSocket } from "./mail_socket.ts";
+import type { Composed } from "./compose.ts";
+import { CLOSING, type Progress, refusal, SmtpError } from "./mail_failure.ts";
 import type { Protection } from "./mail_protection.ts";
-import type { TlsProblem } from "../tls/tls_problem.ts";
-import { endProperly } from "../deno_workarounds/tls_end.ts";
-import { type MailFailure, refusal, replyOf, sessionFailure } from "./mail_failure.ts";
-
-/** From the connection to the greeting, and for a handshake. */
-const SETUP_MS = 30_000;
-/** A server that says nothing for so long has fallen silent. */
-const SILENCE_MS = 50_000;
-/** So long after its end nothing more comes out of a connection. */
-const GONE_MS = 1000;
-/** A server that took the mail is not waited for much longer. */
-const QUIT_MS = 1000;
+import type { SmtpConnection } from "./smtp_connection.ts";
+import { quoteReply, type Reply } from "./smtp_reply.ts";
 
 /** What a conversation needs. */
 export interface SessionOptions {
-  /** What {@linkcode prepareMail} has made of the mail. */
-  readonly prepared: PreparedMail;
+  /** The email as it is sent. */
+  readonly composed: Composed;
   /** Whether and how TLS begins. */
   readonly protection: Protection;
-  /** For time limits. */
-  readonly clock: Clock;
-  /** Tells what is wrong with the server's TLS; `null` when nothing is. */
-  explain(): Promise<TlsProblem | null>;
-  /** Told of each step that succeeded. */
+  /** How this machine names itself to the server. */
+  readonly ownName: string;
+  /** Changed as the conversation goes on. */
+  readonly progress: Progress;
+  /** Called after each step that succeeded. */
   onStep(step: string): void;
-  /** Ends it all. */
-  readonly signal: AbortSignal;
 }
 
-/** A mail that is ready to go, and what speaks for it. */
-export interface PreparedMail {
-  /** The mail as it goes over the wire. */
-  readonly message: Composed;
-  /** nodemailer's side of the conversation. */
-  readonly Connection: unknown;
-}
-
-type ConnectionClass = typeof import("nodemailer/lib/smtp-connection").default;
-
-/**
- * Everything that takes time, done before the connection is made: nobody listens to a socket meanwhile, and a server
- * that leaves at once would not be noticed.
- */
-export async function prepareMail(mail: OutgoingMail): Promise<PreparedMail> {
-  const [{ default: Connection }, message] = await Promise.all([
-    import("nodemailer/lib/smtp-connection"),
-    compose(mail),
-  ]);
-  return { Connection, message };
-}
-
-/**
- * Hands a mail over on a socket that is connected in clear text, and ends the conversation. The caller destroys the
- * socket. Wherever there is TLS, the server's certificate must be trusted.
- */
-export async function converse(
-  socket: MailSocket,
-  mail: OutgoingMail,
-  options: SessionOptions,
-): Promise<MailEnd> {
-  const { prepared: { Connection, message }, protection, clock, explain, onStep, signal } = options;
-  const hasLogin = mail.username !== "";
-  signal.throwIfAborted();
-  const connection = new (Connection as ConnectionClass)({
-    // It has all of a socket that nodemailer uses.
-    connection: socket as unknown as Socket,
-    host: mail.host,
-    port: mail.port,
-    name: ownName(socket),
-    secure: protection === "from_start",
-    requireTLS: protection === "required",
-    ignoreTLS: protection === "none",
-    logger: false,
-    connectionTimeout: SETUP_MS,
-    greetingTimeout: SETUP_MS,
-    socketTimeout: SILENCE_MS,
-    socketCloseTimeout: 0,
-  });
-  followTls(connection, socket);
-  const broken = Promise.withResolvers<never>();
-  broken.promise.catch(() => {});
-  connection.on("error", broken.reject);
-  let phase = "greeting";
-  let wasHandedOver = false;
-  let isBreach = false;
-  requireStartMailInput(connection);
-  limitReplies(connection, {
-    receiverCount: mail.receivers.length,
-    isMailSent: () => wasHandedOver,
-    onBreach: (reason) => {
-      isBreach = true;
-      broken.reject(new Error(reason));
-      connection.close();
-      socket.destroy();
-    },
-  });
-  const onAbort = (): void => {
-    broken.reject(signal.reason);
-    connection.close();
-    socket.destroy();
-  };
-  signal.addEventListener("abort", onAbort);
-  const step = <T>(run: (done: (error?: unknown, value?: T) => void) => void): Promise<T | undefined> => {
-    const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
-    run((error, value) => error === undefined || error === null ? resolve(value) : reject(error));
-    return Promise.race([promise, broken.promise]);
-  };
-  let cancelGone = (): void => {};
-  // TLS does not always notice that the connection under it is gone; what came before that is read first.
-  const onGone = (): void => {
-    cancelGone = clock.after(GONE_MS, () => broken.reject(new Error("Connection closed unexpectedly")));
-  };
-  socket.once("close", onGone);
-  try {
-    await step((done) => connection.connect(done));
-    if (connection.secure) onStep("TLS");
-    if (hasLogin) {
-      phase = "login";
-      if (!connection.allowsAuth) return refusal(phase, "server offers no login");
-      const { username, password } = mail;
-      if (password === "") return refusal(phase, "password is empty");
-      await step((done) =>
-        connection.login(
-          { user: username, pass: password, credentials: { user: username, pass: password } },
-          done,
-        )
-      );
-      onStep("login");
-    }
-    phase = "sender";
-    const content = Readable.from(inPieces(message.content, () => phase = "data"), { objectMode: false });
-    content.once("end", () => wasHandedOver = true);
-    const info = await step<SendInfo>((done) => connection.send({ ...message.envelope }, content, done));
-    onStep("accepted");
-    await quit(connection, { clock, signal });
-    const refused = (info?.rejectedErrors ?? []).map((error) => ({
-      receiver: error.recipient ?? "",
-      reason: replyOf(error),
-    }));
-    return { sent: true, refused };
-  } catch (error) {
-    // Nothing that still arrives is of any use.
-    socket.destroy();
-    signal.throwIfAborted();
-    const isTls = phase === "greeting" && !isBreach && (connection.secure || connection.upgrading === true);
-    const failure = sessionFailure(error, { phase: isTls ? "TLS" : phase, wasHandedOver });
-    if (isTls && failure.code === null) {
-      const problem = await explain();
-      signal.throwIfAborted();
-      if (problem?.isLasting) return refusal("TLS", problem.reason);
-      if (problem !== null) return { ...failure, reason: problem.reason };
-    }
-    return isWithoutTls(failure, error) ? refusal("TLS", NO_STARTTLS) : failure;
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-    socket.off("close", onGone);
-    cancelGone();
-    connection.close();
-  }
-}
-
-interface SendInfo {
-  readonly rejectedErrors?: readonly (Error & { readonly recipient?: string | undefined })[] | undefined;
-}
+type Extensions = ReadonlyMap<string, string>;
 
 const NO_STARTTLS = "server offers no STARTTLS: the login would go over the network in clear text";
 
-/** nodemailer asks for STARTTLS whether or not it is offered where it must be there. */
-function isWithoutTls({ phase, code }: MailFailure, error: unknown): boolean {
-  if (code === null || code < 500) return false;
-  return phase === "TLS" || (error instanceof Error && error.message.includes("required STARTTLS"));
-}
-
-/** A mail in the form of the internet (RFC 5322), and who it goes to. */
-export interface Composed {
-  /** Head and body. */
-  readonly content: Buffer;
-  /** For the server. */
-  readonly envelope: { readonly from: string | false; readonly to: string[]; readonly size: number };
-}
-
-/** Quoted-printable keeps lines as they are, and carries any character (RFC 2045). */
-async function compose(mail: OutgoingMail): Promise<Composed> {
-  const { default: Composer } = await import("nodemailer/lib/mail-composer");
-  const { references } = mail;
-  const newest = references.at(-1);
-  const composer = new Composer({
-    from: { name: "", address: mail.sender },
-    to: mail.receivers.map((address) => ({ name: "", address })),
-    subject: mail.subject,
-    // Empty content is none to the composer.
-    text: { content: mail.text === "" ? "\n" : mail.text, contentTransferEncoding: "quoted-printable" },
-    messageId: mail.messageId,
-    date: new Date(mail.dateMs),
-    headers: { ...mail.headers },
-    ...newest === undefined ? {} : { references: [...references], inReplyTo: newest },
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
-  const root = composer.compile();
-  const content = await root.build();
-  return { content, envelope: { ...root.getEnvelope(), size: content.length } };
-}
-
-const PIECE_BYTES = 16_384;
-
-function* inPieces(content: Buffer, onFirst: () => void): Generator<Buffer> {
-  onFirst();
-  for (let start = 0; start < content.length; start += PIECE_BYTES) {
-    yield content.subarray(start, start + PIECE_BYTES);
+/**
+ * Hands an email over. The caller closes the connection. Rejects with an {@linkcode SmtpError} or an error of the
+ * network.
+ */
+export async function converse(
+  connection: SmtpConnection,
+  mail: OutgoingMail,
+  { composed, protection, ownName, progress, onStep }: SessionOptions,
+): Promise<MailEnd> {
+  const hello = async (): Promise<Extensions> => {
+    const reply = await connection.ask(`EHLO ${ownName}`);
+    if (reply.code < 500) return extensionsOf(accept(reply));
+    accept(await connection.ask(`HELO ${ownName}`));
+    return new Map();
+  };
+  progress.phase = protection === "from_start" ? "TLS" : "greeting";
+  const greeting = await connection.greeting(protection === "from_start" ? mail.host : null);
+  if (protection === "from_start") onStep("TLS");
+  progress.phase = "greeting";
+  accept(greeting, 220);
+  let extensions = await hello();
+  if (protection === "required" || protection === "offered" && extensions.has("STARTTLS")) {
+    progress.phase = "TLS";
+    await startTls(connection, mail.host, {
+      isOffered: extensions.has("STARTTLS"),
+      isRequired: protection === "required",
+    });
+    onStep("TLS");
+    progress.phase = "greeting";
+    extensions = await hello();
   }
+  if (mail.username !== "") {
+    progress.phase = "login";
+    await logIn(connection, mail, extensions.get("AUTH"));
+    onStep("login");
+  }
+  progress.phase = "sender";
+  const content = forTransfer(composed.content);
+  accept(await connection.ask(mailCommand(composed, extensions)));
+  progress.phase = "receivers";
+  const refused = await nameReceivers(connection, composed.receivers);
+  progress.phase = "data";
+  accept(await connection.ask("DATA"), 354);
+  accept(await connection.sendContent(content, () => progress.wasHandedOver = true));
+  onStep("accepted");
+  await connection.quit();
+  return { sent: true, refused };
 }
 
-/** An address literal (RFC 5321, section 4.1.3): it is always true, and needs no permission to be known. */
-function ownName({ localAddress: address }: MailSocket): string {
-  return address.includes(":") ? `[IPv6:${address}]` : `[${address}]`;
+/** Passes a reply on; any success will do if none is named. */
+function accept(reply: Reply, expected?: 220 | 334 | 354): Reply {
+  const { code } = reply;
+  if (expected === undefined ? code >= 200 && code < 300 : code === expected) return reply;
+  const wish = expected === 354 && code < 400 ? `, expected ${expected}` : "";
+  throw new SmtpError(`server answered ${quoteReply(reply)}${wish}`, { code, retryable: code < 500 });
 }
 
-/** nodemailer begins TLS by itself, and notes in one place the socket that it speaks over. */
-function followTls(connection: object, socket: MailSocket): void {
-  let current: unknown = Reflect.get(connection, "_socket");
-  Object.defineProperty(connection, "_socket", {
-    configurable: true,
-    enumerable: true,
-    get: () => current,
-    set: (next: unknown) => {
-      current = next;
-      if (next instanceof Duplex && next !== socket) endProperly(next as TLSSocket);
-    },
-  });
+/** By name in capitals, with their parameters. Some servers write `AUTH=` for `AUTH `. */
+function extensionsOf({ lines }: Reply): Extensions {
+  return new Map(
+    lines.slice(1).map((line) => {
+      const [, name = "", parameters = ""] = /^....([^ =]*)[ =]*(.*)$/.exec(line.toUpperCase()) ?? [];
+      return [name, parameters.trim()];
+    }),
+  );
 }
 
-/** The mail is taken; how the goodbye goes changes nothing any more. */
-async function quit(
-  connection: { quit(): void; once(event: "end", listener: () => void): unknown },
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+async function startTls(
+  connection: SmtpConnection,
+  host: string,
+  { isOffered, isRequired }: { readonly isOffered: boolean; readonly isRequired: boolean },
 ): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const done = (): void => resolve();
-  connection.once("end", done);
-  signal.addEventListener("abort", done);
-  const cancel = clock.after(QUIT_MS, done);
-  connection.quit();
-  await promise;
-  cancel();
-  signal.removeEventListener("abort", done);
+  if (!isOffered) throw refusal(NO_STARTTLS);
+  const reply = await connection.ask("STARTTLS");
+  if (isRequired && reply.code >= 500) throw refusal(NO_STARTTLS);
+  accept(reply);
+  await connection.secure(host);
+}
+
+/** RFC 4954; PLAIN is RFC 4616. */
+async function logIn(
+  connection: SmtpConnection,
+  { username, password }: OutgoingMail,
+  offered: string | undefined,
+): Promise<void> {
+  if (offered === undefined) throw refusal("server offers no login");
+  if (password === "") throw refusal("password is empty");
+  const methods = offered.split(/\s+/);
+  if (methods.includes("PLAIN")) {
+    const credentials = base64(`\0${username}\0${password}`);
+    const reply = await connection.ask(`AUTH PLAIN ${credentials}`);
+    // The server ignores an initial response.
+    accept(reply.code === 334 ? await connection.ask(credentials) : reply);
+  } else if (methods.includes("LOGIN")) {
+    accept(await connection.ask("AUTH LOGIN"), 334);
+    accept(await connection.ask(base64(username)), 334);
+    accept(await connection.ask(base64(password)));
+  } else throw refusal("server offers no login with PLAIN or LOGIN");
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}
+
+/** RFC 1870 for the size, RFC 6531 for addresses beyond ASCII. */
+function mailCommand({ sender, receivers, content }: Composed, extensions: Extensions): string {
+  const sizeMax = Number(/^\d+$/.exec(extensions.get("SIZE") ?? "")?.[0] ?? 0);
+  if (sizeMax > 0 && content.length > sizeMax) {
+    throw refusal(`email is larger than the ${sizeMax} bytes that the server accepts`);
+  }
+  const isBeyondAscii = [sender, ...receivers].some((address) => /\P{ASCII}/u.test(address));
+  return [
+    `MAIL FROM:<${sender}>`,
+    ...extensions.has("SIZE") ? [`SIZE=${content.length}`] : [],
+    ...isBeyondAscii && extensions.has("SMTPUTF8") ? ["BODY=8BITMIME", "SMTPUTF8"] : [],
+  ].join(" ");
+}
+
+/** Returns those that the server refuses; rejects if it refuses all. */
+async function nameReceivers(
+  connection: SmtpConnection,
+  receivers: readonly string[],
+): Promise<readonly { readonly receiver: string; readonly reason: string }[]> {
+  const refused: { readonly receiver: string; readonly reply: Reply }[] = [];
+  for (const receiver of receivers) {
+    const reply = await connection.ask(`RCPT TO:<${receiver}>`);
+    if (reply.code < 400 || reply.code === CLOSING) accept(reply);
+    else refused.push({ receiver, reply });
+  }
+  if (refused.length === receivers.length) {
+    const transient = refused.find(({ reply }) => reply.code < 500) ?? refused[0];
+    if (transient !== undefined) accept(transient.reply);
+  }
+  return refused.map(({ receiver, reply }) => ({ receiver, reason: quoteReply(reply) }));
+}
+
+/**
+ * Doubles the dot that begins a line, and adds the line that ends the content (RFC 5321, section 4.5.2). No line ends
+ * otherwise than with CRLF: servers disagree about what such a line is.
+ */
+function forTransfer(content: Uint8Array): Uint8Array {
+  const text = new TextDecoder().decode(content).replace(/\r(?!\n)|(?<!\r)\n/g, "\r\n").replace(
+    /^\./gm,
+    "..",
+  );
+  return new TextEncoder().encode(`${text}${text.endsWith("\r\n") ? "" : "\r\n"}.\r\n`);
 }

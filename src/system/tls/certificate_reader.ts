@@ -7,7 +7,7 @@ import { certificateFacts } from "./certificate_facts.ts";
 import { createHangingLimit } from "../deno_workarounds/hanging_limit.ts";
 import { askForTls, type ClearText } from "./start_tls.ts";
 import { withoutBrackets } from "../tcp/tcp_stream.ts";
-import { beginTls, shakeHands } from "./tls_stream.ts";
+import { beginTls, handshaken } from "./tls_stream.ts";
 import type { HandshakeTarget } from "./try_handshake.ts";
 
 /**
@@ -67,7 +67,8 @@ function begin(target: HandshakeTarget): Attempt {
         isTalking = false;
       }
       secured = beginTls(socket, target.tls, { verifies: false });
-      return await shakeHands(secured, socket, certificateFacts);
+      await handshaken(secured, socket);
+      return certificateFacts(secured);
     } catch {
       return null;
     } finally {

@@ -1,10 +1,6 @@
-/**
- * What is wrong with a server's TLS. `node:tls` does not always say it: over a socket the words are `write UNKNOWN`,
- * over a stream they are exact.
- */
+/** Whether an error of TLS stands until the server changes. */
 import type { Clock } from "../../domain/clock.ts";
 import { onAbort } from "../../shared/on_abort.ts";
-import { explainRequestError } from "../http/request_failure.ts";
 import { type HandshakeTarget, tryHandshake } from "./try_handshake.ts";
 
 /** A server that refuses a certificate's reader by silence is not waited for. */
@@ -14,12 +10,9 @@ const HANDSHAKE_MS = 10_000;
 const LASTING =
   /invalid peer certificate|peer is incompatible|InvalidContentType|fatal alert: (?:ProtocolVersion|InsufficientSecurity|CertificateRequired)/;
 
-/** What is wrong with a server's TLS. */
-export interface TlsProblem {
-  /** One line for people. */
-  readonly reason: string;
-  /** Whether it stands until somebody mends it: what the server shows is not valid. */
-  readonly isLasting: boolean;
+/** Whether an error of a handshake is about what the server shows or speaks. */
+export function isLastingTlsError(error: unknown): boolean {
+  return error instanceof Error && LASTING.test(error.message);
 }
 
 /** What a handshake needs. */
@@ -30,31 +23,22 @@ export interface HandshakeOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * Shakes hands once more, without sending anything, and tells what is wrong with the certificate or with TLS at all;
- * `null` when this handshake succeeds or does not come about.
- */
-export async function explainHandshake(
+/** Shakes hands once, without sending anything. Whether that fails with a lasting error. */
+export async function failsForGood(
   target: HandshakeTarget,
   { clock, signal }: HandshakeOptions,
-): Promise<TlsProblem | null> {
+): Promise<boolean> {
   const end = new AbortController();
   const cancel = clock.after(HANDSHAKE_MS, () => end.abort());
   const stopListening = onAbort(signal, () => end.abort());
   if (signal.aborted) end.abort();
   try {
     await tryHandshake(target, { signal: end.signal });
-    return null;
+    return false;
   } catch (error) {
-    return end.signal.aborted ? null : problemOf(error);
+    return isLastingTlsError(error);
   } finally {
     cancel();
     stopListening();
   }
-}
-
-function problemOf(error: unknown): TlsProblem | null {
-  const { phase, reason } = explainRequestError(error, "https://server.invalid");
-  const isLasting = error instanceof Error && LASTING.test(error.message);
-  return phase === "TLS" ? { reason, isLasting } : null;
 }

@@ -3,6 +3,7 @@ import { connect, type TLSSocket } from "node:tls";
 import type { Duplex } from "node:stream";
 import type { TlsExpectations } from "../../domain/tls.ts";
 import { hasShakenHands } from "../deno_workarounds/failed_handshake.ts";
+import { endProperly } from "../deno_workarounds/tls_end.ts";
 import { withoutBrackets } from "../tcp/tcp_stream.ts";
 import { requireTrust } from "./trust.ts";
 
@@ -29,47 +30,28 @@ export function beginTls(
   });
   // An error that comes when nobody listens any more is nobody's crash.
   socket.on("error", () => {});
+  endProperly(socket);
   return socket;
 }
 
 /** What came before the end of a stream may still say why it ended. */
 const END_GRACE_MS = 100;
 
-/**
- * Waits for the end of a handshake, also where its stream is ended, and ends the connection. Answers what `look` makes
- * of the connection that stands; rejects with the runtime's error.
- *
- * The connection cannot be used any further: over a stream that is no socket, Deno 2.7 takes the end of TLS for zero
- * bytes and reads on for ever, without a pause in which anything else could happen.
- */
-export async function shakeHands<T>(
-  socket: TLSSocket,
-  stream: Duplex,
-  look: (socket: TLSSocket) => T,
-): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
+/** Waits for the end of a handshake, also if its stream ends. Rejects with the runtime's error. */
+export async function handshaken(socket: TLSSocket, stream: Duplex): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
   const onClose = (): void => reject(new Error("tls handshake eof"));
   socket.on("error", reject);
   stream.on("error", reject);
   socket.once("close", onClose);
   stream.once("close", onClose);
-  // On Deno 2.7 the end of the stream alone ends no handshake.
+  // The end of the stream alone ends no handshake.
   let timer: ReturnType<typeof setTimeout> | undefined;
   const onEnd = (): void => void (timer = setTimeout(onClose, END_GRACE_MS));
   stream.once("end", onEnd);
-  socket.once("secureConnect", () => {
-    if (!hasShakenHands(socket)) return;
-    try {
-      resolve(look(socket));
-    } catch (error) {
-      reject(error);
-    }
-    // Now, not a moment later: see above.
-    socket.destroy();
-    stream.destroy();
-  });
+  socket.once("secureConnect", () => hasShakenHands(socket) && resolve());
   try {
-    return await promise;
+    await promise;
   } finally {
     stream.off("end", onEnd);
     clearTimeout(timer);

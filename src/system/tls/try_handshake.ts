@@ -5,7 +5,7 @@ import { certificateFacts } from "./certificate_facts.ts";
 import { connectTcp } from "../tcp/connect_tcp.ts";
 import { askForTls } from "./start_tls.ts";
 import { clearTextOf, closeQuietly, TcpStream } from "../tcp/tcp_stream.ts";
-import { beginTls, shakeHands } from "./tls_stream.ts";
+import { beginTls, handshaken } from "./tls_stream.ts";
 
 /** With whom to shake hands, and how TLS begins. */
 export interface HandshakeTarget extends ConnectionTarget {
@@ -41,7 +41,8 @@ export async function tryHandshake(
       socket.destroy();
       stream.destroy();
     };
-    return await shakeHands(socket, stream, certificateFacts);
+    await handshaken(socket, stream);
+    return certificateFacts(socket);
   } catch (error) {
     signal.throwIfAborted();
     throw error;

@@ -168,6 +168,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
     readonly name: string;
     readonly meet: (visitor: MailVisitor) => Promise<void>;
     readonly mail?: Partial<OutgoingMail>;
+    readonly protection?: Protection;
     readonly end: Failure;
   }[] = [
     {
@@ -277,7 +278,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
     {
       name: "closes at DATA",
       meet: (visitor) => talkUpTo(/^DATA$/, visitor),
-      end: { sent: false, phase: "sender", ...BROKEN, reason: "connection closed by the server" },
+      end: { sent: false, phase: "data", ...BROKEN, reason: "connection closed by the server" },
     },
     {
       name: "closes in the mail",
@@ -376,12 +377,12 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
     {
       name: "replies to the mail together with the reply to DATA",
       meet: answer(/^DATA$/, "354 go ahead\r\n250 queued"),
-      end: { sent: false, phase: "sender", ...BROKEN, reason: "server replied before it was asked" },
+      end: { sent: false, phase: "data", ...BROKEN, reason: "server replied before it was asked" },
     },
     {
       name: "replies to all commands before they are sent",
       meet: answer(/^RCPT/, "250 ok\r\n354 go ahead\r\n250 queued"),
-      end: { sent: false, phase: "sender", ...BROKEN, reason: "server replied before it was asked" },
+      end: { sent: false, phase: "receivers", ...BROKEN, reason: "server replied before it was asked" },
     },
     {
       name: "replies to the mail while it is sent",
@@ -394,6 +395,84 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
       end: { sent: false, phase: "data", ...BROKEN, reason: "server replied before it was asked" },
     },
     {
+      name: "begins the next reply before it is asked",
+      meet: answer(/^MAIL/, "250 ok\r\n250-"),
+      end: { sent: false, phase: "receivers", ...BROKEN, reason: "server replied before it was asked" },
+    },
+    {
+      name: "replies after the go-ahead to STARTTLS, in clear text",
+      meet: async (visitor) => {
+        await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS"]);
+        await visitor.send("220 go ahead\r\n250 mail.example.org\r\n");
+        await visitor.untilGone();
+      },
+      protection: "required",
+      end: { sent: false, phase: "TLS", ...BROKEN, reason: "server replied before it was asked" },
+    },
+    {
+      name: "closes the session after the reply to the sender",
+      meet: answer(/^MAIL/, "250 ok\r\n421 shutting down"),
+      end: {
+        sent: false,
+        phase: "receivers",
+        code: 421,
+        ...PASSES,
+        reason: "server answered 421 shutting down",
+      },
+    },
+    {
+      name: "refuses the email while it is sent",
+      meet: afterData(async (visitor) => {
+        await visitor.readLine();
+        await visitor.send("552 too much\r\n");
+        await visitor.untilGone();
+      }),
+      mail: { text: "x\n".repeat(4_000_000) },
+      end: { sent: false, phase: "data", code: 552, ...STAYS, reason: "server answered 552 too much" },
+    },
+    {
+      name: "refuses one receiver for now and one for good",
+      meet: async (visitor) => {
+        await talkUpTo(/^RCPT/, visitor);
+        await visitor.send("550 no such user\r\n");
+        await visitor.readLine();
+        await visitor.send("450 greylisted\r\n");
+        await visitor.untilGone();
+      },
+      mail: { receivers: ["gone@example.org", "admin@example.org"] },
+      end: {
+        sent: false,
+        phase: "receivers",
+        code: 450,
+        ...PASSES,
+        reason: "server answered 450 greylisted",
+      },
+    },
+    {
+      name: "offers no login that is known",
+      meet: (visitor) => talkUpTo(/^never$/, visitor, ["AUTH CRAM-MD5"]),
+      mail: LOGIN,
+      end: {
+        sent: false,
+        phase: "login",
+        code: null,
+        ...STAYS,
+        reason: "server offers no login with PLAIN or LOGIN",
+      },
+    },
+    {
+      name: "asks for the credentials again and again",
+      meet: async (visitor) => {
+        await talkUpTo(/^AUTH/, visitor);
+        for (;;) {
+          await visitor.send("334 \r\n");
+          await visitor.readLine();
+        }
+      },
+      mail: LOGIN,
+      end: { sent: false, phase: "login", code: 334, ...PASSES, reason: "server answered 334" },
+    },
+    {
       name: "takes no mail of this size",
       meet: async (visitor) => {
         await talkUpTo(/^never$/, visitor, ["SIZE 100"]);
@@ -403,14 +482,14 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         phase: "sender",
         code: null,
         ...STAYS,
-        reason: "Message size larger than allowed 100",
+        reason: "email is larger than the 100 bytes that the server accepts",
       },
     },
   ];
-  for (const { name, meet, mail, end } of rows) {
+  for (const { name, meet, mail, protection, end } of rows) {
     await t.step(name, async () => {
       await using server = startScriptedServer(meet);
-      const sent = await send({ port: server.port, ...mail });
+      const sent = await send({ port: server.port, ...mail }, protection === undefined ? {} : { protection });
       // How the end of a connection shows is the system's choice.
       const { reason, ...rest } = sent.end as Failure;
       const { reason: expected, ...facts } = end;
@@ -443,22 +522,11 @@ Deno.test("send() listens to no more than a mail server has to say", async (t) =
       meet: (visitor) => visitor.send("220-mail.example.org\r\n".repeat(1e5)),
     },
     {
-      name: "a challenge of white space, which takes an expression of nodemailer's minutes",
+      name: "a challenge of white space",
       phase: "login",
       meet: async (visitor) => {
-        await talkUpTo(/^AUTH CRAM-MD5$/, visitor, ["AUTH CRAM-MD5"]);
+        await talkUpTo(/^AUTH LOGIN$/, visitor, ["AUTH LOGIN"]);
         await visitor.send(`334 ${" ".repeat(1e6)}\ra\rb\r\n`);
-      },
-    },
-    {
-      name: "one challenge after the other",
-      phase: "login",
-      meet: async (visitor) => {
-        await talkUpTo(/^AUTH/, visitor);
-        for (;;) {
-          await visitor.send("334 \r\n");
-          await visitor.readLine();
-        }
       },
     },
     {
@@ -487,6 +555,97 @@ Deno.test("send() listens to no more than a mail server has to say", async (t) =
 });
 
 const EMPTY_LINES = "\n".repeat(1 << 20);
+
+Deno.test("send() logs in and submits in the ways that servers know", async (t) => {
+  const base64 = (text: string): string => new TextEncoder().encode(text).toBase64();
+  const credentials = base64(`\0${LOGIN.username}\0${LOGIN.password}`);
+  const rows: readonly {
+    readonly name: string;
+    readonly extensions: readonly string[];
+    /** Replies to the commands behind EHLO that are not answered with 250. */
+    readonly replies?: Readonly<Record<string, string>>;
+    readonly mail: Partial<OutgoingMail>;
+    readonly commands: readonly string[];
+  }[] = [
+    {
+      name: "PLAIN",
+      extensions: ["auth login plain", "8BITMIME"],
+      replies: { [`AUTH PLAIN ${credentials}`]: "235 welcome" },
+      mail: LOGIN,
+      commands: [`AUTH PLAIN ${credentials}`, "MAIL FROM:<monitor@example.org>"],
+    },
+    {
+      name: "PLAIN, by a server that ignores an initial response",
+      extensions: ["AUTH=PLAIN"],
+      replies: { [`AUTH PLAIN ${credentials}`]: "334 ", [credentials]: "235 welcome" },
+      mail: LOGIN,
+      commands: [`AUTH PLAIN ${credentials}`, credentials, "MAIL FROM:<monitor@example.org>"],
+    },
+    {
+      name: "LOGIN",
+      extensions: ["AUTH CRAM-MD5 LOGIN"],
+      replies: {
+        "AUTH LOGIN": `334 ${base64("Username:")}`,
+        [base64(LOGIN.username)]: `334 ${base64("Password:")}`,
+        [base64(LOGIN.password)]: "235 welcome",
+      },
+      mail: LOGIN,
+      commands: [
+        "AUTH LOGIN",
+        base64(LOGIN.username),
+        base64(LOGIN.password),
+        "MAIL FROM:<monitor@example.org>",
+      ],
+    },
+    {
+      name: "without EHLO",
+      extensions: [],
+      replies: { EHLO: "502 what" },
+      mail: {},
+      commands: ["HELO [127.0.0.1]", "MAIL FROM:<monitor@example.org>"],
+    },
+    {
+      name: "addresses beyond ASCII",
+      extensions: ["SMTPUTF8", "8BITMIME", "SIZE"],
+      mail: { sender: "übung@example.org", receivers: ["admin@bücher.example"] },
+      commands: [
+        "MAIL FROM:<übung@example.org> SIZE=# BODY=8BITMIME SMTPUTF8",
+        "RCPT TO:<admin@xn--bcher-kva.example>",
+      ],
+    },
+    {
+      name: "addresses in ASCII, and a size",
+      extensions: ["SMTPUTF8", "8BITMIME", "SIZE 100000"],
+      mail: {},
+      commands: ["MAIL FROM:<monitor@example.org> SIZE=#", "RCPT TO:<admin@example.org>"],
+    },
+  ];
+  for (const { name, extensions, replies = {}, mail, commands } of rows) {
+    await t.step(name, async () => {
+      await using server = startScriptedServer(async (visitor) => {
+        await visitor.send("220 mail.example.org\r\n");
+        for (;;) {
+          const line = await visitor.readLine();
+          const hello = ["mail.example.org", ...extensions]
+            .map((text, index) => `250${index === extensions.length ? " " : "-"}${text}`);
+          if (/^EHLO/.test(line)) await visitor.send(`${replies["EHLO"] ?? hello.join("\r\n")}\r\n`);
+          else await visitor.send(`${line === "DATA" ? "354 go" : replies[line] ?? "250 ok"}\r\n`);
+          if (line === "DATA") {
+            while (await visitor.readLine() !== ".");
+            await visitor.send("250 taken\r\n");
+          }
+        }
+      });
+      const { end } = await send({ port: server.port, ...mail }, { protection: "none" });
+      assert.deepEqual(end, { sent: true, refused: [] });
+      const received = new TextDecoder().decode(
+        Uint8Array.from(server.received, (character) => character.charCodeAt(0)),
+      );
+      const lines = received.replace(/ SIZE=\d+/, " SIZE=#").split("\r\n");
+      assert.deepEqual(lines.slice(1, 1 + commands.length), commands);
+    });
+  }
+});
 
 Deno.test("send() listens to a server that likes to talk", async () => {
   const many = (code: number): string =>

@@ -1,0 +1,194 @@
+import type { Duplex } from "node:stream";
+import type { Clock } from "../../domain/clock.ts";
+import { onAbort } from "../../shared/on_abort.ts";
+import { TcpStream } from "../tcp/tcp_stream.ts";
+import { beginTls, handshaken } from "../tls/tls_stream.ts";
+import { CLOSING, SmtpError } from "./mail_failure.ts";
+import { type Reply, ReplyReader } from "./smtp_reply.ts";
+
+/** For the greeting, and for a handshake. */
+const SETUP_MS = 30_000;
+/** For a reply, and for each piece of the content. */
+const SILENCE_MS = 50_000;
+/** So long after its end nothing more comes out of a connection. */
+const GONE_MS = 1_000;
+/** A server that accepted the email is not waited for much longer. */
+const QUIT_MS = 1_000;
+const PIECE_BYTES = 16_384;
+
+/**
+ * Whose turn it is. A reply in the client's turn belongs to a command that has not been sent. While the content is
+ * sent, no reply may accept it.
+ */
+type Turn = "client" | "server" | "content";
+
+/**
+ * A conversation with a mail server, one command and one reply after the other (RFC 5321). Everything rejects with the
+ * reason for which it cannot go on; {@linkcode close} must be called whatever happened.
+ */
+export class SmtpConnection {
+  readonly #clock: Clock;
+  readonly #base: TcpStream;
+  /** The stream that is spoken over: the base, or TLS. */
+  #stream: Duplex;
+  #replies = new ReplyReader();
+  #turn: Turn = "server";
+  #reply = Promise.withResolvers<Reply>();
+  /** A reply that the server sent because it is closing the connection. */
+  #goodbye: Reply | null = null;
+  #failure: { readonly reason: unknown } | null = null;
+  #cancelLimit = (): void => {};
+  readonly #stopListening: () => void;
+
+  /** Takes a connection over. When the signal aborts, the conversation fails with its reason. */
+  constructor(
+    connection: Deno.TcpConn,
+    { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  ) {
+    this.#clock = clock;
+    this.#base = new TcpStream(connection, { allowHalfOpen: false });
+    this.#stream = this.#base;
+    this.#stopListening = onAbort(signal, () => this.#fail(signal.reason));
+  }
+
+  /** Reads the first reply; with a server name, after a TLS handshake. */
+  async greeting(tlsName: string | null): Promise<Reply> {
+    if (tlsName === null) this.#listenTo(this.#base);
+    else await this.secure(tlsName);
+    this.#begin("server");
+    return await this.#nextReply(SETUP_MS, "server is connected but sends no greeting");
+  }
+
+  /** Sends a command and reads its reply. */
+  async ask(command: string): Promise<Reply> {
+    if (/[\r\n]/.test(command)) throw new TypeError("A command has one line");
+    this.#begin("server");
+    if (this.#goodbye !== null) return this.#goodbye;
+    void this.#write(new TextEncoder().encode(`${command}\r\n`));
+    return await this.#nextReply(SILENCE_MS, SILENT);
+  }
+
+  /**
+   * Sends the content of an email with the line that ends it, and reads the reply. `onLast` is called before the last
+   * bytes are sent. A server that replies earlier has not accepted the email.
+   */
+  async sendContent(content: Uint8Array, onLast: () => void): Promise<Reply> {
+    this.#begin("content");
+    if (this.#goodbye !== null) return this.#goodbye;
+    const reply = this.#reply.promise.then(() => "reply" as const);
+    for (let start = 0; start < content.length; start += PIECE_BYTES) {
+      if (start + PIECE_BYTES >= content.length) {
+        this.#turn = "server";
+        onLast();
+      }
+      this.#limit(SILENCE_MS, SILENT);
+      if (
+        await Promise.race([this.#write(content.subarray(start, start + PIECE_BYTES)), reply]) === "reply"
+      ) break;
+    }
+    return await this.#nextReply(SILENCE_MS, SILENT);
+  }
+
+  /** Shakes hands; all that follows is encrypted. The certificate must be trusted and for this name. */
+  async secure(serverName: string): Promise<void> {
+    this.#begin("client");
+    this.#limit(SETUP_MS, "TLS handshake does not end");
+    const secured = beginTls(this.#base, { serverName, authorities: [] }, { verifies: true });
+    this.#stream = secured;
+    try {
+      await Promise.race([handshaken(secured, this.#base), this.#reply.promise]);
+    } catch (error) {
+      // What still arrives must not reach TLS, which is over.
+      this.#fail(error);
+      throw error;
+    }
+    this.#cancelLimit();
+    this.#replies = new ReplyReader();
+    this.#listenTo(secured);
+  }
+
+  /** Says goodbye. The email is accepted; how this goes changes nothing any more. */
+  async quit(): Promise<void> {
+    try {
+      this.#begin("server");
+      void this.#write(new TextEncoder().encode("QUIT\r\n"));
+      await this.#nextReply(QUIT_MS, SILENT);
+    } catch {
+      // It has gone.
+    }
+  }
+
+  /** Ends the connection at once. */
+  close(): void {
+    this.#fail(new SmtpError("connection is closed"));
+    this.#stopListening();
+  }
+
+  #begin(turn: Turn): void {
+    if (this.#replies.isWithinReply) this.#fail(new SmtpError(TOO_EARLY));
+    if (this.#failure !== null) throw this.#failure.reason;
+    this.#reply = Promise.withResolvers();
+    // It may fail while nobody waits for it.
+    this.#reply.promise.catch(() => {});
+    this.#turn = turn;
+  }
+
+  async #nextReply(limitMs: number, tooLate: string): Promise<Reply> {
+    this.#limit(limitMs, tooLate);
+    const reply = await this.#reply.promise;
+    this.#cancelLimit();
+    return reply;
+  }
+
+  #limit(limitMs: number, tooLate: string): void {
+    this.#cancelLimit();
+    if (this.#failure !== null) return;
+    this.#cancelLimit = this.#clock.after(limitMs, () => this.#fail(new SmtpError(tooLate)));
+  }
+
+  #listenTo(stream: Duplex): void {
+    // Once TLS lies over it, a stream has another reader.
+    const isCurrent = (): boolean => this.#stream === stream;
+    stream.on("data", (bytes: Uint8Array) => isCurrent() && this.#take(bytes));
+    stream.on("error", (error) => isCurrent() && this.#fail(error));
+    stream.on("end", () => isCurrent() && this.#fail(new SmtpError(CLOSED)));
+    // TLS does not always notice that the connection under it is gone; what came before that is read first.
+    this.#base.once("close", () => isCurrent() && this.#limit(GONE_MS, CLOSED));
+  }
+
+  #take(bytes: Uint8Array): void {
+    if (this.#failure !== null) return;
+    let answer: Reply | null = null;
+    try {
+      for (const reply of this.#replies.read(bytes)) {
+        const isGoodbye = reply.code === CLOSING;
+        const isAsked = this.#turn === "server" || this.#turn === "content" && reply.code >= 300;
+        if (!isAsked && !isGoodbye) throw new SmtpError(TOO_EARLY);
+        if (isAsked) answer = reply;
+        else this.#goodbye ??= reply;
+        this.#turn = "client";
+      }
+    } catch (error) {
+      return this.#fail(error);
+    }
+    if (answer !== null) this.#reply.resolve(answer);
+  }
+
+  /** Whether it succeeds, reading will show: a server may reply before it has read everything. */
+  #write(bytes: Uint8Array): Promise<void> {
+    return new Promise((resolve) => void this.#stream.write(bytes, () => resolve()));
+  }
+
+  #fail(reason: unknown): void {
+    if (this.#failure !== null) return;
+    this.#failure = { reason };
+    this.#cancelLimit();
+    this.#reply.reject(reason);
+    this.#stream.destroy();
+    this.#base.destroy();
+  }
+}
+
+const CLOSED = "connection closed by the server";
+const SILENT = "server has fallen silent";
+const TOO_EARLY = "server replied before it was asked";
