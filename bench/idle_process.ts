@@ -92,7 +92,7 @@ function enterRun(ledger: Ledger, check: Check): void {
   const observed = { condition: "ok", output: "", detail: "", metrics: {}, performanceData: "" } as const;
   ledger.enter({ ...observed, check, startedAtMs: nowMs, durationMs: 1 }, {
     nowMs,
-    held: null,
+    suppressedBy: null,
     rowsOf: () => [],
     plan: () => ({
       atMs: nextOnGrid(nowMs, HOUR_MS, phaseOf(check.name)),

@@ -67,7 +67,7 @@ export async function makeHistory(options: HistoryOptions): Promise<void> {
         },
         {
           nowMs,
-          held: null,
+          suppressedBy: null,
           rowsOf: (report) => nowMs < endMs - DAY_MS ? [] : [pendingRow(report, nowMs)],
           plan: () => ({ atMs: nowMs + stepMs, intervalMs: stepMs, missed: 0 }),
         },

@@ -91,7 +91,7 @@ async function* soakSteps(steps: number): AsyncGenerator<void> {
       const condition = CONDITIONS[random >>> 30];
       const state = states[index];
       if (policy === undefined || condition === undefined || state === undefined) continue;
-      states[index] = transition(policy, state, { condition, held: null, nowMs: step }).state;
+      states[index] = transition(policy, state, { condition, suppressedBy: null, nowMs: step }).state;
     }
     yield;
   }

@@ -8,7 +8,7 @@ import { addCounts, type ChannelCount } from "../domain/channel_count.ts";
 import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
 import type { Condition } from "../domain/condition.ts";
-import type { Hold } from "../domain/condition_state.ts";
+import type { Suppression } from "../domain/condition_state.ts";
 import type { DeliverContext } from "../domain/deliver.ts";
 import type { OutboxChange, OutboxRow, Silence, Told } from "../domain/outbox.ts";
 import type { Delivery } from "../domain/delivery.ts";
@@ -57,14 +57,14 @@ export interface NotifyingOptions {
 }
 
 /** What a notification of a check is decided by. */
-export type Deciding = Pick<EntryOptions, "held" | "rowsOf"> & Required<Pick<EntryOptions, "known">>;
+export type Deciding = Pick<EntryOptions, "suppressedBy" | "rowsOf"> & Required<Pick<EntryOptions, "known">>;
 
 /** See the top of the file. */
 export interface Notifying {
   /** Reads the silences anew: another process may have made one. */
   refresh(): Promise<void>;
-  /** What holds a check's notifications back now; `null`: nothing does. */
-  heldBy(check: Check, nowMs: number): Hold | null;
+  /** What suppresses a check's notifications now; `null`: nothing does. */
+  suppressedBy(check: Check, nowMs: number): Suppression | null;
   /** What a check's next notification is decided by, and the rows that it makes. */
   deciding(check: Check, nowMs: number): Deciding;
   /** The checks that are to be run at once, so that it is known whether they suppress what is due of a check. */
@@ -229,7 +229,7 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
     if (mark === null) return ["ok"];
     return mark.certain ? [mark.condition] : [mark.condition, "ok"];
   };
-  const heldBy = (check: Check, nowMs: number): Hold | null => {
+  const suppressedBy = (check: Check, nowMs: number): Suppression | null => {
     if (!notifies) return "no_notify";
     if (isSilenced(check.name, silences, nowMs)) return "silence";
     if (isInWindow(check.maintenanceWindows, nowMs)) return "maintenance";
@@ -268,9 +268,9 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
         if (!(error instanceof StoreError)) throw error;
       }
     },
-    heldBy,
+    suppressedBy,
     deciding: (check, nowMs) => ({
-      held: heldBy(check, nowMs),
+      suppressedBy: suppressedBy(check, nowMs),
       // Without notifications nothing is known of what waits.
       known: notifies ? check.notifications.flatMap(({ key }) => knownOf(check.name, key)) : [],
       rowsOf: (notification) => rowsOf(notification, check),

@@ -1,14 +1,14 @@
 /**
  * The condition machine: from observations to a confirmed condition, and from that to notifications. Pure; the caller
- * keeps the state, says what time it is and what holds notifications back, and commits state and notification together.
+ * keeps the state, says what time it is and what suppresses notifications, and commits state and notification together.
  *
- * Two rules, one after the other. The confirmed condition follows the observations alone, whatever is held. A
- * notification is due while the confirmed condition differs from the one last notified, so what a hold kept back is told
+ * Two rules, one after the other. The confirmed condition follows the observations alone, whatever is suppressed. A
+ * notification is due while the confirmed condition differs from the one last notified, so what was suppressed is told
  * when it ends if it still matters, and forgotten if it does not.
  */
 import type { CheckSettings } from "../domain/check.ts";
 import type { Condition } from "../domain/condition.ts";
-import type { ConditionState, Hold, NotificationEvent } from "../domain/condition_state.ts";
+import type { ConditionState, NotificationEvent, Suppression } from "../domain/condition_state.ts";
 import { count, NO_OBSERVATIONS, occurrences, settle, type SettledChange } from "./confirm.ts";
 
 /** What the machine must know of a check's settings. They may differ from one call to the next (a reload). */
@@ -20,7 +20,7 @@ export interface Circumstances {
    * What holds notifications of this check now. A dependency lets recoveries through and the others do not, so
    * `"dependency"` is only for when nothing else holds.
    */
-  readonly held: Hold | null;
+  readonly suppressedBy: Suppression | null;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
   /**
@@ -52,10 +52,10 @@ export type Verdict =
     readonly reason: string;
   }
   | {
-    readonly kind: "held";
+    readonly kind: "suppressed";
     /** What would have been told. A reminder is dropped; anything else stays due. */
     readonly event: NotificationEvent;
-    readonly hold: Hold;
+    readonly by: Suppression;
     readonly reason: string;
   }
   | { readonly kind: "quiet"; readonly reason: string };
@@ -96,12 +96,12 @@ export function transition(policy: ConditionPolicy, state: ConditionState, obser
   const event = dueEvent(next);
   const decision = event === null
     ? decideReminder(policy, next, nowMs)
-    : { event, reason: change === null ? "it was held back until now" : change.reason };
+    : { event, reason: change === null ? "it was suppressed until now" : change.reason };
   return { ...conclude(next, decision, observed), change };
 }
 
 /**
- * Decides again without an observation, for when a hold may have ended: a silence that runs out is followed by
+ * Decides again without an observation, for when a suppression may have ended: a silence that runs out is followed by
  * what it kept back, not by an hour's wait for the next run. Never makes a reminder. Not for the start of a run,
  * which is never a notification.
  */
@@ -110,8 +110,8 @@ export function review(before: ConditionState, circumstances: Circumstances): Tr
   const state = { ...before, notified };
   const event = dueEvent(state);
   const decision: Decision = event === null
-    ? { event, reason: "nothing was held back" }
-    : { event, reason: "it was held back until now" };
+    ? { event, reason: "nothing was suppressed" }
+    : { event, reason: "it was suppressed until now" };
   return { ...conclude(state, decision, circumstances), change: null };
 }
 
@@ -136,7 +136,7 @@ export function isAttentive(state: ConditionState): boolean {
 }
 
 /**
- * The notification that is due when nothing holds it; `null` when the confirmed condition is the one last notified, and that
+ * The notification that is due when nothing suppresses it; `null` when the confirmed condition is the one last notified, and that
  * which every channel knows.
  */
 export function dueEvent(
@@ -206,13 +206,13 @@ function isReminderDue(intervalMs: number, notifiedAtMs: number | null, nowMs: n
 function conclude(
   state: ConditionState,
   decision: Decision,
-  { held, nowMs }: Circumstances,
+  { suppressedBy, nowMs }: Circumstances,
 ): Omit<Transition, "change"> {
   const { event, reason } = decision;
   const seen = state.observed === null ? 0 : occurrences(state, state.observed);
   if (event === null) return { state, occurrences: seen, verdict: { kind: "quiet", reason } };
-  if (held !== null && !(held === "dependency" && event === "recovery")) {
-    return { state, occurrences: seen, verdict: { kind: "held", event, hold: held, reason } };
+  if (suppressedBy !== null && !(suppressedBy === "dependency" && event === "recovery")) {
+    return { state, occurrences: seen, verdict: { kind: "suppressed", event, by: suppressedBy, reason } };
   }
   const began = event === "recovery" ? state.notifiedProblemBeganAtMs : state.problemBeganAtMs;
   return {

@@ -28,7 +28,7 @@ export interface CheckSettings {
   readonly annoy: Annoy;
   /** The check's own or that of `defaults`, whole, else the built-in one. */
   readonly schedule: Schedule;
-  /** Those of the config, then the check's own or those of `defaults`; while one is open, notifications are held back. */
+  /** Those of the config, then the check's own or those of `defaults`; while one is open, notifications are suppressed. */
   readonly maintenanceWindows: readonly MaintenanceWindow[];
   /** Where its notifications go, in the config's order; empty: nowhere. */
   readonly notifications: readonly Channel[];

@@ -4,7 +4,7 @@ import type { Condition } from "./condition.ts";
 export type NotificationEvent = "problem" | "change" | "recovery" | "reminder";
 
 /** What keeps a notification from being made. */
-export type Hold = "silence" | "maintenance" | "no_notify" | "dependency";
+export type Suppression = "silence" | "maintenance" | "no_notify" | "dependency";
 
 /** A number of observations for each condition. */
 export type ConditionCounts = Readonly<Record<Condition, number>>;
@@ -33,7 +33,7 @@ export interface ConditionState {
    * while there is none. An `ok` in a confirmed problem does not end it, a recovery does.
    */
   readonly problemBeganAtMs: number | null;
-  /** The condition last notified, `ok` before the first notification. While it differs from `confirmed`, a notification is held. */
+  /** The condition last notified, `ok` before the first notification. While it differs from `confirmed`, a notification is suppressed. */
   readonly notified: Condition;
   /** The last notification of any event. */
   readonly notifiedAtMs: number | null;

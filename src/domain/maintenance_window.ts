@@ -4,7 +4,7 @@ export const WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as con
 /** A day of the week. */
 export type Weekday = (typeof WEEKDAYS)[number];
 
-/** A time that comes every week, by the clock on the wall, during which notifications are held back. */
+/** A time that comes every week, by the clock on the wall, during which notifications are suppressed. */
 export interface MaintenanceWindow {
   /** The days on which it begins; absent: every day. */
   readonly days?: readonly Weekday[];

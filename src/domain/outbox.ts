@@ -66,7 +66,7 @@ export interface OutboxChange {
   readonly counted?: readonly ChannelCount[];
 }
 
-/** Notifications of a check are held back for a while. */
+/** Notifications of a check are suppressed for a while. */
 export interface Silence {
   /** Unique; one that is kept under the same id is replaced. */
   readonly id: string;

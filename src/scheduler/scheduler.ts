@@ -244,7 +244,7 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
       if (beat.running === null) plan(beat, nowMs);
     }
   };
-  /** Tells what a hold kept back that has ended meanwhile, rather than at the next run. */
+  /** Tells what was suppressed that has ended meanwhile, rather than at the next run. */
   const reviewHeld = async ({ runsParents = true } = {}): Promise<void> => {
     if (![...untold].some((name) => beats.has(name))) return;
     await notifying.refresh();

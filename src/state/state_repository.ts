@@ -14,7 +14,7 @@ import {
 } from "../condition/transition.ts";
 import type { Check } from "../domain/check.ts";
 import type { Condition } from "../domain/condition.ts";
-import type { Hold } from "../domain/condition_state.ts";
+import type { Suppression } from "../domain/condition_state.ts";
 import type { OutboxChange, OutboxRow } from "../domain/outbox.ts";
 import type { Notification } from "../domain/notification.ts";
 import type { Result } from "../domain/result.ts";
@@ -45,8 +45,8 @@ export interface LedgerOptions {
 export interface EntryOptions {
   /** When the run ended, wall time. */
   readonly nowMs: number;
-  /** What holds the check's notifications back; `null`: nothing does. */
-  readonly held: Hold | null;
+  /** What suppresses the check's notifications; `null`: nothing does. */
+  readonly suppressedBy: Suppression | null;
   /** What each channel of the check knows, see {@linkcode Circumstances}. @default what was notified last */
   readonly known?: readonly Condition[];
   /** How long after its planned time the run began; `null` where it was not planned. @default null */
@@ -68,7 +68,7 @@ export interface Entry {
   /** The notification's way to each channel; to be sent once they are kept, or the store cannot keep them. */
   readonly rows: readonly OutboxRow[];
   /** What suppresses a notification that is due; `null`: nothing does, or none is due but a reminder. */
-  readonly suppressed: Hold | null;
+  readonly suppressed: Suppression | null;
 }
 
 /** See the top of the file. */
@@ -80,7 +80,7 @@ export interface Ledger {
   /** Enters a result. What it changes waits for `flush`, which is urgent when {@linkcode Ledger.isUrgent} says so. */
   enter(result: Result, options: EntryOptions): Entry;
   /**
-   * Decides again, without a new result, whether to tell what a hold kept back. What it changes waits for `flush`, as
+   * Decides again, without a new result, whether to tell what was suppressed. What it changes waits for `flush`, as
    * with `enter`; nothing changes where there is nothing to tell.
    */
   review(check: Check, options: Omit<EntryOptions, "plan">): Entry;
@@ -378,12 +378,12 @@ function reviewRecord(
 }
 
 /** A reminder that is suppressed is none that is due later. */
-function suppressionIn(verdict: Verdict): Hold | null {
-  return verdict.kind === "held" && verdict.event !== "reminder" ? verdict.hold : null;
+function suppressionIn(verdict: Verdict): Suppression | null {
+  return verdict.kind === "suppressed" && verdict.event !== "reminder" ? verdict.by : null;
 }
 
-function circumstancesOf({ held, nowMs, known }: Omit<EntryOptions, "plan">): Circumstances {
-  return { held, nowMs, ...known !== undefined && { known } };
+function circumstancesOf({ suppressedBy, nowMs, known }: Omit<EntryOptions, "plan">): Circumstances {
+  return { suppressedBy, nowMs, ...known !== undefined && { known } };
 }
 
 /** What a notification is made from besides the verdict; the record is that of after it. */

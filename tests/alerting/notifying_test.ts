@@ -121,7 +121,7 @@ const ROUTER = testCheck("ok", { name: "router" });
 const WEB = testCheck("ok", { name: "web", dependsOn: ["router"] });
 const FREE = withChannels(testCheck("ok", { name: "free" }), [CONSOLE]);
 
-Deno.test("heldBy() names the first thing that holds: no channel at all, then a silence, then a dependency", async (t) => {
+Deno.test("suppressedBy() names the first thing that holds: no channel at all, then a silence, then a dependency", async (t) => {
   const rows: Readonly<
     Record<
       string,
@@ -139,31 +139,31 @@ Deno.test("heldBy() names the first thing that holds: no channel at all, then a 
       if (silenced) await store.addSilences([silence("web")]);
       await notifying.refresh();
       await observe(ROUTER, router);
-      assert.equal(notifying.heldBy(WEB, START), expected);
+      assert.equal(notifying.suppressedBy(WEB, START), expected);
       await notifying.stop();
     });
   }
 });
 
-Deno.test("heldBy() waits until a dependency was seen, and since the problem began", async () => {
+Deno.test("suppressedBy() waits until a dependency was seen, and since the problem began", async () => {
   const { clock, notifying, observe, lines } = await openDesk([ROUTER, WEB]);
-  assert.equal(notifying.heldBy(WEB, START), "dependency", "nobody has looked at the router");
+  assert.equal(notifying.suppressedBy(WEB, START), "dependency", "nobody has looked at the router");
   await observe(ROUTER, "ok");
   await clock.advance(MINUTE);
   await observe(WEB, "critical");
-  assert.equal(notifying.heldBy(WEB, clock.wallMs()), "dependency", "the router may be down by now");
+  assert.equal(notifying.suppressedBy(WEB, clock.wallMs()), "dependency", "the router may be down by now");
   await observe(ROUTER, "ok");
-  assert.equal(notifying.heldBy(WEB, clock.wallMs()), null);
+  assert.equal(notifying.suppressedBy(WEB, clock.wallMs()), null);
   await observe(WEB, "critical");
   await clock.advance(1);
   assert.equal(lines.length, 1);
   await notifying.stop();
 });
 
-Deno.test("heldBy() and parentsToRun() go by the dependencies that run", async () => {
+Deno.test("suppressedBy() and parentsToRun() go by the dependencies that run", async () => {
   const { clock, notifying, observe } = await openDesk([ROUTER, WEB]);
   const decide = (): unknown => [
-    notifying.heldBy(WEB, clock.wallMs()),
+    notifying.suppressedBy(WEB, clock.wallMs()),
     notifying.parentsToRun(WEB, clock.wallMs()).map(({ name }) => name),
   ];
   await observe(WEB, "critical");
@@ -178,35 +178,35 @@ Deno.test("heldBy() and parentsToRun() go by the dependencies that run", async (
   await notifying.stop();
 });
 
-Deno.test("heldBy() holds a check back in its maintenance window, after a silence and before a dependency", async () => {
+Deno.test("suppressedBy() holds a check back in its maintenance window, after a silence and before a dependency", async () => {
   // 08:00 in UTC; the router is down.
   const maintenanceWindows = [{ fromMinute: 7 * 60 + 30, toMinute: 9 * 60, timeZone: "UTC" }];
   const web = { ...WEB, maintenanceWindows };
   const { notifying, store, observe } = await openDesk([ROUTER, web]);
   await observe(ROUTER, "critical");
-  assert.strictEqual(notifying.heldBy(web, START), "maintenance");
-  assert.strictEqual(notifying.heldBy(web, START + 2 * HOUR), "dependency");
-  assert.strictEqual(notifying.heldBy(ROUTER, START), null);
+  assert.strictEqual(notifying.suppressedBy(web, START), "maintenance");
+  assert.strictEqual(notifying.suppressedBy(web, START + 2 * HOUR), "dependency");
+  assert.strictEqual(notifying.suppressedBy(ROUTER, START), null);
   await store.addSilences([silence("web")]);
   await notifying.refresh();
-  assert.strictEqual(notifying.heldBy(web, START), "silence");
+  assert.strictEqual(notifying.suppressedBy(web, START), "silence");
   await notifying.stop();
 });
 
 Deno.test("refresh() reads silences, and goes on with those it knows while the store is in trouble", async () => {
   const { store, notifying } = await openDesk([FREE]);
   await store.addSilences([silence(null)]);
-  assert.equal(notifying.heldBy(FREE, START), null, "nobody has read it yet");
+  assert.equal(notifying.suppressedBy(FREE, START), null, "nobody has read it yet");
   await notifying.refresh();
-  assert.equal(notifying.heldBy(FREE, START), "silence");
+  assert.equal(notifying.suppressedBy(FREE, START), "silence");
   store.failure = "busy";
   await notifying.refresh();
-  assert.equal(notifying.heldBy(FREE, START), "silence");
-  assert.equal(notifying.heldBy(FREE, START + HOUR), null, "its end comes without being read");
+  assert.equal(notifying.suppressedBy(FREE, START), "silence");
+  assert.equal(notifying.suppressedBy(FREE, START + HOUR), null, "its end comes without being read");
   store.failure = null;
   await store.endSilences("all", START);
   await notifying.refresh();
-  assert.equal(notifying.heldBy(FREE, START), null);
+  assert.equal(notifying.suppressedBy(FREE, START), null);
   await notifying.stop();
 });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Annoy } from "../../src/domain/check.ts";
 import { badness, type Condition, CONDITIONS } from "../../src/domain/condition.ts";
-import type { ConditionState, Hold } from "../../src/domain/condition_state.ts";
+import type { ConditionState, Suppression } from "../../src/domain/condition_state.ts";
 import {
   type ConditionPolicy,
   dueEvent,
@@ -16,7 +16,7 @@ import {
 
 Deno.test("transition() agrees with DESIGN 4 worked out over the whole history", () => {
   fc.assert(
-    fc.property(steps({ held: true, changing: true }), (history) => {
+    fc.property(steps({ suppressed: true, changing: true }), (history) => {
       assert.deepEqual(runMachine(history).map(told), runDefinition(history));
     }),
     { numRuns: 3000 },
@@ -25,7 +25,7 @@ Deno.test("transition() agrees with DESIGN 4 worked out over the whole history",
 
 Deno.test("transition() notifies of nothing but a move of the confirmed condition or a reminder", () => {
   fc.assert(
-    fc.property(steps({ held: false, changing: true }), (history) => {
+    fc.property(steps({ suppressed: false, changing: true }), (history) => {
       for (const { verdict, change } of runMachine(history)) {
         const moved = change !== null;
         const notified = verdict.kind === "notification" && verdict.event !== "reminder";
@@ -38,7 +38,7 @@ Deno.test("transition() notifies of nothing but a move of the confirmed conditio
 
 Deno.test("transition() notifies of each event with the conditions that it names", () => {
   fc.assert(
-    fc.property(steps({ held: true, changing: true }), (history) => {
+    fc.property(steps({ suppressed: true, changing: true }), (history) => {
       for (const { verdict, state } of runMachine(history)) {
         if (verdict.kind !== "notification") continue;
         assert.equal(verdict.condition, state.confirmed);
@@ -54,7 +54,7 @@ Deno.test("transition() notifies of each event with the conditions that it names
 
 Deno.test("transition() tells a recovery only after enough ok in a row", () => {
   fc.assert(
-    fc.property(steps({ held: false, changing: false }), (history) => {
+    fc.property(steps({ suppressed: false, changing: false }), (history) => {
       runMachine(history).forEach(({ verdict }, index) => {
         if (verdict.kind !== "notification" || verdict.event !== "recovery") return;
         const before = history.slice(0, index + 1).slice(-policyAt(history, index).recoveryThreshold);
@@ -79,7 +79,12 @@ Deno.test("transition() with thresholds of 2 or more never notifications one dev
       const settling = Math.max(threshold, recoveryThreshold) + extra;
       const run = (length: number) => new Array<Condition>(length).fill(constant);
       const conditions = [...run(settling), deviation, ...run(settling)];
-      const history = conditions.map((condition, index) => ({ policy, condition, held: null, nowMs: index }));
+      const history = conditions.map((condition, index) => ({
+        policy,
+        condition,
+        suppressedBy: null,
+        nowMs: index,
+      }));
       const verdicts = runMachine(history).slice(settling).map(({ verdict }) => verdict.kind);
       assert.deepEqual(new Set(verdicts), new Set(["quiet"]));
     }),
@@ -87,14 +92,14 @@ Deno.test("transition() with thresholds of 2 or more never notifications one dev
   );
 });
 
-Deno.test("transition() tells nothing while held, and owes nothing once it is not", () => {
+Deno.test("transition() tells nothing while suppressed, and owes nothing once it is not", () => {
   fc.assert(
-    fc.property(steps({ held: true, changing: true }), (history) => {
+    fc.property(steps({ suppressed: true, changing: true }), (history) => {
       runMachine(history).forEach(({ verdict, state }, index) => {
-        const held = history[index]?.held ?? null;
+        const held = history[index]?.suppressedBy ?? null;
         if (held === null) {
           assert.equal(dueEvent(state), null);
-          assert.notEqual(verdict.kind, "held");
+          assert.notEqual(verdict.kind, "suppressed");
         } else if (verdict.kind === "notification") {
           assert.equal(`${held} ${verdict.event}`, "dependency recovery");
         }
@@ -104,12 +109,12 @@ Deno.test("transition() tells nothing while held, and owes nothing once it is no
   );
 });
 
-Deno.test("review() tells what was held as the next observation would", () => {
+Deno.test("review() tells what was suppressed as the next observation would", () => {
   fc.assert(
-    fc.property(steps({ held: true, changing: false }), (history) => {
+    fc.property(steps({ suppressed: true, changing: false }), (history) => {
       const state = runMachine(history).at(-1)?.state ?? initialState();
       const due = dueEvent(state);
-      const { verdict, state: after } = review(state, { held: null, nowMs: 1e9 });
+      const { verdict, state: after } = review(state, { suppressedBy: null, nowMs: 1e9 });
       assert.equal(verdict.kind === "notification" ? verdict.event : null, due);
       assert.equal(dueEvent(after), null);
       assert.deepEqual({ ...after, ...notificationFields(state) }, state);
@@ -120,7 +125,7 @@ Deno.test("review() tells what was held as the next observation would", () => {
 
 Deno.test("transition() with one channel that knows what was notified decides as without channels", () => {
   fc.assert(
-    fc.property(steps({ held: true, changing: true }), (history) => {
+    fc.property(steps({ suppressed: true, changing: true }), (history) => {
       let state: ConditionState = initialState();
       for (const { policy, ...step } of history) {
         const expected = transition(policy, state, step);
@@ -133,7 +138,7 @@ Deno.test("transition() with one channel that knows what was notified decides as
 
 Deno.test("transition() keeps to what the state promises, and changes no state that it was given", () => {
   fc.assert(
-    fc.property(steps({ held: true, changing: true }), (history) => {
+    fc.property(steps({ suppressed: true, changing: true }), (history) => {
       let state: ConditionState = deepFreeze(initialState());
       for (const step of history) {
         // As if the process had ended and the next one had read the state back.
@@ -162,10 +167,10 @@ interface Told {
   readonly verdict: string;
 }
 
-const HOLDS: readonly Hold[] = ["silence", "maintenance", "no_notify", "dependency"];
+const SUPPRESSIONS: readonly Suppression[] = ["silence", "maintenance", "no_notify", "dependency"];
 
 function steps(
-  options: { readonly held: boolean; readonly changing: boolean },
+  options: { readonly suppressed: boolean; readonly changing: boolean },
 ): fc.Arbitrary<readonly Step[]> {
   const policy: fc.Arbitrary<ConditionPolicy> = fc.record({
     threshold: fc.integer({ min: 1, max: 5 }),
@@ -175,7 +180,9 @@ function steps(
   const observed = fc.record({
     condition: fc.constantFrom(...CONDITIONS),
     times: fc.integer({ min: 1, max: 6 }),
-    held: options.held ? fc.option(fc.constantFrom(...HOLDS), { freq: 2 }) : fc.constant(null),
+    suppressedBy: options.suppressed
+      ? fc.option(fc.constantFrom(...SUPPRESSIONS), { freq: 2 })
+      : fc.constant(null),
     laterMs: fc.integer({ min: 1, max: 200 }),
     changed: options.changing ? fc.option(policy, { freq: 1 }) : fc.constant(null),
   });
@@ -183,11 +190,11 @@ function steps(
     const result: Step[] = [];
     let policy = first;
     let nowMs = 0;
-    for (const { condition, times, held, laterMs, changed } of runs) {
+    for (const { condition, times, suppressedBy, laterMs, changed } of runs) {
       policy = changed ?? policy;
       for (let time = 0; time < times; time++) {
         nowMs += laterMs;
-        result.push({ policy, condition, held, nowMs });
+        result.push({ policy, condition, suppressedBy, nowMs });
       }
     }
     return result;
@@ -241,13 +248,13 @@ function runDefinition(history: readonly Step[]): Told[] {
     }
     let verdict = "quiet";
     if (event !== null) {
-      if (step.held === null || (step.held === "dependency" && event === "recovery")) {
+      if (step.suppressedBy === null || (step.suppressedBy === "dependency" && event === "recovery")) {
         verdict = `notification ${event} since ${event === "recovery" ? toldBeganAtMs : began}`;
         toldBeganAtMs = confirmed === "ok" ? null : began;
         notified = confirmed;
         notifiedAtMs = step.nowMs;
       } else {
-        verdict = `held ${event}`;
+        verdict = `suppressed ${event}`;
       }
     }
     results.push({ confirmed, occurrences: inARow, problemBeganAtMs: began, notified, verdict });

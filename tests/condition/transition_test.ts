@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Annoy } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
-import type { ConditionState, Hold } from "../../src/domain/condition_state.ts";
+import type { ConditionState, Suppression } from "../../src/domain/condition_state.ts";
 import {
   type ConditionPolicy,
   dependencyHolds,
@@ -96,43 +96,43 @@ Deno.test("transition() keeps back what is held and tells it when the hold ends"
       name: "a silence keeps a problem back until it ends",
       threshold: 1,
       observed: "W/silence W/silence W W",
-      told: "held:problem held:problem problem:warning -",
+      told: "suppressed:problem suppressed:problem problem:warning -",
     },
     {
       name: "a problem that came and went in a maintenance window is never told",
       threshold: 1,
       observed: "W/maintenance C/maintenance O/maintenance O",
-      told: "held:problem held:problem - -",
+      told: "suppressed:problem suppressed:problem - -",
     },
     {
       name: "a problem that changed while it was held is told once, as a problem",
       threshold: 1,
       observed: "W/no_notify C/no_notify C",
-      told: "held:problem held:problem problem:critical",
+      told: "suppressed:problem suppressed:problem problem:critical",
     },
     {
       name: "a recovery in a silence is told afterwards",
       threshold: 1,
       observed: "W O/silence O",
-      told: "problem:warning held:recovery recovery:ok",
+      told: "problem:warning suppressed:recovery recovery:ok",
     },
     {
       name: "a recovery and a new problem in a silence are told as a change",
       threshold: 1,
       observed: "W O/silence C/silence C",
-      told: "problem:warning held:recovery held:change change:critical",
+      told: "problem:warning suppressed:recovery suppressed:change change:critical",
     },
     {
       name: "a recovery and the same problem again in a silence are not told",
       threshold: 1,
       observed: "W O/silence W/silence W",
-      told: "problem:warning held:recovery - -",
+      told: "problem:warning suppressed:recovery - -",
     },
     {
       name: "a dependency keeps problems and changes back",
       threshold: 1,
       observed: "W/dependency W C/dependency C",
-      told: "held:problem problem:warning held:change change:critical",
+      told: "suppressed:problem problem:warning suppressed:change change:critical",
     },
     {
       name: "a dependency never keeps a recovery back",
@@ -144,21 +144,21 @@ Deno.test("transition() keeps back what is held and tells it when the hold ends"
       name: "what is due is told even at an observation that is ok",
       threshold: 2,
       observed: "W/silence W/silence O",
-      told: "- held:problem problem:warning",
+      told: "- suppressed:problem problem:warning",
     },
     {
       name: "reminders are dropped while held",
       threshold: 1,
       annoy: true,
       observed: "W W/silence W/dependency W",
-      told: "problem:warning held:reminder held:reminder reminder:warning",
+      told: "problem:warning suppressed:reminder suppressed:reminder reminder:warning",
     },
     {
       name: "a dropped reminder does not count as the last report",
       threshold: 1,
       annoy: 2 * MINUTE,
       observed: "W W W/silence W W",
-      told: "problem:warning - held:reminder reminder:warning -",
+      told: "problem:warning - suppressed:reminder reminder:warning -",
     },
   ];
   for (const row of table) await t.step(row.name, () => assert.equal(tell(row), row.told));
@@ -175,7 +175,7 @@ Deno.test("transition() takes a tenth off the interval between reminders", async
   ];
   for (const { name, laterMs, kind } of table) {
     await t.step(name, () => {
-      const observed = { condition: "warning", held: null, nowMs: START_MS + laterMs } as const;
+      const observed = { condition: "warning", suppressedBy: null, nowMs: START_MS + laterMs } as const;
       assert.equal(transition(policyOf({ annoy: HOUR }), last(problem).state, observed).verdict.kind, kind);
     });
   }
@@ -192,14 +192,14 @@ Deno.test("transition() gives the reason with each verdict", async (t) => {
     {
       name: "held",
       observed: "W W W/silence",
-      told: "held:problem",
+      told: "suppressed:problem",
       reason: "the last 3 observations were warning or worse",
     },
     {
       name: "told late",
       observed: "W W W/silence W",
       told: "problem:warning",
-      reason: "it was held back until now",
+      reason: "it was suppressed until now",
     },
     {
       name: "reminder",
@@ -311,8 +311,8 @@ Deno.test("transition() and review() go by what the least informed channel knows
       const nowMs = START_MS + HOUR;
       const condition = state.observed ?? "ok";
       const decided = [
-        transition(policy, state, { condition, held: null, nowMs, known }),
-        review(state, { held: null, nowMs, known }),
+        transition(policy, state, { condition, suppressedBy: null, nowMs, known }),
+        review(state, { suppressedBy: null, nowMs, known }),
       ];
       for (const { verdict, state: after } of decided) {
         const due = verdict.kind === "notification" ? [verdict.event, verdict.previous] : null;
@@ -321,8 +321,8 @@ Deno.test("transition() and review() go by what the least informed channel knows
         assert.equal(after.notified, state.confirmed);
       }
       assert.equal(dueEvent(state, known), expected?.[0] ?? null);
-      const held = transition(policy, state, { condition, held: "silence", nowMs, known });
-      assert.equal(held.verdict.kind, expected === null ? "quiet" : "held");
+      const held = transition(policy, state, { condition, suppressedBy: "silence", nowMs, known });
+      assert.equal(held.verdict.kind, expected === null ? "quiet" : "suppressed");
       assert.equal(held.state.notified, expected?.[1] ?? state.confirmed, "it is still due");
     });
   }
@@ -342,18 +342,18 @@ Deno.test("transition() keeps since when the condition is confirmed", async (t) 
   }
 });
 
-Deno.test("review() tells what a hold kept back without waiting for an observation", async (t) => {
+Deno.test("review() tells what was suppressed without waiting for an observation", async (t) => {
   const nowMs = START_MS + HOUR;
   const held = last(run({ observed: "W W W/silence" })).state;
   await t.step("when the hold has ended", () => {
-    const { verdict, state, change, occurrences } = review(held, { held: null, nowMs });
+    const { verdict, state, change, occurrences } = review(held, { suppressedBy: null, nowMs });
     assert.deepEqual(verdict, {
       kind: "notification",
       event: "problem",
       condition: "warning",
       previous: "ok",
       problemBeganAtMs: START_MS,
-      reason: "it was held back until now",
+      reason: "it was suppressed until now",
     });
     assert.equal(change, null);
     assert.equal(occurrences, 3);
@@ -363,18 +363,18 @@ Deno.test("review() tells what a hold kept back without waiting for an observati
       notifiedAtMs: nowMs,
       notifiedProblemBeganAtMs: START_MS,
     });
-    assert.equal(review(state, { held: null, nowMs }).verdict.kind, "quiet");
+    assert.equal(review(state, { suppressedBy: null, nowMs }).verdict.kind, "quiet");
   });
   await t.step("not while another hold goes on", () => {
-    const { verdict, state } = review(held, { held: "maintenance", nowMs });
-    assert.ok(verdict.kind === "held" && verdict.hold === "maintenance");
+    const { verdict, state } = review(held, { suppressedBy: "maintenance", nowMs });
+    assert.ok(verdict.kind === "suppressed" && verdict.by === "maintenance");
     assert.deepEqual(state, held);
   });
   await t.step("never a reminder, and nothing of a new check", () => {
     const told = last(run({ annoy: true, observed: "W W W" })).state;
-    assert.equal(review(told, { held: null, nowMs }).verdict.kind, "quiet");
-    assert.equal(review(initialState(), { held: null, nowMs }).verdict.kind, "quiet");
-    assert.equal(review(initialState(), { held: null, nowMs }).occurrences, 0);
+    assert.equal(review(told, { suppressedBy: null, nowMs }).verdict.kind, "quiet");
+    assert.equal(review(initialState(), { suppressedBy: null, nowMs }).verdict.kind, "quiet");
+    assert.equal(review(initialState(), { suppressedBy: null, nowMs }).occurrences, 0);
   });
 });
 
@@ -466,8 +466,8 @@ function run(trace: Trace): Transition[] {
   let state = initialState();
   const steps = trace.observed.split(" ").filter((step) => step !== "");
   return steps.map((step, index) => {
-    const [letter = "", held = null] = step.split("/") as [string, Hold?];
-    const observed = { condition: parseLetter(letter), held, nowMs: START_MS + index * MINUTE };
+    const [letter = "", suppressedBy = null] = step.split("/") as [string, Suppression?];
+    const observed = { condition: parseLetter(letter), suppressedBy, nowMs: START_MS + index * MINUTE };
     const result = transition(policyOf(trace), state, observed);
     state = result.state;
     return result;
@@ -477,7 +477,7 @@ function run(trace: Trace): Transition[] {
 function tell(trace: Trace): string {
   return run(trace).map(({ verdict }) => {
     if (verdict.kind === "notification") return `${verdict.event}:${verdict.condition}`;
-    return verdict.kind === "held" ? `held:${verdict.event}` : "-";
+    return verdict.kind === "suppressed" ? `suppressed:${verdict.event}` : "-";
   }).join(" ");
 }
 

@@ -38,7 +38,11 @@ function ask(
     durationMs: SECOND,
   };
   const before = ledger.recordOf(check.name, atMs).missedRuns;
-  const { record } = enterAsked(ledger, result, { nowMs: atMs + SECOND, held: null, rowsOf: () => [] });
+  const { record } = enterAsked(ledger, result, {
+    nowMs: atMs + SECOND,
+    suppressedBy: null,
+    rowsOf: () => [],
+  });
   return { nextMs: record.nextRunAtMs ?? NaN, missed: record.missedRuns - before };
 }
 

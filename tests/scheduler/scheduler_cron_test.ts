@@ -146,7 +146,7 @@ Deno.test("startWatch() tells what a maintenance window kept back within half a 
   const stage = await startStage(checks, {
     clock,
     play: (target, nowMs) => ({ status: isDown(target, nowMs) ? 500 : 200, afterMs: 20 }),
-    heldBy: (check, nowMs) => isInWindow(check.maintenanceWindows, nowMs) ? "maintenance" : null,
+    suppressedBy: (check, nowMs) => isInWindow(check.maintenanceWindows, nowMs) ? "maintenance" : null,
   });
   await clock.advance(30 * MINUTE - 1);
   assert.strictEqual(stage.runs("blip").at(0)?.entry.record.condition.confirmed, "critical");
@@ -193,7 +193,7 @@ async function call(
       ...{ check, condition: "ok", output: "", detail: "", metrics: {}, performanceData: "" },
       startedAtMs: nowMs,
       durationMs: SECOND,
-    }, { nowMs: nowMs + SECOND, held: null, rowsOf: () => [] });
+    }, { nowMs: nowMs + SECOND, suppressedBy: null, rowsOf: () => [] });
   }
   return { ran, record: ledger.recordOf(check.name, fromMs + forMs) };
 }

@@ -124,7 +124,7 @@ async function callOnce(
       onResult: (result) => {
         const { notification } = enterAsked(ledger, result, {
           nowMs: clock.wallMs(),
-          held: null,
+          suppressedBy: null,
           rowsOf: () => [],
         });
         if (notification !== null) notifications.push(notification);

@@ -498,7 +498,7 @@ Deno.test("startWatch() runs a dependency at once whose state is needed, and dec
           status: isDown && (target.includes("web") || isRouterDown) ? 500 : 200,
           afterMs: 20,
         }),
-        heldBy: ({ name }) => name === web.name && (isUnknown() || isRouterDown) ? "dependency" : null,
+        suppressedBy: ({ name }) => name === web.name && (isUnknown() || isRouterDown) ? "dependency" : null,
         parentsToRun: () => isUnknown() ? [router] : [],
       });
       const { clock, runs, notifications, end } = stage;
@@ -525,7 +525,7 @@ Deno.test("reload() notifications at once what a channel does not know any more,
   const hourly = requestCheck("http://web/", { regularIntervalMs: HOUR });
   const { clock, store, notifications, reload, end } = await startStage([hourly], {
     known: () => known,
-    heldBy: (_check, nowMs) => nowMs < silentUntilMs ? "silence" : null,
+    suppressedBy: (_check, nowMs) => nowMs < silentUntilMs ? "silence" : null,
     play: () => ({ status: 500, afterMs: 20 }),
   });
   await clock.advance(10 * MINUTE);
@@ -553,12 +553,13 @@ Deno.test("reload() notifications at once what a channel does not know any more,
 
 Deno.test("startWatch() tells what a hold kept back soon after its end, not at the next run", async (t) => {
   let silentUntilMs = Infinity;
-  const heldBy = (_check: Check, nowMs: number): "silence" | null => nowMs < silentUntilMs ? "silence" : null;
+  const suppressedBy = (_check: Check, nowMs: number): "silence" | null =>
+    nowMs < silentUntilMs ? "silence" : null;
   const hourly = requestCheck("http://web/", { regularIntervalMs: HOUR });
   await t.step("a problem that is still there", async () => {
     silentUntilMs = Infinity;
     const { clock, runs, notifications, end } = await startStage([hourly], {
-      heldBy,
+      suppressedBy,
       play: () => ({ status: 500, afterMs: 20 }),
     });
     await clock.advance(10 * MINUTE);
@@ -582,12 +583,12 @@ Deno.test("startWatch() tells what a hold kept back soon after its end, not at t
   });
   await t.step("not what was kept before the start and nobody has looked at since", async () => {
     silentUntilMs = Infinity;
-    const first = await startStage([hourly], { heldBy, play: () => ({ status: 500, afterMs: 20 }) });
+    const first = await startStage([hourly], { suppressedBy, play: () => ({ status: 500, afterMs: 20 }) });
     await first.clock.advance(10 * MINUTE);
     await first.end();
     silentUntilMs = 0;
     const { clock, store } = first;
-    const { runs, notifications, end } = await startStage([hourly], { clock, store, heldBy });
+    const { runs, notifications, end } = await startStage([hourly], { clock, store, suppressedBy });
     await clock.advance(20 * MINUTE);
     assert.deepStrictEqual([runs().length, notifications().length], [0, 0]);
     await end();

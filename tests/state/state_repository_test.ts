@@ -29,7 +29,7 @@ interface Desk {
 interface EnterOptions {
   readonly nowMs?: number;
   readonly output?: string;
-  readonly held?: "no_notify";
+  readonly suppressedBy?: "no_notify";
   readonly missed?: number;
   readonly metrics?: Readonly<Record<string, number>>;
   readonly lateMs?: number;
@@ -58,11 +58,11 @@ async function openDesk(options: DeskOptions = {}): Promise<Desk> {
     hostName: "test-host",
   });
   const enter = (check: Check, condition: Condition, entered: EnterOptions = {}): Entry => {
-    const { nowMs = NOW, output = condition, held = null, missed = 0 } = entered;
+    const { nowMs = NOW, output = condition, suppressedBy = null, missed = 0 } = entered;
     const { metrics = {}, lateMs = null } = entered;
     return ledger.enter({ ...resultOf(check, condition, { output, endedAtMs: nowMs }), metrics }, {
       nowMs,
-      held,
+      suppressedBy,
       lateMs,
       rowsOf: () => [],
       plan: () => ({ atMs: nowMs + MINUTE, intervalMs: MINUTE, missed }),
@@ -201,7 +201,7 @@ Deno.test("isUrgent tells what is to be written at once", async (t) => {
     {
       name: "a confirmed change whose report is held",
       expected: true,
-      act: ({ enter }) => void enter(WEB, "critical", { held: "no_notify" }),
+      act: ({ enter }) => void enter(WEB, "critical", { suppressedBy: "no_notify" }),
     },
     {
       name: "the same problem once more",

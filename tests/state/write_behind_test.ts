@@ -41,7 +41,7 @@ async function start(store: FaultyStore = createFaultyStore()): Promise<Office> 
     const observed = { condition, output: "", detail: "", metrics: {}, performanceData: "" };
     ledger.enter({ ...observed, check: CHECK, startedAtMs: nowMs, durationMs: 0 }, {
       nowMs,
-      held: null,
+      suppressedBy: null,
       rowsOf: () => [],
       plan: () => ({ atMs: nowMs + SECOND, intervalMs: SECOND, missed: 0 }),
     });

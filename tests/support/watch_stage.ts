@@ -2,7 +2,7 @@ import { createSilentNotifying } from "./silent_notifying.ts";
 import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
-import type { Hold } from "../../src/domain/condition_state.ts";
+import type { Suppression } from "../../src/domain/condition_state.ts";
 import type { Notification } from "../../src/domain/notification.ts";
 import type { Store, StoreError } from "../../src/domain/store.ts";
 import type { Entry } from "../../src/state/state_repository.ts";
@@ -52,7 +52,7 @@ export interface WatchStageOptions {
   readonly limits?: Limits;
   readonly notifies?: boolean;
   /** What holds notifications back at a time; nothing unless it says otherwise. */
-  heldBy?(check: Check, nowMs: number): Hold | null;
+  suppressedBy?(check: Check, nowMs: number): Suppression | null;
   /** What is to be run at once for a check; nothing unless it says otherwise. */
   parentsToRun?(check: Check, nowMs: number): readonly Check[];
   /** What the channels of each check know; what was notified last unless it says otherwise. */
@@ -99,7 +99,7 @@ export async function startStage(
     notifying: {
       ...createSilentNotifying(options.notifies),
       deciding: (check, nowMs) => ({
-        held: options.notifies === false ? "no_notify" : options.heldBy?.(check, nowMs) ?? null,
+        suppressedBy: options.notifies === false ? "no_notify" : options.suppressedBy?.(check, nowMs) ?? null,
         known: options.known?.() ?? [],
         rowsOf: () => [],
       }),

@@ -22,7 +22,7 @@ export interface CheckSettings {
   readonly failOn: FailOn;
   /** How many checks that start a process run at a time. */
   readonly concurrency: number;
-  /** Whether notifications are made; if not, they are held back and stay due. */
+  /** Whether notifications are made; if not, they are suppressed and stay due. */
   readonly notifies: boolean;
   /** How much is logged; `once` keeps no log. */
   readonly logLevel: LogLevel;
