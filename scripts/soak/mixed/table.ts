@@ -1,4 +1,4 @@
-/** The table of a soak in Markdown, to be pasted into docs/concepts/guarantees.md. */
+/** The table of a soak in Markdown, to be pasted into docs/development/guarantee_tests.md. */
 import { megabytes, samplesIn } from "./judge_holdings.ts";
 import { latenessIn } from "./judge_runs.ts";
 import { type Judgement, median, quantile } from "./judgement.ts";
