@@ -87,10 +87,13 @@ const FULL_FORM_FILES: readonly string[] = [
   "tests/cli/formats",
   "tests/shared/printable_test.ts",
   "tests/config/cron_times_test.ts",
+  "tests/config/fuzz_test.ts",
+  "tests/config/shapes_test.ts",
   "tests/config/load_test.ts",
   "tests/life/beat_test.ts",
   "tests/page/browser_test.ts",
   "tests/state/beside_test.ts",
+  "tests/state/database_store_property_test.ts",
 ];
 
 /** Seeds stay short. */

@@ -3,6 +3,7 @@ import { commandKind } from "../../src/channels/command.ts";
 import type { CommandChannel } from "../../src/domain/channel.ts";
 import type { Delivery } from "../../src/domain/delivery.ts";
 import { until } from "../life/in_time.ts";
+import { concurrentSteps } from "../support/concurrent_tests.ts";
 import {
   deliverOver,
   type DeliveryFindings,
@@ -181,8 +182,9 @@ Deno.test("commandKind quotes the first words of a program that failed", async (
 });
 
 Deno.test("commandKind ends a program at its time limit, with all it started", async (t) => {
+  await using steps = concurrentSteps(t);
   for (const name of ["forever.sh", "ignore_sigterm.sh", "flood_both.sh"]) {
-    await t.step(name, async () => {
+    steps.add(name, async () => {
       // Found by the mark, which a report's own variable does not cover.
       const mark = newMark();
       const message = makeMessage([makeItem({ check: mark })]);

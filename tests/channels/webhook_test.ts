@@ -4,6 +4,7 @@ import type { WebhookChannel } from "../../src/domain/channel.ts";
 import type { Delivery } from "../../src/domain/delivery.ts";
 import { TEMPLATE_FIELDS } from "../../src/shared/template.ts";
 import { createClock } from "../../src/system/clock.ts";
+import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { createCertificate } from "../support/certificates.ts";
 import {
   deliverOver,
@@ -435,13 +436,14 @@ Deno.test("webhookKind tries again when the certificate is not trusted", async (
 });
 
 Deno.test("webhookKind waits for an answer no longer than its time limit", async (t) => {
+  await using steps = concurrentSteps(t);
   const timedOut = failure("no answer within 0.2 s", { retryable: true, mayHaveArrived: true });
-  await t.step("when none comes", async () => {
+  steps.add("when none comes", async () => {
     await using server = startServer((visitor) => visitor.untilGone());
     assert.deepEqual((await post(server.origin, { timeoutMs: 200 })).delivery, timedOut);
     await server.untilLeft();
   });
-  await t.step("when its head drips", async () => {
+  steps.add("when its head drips", async () => {
     await using server = startServer(async (visitor) => {
       await visitor.readHead();
       for (;;) {
@@ -453,7 +455,7 @@ Deno.test("webhookKind waits for an answer no longer than its time limit", async
     // What drips is no HTTP, which the runtime may notice first.
     assert.ok(!delivery.delivered && delivery.retryable && delivery.mayHaveArrived);
   });
-  await t.step("when the words of a refusal drip, which the status tells", async () => {
+  steps.add("when the words of a refusal drip, which the status tells", async () => {
     await using server = startServer(async (visitor) => {
       await visitor.readHead();
       await visitor.send("HTTP/1.1 400 Test\r\ncontent-length: 1000\r\n\r\n");

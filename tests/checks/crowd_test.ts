@@ -45,7 +45,7 @@ const PROGRAMS: readonly (readonly [name: string, verdict: RegExp, ...args: read
 ];
 
 /** Some of each program. */
-const COUNT = shortOrFull(110, 500);
+const COUNT = shortOrFull(44, 500);
 const ROUNDS = 3;
 /** It takes some ten seconds. */
 const LIMIT_MS = 55_000;

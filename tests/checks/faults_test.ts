@@ -1,28 +1,38 @@
 /** One fault at any byte of an exchange with a target: what checks make of it. `deno task soak faults` tries all. */
 import { createTrust } from "../support/check_faults.ts";
+import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { startConnectionTargets } from "../support/connection_fault_targets.ts";
 import { runFaults } from "../support/fault_runs.ts";
 import { startHttpTargets, startTlsHttpTargets } from "../support/http_fault_targets.ts";
 
 Deno.test("observeHttpRequest() tells every fault in an answer, and takes no broken body for a whole one", async (t) => {
+  await using steps = concurrentSteps(t, { runningMax: 3 });
   for (const target of startHttpTargets()) {
-    await using running = target;
-    await t.step(running.name, () => runFaults(running).then(() => {}));
+    steps.add(target.name, async () => {
+      await using running = target;
+      await runFaults(running);
+    });
   }
 });
 
 Deno.test("observeHttpRequest() takes nothing for an answer that TLS does not vouch for", async (t) => {
   using trust = createTrust();
+  await using steps = concurrentSteps(t, { runningMax: 3 });
   for (const target of startTlsHttpTargets(trust)) {
-    await using running = target;
-    await t.step(running.name, () => runFaults(running).then(() => {}));
+    steps.add(target.name, async () => {
+      await using running = target;
+      await runFaults(running);
+    });
   }
 });
 
 Deno.test("observeTcpConnect() and observeTlsCertificate() tell every fault of a connection", async (t) => {
   using trust = createTrust();
+  await using steps = concurrentSteps(t, { runningMax: 3 });
   for (const target of await startConnectionTargets(trust)) {
-    await using running = target;
-    await t.step(running.name, () => runFaults(running).then(() => {}));
+    steps.add(target.name, async () => {
+      await using running = target;
+      await runFaults(running);
+    });
   }
 });

@@ -3,6 +3,7 @@ import { gzipSync } from "node:zlib";
 import { httpRequestKind } from "../../src/checks/http_request.ts";
 import type { Observation } from "../../src/domain/result.ts";
 import { inTime } from "../life/in_time.ts";
+import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import {
   createHandClock,
@@ -650,6 +651,7 @@ Deno.test("observeHttpRequest() ends at the time limit", async (t) => {
 });
 
 Deno.test("observeHttpRequest() keeps its time limit while bytes keep coming", async (t) => {
+  await using steps = concurrentSteps(t);
   const drip = async (visitor: Visitor, bytes: string): Promise<void> => {
     while (true) {
       for (const byte of bytes) {
@@ -687,7 +689,7 @@ Deno.test("observeHttpRequest() keeps its time limit while bytes keep coming", a
     },
   ];
   for (const { name, meet, output } of rows) {
-    await t.step(name, async () => {
+    steps.add(name, async () => {
       await using server = startServer(meet);
       const start = performance.now();
       const observation = await observeTarget(`${server.origin}/`, { timeoutMs: 500 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { tcpConnectKind } from "../../src/checks/tcp_connect.ts";
 import type { TcpConnectParameters } from "../../src/domain/check.ts";
+import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { observeConnection, observeInOwnProcess, tcpCheck } from "../support/connection_check.ts";
 import {
@@ -161,8 +162,9 @@ const ROWS: readonly Row[] = [
 ];
 
 Deno.test("observeTcpConnect() holds a server to what is expected, and says how far it came", async (t) => {
+  await using steps = concurrentSteps(t);
   for (const { name, meet, parameters, timeoutMs, condition, output } of ROWS) {
-    await t.step(name, async () => {
+    steps.add(name, async () => {
       await using server = startServer(meet);
       const check = tcpCheck({ port: server.port, ...parameters }, timeoutMs);
       const found = await observeConnection(check);
@@ -271,6 +273,7 @@ Deno.test("observeTcpConnect() verifies the certificate when it speaks TLS", asy
 });
 
 Deno.test("observeTcpConnect() lets go of every descriptor", async (t) => {
+  await using steps = concurrentSteps(t);
   const rows = [
     { name: "silent", meet: beSilent, parameters: { expect: "x" } },
     { name: "flooding", meet: flood, parameters: { expect: "x" } },
@@ -279,7 +282,7 @@ Deno.test("observeTcpConnect() lets go of every descriptor", async (t) => {
     { name: "clear text with TLS", meet: speakPlainly, parameters: { tls: true } },
   ];
   for (const { name, meet, parameters } of rows) {
-    await t.step(name, async () => {
+    steps.add(name, async () => {
       await using server = startServer(meet);
       const check = tcpCheck({ port: server.port, ...parameters }, 100);
       const run = { times: 10, countsDescriptors: Deno.build.os === "linux" };

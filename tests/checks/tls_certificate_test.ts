@@ -190,6 +190,7 @@ Deno.test("observeTlsCertificate() asks for TLS as SMTP, IMAP and POP3 do", asyn
 });
 
 Deno.test("observeTlsCertificate() says how far it came with a server that shows no certificate", async (t) => {
+  await using steps = concurrentSteps(t);
   interface Hostile {
     readonly name: string;
     readonly meet: (visitor: Visitor) => Promise<void>;
@@ -233,7 +234,7 @@ Deno.test("observeTlsCertificate() says how far it came with a server that shows
     },
   ];
   for (const { name, meet, parameters, timeoutMs, output } of rows) {
-    await t.step(name, async () => {
+    steps.add(name, async () => {
       await using server = startServer(meet);
       const check = certificateCheck({ host: "127.0.0.1", port: server.port, ...parameters }, timeoutMs);
       const found = await observeConnection(check);

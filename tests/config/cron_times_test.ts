@@ -9,10 +9,10 @@ const createCronTimes = createCronReader();
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** With one leap year, or with three. */
-const YEARS = shortOrFull(2, 10);
-const FROM = Date.UTC(2027, 0, 1);
-const TO = Date.UTC(2027 + YEARS, 0, 1);
+/** With one leap year, or with three: those of 2028, 2032 and 2036. */
+const YEARS = shortOrFull(1, 10);
+const FROM = Date.UTC(2028, 0, 1);
+const TO = Date.UTC(2028 + YEARS, 0, 1);
 
 /** A whole hour in the north, the same elsewhere at another time, and half an hour in the south. */
 const ZONES = ["Europe/Zurich", "America/New_York", "Australia/Lord_Howe"];

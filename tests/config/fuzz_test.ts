@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { shortOrFull } from "../support/full_form.ts";
 import { type Json, replaceNth, textDamages, valueDamages } from "./damages.ts";
 import { generatedConfigs } from "./configs.ts";
 import { loadAnything } from "./load_anything.ts";
@@ -14,7 +15,7 @@ Deno.test("loadConfig() answers a mutilated config with a config or with placed 
         await loadAnything(damage(JSON.stringify(config, null, indent)));
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: shortOrFull(300, 10_000) },
   );
 });
 
@@ -29,7 +30,7 @@ Deno.test("loadConfig() answers a config of wrong values with placed mistakes", 
         await loadAnything(JSON.stringify(value, null, 1), { shape });
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: shortOrFull(300, 10_000) },
   );
 });
 
@@ -38,7 +39,7 @@ Deno.test("loadConfig() answers any JSON value", async () => {
     fc.asyncProperty(fc.json(), async (text) => {
       await loadAnything(text);
     }),
-    { numRuns: 500 },
+    { numRuns: shortOrFull(200, 5_000) },
   );
 });
 
@@ -47,7 +48,7 @@ Deno.test("loadConfig() answers any bytes", async () => {
     fc.asyncProperty(fc.string({ unit: "binary" }), async (text) => {
       await loadAnything(text.toWellFormed());
     }),
-    { numRuns: 500 },
+    { numRuns: shortOrFull(200, 5_000) },
   );
 });
 
@@ -83,6 +84,6 @@ Deno.test("loadConfig() never says what a placeholder stands for", async () => {
         }
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: shortOrFull(300, 10_000) },
   );
 });

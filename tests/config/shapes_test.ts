@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Check } from "../../src/domain/check.ts";
+import { shortOrFull } from "../support/full_form.ts";
 import { generatedConfigs } from "./configs.ts";
 import { load, problemsOf, withCheck } from "./config_system.ts";
 
@@ -12,7 +13,7 @@ for (const shape of ["a", "b"] as const) {
       fc.asyncProperty(generatedConfigs(shape), async ({ config, checks }) => {
         assert.deepEqual(plain((await load(config)).checks), plain(checks));
       }),
-      { numRuns: 400 },
+      { numRuns: shortOrFull(150, 4_000) },
     );
   });
 
@@ -23,7 +24,7 @@ for (const shape of ["a", "b"] as const) {
         assert.deepEqual(plain(held.checks), plain(free.checks));
         assert.deepEqual(held.warnings, free.warnings);
       }),
-      { numRuns: 400 },
+      { numRuns: shortOrFull(150, 4_000) },
     );
   });
 }
@@ -33,7 +34,7 @@ Deno.test("loadConfig() takes every config of Shape B in Shape A", async () => {
     fc.asyncProperty(generatedConfigs("b"), async ({ config, checks }) => {
       assert.deepEqual(plain((await load(config, { shape: "a" })).checks), plain(checks));
     }),
-    { numRuns: 200 },
+    { numRuns: shortOrFull(100, 2_000) },
   );
 });
 

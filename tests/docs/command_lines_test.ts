@@ -8,6 +8,7 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { withStage } from "../life/program.ts";
 import { readPages } from "./pages.ts";
 import { type CommandLine, commandLinesOf } from "./command_lines.ts";
+import { concurrentSteps } from "../support/concurrent_tests.ts";
 
 const LINES: readonly CommandLine[] = readPages().flatMap(commandLinesOf);
 
@@ -26,6 +27,7 @@ Deno.test("every task of Deno's in the pages is there", () => {
 });
 
 Deno.test("what the pages tell a reader to type runs", async (t) => {
+  await using steps = concurrentSteps(t);
   const typed = [
     ...new Map(
       LINES.filter(({ isWhole }) => isWhole).map((
@@ -35,7 +37,7 @@ Deno.test("what the pages tell a reader to type runs", async (t) => {
   ];
   assert.ok(typed.length > 20);
   for (const line of typed) {
-    await t.step(nameOf(line), () =>
+    steps.add(nameOf(line), () =>
       withStage(async ({ folder, run, start, writeScript }) => {
         writeScript("backup", "exit 0");
         if (line.words[0] !== "init") Deno.writeTextFileSync(`${folder}/monitor.jsonc`, configFor(line));

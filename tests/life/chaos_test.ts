@@ -10,7 +10,7 @@ import { runArguments } from "../../testing/source.ts";
 import { waitingFor } from "../support/test_notes.ts";
 import { needs, runChild, startChild, tool } from "../support/tools.ts";
 
-const ROUNDS = Number(Deno.env.get("CHAOS_ROUNDS") ?? 6);
+const ROUNDS = Number(Deno.env.get("CHAOS_ROUNDS") ?? 3);
 /** A round takes some seconds. */
 const LIMIT_MS = 30_000 + 40_000 * ROUNDS;
 

@@ -1,8 +1,11 @@
 /** The files in `examples/ci/`: each is read as its system reads it, and its calls of the program are made. */
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { parse } from "yaml";
 import { runChild, tool } from "../support/tools.ts";
 import { programCommand, type Stage, withStage } from "./program.ts";
+
+const test = concurrentTests("examples/ci");
 
 function readExample(name: string): string {
   return Deno.readTextFileSync(new URL(`../../examples/ci/${name}`, import.meta.url));
@@ -51,7 +54,7 @@ async function runAll(commands: readonly string[], stage: Stage): Promise<{ code
 }
 
 for (const [name, readCommands] of Object.entries(COMMANDS)) {
-  Deno.test(`examples/ci/${name}: its calls validate, run and leave results, and fail where a check does`, () =>
+  test(`examples/ci/${name}: its calls validate, run and leave results, and fail where a check does`, () =>
     withStage(async (stage) => {
       const calls = readCommands().filter((command) => command.startsWith("monitor "));
       assert.deepStrictEqual(calls.map((call) => call.split(" ")[1]), ["validate", "check"]);
@@ -70,7 +73,7 @@ for (const [name, readCommands] of Object.entries(COMMANDS)) {
       assert.strictEqual((await runAll(calls, stage)).code, 78, "a config with mistakes");
     }));
 
-  Deno.test(`examples/ci/${name}: it compares the checksum before it unpacks, and unpacks what a release has`, () =>
+  test(`examples/ci/${name}: it compares the checksum before it unpacks, and unpacks what a release has`, () =>
     withStage(async (stage) => {
       const commands = readCommands().join("\n");
       const install = readCommands().filter((command) => /sha256sum|tar |mkdir /.test(command));

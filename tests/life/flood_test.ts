@@ -1,9 +1,12 @@
 /** Targets that flood the monitor with responses, beside those that are well. */
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { startChild } from "../support/tools.ts";
 import type { Event } from "./lines.ts";
 import { withStage } from "./program.ts";
 import { withTarget } from "./target.ts";
+
+const test = concurrentTests("monitor check: floods");
 
 const FLOOD = new URL("../fixtures/flood_informational.ts", import.meta.url).pathname;
 
@@ -27,7 +30,7 @@ async function startFlood(): Promise<AsyncDisposable & { readonly ports: readonl
 const FLOODED =
   /^reading the response head from 127\.0\.0\.1:\d+ failed: more than 100 informational responses/;
 
-Deno.test("monitor check: four targets that flood with informational responses hurt no other check", () =>
+test("monitor check: four targets that flood with informational responses hurt no other check", () =>
   withTarget((target) =>
     withStage(async (stage) => {
       await using flood = await startFlood();
@@ -57,7 +60,7 @@ Deno.test("monitor check: four targets that flood with informational responses h
     })
   ));
 
-Deno.test("monitor check --once: targets that flood with informational responses end at once", () =>
+test("monitor check --once: targets that flood with informational responses end at once", () =>
   withStage(async (stage) => {
     await using flood = await startFlood();
     const checks = Object.fromEntries(flood.ports.map((port) => [`flood ${port}`, {

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { existsSync } from "node:fs";
 import { until } from "./in_time.ts";
 import { livingProcesses } from "../support/processes.ts";
 import { withStage } from "./program.ts";
 import { withTarget } from "./target.ts";
+
+const test = concurrentTests("monitor check: state lock");
 
 const CALLS = {
   "check": ["check"],
@@ -12,45 +15,48 @@ const CALLS = {
 } as const;
 
 for (const [holder, holderArgs] of Object.entries(CALLS)) {
-  Deno.test(`monitor ${holder}: another call on its state ends at once with 75 and says who holds it`, async (t) => {
-    await withTarget((target) =>
-      withStage(async (stage) => {
-        const check = { kind: "http_request", timeout: 20, parameters: target.parameters };
-        stage.writeConfig({ web: check }, { defaults: { schedule: { regular_interval: 20 } } });
-        target.status = null;
-        const program = stage.start(holderArgs);
-        await target.held();
-        for (const [other, otherArgs] of Object.entries(CALLS)) {
-          await t.step(other, async () => {
-            const { code, stdout, stderr } = await stage.run(otherArgs);
-            assert.equal(code, 75);
-            assert.equal(stdout, "");
-            assert.match(
-              stderr,
-              new RegExp(
-                `^monitor: error: Cannot use the state "${stage.folder}/.*\\.sqlite": ` +
-                  `another monitor holds it \\(process ${program.pid}\\)\nmonitor: hint: .*--state none\n$`,
-              ),
-            );
+  test(
+    `monitor ${holder}: another call on its state ends at once with 75 and says who holds it`,
+    async (_add, t) => {
+      await withTarget((target) =>
+        withStage(async (stage) => {
+          const check = { kind: "http_request", timeout: 20, parameters: target.parameters };
+          stage.writeConfig({ web: check }, { defaults: { schedule: { regular_interval: 20 } } });
+          target.status = null;
+          const program = stage.start(holderArgs);
+          await target.held();
+          for (const [other, otherArgs] of Object.entries(CALLS)) {
+            await t.step(other, async () => {
+              const { code, stdout, stderr } = await stage.run(otherArgs);
+              assert.equal(code, 75);
+              assert.equal(stdout, "");
+              assert.match(
+                stderr,
+                new RegExp(
+                  `^monitor: error: Cannot use the state "${stage.folder}/.*\\.sqlite": ` +
+                    `another monitor holds it \\(process ${program.pid}\\)\nmonitor: hint: .*--state none\n$`,
+                ),
+              );
+            });
+          }
+          assert.equal(target.requests, 1, "the others asked nothing");
+          await t.step("none once the holder was killed", async () => {
+            program.signal("SIGKILL");
+            await program.end();
+            target.status = 200;
+            assert.equal((await stage.run(["check", "--once"])).code, 0);
           });
-        }
-        assert.equal(target.requests, 1, "the others asked nothing");
-        await t.step("none once the holder was killed", async () => {
-          program.signal("SIGKILL");
-          await program.end();
-          target.status = 200;
-          assert.equal((await stage.run(["check", "--once"])).code, 0);
-        });
-      })
-    );
-  });
+        })
+      );
+    },
+  );
 }
 
 const LOST =
   /^monitor: error: Cannot use the state ".*kept\.sqlite" any longer: its lock file was removed or replaced$/m;
 
 for (const args of [["check"], ["check", "--once"]]) {
-  Deno.test(`monitor ${args.join(" ")}: ends with 75 once its lock file is removed, with the checks that run`, () =>
+  test(`monitor ${args.join(" ")}: ends with 75 once its lock file is removed, with the checks that run`, () =>
     withStage(async (stage) => {
       const started = `${stage.folder}/started`;
       stage.writeScript("slow.sh", `echo $$ > '${started}'; exec sleep 300`);
@@ -73,7 +79,7 @@ for (const args of [["check"], ["check", "--once"]]) {
     }));
 }
 
-Deno.test("monitor check: ends with 75 once its lock file is replaced, in the middle of a delivery", () =>
+test("monitor check: ends with 75 once its lock file is replaced, in the middle of a delivery", () =>
   withTarget((target) =>
     withStage(async (stage) => {
       const { target: address } = target.parameters["request"] as { target: string };

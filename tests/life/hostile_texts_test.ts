@@ -5,6 +5,7 @@
  * harmless texts tells what should be there.
  */
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { Parser } from "tap-parser";
 import { DOMParser } from "@xmldom/xmldom";
 import PostalMime from "postal-mime";
@@ -17,10 +18,12 @@ import { inTime } from "./in_time.ts";
 import { type Stage, withStage } from "./program.ts";
 import { type Mailbox, startMailbox } from "./receivers.ts";
 
+const test = concurrentTests("monitor: hostile texts");
+
 /** One is too long for the arguments of some commands below, and an empty one is no tag. */
 const TEXTS: readonly string[] = HOSTILE_NAMES.filter((name) => name.length < 1000);
 
-Deno.test("monitor check --once: every format shows each hostile text in its place", async (t) => {
+test("monitor check --once: every format shows each hostile text in its place", async (_add, t) => {
   await withStage(async (stage) => {
     writeHostile(stage, TEXTS);
     const shown = async (format: string): Promise<string> => {
@@ -80,21 +83,20 @@ Deno.test("monitor check --once: every format shows each hostile text in its pla
   });
 });
 
-Deno.test({
-  ...needs("xmllint"),
-  name: "monitor check --once: xmllint accepts the JUnit report of hostile texts",
-  fn: () =>
+test(
+  "monitor check --once: xmllint accepts the JUnit report of hostile texts",
+  () =>
     withStage(async (stage) => {
       writeHostile(stage, TEXTS);
       const { stdout } = await stage.run(["check", "--once", "--state", "none", "--format", "junit"]);
       assert.equal(await xmllint(stdout), "");
     }),
-});
+  needs("xmllint"),
+);
 
-Deno.test({
-  ...needs("promtool"),
-  name: "monitor check --once: the file of metrics has each hostile text in its place",
-  fn: () =>
+test(
+  "monitor check --once: the file of metrics has each hostile text in its place",
+  () =>
     withStage(async (stage) => {
       writeHostile(stage, TEXTS);
       const { code, stderr } = await stage.run(["check", "--once", "--state", "kept.sqlite"]);
@@ -111,9 +113,10 @@ Deno.test({
         assert.ok(series.includes(`monitor_check_condition{check="${name}"} 2`), name);
       }
     }),
-});
+  needs("promtool"),
+);
 
-Deno.test("monitor: no hostile text acts on a terminal, whatever the command", () =>
+test("monitor: no hostile text acts on a terminal, whatever the command", () =>
   withStage(async (stage) => {
     writeHostile(stage, TEXTS);
     await stage.run(["check", "--once", "--state", "kept.sqlite"]);
@@ -158,7 +161,7 @@ Deno.test("monitor: no hostile text acts on a terminal, whatever the command", (
     assert.deepEqual(unsafeCodes(stdout + stderr), []);
   }));
 
-Deno.test("monitor validate: no hostile text in a mistake acts on a terminal", () =>
+test("monitor validate: no hostile text in a mistake acts on a terminal", () =>
   withStage(async (stage) => {
     const checks = Object.fromEntries(
       TEXTS.map((
@@ -177,7 +180,7 @@ Deno.test("monitor validate: no hostile text in a mistake acts on a terminal", (
     }
   }));
 
-Deno.test("monitor report: a page of hostile texts has the tags of a harmless one, and no others", () =>
+test("monitor report: a page of hostile texts has the tags of a harmless one, and no others", () =>
   withStage(async (stage) => {
     const page = async (texts: readonly string[], state: string): Promise<string> => {
       writeHostile(stage, texts);
@@ -206,7 +209,7 @@ Deno.test("monitor report: a page of hostile texts has the tags of a harmless on
 /** How many checks share a channel whose mails tell each notification in full. */
 const GROUP_SIZE = 9;
 
-Deno.test("monitor: mails, webhooks and programs get hostile texts as they were, or in words", async (t) => {
+test("monitor: mails, webhooks and programs get hostile texts as they were, or in words", async (_add, t) => {
   await withStage(async (stage) => {
     await using mailbox = await startMailbox();
     await using hook = startHostileHook();

@@ -5,7 +5,7 @@ import type { Event } from "./lines.ts";
 import { type Program, type Stage, withStage } from "./program.ts";
 
 /** How often it is killed; in the soak 200: `KILL_ROUNDS=200 deno test -A tests/life/kill_test.ts`. */
-const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? 6);
+const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? 4);
 
 const CHECK_COUNT = 40;
 

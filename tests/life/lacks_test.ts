@@ -1,9 +1,12 @@
 /** What the machine lacks of what the config names concerns only what needs it. */
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import type { Event } from "./lines.ts";
 import { withStage } from "./program.ts";
 import { startHook } from "./receivers.ts";
 import { type Target, withTarget } from "./target.ts";
+
+const test = concurrentTests("monitor: missing parts of the machine");
 
 const OK = { kind: "test", parameters: { condition: "ok" } };
 const BAD = { kind: "test", parameters: { condition: "critical" } };
@@ -75,7 +78,7 @@ const lackingChecks = (target: Target): Readonly<Record<string, unknown>> =>
 
 const LACKING = { environment: { EMPTY: "" } };
 
-Deno.test("monitor check --once: a check that lacks something is unknown with the reason, and the others run", () =>
+test("monitor check --once: a check that lacks something is unknown with the reason, and the others run", () =>
   withTarget((target) =>
     withStage(async (stage) => {
       stage.writeScript("good.sh", "exit 0");
@@ -103,7 +106,7 @@ Deno.test("monitor check --once: a check that lacks something is unknown with th
     })
   ));
 
-Deno.test("monitor validate: what the machine lacks is a warning, and with --strict an error", () =>
+test("monitor validate: what the machine lacks is a warning, and with --strict an error", () =>
   withTarget((target) =>
     withStage(async (stage) => {
       stage.writeScript("good.sh", "exit 0");
@@ -119,7 +122,7 @@ Deno.test("monitor validate: what the machine lacks is a warning, and with --str
     })
   ));
 
-Deno.test("monitor check: a service without a secret starts, and uses the secret that appears at a reload", () =>
+test("monitor check: a service without a secret starts, and uses the secret that appears at a reload", () =>
   withStage(async (stage) => {
     stage.writeScript("api.sh", 'echo "got $TOKEN"');
     stage.writeConfig({ good: OK, api: script("./api.sh", { TOKEN: "${file:token}" }) });
@@ -149,7 +152,7 @@ Deno.test("monitor check: a service without a secret starts, and uses the secret
     assert.doesNotMatch(stdout + stderr, /the token of the API/);
   }));
 
-Deno.test("monitor check --once: the notification of a channel that lacks its secret is pending until it is there", () =>
+test("monitor check --once: the notification of a channel that lacks its secret is pending until it is there", () =>
   withStage(async (stage) => {
     await using hook = startHook();
     const { target } = hook.channel["parameters"] as { target: string };
@@ -168,7 +171,7 @@ Deno.test("monitor check --once: the notification of a channel that lacks its se
     assert.equal(hook.posts.length, 2);
   }));
 
-Deno.test("monitor check: what the config as a whole lacks is left out with a warning", () =>
+test("monitor check: what the config as a whole lacks is left out with a warning", () =>
   withStage(async (stage) => {
     stage.writeConfig({ bad: BAD }, {
       state: "kept.sqlite",
@@ -193,7 +196,7 @@ Deno.test("monitor check: what the config as a whole lacks is left out with a wa
     assert.match(JSON.stringify(checks), /maint/);
   }));
 
-Deno.test("monitor check: without a kind, or a place for the state, nothing can run", () =>
+test("monitor check: without a kind, or a place for the state, nothing can run", () =>
   withStage(async (stage) => {
     stage.writeConfig({ bad: { ...BAD, kind: "${env:NO_SUCH}" } }, { state: "${file:no_such}" });
     const { code, stderr } = await stage.run(["check", "--once"]);
@@ -202,7 +205,7 @@ Deno.test("monitor check: without a kind, or a place for the state, nothing can 
     assert.match(stderr, /state: the file "no_such" cannot be read: it does not exist$/m);
   }));
 
-Deno.test("monitor permissions: refuses to list permissions while the machine lacks what the config names", () =>
+test("monitor permissions: refuses to list permissions while the machine lacks what the config names", () =>
   withStage(async (stage) => {
     stage.writeConfig({ api: script("no_such_command") });
     const { code, stdout, stderr } = await stage.run(["permissions"]);
@@ -210,7 +213,7 @@ Deno.test("monitor permissions: refuses to list permissions while the machine la
     assert.match(stderr, /the program "no_such_command" is not in PATH/);
   }));
 
-Deno.test("monitor notify: a channel that lacks something is not delivered to, and the others are", () =>
+test("monitor notify: a channel that lacks something is not delivered to, and the others are", () =>
   withStage(async (stage) => {
     await using hook = startHook();
     const lacking = { kind: "command", parameters: { path: "no_such_command" } };

@@ -1,11 +1,14 @@
 /** The file of metrics of the real program, judged by `promtool` and served by a real node exporter. */
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { startNodeExporter } from "../support/node_exporter.ts";
 import { promtool } from "../support/promtool.ts";
 import { needs } from "../support/tools.ts";
 import { until } from "./in_time.ts";
 import { type Stage, withStage } from "./program.ts";
 import { startHook } from "./receivers.ts";
+
+const test = concurrentTests("monitor check: metrics");
 
 const CHECKS = {
   'the "web"\n': { kind: "test", parameters: { condition: "critical" } },
@@ -15,10 +18,9 @@ const CHECKS = {
   },
 };
 
-Deno.test({
-  ...needs("prometheus-node-exporter", "promtool"),
-  name: "monitor check: keeps a file of metrics fresh, which promtool takes and a node exporter serves",
-  fn: () =>
+test(
+  "monitor check: keeps a file of metrics fresh, which promtool takes and a node exporter serves",
+  () =>
     withStage(async (stage) => {
       Deno.mkdirSync(`${stage.folder}/collected`);
       stage.writeConfig(CHECKS, { metrics: { path: "collected/monitor.prom", interval: 1, name: "one" } });
@@ -57,12 +59,12 @@ Deno.test({
         "monitor.prom",
       ]);
     }),
-});
+  needs("prometheus-node-exporter", "promtool"),
+);
 
-Deno.test({
-  ...needs("promtool"),
-  name: "monitor check --once: counts on from call to call, and counts what the channels took",
-  fn: () =>
+test(
+  "monitor check --once: counts on from call to call, and counts what the channels took",
+  () =>
     withStage(async (stage) => {
       await using hook = startHook();
       hook.status = 503;
@@ -96,9 +98,10 @@ Deno.test({
       await stage.run(["check", "--once", "--state", "none"]);
       assert.equal(readMetrics(stage), "", "without a state there are no counts to tell");
     }),
-});
+  needs("promtool"),
+);
 
-Deno.test("monitor check --once: others may read the metrics as far as the umask allows", () =>
+test("monitor check --once: others may read the metrics as far as the umask allows", () =>
   withStage(async (stage) => {
     stage.writeConfig({ web: { kind: "test", parameters: { condition: "ok" } } }, {
       state: "kept.sqlite",
@@ -110,7 +113,7 @@ Deno.test("monitor check --once: others may read the metrics as far as the umask
     }
   }));
 
-Deno.test("monitor check --once: metrics that cannot be written are said, and change nothing else", () =>
+test("monitor check --once: metrics that cannot be written are said, and change nothing else", () =>
   withStage(async (stage) => {
     stage.writeConfig({ web: { kind: "test", parameters: { condition: "ok" } } }, {
       state: "kept.sqlite",
@@ -124,7 +127,7 @@ Deno.test("monitor check --once: metrics that cannot be written are said, and ch
     );
   }));
 
-Deno.test("monitor check: says of a reload with mistakes that it failed, and follows the config elsewhere", () =>
+test("monitor check: says of a reload with mistakes that it failed, and follows the config elsewhere", () =>
   withStage(async (stage) => {
     stage.writeConfig({ web: { kind: "test", parameters: {} } }, {
       metrics: { path: "one.prom", interval: 1 },

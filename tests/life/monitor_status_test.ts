@@ -1,8 +1,11 @@
 /** What `monitor status` and the others say of a running, stopped or dead service, and with a config that has errors. */
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { existsSync } from "node:fs";
 import { until } from "./in_time.ts";
 import { type Program, type Stage, withStage } from "./program.ts";
+
+const test = concurrentTests("monitor status: state of the monitor");
 
 const OK = { kind: "test", parameters: { condition: "ok", output: "all is well" } };
 const BAD = { kind: "test", parameters: { condition: "critical", output: "it is gone" } };
@@ -39,7 +42,7 @@ async function startService(stage: Stage): Promise<Program> {
   return program;
 }
 
-Deno.test("monitor status: it says whether a service runs, was stopped, or died", () =>
+test("monitor status: it says whether a service runs, was stopped, or died", () =>
   withStage(async (stage) => {
     let program = await startService(stage);
     const { monitor } = await statusOf(stage);
@@ -97,7 +100,7 @@ Deno.test("monitor status: it says whether a service runs, was stopped, or died"
     assert.match((await stage.run(["status"])).stdout, /\n\n2 checks: 1 ok, 1 critical[^\n]*\n$/);
   }));
 
-Deno.test("monitor status: it says that the config was edited after the service loaded it, until a reload", () =>
+test("monitor status: it says that the config was edited after the service loaded it, until a reload", () =>
   withStage(async (stage) => {
     const program = await startService(stage);
     stage.writeConfig({ fine: { ...OK, title: "Fine" }, bad: BAD }, PLACE);
@@ -119,57 +122,64 @@ Deno.test("monitor status: it says that the config was edited after the service 
     );
   }));
 
-Deno.test("monitor status, history, silence, notification: they go by the state while the config has errors", async (t) => {
-  const broken: Readonly<Record<string, string>> = {
-    "an unknown key": JSON.stringify({ defaults: {}, chekcs: {}, state: "kept.sqlite" }),
-    "no JSON any more": '{ "defaults": {}, "state": "kept.sqlite", "checks": { "fine": {',
-  };
-  await withStage(async (stage) => {
-    const program = await startService(stage);
-    for (const [name, text] of Object.entries(broken)) {
-      await t.step(name, async () => {
-        Deno.writeTextFileSync(`${stage.folder}/monitor.json`, text);
-        const { code, checks, monitor, config_error: error, stderr } = await statusOf(stage);
-        assert.equal(code, 2);
-        assert.deepEqual(checks.map(({ name, condition }) => [name, condition]), [["fine", "ok"], [
-          "bad",
-          "critical",
-        ]]);
-        assert.equal(monitor?.state, "running");
-        assert.equal(monitor.config_edited, null);
-        assert.match(error ?? "", /^Cannot use config "\.\/monitor\.json": it has a mistake$/);
-        assert.match(
-          stderr,
-          /^monitor: warning: Cannot use config .*; its checks are shown as the state knows them \(see: monitor validate\)\n$/,
-        );
-        assert.match(
-          (await stage.run(["status", "bad"])).stdout,
-          /\n\nconfig: it has errors; monitor goes on with the one that it loaded \d+ s ago\n\n/,
-        );
-        assert.match((await stage.run(["history", "bad"])).stdout, /ok to critical: it is gone\n$/);
-        assert.match((await stage.run(["silence", "bad"])).stdout, /^bad: silent until /);
-        assert.match((await stage.run(["silence", "--list"])).stdout, /^bad: silent until /);
-        assert.equal((await stage.run(["silence", "--end", "bad"])).stdout, "ended 1 silence\n");
-        assert.match((await stage.run(["report"])).stdout, /<h3>bad<\/h3>/);
-        // What it would overwrite is not known.
-        assert.equal((await stage.run(["report", "-o", "other.html"])).code, 78);
-        assert.equal((await stage.run(["status", "--tag", "web"])).code, 78, "tags are in the config alone");
-        const unknown = await stage.run(["silence", "badd"]);
-        assert.equal(unknown.code, 64);
-        assert.match(unknown.stderr, /did you mean "bad"\?/);
-      });
-    }
-    Deno.removeSync(`${stage.folder}/monitor.json`);
-    assert.equal((await stage.run(["status"])).code, 78, "nothing says where the state is");
-    const named = await stage.run(["status", "--state", "kept.sqlite", "--format", "plugin"]);
-    assert.equal(named.code, 2);
-    assert.match(named.stdout, /^MONITOR CRITICAL - 1 of 2 checks critical: bad \(it is gone\) \|/);
-    program.signal("SIGTERM");
-    await program.end();
-  });
-});
+test(
+  "monitor status, history, silence, notification: they go by the state while the config has errors",
+  async (_add, t) => {
+    const broken: Readonly<Record<string, string>> = {
+      "an unknown key": JSON.stringify({ defaults: {}, chekcs: {}, state: "kept.sqlite" }),
+      "no JSON any more": '{ "defaults": {}, "state": "kept.sqlite", "checks": { "fine": {',
+    };
+    await withStage(async (stage) => {
+      const program = await startService(stage);
+      for (const [name, text] of Object.entries(broken)) {
+        await t.step(name, async () => {
+          Deno.writeTextFileSync(`${stage.folder}/monitor.json`, text);
+          const { code, checks, monitor, config_error: error, stderr } = await statusOf(stage);
+          assert.equal(code, 2);
+          assert.deepEqual(checks.map(({ name, condition }) => [name, condition]), [["fine", "ok"], [
+            "bad",
+            "critical",
+          ]]);
+          assert.equal(monitor?.state, "running");
+          assert.equal(monitor.config_edited, null);
+          assert.match(error ?? "", /^Cannot use config "\.\/monitor\.json": it has a mistake$/);
+          assert.match(
+            stderr,
+            /^monitor: warning: Cannot use config .*; its checks are shown as the state knows them \(see: monitor validate\)\n$/,
+          );
+          assert.match(
+            (await stage.run(["status", "bad"])).stdout,
+            /\n\nconfig: it has errors; monitor goes on with the one that it loaded \d+ s ago\n\n/,
+          );
+          assert.match((await stage.run(["history", "bad"])).stdout, /ok to critical: it is gone\n$/);
+          assert.match((await stage.run(["silence", "bad"])).stdout, /^bad: silent until /);
+          assert.match((await stage.run(["silence", "--list"])).stdout, /^bad: silent until /);
+          assert.equal((await stage.run(["silence", "--end", "bad"])).stdout, "ended 1 silence\n");
+          assert.match((await stage.run(["report"])).stdout, /<h3>bad<\/h3>/);
+          // What it would overwrite is not known.
+          assert.equal((await stage.run(["report", "-o", "other.html"])).code, 78);
+          assert.equal(
+            (await stage.run(["status", "--tag", "web"])).code,
+            78,
+            "tags are in the config alone",
+          );
+          const unknown = await stage.run(["silence", "badd"]);
+          assert.equal(unknown.code, 64);
+          assert.match(unknown.stderr, /did you mean "bad"\?/);
+        });
+      }
+      Deno.removeSync(`${stage.folder}/monitor.json`);
+      assert.equal((await stage.run(["status"])).code, 78, "nothing says where the state is");
+      const named = await stage.run(["status", "--state", "kept.sqlite", "--format", "plugin"]);
+      assert.equal(named.code, 2);
+      assert.match(named.stdout, /^MONITOR CRITICAL - 1 of 2 checks critical: bad \(it is gone\) \|/);
+      program.signal("SIGTERM");
+      await program.end();
+    });
+  },
+);
 
-Deno.test("monitor status: without a state a config with errors is one", () =>
+test("monitor status: without a state a config with errors is one", () =>
   withStage(async (stage) => {
     Deno.writeTextFileSync(`${stage.folder}/monitor.json`, "{");
     for (const args of [["status"], ["history", "web"], ["silence", "web"], ["report"]]) {

@@ -1,8 +1,11 @@
 /** Planted secrets are looked for wherever the program leaves anything. */
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { inTime } from "./in_time.ts";
 import { type Stage, withStage } from "./program.ts";
 import { startMailbox } from "./receivers.ts";
+
+const test = concurrentTests("monitor: secrets");
 
 const PASSWORD = "planted-mail-password-7f3a";
 const TOKEN = "planted-header-token-91bc";
@@ -19,7 +22,7 @@ const ENVIRONMENT = {
   SCRIPT_SECRET,
 };
 
-Deno.test("monitor: no secret is in an output, a log, the state, a mail, a webhook, an error or another script's environment", () =>
+test("monitor: no secret is in an output, a log, the state, a mail, a webhook, an error or another script's environment", () =>
   withStage(async (stage) => {
     await using mailbox = await startMailbox(PASSWORD);
     await using leaky = startLeakyServer();
@@ -135,7 +138,7 @@ Deno.test("monitor: no secret is in an output, a log, the state, a mail, a webho
     }
   }));
 
-Deno.test("monitor validate: a mistake beside a secret does not quote it", async (t) => {
+test("monitor validate: a mistake beside a secret does not quote it", (add) => {
   const rows: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     "no address": { kind: "http_request", parameters: { request: { target: "ht!tp//${env:CHECK_QUERY}" } } },
     "no method": {
@@ -146,7 +149,7 @@ Deno.test("monitor validate: a mistake beside a secret does not quote it", async
     "no number": { kind: "test", threshold: "${env:CHECK_QUERY}", parameters: {} },
   };
   for (const [name, check] of Object.entries(rows)) {
-    await t.step(name, () =>
+    add(name, () =>
       withStage(async (stage) => {
         stage.writeConfig({ web: check });
         for (const args of [["validate", "--strict"], ["check", "--once"], ["explain"]]) {
@@ -160,10 +163,10 @@ Deno.test("monitor validate: a mistake beside a secret does not quote it", async
   }
 });
 
-Deno.test("monitor: an error that nothing has caught ends it with 70 and tells no secret", async (t) => {
+test("monitor: an error that nothing has caught ends it with 70 and tells no secret", (add) => {
   const preload = new URL("../fixtures/throw_secret.ts", import.meta.url).pathname;
   for (const how of ["error", "rejection"]) {
-    await t.step(how, () =>
+    add(how, () =>
       withStage(async (stage) => {
         stage.writeConfig({ a: { kind: "test", parameters: { output: "${env:PLANTED}" } } });
         const { code, stdout, stderr } = await stage.run(["check", "--state", "none"], {

@@ -1,8 +1,11 @@
 /** The files in `examples/` that set the program up: each is held to the tool it is for, and its calls are made. */
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { systemdAnalyze } from "../support/systemd_analyze.ts";
 import { needs } from "../support/tools.ts";
 import { programCommand, type Stage, withStage } from "./program.ts";
+
+const test = concurrentTests("examples");
 
 const EXAMPLES = new URL("../../examples/", import.meta.url);
 const PROGRAM_PATH = "/usr/local/bin/monitor";
@@ -35,10 +38,9 @@ async function analyze(args: readonly string[]): Promise<{ readonly code: number
   return { code, text: stdout + stderr };
 }
 
-Deno.test({
-  ...needs("systemd-analyze"),
-  name: "examples/systemd: systemd-analyze finds nothing wrong with the units",
-  fn: () =>
+test(
+  "examples/systemd: systemd-analyze finds nothing wrong with the units",
+  () =>
     withStage(async ({ folder }) => {
       const names = ["monitor.service", "monitor-due.service", "monitor-due.timer"];
       // It looks for the programs too, and what is not installed here is no mistake of a unit.
@@ -54,22 +56,19 @@ Deno.test({
       assert.equal(text, "");
       assert.equal(code, 0);
     }),
-});
+  needs("systemd-analyze"),
+);
 
-Deno.test({
-  ...needs("systemd-analyze"),
-  name: "examples/systemd: the sandbox of the services is as tight as it was",
-  fn: async () => {
-    for (const name of ["monitor.service", "monitor-due.service"]) {
-      const path = new URL(`systemd/${name}`, EXAMPLES).pathname;
-      // In tenths: an exposure of 2.5 of 10 at most.
-      const { code, text } = await analyze(["security", "--offline=true", "--threshold=25", path]);
-      assert.equal(code, 0, text.trimEnd().split("\n").at(-1) ?? "it said nothing");
-    }
-  },
-});
+test("examples/systemd: the sandbox of the services is as tight as it was", async () => {
+  for (const name of ["monitor.service", "monitor-due.service"]) {
+    const path = new URL(`systemd/${name}`, EXAMPLES).pathname;
+    // In tenths: an exposure of 2.5 of 10 at most.
+    const { code, text } = await analyze(["security", "--offline=true", "--threshold=25", path]);
+    assert.equal(code, 0, text.trimEnd().split("\n").at(-1) ?? "it said nothing");
+  }
+}, needs("systemd-analyze"));
 
-Deno.test("examples/systemd: both services have the same sandbox", () => {
+test("examples/systemd: both services have the same sandbox", () => {
   const sandbox = (name: string): string => {
     const unit = readExample(`systemd/${name}`);
     return unit.slice(unit.indexOf("# The sandbox.")).split("\n\n[")[0]?.trimEnd() ?? "";
@@ -78,10 +77,9 @@ Deno.test("examples/systemd: both services have the same sandbox", () => {
   assert.equal(sandbox("monitor-due.service"), sandbox("monitor.service"));
 });
 
-Deno.test({
-  ...needs("kill"),
-  name: "examples/systemd/monitor.service: its commands start, reload and stop the program",
-  fn: () =>
+test(
+  "examples/systemd/monitor.service: its commands start, reload and stop the program",
+  () =>
     withStage(async (stage) => {
       const settings = settingsOf(readExample("systemd/monitor.service"));
       const [start = ""] = settings.get("ExecStart") ?? [];
@@ -115,9 +113,10 @@ Deno.test({
       // Longer than running checks may take to finish and to be ended.
       assert.ok(Number(settings.get("TimeoutStopSec")?.[0]) >= 15);
     }),
-});
+  needs("kill"),
+);
 
-Deno.test("examples/systemd/monitor-due.service: what a call sees is no failure of the unit", () =>
+test("examples/systemd/monitor-due.service: what a call sees is no failure of the unit", () =>
   withStage(async (stage) => {
     const settings = settingsOf(readExample("systemd/monitor-due.service"));
     stage.writeConfig({ bad: BAD });
@@ -132,7 +131,7 @@ Deno.test("examples/systemd/monitor-due.service: what a call sees is no failure 
     assert.equal(stderr, "");
   }));
 
-Deno.test("examples/cron/monitor: its line has the form of /etc/cron.d, and sh runs its command", () =>
+test("examples/cron/monitor: its line has the form of /etc/cron.d, and sh runs its command", () =>
   withStage(async (stage) => {
     const lines = readExample("cron/monitor").split("\n").filter((line) => !/^#|^$|^\w+=/.test(line));
     assert.equal(lines.length, 1);
@@ -154,7 +153,7 @@ Deno.test("examples/cron/monitor: its line has the form of /etc/cron.d, and sh r
     assert.deepEqual(second, { code: 0, stdout: "", stderr: "" }, "nothing to do, nothing to mail");
   }));
 
-Deno.test("examples/container/Containerfile: its command is one that the program takes", () =>
+test("examples/container/Containerfile: its command is one that the program takes", () =>
   withStage(async (stage) => {
     const text = readExample("container/Containerfile").replaceAll("\\\n", " ");
     const command = JSON.parse(/^CMD (\[.*\])$/m.exec(text)?.[1] ?? "[]") as string[];

@@ -1,5 +1,6 @@
 /** The program is stopped for a while, as by SIGSTOP, a debugger or a frozen container, in the middle of its runs. */
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { needs } from "../support/tools.ts";
 import { createMovableClock } from "./chaos/clock.ts";
 import { livingProcesses, untilGone } from "../support/processes.ts";
@@ -8,10 +9,12 @@ import type { Event } from "./lines.ts";
 import { withStage } from "./program.ts";
 import { withTarget } from "./target.ts";
 
+const test = concurrentTests("monitor check: stall");
+
 /** So long it stands still: longer than the time limits below, and than what counts as a standstill. */
 const STOPPED_MS = 3_000;
 
-Deno.test("monitor check: while it stands still no time-out is invented, and one that is real is told later", () =>
+test("monitor check: while it stands still no time-out is invented, and one that is real is told later", () =>
   withTarget((answering) =>
     withTarget((hanging) =>
       withStage(async (stage) => {
@@ -57,10 +60,9 @@ Deno.test("monitor check: while it stands still no time-out is invented, and one
     )
   ));
 
-Deno.test({
-  ...needs("faketime"),
-  name: "monitor check --once: minutes of standing still are no time-out, and what is real is told",
-  fn: () =>
+test(
+  "monitor check --once: minutes of standing still are no time-out, and what is real is told",
+  () =>
     withTarget((hanging) =>
       withStage(async (stage) => {
         const script = stage.mark;
@@ -98,4 +100,5 @@ Deno.test({
         assert.equal(hanging.requests, 2);
       })
     ),
-});
+  needs("faketime"),
+);

@@ -1,10 +1,13 @@
 /** Which certificates TLS trusts, by what the environment says. */
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { type Authority, createAuthority, createCertificate } from "../support/certificates.ts";
 import { startServer, type TestServer } from "../support/http_servers.ts";
 import { type MailServer, startMailServer } from "../support/mail_server.ts";
 import { flagsFor } from "../permissions/stage.ts";
 import { type Stage, withStage } from "./program.ts";
+
+const test = concurrentTests("monitor: trusted certificates");
 
 interface Row {
   readonly environment: Readonly<Record<string, string>>;
@@ -48,7 +51,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
 };
 
-Deno.test("monitor: TLS of checks, emails and webhooks trusts", async (t) => {
+test("monitor: TLS of checks, emails and webhooks trusts", async (_add, t) => {
   const authority = createAuthority();
   await using servers = await startServers(authority);
   for (const [name, row] of Object.entries(ROWS)) {
@@ -71,7 +74,7 @@ Deno.test("monitor: TLS of checks, emails and webhooks trusts", async (t) => {
   }
 });
 
-Deno.test("monitor permissions: the variable of the trusted certificates is needed only for TLS", async () => {
+test("monitor permissions: the variable of the trusted certificates is needed only for TLS", async () => {
   const authority = createAuthority();
   await using servers = await startServers(authority);
   await withStage(async (stage) => {

@@ -1,9 +1,12 @@
 /** Files that block whoever opens them: named pipes without a writer, and a file system that never responds. */
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { fixture } from "../support/processes.ts";
 import { needs } from "../support/tools.ts";
 import { type Stage, withStage } from "./program.ts";
+
+const test = concurrentTests("monitor: files that block");
 
 const OK = { kind: "test", parameters: { condition: "ok" } };
 
@@ -14,7 +17,7 @@ function withHungMount({ folder }: Stage): string {
   return `exec unshare --user --map-root-user --mount ${mount} "$@"`;
 }
 
-Deno.test("monitor check: a config, include, secret or certificate file that is a pipe is an error, and nothing waits", async (t) => {
+test("monitor check: a config, include, secret or certificate file that is a pipe is an error, and nothing waits", (add) => {
   const certificate = {
     kind: "tls_certificate",
     parameters: { host: "127.0.0.1", port: 1, ca_file: "pipe" },
@@ -61,7 +64,7 @@ Deno.test("monitor check: a config, include, secret or certificate file that is 
     },
   ];
   for (const { name, checks, others, args = [], code, shows } of table) {
-    await t.step(name, () =>
+    add(name, () =>
       withStage(async (stage) => {
         await makePipe(`${stage.folder}/pipe`);
         stage.writeConfig(checks, others);
@@ -92,18 +95,18 @@ async function runsItsJob(
   assert.match(end.stderr, stderr);
 }
 
-Deno.test("monitor beat: a config or a secret that is a pipe keeps no command from running", async (t) => {
-  await t.step(
+test("monitor beat: a config or a secret that is a pipe keeps no command from running", (add) => {
+  add(
     "the config",
     () =>
       withStage((stage) =>
         runsItsJob(stage, ["-c", "pipe"], { stderr: /it is not a regular file\n.*not noted/ })
       ),
   );
-  await t.step("a secret", () => withStage((stage) => runsItsJob(stage, [], { stderr: /^$/ })));
+  add("a secret", () => withStage((stage) => runsItsJob(stage, [], { stderr: /^$/ })));
 });
 
-Deno.test("monitor check: a reload from a pipe changes nothing and stops no check", () =>
+test("monitor check: a reload from a pipe changes nothing and stops no check", () =>
   withStage(async (stage) => {
     stage.writeConfig({ web: OK });
     const program = stage.start(["check", "--format", "ndjson"]);
@@ -117,37 +120,33 @@ Deno.test("monitor check: a reload from a pipe changes nothing and stops no chec
     assert.equal((await program.end()).code, 0);
   }));
 
-Deno.test({
-  ...needs("python3"),
-  name: "monitor: a file system that hangs stops neither checks nor the command of a job",
-  fn: () =>
-    // At once, because each waits for some timeouts of two seconds.
-    Promise.all([
-      withStage(async (stage) => {
-        stage.writeConfig({ web: OK });
-        const program = stage.start(["check", "--format", "ndjson"], { shell: withHungMount(stage) });
-        await program.stdout.event("result");
-        Deno.removeSync(`${stage.folder}/monitor.json`);
-        Deno.symlinkSync("hung/monitor.json", `${stage.folder}/monitor.json`);
-        program.signal("SIGHUP");
-        // While the reload waits.
-        await program.stdout.event("result");
-        await program.stderr.next("the file system did not respond within 2 s");
-        program.signal("SIGTERM");
-        assert.equal((await program.end()).code, 0);
-      }),
-      withStage((stage) =>
-        runsItsJob(stage, ["-c", "hung/m.json"], {
-          shell: withHungMount(stage),
-          stderr: /did not respond within 2 s\n.*this run is not noted/,
-        })
-      ),
-      withStage((stage) =>
-        runsItsJob(stage, ["--state", "hung/kept.sqlite"], {
-          shell: withHungMount(stage),
-          stderr:
-            /did not respond within 2 s\n.*start of this run is.*\n.*did not respond within 2 s\n.*end of this run/,
-        })
-      ),
-    ]).then(() => {}),
-});
+test("monitor: a file system that hangs stops neither checks nor the command of a job", () =>
+  // At once, because each waits for some timeouts of two seconds.
+  Promise.all([
+    withStage(async (stage) => {
+      stage.writeConfig({ web: OK });
+      const program = stage.start(["check", "--format", "ndjson"], { shell: withHungMount(stage) });
+      await program.stdout.event("result");
+      Deno.removeSync(`${stage.folder}/monitor.json`);
+      Deno.symlinkSync("hung/monitor.json", `${stage.folder}/monitor.json`);
+      program.signal("SIGHUP");
+      // While the reload waits.
+      await program.stdout.event("result");
+      await program.stderr.next("the file system did not respond within 2 s");
+      program.signal("SIGTERM");
+      assert.equal((await program.end()).code, 0);
+    }),
+    withStage((stage) =>
+      runsItsJob(stage, ["-c", "hung/m.json"], {
+        shell: withHungMount(stage),
+        stderr: /did not respond within 2 s\n.*this run is not noted/,
+      })
+    ),
+    withStage((stage) =>
+      runsItsJob(stage, ["--state", "hung/kept.sqlite"], {
+        shell: withHungMount(stage),
+        stderr:
+          /did not respond within 2 s\n.*start of this run is.*\n.*did not respond within 2 s\n.*end of this run/,
+      })
+    ),
+  ]).then(() => {}), needs("python3"));

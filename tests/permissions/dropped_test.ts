@@ -1,55 +1,61 @@
 /** What a process that may do anything gives up, because its config does not need it. */
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { withStage } from "../life/program.ts";
+
+const test = concurrentTests("monitor check: dropped permissions");
 
 const OK = { kind: "test", parameters: { condition: "ok" } };
 
-Deno.test("monitor check: a reload that needs what was given up at the start is refused, and the old config goes on", async (t) => {
-  const additions: readonly (readonly [string, Readonly<Record<string, unknown>>, RegExp])[] = [
-    [
-      "a program",
-      { kind: "script", parameters: { path: "./probe.sh", arguments: [] } },
-      /check "added" needs --allow-run=.*probe\.sh/,
-    ],
-    [
-      "a host",
-      {
-        kind: "http_request",
-        parameters: { request: { target: "http://localhost:4/" }, response: { status_code: 200 } },
-      },
-      /check "added" needs --allow-net=localhost:4/,
-    ],
-    [
-      "a file to touch",
-      { ...OK, notifications: [{ kind: "file_touch", parameters: { path: "./touched" } }] },
-      /file_touch of check "added" needs --allow-write=.*touched/,
-    ],
-    ["a variable", { ...OK, title: "${env:ADDED}" }, /the environment variable "ADDED" cannot be read/],
-  ];
-  for (const [what, added, reason] of additions) {
-    await t.step(what, () =>
-      withStage(async (stage) => {
-        stage.writeScript("probe.sh", "exit 0");
-        stage.writeConfig({ fine: OK });
-        const program = stage.start(["check", "--format", "ndjson", "--state", "none"], {
-          environment: { ADDED: "value" },
-        });
-        await program.stdout.event("result");
-        stage.writeConfig({ fine: OK, added });
-        program.signal("SIGHUP");
-        const { adopted } = await program.stdout.event("reload");
-        assert.strictEqual(adopted, false);
-        await program.stdout.event("result", ({ name }) => name === "fine");
-        program.signal("SIGTERM");
-        const { code, stderr } = await program.end();
-        assert.strictEqual(code, 0);
-        assert.match(stderr, reason);
-        assert.match(stderr, /the old one stays in force: .*restart to use it/);
-      }));
-  }
-});
+test(
+  "monitor check: a reload that needs what was given up at the start is refused, and the old config goes on",
+  (add) => {
+    const additions: readonly (readonly [string, Readonly<Record<string, unknown>>, RegExp])[] = [
+      [
+        "a program",
+        { kind: "script", parameters: { path: "./probe.sh", arguments: [] } },
+        /check "added" needs --allow-run=.*probe\.sh/,
+      ],
+      [
+        "a host",
+        {
+          kind: "http_request",
+          parameters: { request: { target: "http://localhost:4/" }, response: { status_code: 200 } },
+        },
+        /check "added" needs --allow-net=localhost:4/,
+      ],
+      [
+        "a file to touch",
+        { ...OK, notifications: [{ kind: "file_touch", parameters: { path: "./touched" } }] },
+        /file_touch of check "added" needs --allow-write=.*touched/,
+      ],
+      ["a variable", { ...OK, title: "${env:ADDED}" }, /the environment variable "ADDED" cannot be read/],
+    ];
+    for (const [what, added, reason] of additions) {
+      add(what, () =>
+        withStage(async (stage) => {
+          stage.writeScript("probe.sh", "exit 0");
+          stage.writeConfig({ fine: OK });
+          const program = stage.start(["check", "--format", "ndjson", "--state", "none"], {
+            environment: { ADDED: "value" },
+          });
+          await program.stdout.event("result");
+          stage.writeConfig({ fine: OK, added });
+          program.signal("SIGHUP");
+          const { adopted } = await program.stdout.event("reload");
+          assert.strictEqual(adopted, false);
+          await program.stdout.event("result", ({ name }) => name === "fine");
+          program.signal("SIGTERM");
+          const { code, stderr } = await program.end();
+          assert.strictEqual(code, 0);
+          assert.match(stderr, reason);
+          assert.match(stderr, /the old one stays in force: .*restart to use it/);
+        }));
+    }
+  },
+);
 
-Deno.test("monitor check: a reload that needs nothing new is adopted, secrets that were read before included", () =>
+test("monitor check: a reload that needs nothing new is adopted, secrets that were read before included", () =>
   withStage(async (stage) => {
     stage.writeConfig({ fine: { ...OK, title: "${env:KNOWN}" } });
     const program = stage.start(["check", "--format", "ndjson", "--state", "none"], {

@@ -1,9 +1,12 @@
 /** What the runtime's permissions do and do not stop, as docs/guides/least_privilege.md says. */
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { createCertificate } from "../support/certificates.ts";
 import { startServer } from "../support/http_servers.ts";
 import { needs } from "../support/tools.ts";
 import { flagsFor, type PermissionStage, withNeeds } from "./stage.ts";
+
+const test = concurrentTests("monitor: limits of permissions");
 
 interface PrintedCheck {
   readonly name: string;
@@ -27,7 +30,7 @@ function requestTo(target: string): unknown {
   return { kind: "http_request", parameters: { request: { target }, response: { status_code: 200 } } };
 }
 
-Deno.test("a redirect to a host that is not granted is not followed, and the output names the flag", () =>
+test("a redirect to a host that is not granted is not followed, and the output names the flag", () =>
   withNeeds(async (stage) => {
     await using elsewhere = startServer(async (visitor) => {
       await visitor.readHead();
@@ -46,7 +49,7 @@ Deno.test("a redirect to a host that is not granted is not followed, and the out
     assert.deepStrictEqual([leading.visits, elsewhere.visits], [1, 0]);
   }));
 
-Deno.test("a symlink in the place of a granted file leads out: the path is what is granted", () =>
+test("a symlink in the place of a granted file leads out: the path is what is granted", () =>
   withNeeds(async (stage) => {
     Deno.mkdirSync(`${stage.folder}/granted`);
     Deno.mkdirSync(`${stage.folder}/outside`);
@@ -68,22 +71,18 @@ Deno.test("a symlink in the place of a granted file leads out: the path is what 
     assert.match(file.output, /--allow-read=.*outside\/file/);
   }));
 
-Deno.test({
-  ...needs("kill"),
-  name: "a listed program that its owner replaces is run as it is then",
-  fn: () =>
-    withNeeds(async (stage) => {
-      const permissions = flagsFor(await stage.needs());
-      const before = await checkOnce(stage, { permissions });
-      assert.strictEqual(before.find(({ name }) => name === "script")?.output, "all is lost");
-      Deno.renameSync(`${stage.folder}/probe.sh`, `${stage.folder}/old.sh`);
-      stage.writeScript("probe.sh", "echo somebody else wrote this");
-      const after = await checkOnce(stage, { permissions });
-      assert.strictEqual(after.find(({ name }) => name === "script")?.output, "somebody else wrote this");
-    }),
-});
+test("a listed program that its owner replaces is run as it is then", () =>
+  withNeeds(async (stage) => {
+    const permissions = flagsFor(await stage.needs());
+    const before = await checkOnce(stage, { permissions });
+    assert.strictEqual(before.find(({ name }) => name === "script")?.output, "all is lost");
+    Deno.renameSync(`${stage.folder}/probe.sh`, `${stage.folder}/old.sh`);
+    stage.writeScript("probe.sh", "echo somebody else wrote this");
+    const after = await checkOnce(stage, { permissions });
+    assert.strictEqual(after.find(({ name }) => name === "script")?.output, "somebody else wrote this");
+  }), needs("kill"));
 
-Deno.test("with a proxy variable set the request goes to the proxy, though only the target is granted", () =>
+test("with a proxy variable set the request goes to the proxy, though only the target is granted", () =>
   withNeeds(async (stage) => {
     await using proxy = startServer(async (visitor) => {
       await visitor.readHead();
@@ -100,7 +99,7 @@ Deno.test("with a proxy variable set the request goes to the proxy, though only 
     assert.match(stderr, /warning: HTTP_PROXY is set/);
   }));
 
-Deno.test("with SSLKEYLOGFILE set the runtime writes TLS keys, though nothing may be written", () =>
+test("with SSLKEYLOGFILE set the runtime writes TLS keys, though nothing may be written", () =>
   withNeeds(async (stage) => {
     const certificate = createCertificate();
     await using secure = startServer(() => Promise.resolve(), { certificate });
@@ -111,14 +110,14 @@ Deno.test("with SSLKEYLOGFILE set the runtime writes TLS keys, though nothing ma
     assert.match(Deno.readTextFileSync(`${stage.folder}/keys`), /^SERVER_HANDSHAKE_TRAFFIC_SECRET /m);
   }));
 
-Deno.test({
-  ...needs("kill"),
-  name: "a script is not held by the permissions: it may do what its user may",
-  fn: () =>
+test(
+  "a script is not held by the permissions: it may do what its user may",
+  () =>
     withNeeds(async (stage) => {
       stage.writeScript("probe.sh", "cat outside; exit 0");
       Deno.writeTextFileSync(`${stage.folder}/outside`, "read by the script\n");
       const checks = await checkOnce(stage, { permissions: flagsFor(await stage.needs()) });
       assert.strictEqual(checks.find(({ name }) => name === "script")?.output, "read by the script");
     }),
-});
+  needs("kill"),
+);

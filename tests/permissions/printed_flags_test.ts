@@ -1,5 +1,6 @@
 /** What `monitor permissions` prints is enough for everything the config does, and every bit of it is needed. */
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import type { PermissionClass } from "../../src/domain/needs.ts";
 import { until } from "../life/in_time.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
@@ -7,10 +8,11 @@ import { startServer } from "../support/http_servers.ts";
 import { needs } from "../support/tools.ts";
 import { flagsFor, withNeeds } from "./stage.ts";
 
-Deno.test({
-  ...needs("kill"),
-  name: "monitor permissions: the printed flags are enough to check, to keep the state and to send a mail",
-  fn: () =>
+const test = concurrentTests("monitor permissions: printed flags");
+
+test(
+  "monitor permissions: the printed flags are enough to check, to keep the state and to send a mail",
+  () =>
     withNeeds(async (stage) => {
       const line = (await stage.run(["permissions"])).stdout.trim();
       const [first, ...permissions] = line.split(" ");
@@ -28,9 +30,10 @@ Deno.test({
       const status = await stage.run(["status"], { permissions });
       assert.match(status.stdout, /script/);
     }),
-});
+  needs("kill"),
+);
 
-Deno.test("monitor permissions: the printed flags are enough for what is included, there or not", () =>
+test("monitor permissions: the printed flags are enough for what is included, there or not", () =>
   withNeeds(async (stage) => {
     for (const name of ["conf.d", "sub"]) Deno.mkdirSync(`${stage.folder}/${name}`);
     Deno.writeTextFileSync(`${stage.folder}/sub/secret`, "all is well");
@@ -67,7 +70,7 @@ Deno.test("monitor permissions: the printed flags are enough for what is include
     }
   }));
 
-Deno.test("monitor permissions: the printed flags are enough to connect and to read a certificate", () =>
+test("monitor permissions: the printed flags are enough to connect and to read a certificate", () =>
   withNeeds(async (stage) => {
     const authority = createAuthority();
     const certificate = createCertificate({ authority, toDay: 60 });
@@ -101,7 +104,7 @@ Deno.test("monitor permissions: the printed flags are enough to connect and to r
     assert.strictEqual(code, 0);
   }));
 
-Deno.test("monitor permissions: the printed flags are enough to keep a page fresh", () =>
+test("monitor permissions: the printed flags are enough to keep a page fresh", () =>
   withNeeds(async (stage) => {
     const checks = { web: { kind: "test", parameters: { condition: "ok" } } };
     stage.writeConfig(checks, { report: { path: "page.html" }, state: "kept.sqlite" });
@@ -115,25 +118,28 @@ Deno.test("monitor permissions: the printed flags are enough to keep a page fres
     assert.match(Deno.readTextFileSync(`${stage.folder}/page.html`), /The check is ok/);
   }));
 
-Deno.test("monitor: without the permission to read the user's id a state is not used, and the flag is named", async (t) => {
-  await withNeeds(async (stage) => {
-    stage.writeConfig({ web: { kind: "test", parameters: { condition: "ok" } } }, { state: "kept.sqlite" });
-    assert.strictEqual((await stage.run(["check", "--once"])).code, 0);
-    const permissions = flagsFor(await stage.needs(), { permission: "sys", value: "uid" });
-    for (const command of [["check", "--once"], ["check"], ["status"], ["silence", "web", "--for", "1h"]]) {
-      await t.step(command.join(" "), async () => {
-        const { code, stderr } = await stage.run(command, { permissions });
-        assert.strictEqual(code, 77, stderr);
-        assert.match(
-          stderr,
-          /Requires sys access to "uid".*\nmonitor: hint: grant it with --allow-sys=uid\n$/,
-        );
-      });
-    }
-  });
-});
+test(
+  "monitor: without the permission to read the user's id a state is not used, and the flag is named",
+  async (_add, t) => {
+    await withNeeds(async (stage) => {
+      stage.writeConfig({ web: { kind: "test", parameters: { condition: "ok" } } }, { state: "kept.sqlite" });
+      assert.strictEqual((await stage.run(["check", "--once"])).code, 0);
+      const permissions = flagsFor(await stage.needs(), { permission: "sys", value: "uid" });
+      for (const command of [["check", "--once"], ["check"], ["status"], ["silence", "web", "--for", "1h"]]) {
+        await t.step(command.join(" "), async () => {
+          const { code, stderr } = await stage.run(command, { permissions });
+          assert.strictEqual(code, 77, stderr);
+          assert.match(
+            stderr,
+            /Requires sys access to "uid".*\nmonitor: hint: grant it with --allow-sys=uid\n$/,
+          );
+        });
+      }
+    });
+  },
+);
 
-Deno.test("monitor check: without the permission to make the state's directory it ends with 77, and the flag is named", () =>
+test("monitor check: without the permission to make the state's directory it ends with 77, and the flag is named", () =>
   withNeeds(async (stage) => {
     stage.writeConfig({ web: { kind: "test", parameters: {} } }, { state: "made/kept.sqlite" });
     const value = `${stage.folder}/made`;
@@ -143,7 +149,7 @@ Deno.test("monitor check: without the permission to make the state's directory i
     assert.ok(stderr.endsWith(`monitor: hint: grant it with --allow-write=${value}\n`), stderr);
   }));
 
-Deno.test("monitor permissions: a named check needs its own alone", () =>
+test("monitor permissions: a named check needs its own alone", () =>
   withNeeds(async (stage) => {
     stage.writeConfig({
       web: { kind: "http_request", parameters: { request: { target: "https://[::1]/" }, response: {} } },
@@ -159,38 +165,40 @@ Deno.test("monitor permissions: a named check needs its own alone", () =>
     assert.deepStrictEqual(net, ["[::1]:443"]);
   }));
 
-Deno.test("monitor permissions: without the config or the state a run ends at once, and the missing flag is named", async (t) => {
-  await withNeeds(async (stage) => {
-    const needs = await stage.needs();
-    const refusals: readonly (readonly [PermissionClass, readonly string[]])[] = [
-      ["read", needs.read],
-      ["write", needs.write],
-    ];
-    for (const [permission, values] of refusals) {
-      for (const value of values) {
-        const place = value.replace(stage.folder, "").replace(/\d+$/, "PORT");
-        await t.step(`--allow-${permission} without ${place}`, async () => {
-          const permissions = flagsFor(needs, { permission, value });
-          const { code, stdout, stderr } = await stage.run(["check", "--once"], { permissions });
-          assert.strictEqual(code, 77, stderr);
-          assert.strictEqual(stdout, "");
-          // Of the config itself the runtime tells, before anybody knows what the rest is.
-          assert.ok(
-            stderr.includes(`--allow-${permission}=${value} (`) ||
-              stderr.includes("grant it with --allow-read"),
-            stderr,
-          );
-        });
+test(
+  "monitor permissions: without the config or the state a run ends at once, and the missing flag is named",
+  async (_add, t) => {
+    await withNeeds(async (stage) => {
+      const needs = await stage.needs();
+      const refusals: readonly (readonly [PermissionClass, readonly string[]])[] = [
+        ["read", needs.read],
+        ["write", needs.write],
+      ];
+      for (const [permission, values] of refusals) {
+        for (const value of values) {
+          const place = value.replace(stage.folder, "").replace(/\d+$/, "PORT");
+          await t.step(`--allow-${permission} without ${place}`, async () => {
+            const permissions = flagsFor(needs, { permission, value });
+            const { code, stdout, stderr } = await stage.run(["check", "--once"], { permissions });
+            assert.strictEqual(code, 77, stderr);
+            assert.strictEqual(stdout, "");
+            // Of the config itself the runtime tells, before anybody knows what the rest is.
+            assert.ok(
+              stderr.includes(`--allow-${permission}=${value} (`) ||
+                stderr.includes("grant it with --allow-read"),
+              stderr,
+            );
+          });
+        }
       }
-    }
-    assert.deepStrictEqual([stage.web.visits, stage.mailbox.attempts], [0, 0], "nothing has run");
-  });
-});
+      assert.deepStrictEqual([stage.web.visits, stage.mailbox.attempts], [0, 0], "nothing has run");
+    });
+  },
+);
 
-Deno.test(
+test(
   "monitor check: what lacks a permission names the flag, and the others run",
-  needs("kill"),
-  async (t) => {
+  async (_add, t) => {
     await withNeeds(async (stage) => {
       const needs = await stage.needs();
       const [kill = "", probe = ""] = needs.run.toSorted((one) => one.endsWith("/kill") ? -1 : 1);
@@ -216,9 +224,10 @@ Deno.test(
       }
     });
   },
+  needs("kill"),
 );
 
-Deno.test("monitor permissions --check: names what is missing and what is more than needed, and warns of a proxy", () =>
+test("monitor permissions --check: names what is missing and what is more than needed, and warns of a proxy", () =>
   withNeeds(async (stage) => {
     const needs = await stage.needs();
     const missing = { permission: "env", value: "LANG" } as const;
@@ -235,33 +244,29 @@ Deno.test("monitor permissions --check: names what is missing and what is more t
     assert.doesNotMatch(stderr, /hidden/);
   }));
 
-Deno.test({
-  ...needs("kill"),
-  name: "monitor permissions --format deno: the set works in deno.json",
-  fn: () =>
-    withNeeds(async (stage) => {
-      const { stdout } = await stage.run(["permissions", "--format", "deno"]);
-      const source = JSON.parse(Deno.readTextFileSync(new URL("../../import_map.json", import.meta.url)));
-      const project = new URL("../../", import.meta.url).href;
-      const imports = Object.fromEntries(
-        Object.entries(source.imports).filter(([name]) => !name.startsWith(project)),
-      );
-      const config = `${stage.folder}/deno.json`;
-      Deno.writeTextFileSync(
-        config,
-        JSON.stringify({ nodeModulesDir: "none", imports, ...JSON.parse(stdout) }),
-      );
-      // The later --config wins over the project's.
-      const { code, stderr } = await stage.run(["check", "--once"], {
-        shell: 'program="$1"; shift; while [ "$1" != check ]; do last="$1"; shift; done; ' +
-          `exec "$program" run --quiet --no-prompt --no-check -P=monitor --config ${config} "$last" "$@"`,
-      });
-      assert.strictEqual(code, 2, stderr);
-      assert.strictEqual(stage.mailbox.raw.length, 1);
-    }),
-});
+test("monitor permissions --format deno: the set works in deno.json", () =>
+  withNeeds(async (stage) => {
+    const { stdout } = await stage.run(["permissions", "--format", "deno"]);
+    const source = JSON.parse(Deno.readTextFileSync(new URL("../../import_map.json", import.meta.url)));
+    const project = new URL("../../", import.meta.url).href;
+    const imports = Object.fromEntries(
+      Object.entries(source.imports).filter(([name]) => !name.startsWith(project)),
+    );
+    const config = `${stage.folder}/deno.json`;
+    Deno.writeTextFileSync(
+      config,
+      JSON.stringify({ nodeModulesDir: "none", imports, ...JSON.parse(stdout) }),
+    );
+    // The later --config wins over the project's.
+    const { code, stderr } = await stage.run(["check", "--once"], {
+      shell: 'program="$1"; shift; while [ "$1" != check ]; do last="$1"; shift; done; ' +
+        `exec "$program" run --quiet --no-prompt --no-check -P=monitor --config ${config} "$last" "$@"`,
+    });
+    assert.strictEqual(code, 2, stderr);
+    assert.strictEqual(stage.mailbox.raw.length, 1);
+  }), needs("kill"));
 
-Deno.test("monitor permissions: the printed flags are enough to replace the file of metrics, and no more", () =>
+test("monitor permissions: the printed flags are enough to replace the file of metrics, and no more", () =>
   withNeeds(async (stage) => {
     stage.writeConfig({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
       state: "kept.sqlite",
@@ -284,7 +289,7 @@ Deno.test("monitor permissions: the printed flags are enough to replace the file
     }
   }));
 
-Deno.test("monitor check: keeps the file of metrics fresh though nothing else of the config writes", () =>
+test("monitor check: keeps the file of metrics fresh though nothing else of the config writes", () =>
   withNeeds(async (stage) => {
     stage.writeConfig({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
       metrics: { path: "monitor.prom", interval: 1 },

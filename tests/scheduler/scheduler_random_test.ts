@@ -16,7 +16,7 @@ import { assertRate } from "../support/rates.ts";
 import { startStage, type WatchStage } from "../support/watch_stage.ts";
 
 /** How many random walks are taken; more in a soak: `WALK_ROUNDS=2000 deno test -A tests/scheduler/scheduler_random_test.ts`. */
-const ROUNDS = Number(Deno.env.get("WALK_ROUNDS") ?? 100);
+const ROUNDS = Number(Deno.env.get("WALK_ROUNDS") ?? 50);
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -6,11 +6,15 @@
  * In the expected texts `[ANY]` stands for anything within a line, `[FOLDER]` for the working folder, and `[HOME]` for
  * the home, which is empty at first.
  *
- * The program under test is the source, or the executable that `MONITOR_PROGRAM` names.
+ * The program under test is the source, or the executable that `MONITOR_PROGRAM` names. `TEST_CASE=silence` runs only
+ * the cases with that text in their name.
  */
 import assert from "node:assert/strict";
 import { runArguments, sourceEnvironment } from "../../testing/source.ts";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { type ChildEnd, runChild } from "../support/tools.ts";
+
+const test = concurrentTests("monitor: end-to-end tests");
 
 interface Spec {
   /** One after another, in one working folder; what they print is expected in one piece. */
@@ -30,7 +34,7 @@ const SPECS = new URL(".", import.meta.url);
 const MAIN = new URL("../../main.ts", import.meta.url).pathname;
 
 for (const entry of [...Deno.readDirSync(SPECS)].sort((one, other) => one.name < other.name ? -1 : 1)) {
-  if (entry.isDirectory) Deno.test(`monitor: ${entry.name.replaceAll("_", " ")}`, () => runSpec(entry.name));
+  if (entry.isDirectory) test(`monitor: ${entry.name.replaceAll("_", " ")}`, () => runSpec(entry.name));
 }
 
 async function runSpec(name: string): Promise<void> {

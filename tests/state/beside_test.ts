@@ -14,7 +14,7 @@ import { openState, withState, withStatePath } from "./state_folder.ts";
 const PROCESSES = 6;
 
 /** How many states they make together. Of 100, some three to ten failed before they waited for each other. */
-const STATES = shortOrFull(50, 200);
+const STATES = shortOrFull(20, 200);
 
 /** How often silences change beside a process that is saving. */
 const ROUNDS = 10;

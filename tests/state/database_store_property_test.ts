@@ -9,6 +9,7 @@ import { Connection } from "../../src/state/connection.ts";
 import { createDatabaseStore } from "../../src/state/database_store.ts";
 import { createMemoryStore } from "../../src/state/memory_store.ts";
 import { migrate } from "../../src/state/migrations.ts";
+import { shortOrFull } from "../support/full_form.ts";
 import { pruneAll } from "./conformance.ts";
 import { DAY_MS, endOf, HOUR_MS, notificationOf, NOW_MS, outboxRowOf, recordOf } from "./records.ts";
 
@@ -23,7 +24,7 @@ Deno.test("createDatabaseStore() answers as the store in memory does", async () 
           assert.deepEqual(await everythingIn(store), await everythingIn(model));
         }
       })),
-    { numRuns: 300 },
+    { numRuns: shortOrFull(100, 3000) },
   );
 });
 
@@ -43,7 +44,7 @@ Deno.test("prune() loses no observation and no time while it makes days of hours
           assert.deepEqual(await sumsIn(store), before);
         }
       })),
-    { numRuns: 200 },
+    { numRuns: shortOrFull(70, 2000) },
   );
 });
 

@@ -6,7 +6,7 @@ import { startSaving } from "./saving_process.ts";
 import { openState, withState, withStatePath } from "./state_folder.ts";
 
 /** How often the process is killed; more in a soak: `KILL_ROUNDS=200 deno test -A tests/state/kill_test.ts`. */
-const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? 15);
+const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? 8);
 
 /** A round lets at most so many batches pass before the kill. */
 const BATCHES_MAX = 60;

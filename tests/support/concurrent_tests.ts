@@ -1,28 +1,43 @@
 /**
  * Cases of one test that run at the same time. Deno runs the tests of a module one after another, but a case that
  * starts `monitor` waits for its timers most of the time.
+ *
+ * `TEST_CASE=text deno task test FILE` runs only the cases whose name contains that text.
  */
 
 /** Adds a case. */
-export type AddCase = (name: string, run: RunCase) => void;
+export type AddCase = (name: string, run: RunCase, options?: CaseOptions) => void;
 
-/** Runs a case, which may add cases of its own: those of a table. */
-export type RunCase = (add: AddCase) => void | Promise<void>;
+/** Runs a case, which may add cases of its own: those of a table. Its context runs steps one after another. */
+export type RunCase = (add: AddCase, context: Deno.TestContext) => void | Promise<void>;
 
-/** More would compete for the processors of a small machine. */
+/** When a case runs. */
+export interface CaseOptions {
+  /** Whether it is ignored; `needs()` returns it. */
+  readonly ignore?: boolean;
+}
+
+/** How many cases run at the same time. More would compete for the processors of a small machine. */
 const RUNNING_MAX = 8;
+
+/** How many steps run at the same time. */
+export interface ConcurrencyOptions {
+  /** @default 8 */
+  readonly runningMax?: number;
+}
 
 /**
  * Registers a test and returns a function that adds a case to it, as `Deno.test()` adds a test. Each case is a step.
  * The test as a whole is checked for leaked operations and resources.
  */
-export function concurrentTests(name: string): AddCase {
-  const cases: (readonly [name: string, run: RunCase])[] = [];
+export function concurrentTests(name: string, options: ConcurrencyOptions = {}): AddCase {
+  const wanted = Deno.env.get("TEST_CASE") ?? "";
+  const cases: Parameters<AddCase>[] = [];
   Deno.test(name, async (context) => {
-    await using steps = concurrentSteps(context);
-    for (const [name, run] of cases) steps.add(name, run);
+    await using steps = concurrentSteps(context, options);
+    for (const parts of cases) steps.add(...parts);
   });
-  return (name, run) => void cases.push([name, run]);
+  return (...parts) => void (parts[0].includes(wanted) && cases.push(parts));
 }
 
 /** Steps of a test that run at the same time. */
@@ -34,7 +49,7 @@ export interface ConcurrentSteps extends AsyncDisposable {
 /** Returns an object that runs steps at the same time. Its disposal waits for all of them. */
 export function concurrentSteps(
   context: Deno.TestContext,
-  { runningMax = RUNNING_MAX }: { readonly runningMax?: number } = {},
+  { runningMax = RUNNING_MAX }: ConcurrencyOptions = {},
 ): ConcurrentSteps {
   const pending: Deno.TestStepDefinition[] = [];
   const running = new Set<Promise<unknown>>();
@@ -49,10 +64,11 @@ export function concurrentSteps(
       running.add(ended);
     }
   };
-  const add: AddCase = (name, run) => {
-    const fn = () => run((inner, runInner) => add(`${name}: ${inner}`, runInner));
+  const add: AddCase = (name, run, { ignore = false } = {}) => {
+    const fn = (own: Deno.TestContext): void | Promise<void> =>
+      run((inner, runInner, options) => add(`${name}: ${inner}`, runInner, options), own);
     // A sanitizer cannot tell one step's leftovers from another's work.
-    pending.push({ name, fn, sanitizeOps: false, sanitizeResources: false, sanitizeExit: false });
+    pending.push({ name, fn, ignore, sanitizeOps: false, sanitizeResources: false, sanitizeExit: false });
     startNext();
   };
   return {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { httpRequestKind } from "../../../src/checks/http_request.ts";
 import type { HttpRequestCheck } from "../../../src/domain/check.ts";
 import type { TimeLeft } from "../../../src/domain/time_left.ts";
+import { concurrentSteps } from "../../support/concurrent_tests.ts";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
 import { observeInOwnProcess } from "../../support/connection_check.ts";
 import { httpCheck } from "../../support/http_check.ts";
@@ -24,7 +25,9 @@ interface Row {
 Deno.test("observeHttpRequest() holds the certificate of the target to the time that it must have left", async (t) => {
   const authority = createAuthority();
   const file = await Deno.makeTempFile({ suffix: ".pem" });
+  await using _removal = { [Symbol.asyncDispose]: () => Deno.remove(file) };
   await Deno.writeTextFile(file, authority.cert);
+  await using steps = concurrentSteps(t);
   const rows: readonly Row[] = [
     { name: "enough", toDay: 60, condition: "ok", output: /^status is 200$/ },
     {
@@ -51,7 +54,7 @@ Deno.test("observeHttpRequest() holds the certificate of the target to the time 
     { name: "not looked at", toDay: 2, certificate: null, condition: "ok", output: /^status is 200$/ },
   ];
   for (const { name, toDay, status = 200, asWarning, certificate = CERTIFICATE, condition, output } of rows) {
-    await t.step(name, async () => {
+    steps.add(name, async () => {
       await using server = startAnswering(response(status), {
         certificate: createCertificate({ authority, toDay }),
       });
@@ -73,7 +76,7 @@ Deno.test("observeHttpRequest() holds the certificate of the target to the time 
       if (certificate === null) assert.strictEqual(server.visits, 1);
     });
   }
-  await t.step("a server that hangs when it is asked again", async () => {
+  steps.add("a server that hangs when it is asked again", async () => {
     const tls = createCertificate({ authority, toDay: 60 });
     await using real = startAnswering(response(200), { certificate: tls });
     // The first connection goes through to the real server, every other one nowhere.
@@ -90,20 +93,19 @@ Deno.test("observeHttpRequest() holds the certificate of the target to the time 
     );
     assert.strictEqual(found.condition, "critical");
   });
-  await t.step("no answer at all", async () => {
+  steps.add("no answer at all", async () => {
     const port = freePort();
     const check = httpCheck(`https://localhost:${port}/`, { certificate: CERTIFICATE });
     const { observations: [found] } = await observeInOwnProcess(check);
     assert.strictEqual(found?.output, `connecting to localhost:${port} failed: connection refused`);
   });
-  await t.step("no TLS", async () => {
+  steps.add("no TLS", async () => {
     await using server = startAnswering(response(200));
     const check = httpCheck(`${server.origin}/`, { certificate: CERTIFICATE });
     const { observations: [found] } = await observeInOwnProcess(check);
     assert.strictEqual(found?.output, "the target is not https:, so it has no certificate");
     assert.strictEqual(found.condition, "critical");
   });
-  await Deno.remove(file);
 });
 
 /** Leads the first connection to one port, and every other one to another. */

@@ -1,8 +1,11 @@
 /** Real shells on a real terminal: what they pass to the program after Tab was pressed. */
 import assert from "node:assert/strict";
+import { concurrentTests } from "../../support/concurrent_tests.ts";
 import { type Shell, SHELL_ENTRIES, SHELLS } from "../../../src/cli/completion/shells.ts";
 import { runArguments, sourceEnvironment } from "../../../testing/source.ts";
 import { needs, runChild, tool } from "../../support/tools.ts";
+
+const test = concurrentTests("monitor completions");
 
 const MAIN = new URL("../../../main.ts", import.meta.url).pathname;
 const PROMPT = "READY>";
@@ -96,10 +99,9 @@ echo
 
 for (const shell of SHELLS) {
   const { flags, first } = STARTS[shell];
-  Deno.test({
-    ...needs("python3", ...shell === "bash" ? [] : [shell]),
-    name: `completions ${shell}: what stands there after Tab is what the program gets`,
-    fn: () =>
+  test(
+    `completions ${shell}: what stands there after Tab is what the program gets`,
+    () =>
       withHome(async (home) => {
         const typed = [first, ...LINES.map(([line]) => line), "exit"].map((line) => `${line}\r`);
         const { stdout, stderr } = await runChild(
@@ -124,5 +126,6 @@ for (const shell of SHELLS) {
         );
         assert.deepStrictEqual(seen, expected, `${stdout}\n${stderr}`);
       }),
-  });
+    needs("python3", ...shell === "bash" ? [] : [shell]),
+  );
 }

@@ -7,6 +7,7 @@ import { connectFailure } from "../../../src/system/mail/mail_failure.ts";
 import { type Protection, protectionOf } from "../../../src/system/mail/mail_protection.ts";
 import { runArguments } from "../../../testing/source.ts";
 import { inTime } from "../../life/in_time.ts";
+import { concurrentSteps } from "../../support/concurrent_tests.ts";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
 import { freePort, untilLeft } from "../../support/http_servers.ts";
 import {
@@ -79,6 +80,7 @@ Deno.test("send() hands over a mail with its headers, its text and its envelope"
 });
 
 Deno.test("send() lets no text become a header, and takes any text", async (t) => {
+  await using steps = concurrentSteps(t);
   const rows: readonly { readonly name: string; readonly mail: Partial<OutgoingMail> }[] = [
     {
       name: "line breaks in the subject",
@@ -93,7 +95,7 @@ Deno.test("send() lets no text become a header, and takes any text", async (t) =
     { name: "an empty text", mail: { text: "" } },
   ];
   for (const { name, mail } of rows) {
-    await t.step(name, async () => {
+    steps.add(name, async () => {
       await using server = await startMailServer();
       const { end } = await send({ port: server.port, ...mail });
       assert.deepEqual(end, { sent: true, refused: [] });
@@ -151,6 +153,7 @@ const STAYS = { ...REPLY, retryable: false } as const;
 const BROKEN = { code: null, retryable: true, mayHaveArrived: false } as const;
 
 Deno.test("send() tells from a server's behaviour how far it came and what follows", async (t) => {
+  await using steps = concurrentSteps(t);
   const answer = (command: RegExp, reply: string) => async (visitor: MailVisitor): Promise<void> => {
     await talkUpTo(command, visitor);
     await visitor.send(`${reply}\r\n`);
@@ -487,7 +490,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
     },
   ];
   for (const { name, meet, mail, protection, end } of rows) {
-    await t.step(name, async () => {
+    steps.add(name, async () => {
       await using server = startScriptedServer(meet);
       const sent = await send({ port: server.port, ...mail }, protection === undefined ? {} : { protection });
       // How the end of a connection shows is the system's choice.
@@ -689,6 +692,7 @@ Deno.test("send() says that a goodbye without an answer changes nothing", async 
 });
 
 Deno.test("send() ends with the signal, whatever the server does, and leaves no socket", async (t) => {
+  await using steps = concurrentSteps(t);
   type Meet = (visitor: MailVisitor, ready: () => void) => Promise<void>;
   const rows: readonly { readonly name: string; readonly protection?: Protection; readonly meet: Meet }[] = [
     {
@@ -750,7 +754,7 @@ Deno.test("send() ends with the signal, whatever the server does, and leaves no 
     },
   ];
   for (const { name, protection, meet } of rows) {
-    await t.step(name, async () => {
+    steps.add(name, async () => {
       const { promise: isReady, resolve: ready } = Promise.withResolvers<void>();
       await using server = startScriptedServer((visitor) => meet(visitor, ready));
       const abort = new AbortController();

@@ -3,7 +3,7 @@ import type { ProcessEnd } from "../../../src/domain/processes.ts";
 import { createClock } from "../../../src/system/clock.ts";
 import { createProcesses } from "../../../src/system/process/processes.ts";
 import { until } from "../../life/in_time.ts";
-import { concurrentSteps } from "../../support/concurrent_tests.ts";
+import { concurrentSteps, concurrentTests } from "../../support/concurrent_tests.ts";
 import { makePipe } from "../../support/make_pipe.ts";
 import {
   fixture,
@@ -15,7 +15,8 @@ import {
 } from "../../support/processes.ts";
 import { type ChildEnd, needs, runChild } from "../../support/tools.ts";
 
-const processes = createProcesses(createClock(), { terminationGraceMs: 200 });
+const test = concurrentTests("createProcesses()");
+const processes = createProcesses(createClock(), { terminationGraceMs: 500 });
 const never = new AbortController().signal;
 
 /** How long a killed program may take to go, as processes.ts has it. */
@@ -24,8 +25,7 @@ const KILL_WAIT_MS = 1000;
 /** Far beyond every limit used here, far below the minute that the fixtures sleep. */
 const SOON_MS = 15_000;
 
-Deno.test("run() ends whatever a program started, and tells how it ended", async (t) => {
-  await using steps = concurrentSteps(t);
+test("run() ends whatever a program started, and tells how it ended", (add) => {
   const rows: readonly {
     readonly name: string;
     readonly program: string;
@@ -82,7 +82,7 @@ Deno.test("run() ends whatever a program started, and tells how it ended", async
     },
   ];
   for (const { name, program, end, stdout } of rows) {
-    steps.add(name, async () => {
+    add(name, async () => {
       const mark = newMark();
       const startMs = performance.now();
       const { stdout: written, stderr, ...rest } = started(
@@ -97,7 +97,7 @@ Deno.test("run() ends whatever a program started, and tells how it ended", async
   }
 });
 
-Deno.test("run() comes back although a process that left the group holds the pipes", async () => {
+test("run() comes back although a process that left the group holds the pipes", async () => {
   const mark = newMark();
   try {
     const end = started(await processes.run(fixtureCommand("leave_group.sh", { mark }), never));
@@ -132,7 +132,7 @@ Deno.test("run() keeps no more than it is told of a flood", async (t) => {
   }
 });
 
-Deno.test("run() reads to the end what it does not keep", async () => {
+test("run() reads to the end what it does not keep", async () => {
   const end = await processes.run(
     fixtureCommand("print_megabytes.sh", { arguments: ["20"], outputBytesMax: 20 }),
     never,
@@ -146,7 +146,7 @@ Deno.test("run() reads to the end what it does not keep", async () => {
   });
 });
 
-Deno.test("run() decodes output as UTF-8", async (t) => {
+test("run() decodes output as UTF-8", (add) => {
   const rows = [
     {
       name: "characters cut at the limit leave no garbage: no byte",
@@ -169,20 +169,20 @@ Deno.test("run() decodes output as UTF-8", async (t) => {
     { name: "a whole character before the limit stays", count: 5, text: "aaaaa€", truncated: true },
   ];
   for (const { name, count, text, truncated } of rows) {
-    await t.step(name, async () => {
+    add(name, async () => {
       const command = fixtureCommand("split_character.sh", { arguments: [`${count}`], outputBytesMax: 8 });
       assert.deepEqual(started(await processes.run(command, never)).stdout, { text, truncated });
     });
   }
-  await t.step("invalid bytes become U+FFFD", async () => {
+  add("invalid bytes become U+FFFD", async () => {
     const end = started(await processes.run(fixtureCommand("invalid_utf8.sh"), never));
     assert.deepEqual(end.stdout, { text: "temperature 21 \uFFFDC\n", truncated: false });
   });
 });
 
-Deno.test("run() names the signal that ended a program", async (t) => {
+test("run() names the signal that ended a program", (add) => {
   for (const [argument, signal] of [["SEGV", "SIGSEGV"], ["KILL", "SIGKILL"], ["TERM", "SIGTERM"]] as const) {
-    await t.step(
+    add(
       argument,
       async () => assert.deepEqual(await runToSignal(argument), signalled(argument, signal)),
     );
@@ -203,7 +203,7 @@ Deno.test({
   },
 });
 
-Deno.test("run() gives exactly the environment, the working directory and an empty stdin", async () => {
+test("run() gives exactly the environment, the working directory and an empty stdin", async () => {
   const print = { path: "/usr/bin/env", environment: { A: "1", "WITH SPACE": "ä=b" }, folder: "/usr" };
   const environment = started(await processes.run(fixtureCommand("", print), never)).stdout.text;
   assert.deepEqual(environment.trimEnd().split("\n").sort(), ["A=1", "WITH SPACE=ä=b"]);
@@ -215,7 +215,7 @@ Deno.test("run() gives exactly the environment, the working directory and an emp
   assert.equal(stdin.stdout.text.trim(), "0");
 });
 
-Deno.test("run() says why a program could not be started", async (t) => {
+test("run() says why a program could not be started", (add) => {
   const rows: readonly (Parameters<typeof fixtureCommand>[1] & {
     readonly name: string;
     readonly program: string;
@@ -273,12 +273,12 @@ Deno.test("run() says why a program could not be started", async (t) => {
     },
   ];
   for (const { name, program, reason, ...options } of rows) {
-    await t.step(name, async () => {
+    add(name, async () => {
       const end = await processes.run(fixtureCommand(program, options), never);
       assert.deepEqual(end, { ended: "not_started", reason });
     });
   }
-  await t.step("a named pipe", async () => {
+  add("a named pipe", async () => {
     const folder = await Deno.makeTempDir({ prefix: "monitor_pipe_" });
     try {
       const path = `${folder}/pipe`;
@@ -290,7 +290,7 @@ Deno.test("run() says why a program could not be started", async (t) => {
       await Deno.remove(folder, { recursive: true });
     }
   });
-  await t.step("no interpreter named", async () => {
+  add("no interpreter named", async () => {
     const end = await processes.run(fixtureCommand("no_shebang.sh"), never);
     // Whether a shell is tried then depends on the runtime's version.
     if (end.ended === "exited") assert.deepEqual([end.code, end.stdout.text], [0, "no shebang\n"]);
@@ -298,8 +298,8 @@ Deno.test("run() says why a program could not be started", async (t) => {
   });
 });
 
-Deno.test("run() throws the signal's reason on an abort", async (t) => {
-  await t.step("before the start: nothing is started", async () => {
+test("run() throws the signal's reason on an abort", (add) => {
+  add("before the start: nothing is started", async () => {
     const mark = newMark();
     const reason = new Error("stop");
     const run = processes.run(fixtureCommand("forever.sh", { mark }), AbortSignal.abort(reason));
@@ -313,7 +313,7 @@ Deno.test("run() throws the signal's reason on an abort", async (t) => {
     { program: "flood_stdout.sh", processCount: 1 },
   ];
   for (const { program, processCount } of rows) {
-    await t.step(`while it runs: ${program}`, async () => {
+    add(`while it runs: ${program}`, async () => {
       const mark = newMark();
       const reason = new Error("stop");
       const controller = new AbortController();
@@ -328,82 +328,72 @@ Deno.test("run() throws the signal's reason on an abort", async (t) => {
   }
 });
 
-Deno.test({
-  ...needs("kill"),
-  name: "run() needs no more than a list of programs",
-  fn: async (t) => {
-    await using steps = concurrentSteps(t);
-    const list = [
-      "/usr/bin/kill",
-      ...["forever.sh", "ignore_sigterm.sh", "leave_silent_grandchild.sh"].map(fixture),
-    ];
-    const rows = [
-      { program: "forever.sh", end: { ended: "timed_out", survives: false }, stdout: "running\n" },
-      { program: "ignore_sigterm.sh", end: { ended: "timed_out", survives: false }, stdout: "ignoring\n" },
-      {
-        program: "leave_silent_grandchild.sh",
-        end: { ended: "exited", code: 0, leftovers: true },
-        stdout: "left a silent grandchild\n",
-      },
-    ];
-    for (const { program, end, stdout } of rows) {
-      steps.add(program, async () => {
-        const mark = newMark();
-        const { stdout: written, stderr: _, ...rest } = started(
-          await runRestricted({ list, mark, path: fixture(program) }),
-        );
-        await untilGone(mark);
-        assert.deepEqual(rest, end);
-        assert.equal(written.text, stdout);
-      });
-    }
-  },
-});
+test("run() needs no more than a list of programs", (add) => {
+  const list = [
+    "/usr/bin/kill",
+    ...["forever.sh", "ignore_sigterm.sh", "leave_silent_grandchild.sh"].map(fixture),
+  ];
+  const rows = [
+    { program: "forever.sh", end: { ended: "timed_out", survives: false }, stdout: "running\n" },
+    { program: "ignore_sigterm.sh", end: { ended: "timed_out", survives: false }, stdout: "ignoring\n" },
+    {
+      program: "leave_silent_grandchild.sh",
+      end: { ended: "exited", code: 0, leftovers: true },
+      stdout: "left a silent grandchild\n",
+    },
+  ];
+  for (const { program, end, stdout } of rows) {
+    add(program, async () => {
+      const mark = newMark();
+      const { stdout: written, stderr: _, ...rest } = started(
+        await runRestricted({ list, mark, path: fixture(program) }),
+      );
+      await untilGone(mark);
+      assert.deepEqual(rest, end);
+      assert.equal(written.text, stdout);
+    });
+  }
+}, needs("kill"));
 
-Deno.test({
-  ...needs("kill"),
-  name: "run() names the permission that is missing",
-  fn: async (t) => {
-    await using steps = concurrentSteps(t);
-    const path = fixture("forever.sh");
-    const missing = fixture("no_such_file.sh");
-    const rows = [
-      { name: "no program at all", list: [], path, reason: `needs --allow-run=${path},/usr/bin/kill` },
-      { name: "the kill program", list: [path], path, reason: `needs --allow-run=${path},/usr/bin/kill` },
-      { name: "the program", list: ["/usr/bin/kill"], path, reason: `needs --allow-run=${path}` },
-      {
-        name: "every program, for a variable that the loader reads",
-        list: ["/usr/bin/kill", path],
-        path,
-        environment: { LD_PRELOAD: "/no/such/library" },
-        reason: "the variable LD_PRELOAD in its environment needs --allow-run without a list of programs",
-      },
-      {
-        name: "none is, but the file may not be looked at",
-        list: ["/usr/bin/kill", missing],
-        path: missing,
-        reason: "the file, or the interpreter that its first line names, does not exist",
-      },
-      {
-        name: "none is, but the kill program does not exist",
-        list: [path, missing],
-        path,
-        killPath: missing,
-        reason: `cannot run "${missing}", which is to end what a program leaves behind: ` +
-          "the file, or the interpreter that its first line names, does not exist",
-      },
-    ];
-    for (const { name, reason, ...options } of rows) {
-      steps.add(name, async () => {
-        const mark = newMark();
-        assert.deepEqual(await runRestricted({ mark, ...options }), { ended: "not_started", reason });
-        assert.deepEqual(livingProcesses(mark), []);
-      });
-    }
-  },
-});
+test("run() names the permission that is missing", (add) => {
+  const path = fixture("forever.sh");
+  const missing = fixture("no_such_file.sh");
+  const rows = [
+    { name: "no program at all", list: [], path, reason: `needs --allow-run=${path},/usr/bin/kill` },
+    { name: "the kill program", list: [path], path, reason: `needs --allow-run=${path},/usr/bin/kill` },
+    { name: "the program", list: ["/usr/bin/kill"], path, reason: `needs --allow-run=${path}` },
+    {
+      name: "every program, for a variable that the loader reads",
+      list: ["/usr/bin/kill", path],
+      path,
+      environment: { LD_PRELOAD: "/no/such/library" },
+      reason: "the variable LD_PRELOAD in its environment needs --allow-run without a list of programs",
+    },
+    {
+      name: "none is, but the file may not be looked at",
+      list: ["/usr/bin/kill", missing],
+      path: missing,
+      reason: "the file, or the interpreter that its first line names, does not exist",
+    },
+    {
+      name: "none is, but the kill program does not exist",
+      list: [path, missing],
+      path,
+      killPath: missing,
+      reason: `cannot run "${missing}", which is to end what a program leaves behind: ` +
+        "the file, or the interpreter that its first line names, does not exist",
+    },
+  ];
+  for (const { name, reason, ...options } of rows) {
+    add(name, async () => {
+      const mark = newMark();
+      assert.deepEqual(await runRestricted({ mark, ...options }), { ended: "not_started", reason });
+      assert.deepEqual(livingProcesses(mark), []);
+    });
+  }
+}, needs("kill"));
 
-Deno.test("run() comes back from a program that cannot be ended, and says so", async () => {
+test("run() comes back from a program that cannot be ended, and says so", async () => {
   const mark = newMark();
   const [path, killPath] = [fixture("forever.sh"), fixture("kill_nothing.sh")];
   try {
@@ -436,26 +426,22 @@ Deno.test("run() comes back from a program that went while this process stood st
   assert.deepEqual(livingProcesses(mark), []);
 });
 
-Deno.test({
-  ...needs("kill"),
-  name: "createProcesses() kills what still runs when this process exits",
-  fn: async (t) => {
-    const path = fixture("ignore_sigterm.sh");
-    for (const permission of ["--allow-all", `--allow-run=${path},/usr/bin/kill`]) {
-      await t.step(permission.replace(/=.*/, " with a list"), async () => {
-        const mark = newMark();
-        const { code, stdout, stderr } = await denoRun([
-          permission,
-          fixture("exit_while_running.ts"),
-          mark,
-          path,
-        ]);
-        assert.deepEqual([code, stdout, stderr], [0, "running\n", ""]);
-        await untilGone(mark);
-      });
-    }
-  },
-});
+test("createProcesses() kills what still runs when this process exits", (add) => {
+  const path = fixture("ignore_sigterm.sh");
+  for (const permission of ["--allow-all", `--allow-run=${path},/usr/bin/kill`]) {
+    add(permission.replace(/=.*/, " with a list"), async () => {
+      const mark = newMark();
+      const { code, stdout, stderr } = await denoRun([
+        permission,
+        fixture("exit_while_running.ts"),
+        mark,
+        path,
+      ]);
+      assert.deepEqual([code, stdout, stderr], [0, "running\n", ""]);
+      await untilGone(mark);
+    });
+  }
+}, needs("kill"));
 
 /** The end of a program that was started (or, when told, of one that was not). */
 function started(end: ProcessEnd): Exclude<ProcessEnd, { ended: "not_started" }>;
