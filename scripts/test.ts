@@ -11,7 +11,7 @@
  * (tests/support/test_notes.ts), and this process ends `deno test` with everything that it started when a note
  * stays for longer than a minute.
  */
-import { NOTES_FOLDER, type TestNote } from "../tests/support/test_notes.ts";
+import { type FailedTest, NOTES_FOLDER, type TestNote } from "../tests/support/test_notes.ts";
 import { CI_PACKAGES, missingTools, packagesOf, tool, type ToolName, TOOLS } from "../tests/support/tools.ts";
 
 import { stripVTControlCharacters } from "node:util";
@@ -21,6 +21,8 @@ const LIMIT_MS = 60_000;
 /** For what happens between two tests: loading modules, or a hook. */
 const PAUSE_LIMIT_MS = 2 * LIMIT_MS;
 const POLL_MS = 500;
+/** The runtime's place of a test whose registration is wrapped. */
+const WRAPPER_PLACE = /\.\/tests\/support\/(?:preload|concurrent_tests)\.ts:\d+:\d+/;
 
 const isAll = Deno.args[0] === "--all";
 const args = isAll ? Deno.args.slice(1) : Deno.args;
@@ -68,7 +70,7 @@ async function runInFolder(folder: string): Promise<number> {
     stdin: "null",
     stdout: "piped",
   }).spawn();
-  const printed = printAll(child.stdout);
+  const printed = printAll(child.stdout, folder);
   const ended = child.status.then(({ code }) => code);
   const hanging = await findHanging(folder, ended);
   if (hanging !== null) killWithDescendants(child.pid);
@@ -85,19 +87,28 @@ async function runInFolder(folder: string): Promise<number> {
     return 1;
   }
   if (ignored.length > 0) printIgnored(ignored);
-  const count = (what: string): number =>
-    Number(new RegExp(`\\| (?:.*?)(\\d+) ${what}`).exec(lastSummary(text))?.[1] ?? 0);
+  // Ignored cases of a test are steps.
+  const count = (what: string): number => {
+    const pattern = new RegExp(
+      `\\| (?:.*?)(\\d+) ${what}${what === "ignored" ? "(?: \\((\\d+) step)?" : ""}`,
+    );
+    const [, tests = 0, steps = 0] = pattern.exec(lastSummary(text)) ?? [];
+    return Number(tests) + Number(steps);
+  };
   printCounts({ passed: count("passed"), failed: count("failed"), skipped: count("ignored") });
   return code;
 }
 
-/** Passes the output through, without the steps that passed, and returns its end. */
-async function printAll(pipe: ReadableStream<Uint8Array>): Promise<string> {
+/** Passes the output through, without the steps that passed and with the place of each failure; returns its end. */
+async function printAll(pipe: ReadableStream<Uint8Array>, folder: string): Promise<string> {
   const encoder = new TextEncoder();
   let rest = "";
   let end = "";
   const print = async (text: string): Promise<void> => {
-    const shown = text.split("\n").filter((line) => !isPassedStep(line)).join("\n");
+    const lines = text.split("\n").filter((line) => !isPassedStep(line));
+    const failed = lines.some((line) => WRAPPER_PLACE.test(line)) ? readLines(`${folder}/failed`) : [];
+    const failures = failed.map((line) => JSON.parse(line) as FailedTest);
+    const shown = lines.map((line) => withPlace(line, failures)).join("\n");
     await write(encoder.encode(shown));
     end = (end + shown).slice(-10_000);
   };
@@ -114,6 +125,11 @@ async function printAll(pipe: ReadableStream<Uint8Array>): Promise<string> {
 /** `file => test ... step ... ok (1ms)`, in whatever color. */
 function isPassedStep(line: string): boolean {
   return / \.\.\. .* \.\.\. .*\bok\b/.test(line);
+}
+
+function withPlace(line: string, failures: readonly FailedTest[]): string {
+  const failure = failures.find(({ test }) => line.startsWith(test));
+  return failure === undefined ? line : line.replace(WRAPPER_PLACE, failure.place);
 }
 
 async function write(chunk: Uint8Array): Promise<void> {
@@ -198,9 +214,12 @@ function readNotes(folder: string): readonly TestNote[] {
 
 /** The missing tools of each ignored test. */
 function readIgnored(folder: string): readonly (readonly string[])[] {
+  return readLines(`${folder}/ignored`).map((line) => line.split(" "));
+}
+
+function readLines(path: string): readonly string[] {
   try {
-    const lines = Deno.readTextFileSync(`${folder}/ignored`).trimEnd().split("\n");
-    return lines.map((line) => line.split(" "));
+    return Deno.readTextFileSync(path).trimEnd().split("\n");
   } catch {
     return [];
   }

@@ -2,7 +2,7 @@
  * Wraps `Deno.test` so that every test and every step is noted while it runs. The test runner (`scripts/test.ts`)
  * loads it into each test module by `--preload`.
  */
-import { notingTest, startNotes, waitingFor } from "./test_notes.ts";
+import { type FailedTest, noteFailed, notingTest, startNotes, waitingFor } from "./test_notes.ts";
 
 type TestFunction = Deno.TestDefinition["fn"];
 type StepFunction = Deno.TestStepDefinition["fn"];
@@ -12,33 +12,42 @@ const original = Deno.test;
 
 // All forms: (name, fn), (fn), (name, options, fn), (options, fn), (definition).
 const wrapped = (...parts: unknown[]): void => {
+  const place = placeOfCaller();
   const call = original as (...parts: unknown[]) => void;
   call(
     ...parts.map((part) =>
       typeof part === "function"
-        ? testOf(nameOf(parts), part as TestFunction)
+        ? testOf({ test: nameOf(parts), place }, part as TestFunction)
         : isDefinition(part)
-        ? { ...part, fn: testOf(part.name, part.fn as TestFunction) }
+        ? { ...part, fn: testOf({ test: part.name, place }, part.fn as TestFunction) }
         : part
     ),
   );
 };
 Object.assign(Deno, { test: Object.assign(wrapped, original) });
 
-function testOf(name: string, run: TestFunction): TestFunction {
-  return (context) => notingTest(name, () => run(withSteps(context)));
+/** Returns where a test module has registered a test, itself or by `concurrentTests()`. */
+function placeOfCaller(): string {
+  const frames = [...(new Error().stack ?? "").matchAll(/file:\/\/\S*?\/(tests\/[^\s()]+:\d+:\d+)/g)];
+  const place = frames.find(([, path]) => path?.startsWith("tests/support/") === false)?.[1];
+  return `./${place ?? "tests"}`;
 }
 
-function withSteps(context: Deno.TestContext): Deno.TestContext {
+function testOf(failed: FailedTest, run: TestFunction): TestFunction {
+  return (context) =>
+    notingTest(failed.test, () => notingFailure(failed, () => run(withSteps(context, failed))));
+}
+
+function withSteps(context: Deno.TestContext, failed: FailedTest): Deno.TestContext {
   const step = (...parts: unknown[]): Promise<boolean> => {
     const call = context.step.bind(context) as (...parts: unknown[]) => Promise<boolean>;
     const name = nameOf(parts);
     return call(
       ...parts.map((part) =>
         typeof part === "function"
-          ? stepOf(name, part as StepFunction)
+          ? stepOf(name, part as StepFunction, failed)
           : isDefinition(part)
-          ? { ...part, fn: stepOf(part.name, part.fn as StepFunction) }
+          ? { ...part, fn: stepOf(part.name, part.fn as StepFunction, failed) }
           : part
       ),
     );
@@ -51,8 +60,18 @@ function withSteps(context: Deno.TestContext): Deno.TestContext {
   };
 }
 
-function stepOf(name: string, run: StepFunction): StepFunction {
-  return (context) => waitingFor(`step "${name}"`, Promise.resolve(run(withSteps(context))).then(() => {}));
+function stepOf(name: string, run: StepFunction, failed: FailedTest): StepFunction {
+  return (context) =>
+    waitingFor(`step "${name}"`, notingFailure(failed, () => run(withSteps(context, failed))));
+}
+
+async function notingFailure(failed: FailedTest, run: () => void | Promise<void>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    noteFailed(failed);
+    throw error;
+  }
 }
 
 function nameOf(parts: readonly unknown[]): string {

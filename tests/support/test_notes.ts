@@ -17,12 +17,20 @@ export interface TestNote {
   readonly failed: number;
 }
 
+/** A test that failed: the runtime takes the module that wraps `Deno.test` for its place. */
+export interface FailedTest {
+  readonly test: string;
+  /** `./tests/cli/check_test.ts:12:6` */
+  readonly place: string;
+}
+
 /** The environment variable that names the folder of the notes. */
 export const NOTES_FOLDER = "MONITOR_TEST_NOTES";
 
 let folder: string | undefined;
 let file: Deno.FsFile | null = null;
 const waits: string[] = [];
+let hasFailed = false;
 let state = { test: null as string | null, sinceMs: Date.now(), passed: 0, failed: 0 };
 
 /** Begins the notes of this module, if the test runner has started it. */
@@ -39,16 +47,22 @@ export function noteIgnored(missing: readonly string[]): void {
   }
 }
 
+/** Notes that a test or one of its steps has failed. */
+export function noteFailed(failed: FailedTest): void {
+  hasFailed = true;
+  if (folder === undefined) return;
+  Deno.writeTextFileSync(`${folder}/failed`, `${JSON.stringify(failed)}\n`, { append: true });
+}
+
 /** Runs a test and notes it. */
 export async function notingTest<T>(test: string, run: () => T | Promise<T>): Promise<T> {
+  hasFailed = false;
   note({ test, sinceMs: Date.now() });
   try {
-    const value = await run();
-    note({ test: null, sinceMs: Date.now(), passed: state.passed + 1 });
-    return value;
-  } catch (error) {
-    note({ test: null, sinceMs: Date.now(), failed: state.failed + 1 });
-    throw error;
+    return await run();
+  } finally {
+    const { passed, failed } = state;
+    note({ test: null, sinceMs: Date.now(), ...hasFailed ? { failed: failed + 1 } : { passed: passed + 1 } });
   }
 }
 
