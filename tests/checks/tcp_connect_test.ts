@@ -162,9 +162,8 @@ const ROWS: readonly Row[] = [
 ];
 
 Deno.test("observeTcpConnect() holds a server to what is expected, and says how far it came", async (t) => {
-  await using steps = concurrentSteps(t);
   for (const { name, meet, parameters, timeoutMs, condition, output } of ROWS) {
-    steps.add(name, async () => {
+    await t.step(name, async () => {
       await using server = startServer(meet);
       const check = tcpCheck({ port: server.port, ...parameters }, timeoutMs);
       const found = await observeConnection(check);

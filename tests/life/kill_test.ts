@@ -47,7 +47,7 @@ Deno.test("monitor check: no change that was told is lost and none is kept twice
     const names = new Set(told.map(({ name }) => name));
     for (let results = 1; names.size < CHECK_COUNT;) {
       const { event, notification } = JSON.parse(
-        await last.stdout.next(/^{"event":"re(sult|port)"/),
+        await last.stdout.next(/^{"event":"(result|notification)"/),
       ) as Event;
       if (event === "notification") names.add(toldBy(notification as Event).name);
       else if (results++ % CHECK_COUNT === 0) turn();
