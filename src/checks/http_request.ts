@@ -8,7 +8,7 @@ import { describeRequestFailure } from "../shared/request_words.ts";
 import type { Observation } from "../domain/result.ts";
 import type { IncomingResponse, RequestFailure } from "../domain/requests.ts";
 import type { TlsMaterial } from "../domain/tls.ts";
-import { bodyViolations, expectsBody } from "./http/expected_body.ts";
+import { expectsBody, judgeBody } from "./http/expected_body.ts";
 import { durationViolation } from "./http/expected_duration.ts";
 import { headerViolations } from "./http/expected_headers.ts";
 import { expectsRedirection, isExpectedStatus, statusViolations } from "./http/expected_status.ts";
@@ -79,7 +79,7 @@ interface Findings {
   readonly violations: readonly string[];
   /** What is told last, and is a warning whatever violations are. */
   readonly warnings: readonly string[];
-  /** Why nothing can be said of the target; `null` when something can. */
+  /** Why the target or its body can't be judged; `null` if it can. */
   readonly obstacle: string | null;
 }
 
@@ -187,15 +187,16 @@ async function judge(response: IncomingResponse, exchange: Exchange, asked: Aske
   const found = { ...NOTHING, asked, metrics, violations };
   if (!expectsBody(expected)) return found;
   let durationMs = 0;
+  let obstacle: string | null;
   try {
-    violations.push(
-      ...await bodyViolations(expected, {
-        response,
-        contentType: response.headers.get("content-type"),
-        onRead: () => durationMs = clock.monotonicMs() - startedMs,
-        pause: () => pause(clock, signal),
-      }),
-    );
+    const body = await judgeBody(expected, {
+      response,
+      contentType: response.headers.get("content-type"),
+      onRead: () => durationMs = clock.monotonicMs() - startedMs,
+      pause: () => pause(clock, signal),
+    });
+    violations.push(...body.violations);
+    obstacle = body.obstacle;
   } catch (error) {
     const reason = signal.aborted
       ? `${timeoutText(exchange.check)} while reading the body`
@@ -204,10 +205,10 @@ async function judge(response: IncomingResponse, exchange: Exchange, asked: Aske
   }
   metrics["total_ms"] = tenths(durationMs);
   const tooLong = durationViolation(durationMs, expected);
-  if (tooLong === null) return found;
+  if (tooLong === null) return { ...found, obstacle };
   return tooLong.isWarning
-    ? { ...found, warnings: [tooLong.text] }
-    : { ...found, violations: [...violations, tooLong.text] };
+    ? { ...found, obstacle, warnings: [tooLong.text] }
+    : { ...found, obstacle, violations: [...violations, tooLong.text] };
 }
 
 interface RedirectPlace {
@@ -232,8 +233,8 @@ function tenths(durationMs: number): number {
 
 function observation({ parameters }: HttpRequestCheck, findings: Findings): Observation {
   const { asked, metrics, violations, warnings, obstacle } = findings;
-  const all = [...violations, ...warnings];
-  const text = obstacle ?? (all.length > 0 ? all.join("; ") : `status is ${metrics["status"]}`);
+  const all = [...violations, ...obstacle === null ? [] : [obstacle], ...warnings];
+  const text = all.length > 0 ? all.join("; ") : `status is ${metrics["status"]}`;
   return {
     condition: conditionOf(findings, parameters.asWarning),
     output: asked?.redirected ? `${text} (redirected to ${describeTarget(asked.target)})` : text,
@@ -244,7 +245,7 @@ function observation({ parameters }: HttpRequestCheck, findings: Findings): Obse
 }
 
 function conditionOf({ violations, warnings, obstacle }: Findings, asWarning: boolean): Condition {
-  if (obstacle !== null) return "unknown";
   if (violations.length > 0) return asWarning ? "warning" : "critical";
-  return warnings.length === 0 ? "ok" : "warning";
+  if (warnings.length > 0) return "warning";
+  return obstacle === null ? "ok" : "unknown";
 }

@@ -1,6 +1,6 @@
 import type { HttpExpectation } from "../../domain/http_check.ts";
 import { type PatternSearch, searchPattern } from "../body_pattern.ts";
-import { jsonViolations } from "./json_body.ts";
+import { type JsonFindings, judgeJson } from "./json_body.ts";
 import { quote } from "../quote.ts";
 import { BODY_BYTES_MAX, type BodyFindings, readBody, type ResponseBody } from "./response_body.ts";
 
@@ -27,14 +27,14 @@ export const BODY_PARTS = ["bodyPart", "notBodyPart", "bodyPattern", "notBodyPat
 const BODY_WISHES = [...BODY_PARTS, "warningDurationMs", "criticalDurationMs"] as const;
 
 /**
- * What is wrong with a body, in the order of the config's description: texts, patterns, JSON.
+ * Compares a body with what is expected, in the order of the config's description: texts, patterns, JSON.
  *
  * @throws What the body throws when it cannot be read to its end, and what `pause` throws.
  */
-export async function bodyViolations(
+export async function judgeBody(
   expected: HttpExpectation,
   { response, contentType, onRead, pause }: BodyToJudge,
-): Promise<readonly string[]> {
+): Promise<JsonFindings> {
   const { bodyPart, notBodyPart, bodyPattern, notBodyPattern, json } = expected;
   const findings = await readBody(response, {
     parts: [bodyPart, notBodyPart].filter((part) => part !== undefined),
@@ -61,9 +61,10 @@ export async function bodyViolations(
   }
   if (json !== undefined) {
     await pause();
-    violations.push(...await jsonViolations(start, { expected: json, isWhole, pause }));
+    const judged = await judgeJson(start, { expected: json, isWhole, pause });
+    return { violations: [...violations, ...judged.violations], obstacle: judged.obstacle };
   }
-  return violations;
+  return { violations, obstacle: null };
 }
 
 function* partViolations(

@@ -1,12 +1,17 @@
 import type { HttpExpectation, JsonAny, JsonExpectation, JsonPlain } from "../../domain/http_check.ts";
-import { DEPTH_MAX, selectValues } from "./json_paths.ts";
-import { TooManySteps } from "../metered.ts";
+import { DEPTH_MAX, REACHED_MAX, selectValues } from "./json_paths.ts";
+import { START_LENGTH_MAX } from "./response_body.ts";
 import { quote, shorten } from "../quote.ts";
 
-/** How long a body may be that is read as JSON, in UTF-16 code units: reading it lasts some 50 ms at worst. */
-export const JSON_LENGTH_MAX = 512 * 1024;
+/** What a body of JSON showed. */
+export interface JsonFindings {
+  /** In the config's order; each path has one sentence at most. */
+  readonly violations: readonly string[];
+  /** Why the body can't be judged; `null` if it can. */
+  readonly obstacle: string | null;
+}
 
-/** What {@linkcode jsonViolations} needs besides the text. */
+/** What {@linkcode judgeJson} needs besides the text. */
 export interface JsonBodyOptions {
   /** What must hold, by path. */
   readonly expected: NonNullable<HttpExpectation["json"]>;
@@ -16,25 +21,40 @@ export interface JsonBodyOptions {
   pause(): Promise<void>;
 }
 
-/** What is wrong with a body of JSON, in the config's order; each path has one sentence at most. */
-export async function jsonViolations(
+/** Compares a body of JSON with what is expected. */
+export async function judgeJson(
   text: string,
   { expected, isWhole, pause }: JsonBodyOptions,
-): Promise<readonly string[]> {
-  if (!isWhole || text.length > JSON_LENGTH_MAX) {
-    return [`body is too long to be read as JSON (more than ${JSON_LENGTH_MAX / 1024} Ki characters)`];
+): Promise<JsonFindings> {
+  if (!isWhole) {
+    return cannotJudge(`body is too long for JSON, at most ${START_LENGTH_MAX} characters are read`);
   }
   const value = parse(text);
-  if (value === undefined) return [text.trim() === "" ? "body is empty, expected JSON" : "body is not JSON"];
+  if (value === undefined) {
+    return {
+      violations: [text.trim() === "" ? "body is empty, expected JSON" : "body is not JSON"],
+      obstacle: null,
+    };
+  }
   await pause();
-  if (isDeeperThan(value, DEPTH_MAX)) return [`body is JSON that is nested deeper than ${DEPTH_MAX} levels`];
+  if (isDeeperThan(value, DEPTH_MAX)) {
+    return cannotJudge(`body is JSON nested deeper than ${DEPTH_MAX} levels`);
+  }
   const violations: string[] = [];
   for (const [path, wish] of Object.entries(expected)) {
     await pause();
-    const problem = await pathProblem(path, { value, wish: comparisons(wish) });
+    const found = await selectValues(path, value);
+    if (found === null) {
+      return { violations, obstacle: `json ${quote(path)} reaches more than ${REACHED_MAX} values` };
+    }
+    const problem = pathProblem(found, comparisons(wish));
     if (problem !== null) violations.push(`json ${quote(path)} ${problem}`);
   }
-  return violations;
+  return { violations, obstacle: null };
+}
+
+function cannotJudge(obstacle: string): JsonFindings {
+  return { violations: [], obstacle };
 }
 
 function parse(text: string): unknown {
@@ -68,19 +88,7 @@ function comparisons(wish: JsonExpectation | JsonPlain): JsonExpectation {
     : { equals: wish as JsonPlain };
 }
 
-interface Question {
-  readonly value: unknown;
-  readonly wish: JsonExpectation;
-}
-
-async function pathProblem(path: string, { value, wish }: Question): Promise<string | null> {
-  let found: readonly unknown[];
-  try {
-    found = await selectValues(path, value);
-  } catch (error) {
-    if (error instanceof TooManySteps) return "takes too many steps on this body";
-    throw error;
-  }
+function pathProblem(found: readonly unknown[], wish: JsonExpectation): string | null {
   const [first] = found;
   if (wish.exists === false) return found.length === 0 ? null : `finds ${show(first)}, expected nothing`;
   if (found.length === 0) return `finds nothing, expected ${describe(wish)}`;

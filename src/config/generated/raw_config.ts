@@ -681,7 +681,7 @@ export interface HttpRequestParameters {
      */
     not_body_pattern?: string;
     /**
-     * What the body, read as JSON (512 Ki characters at most), must hold: a path (RFC 9535) and the value that every place it finds must equal, or an object of comparisons.
+     * What the body, read as JSON (1 Mi characters and 100 levels at most), must hold: a path (RFC 9535) and the value that every place it finds must equal, or an object of comparisons.
      */
     json?: {
       [k: string]: JsonExpectation;
