@@ -1,5 +1,5 @@
 import type { Channel } from "../domain/channel.ts";
-import { shorten } from "../channels/shorten.ts";
+import { truncate } from "../shared/truncate.ts";
 import type { Condition } from "../domain/condition.ts";
 import type { TextMax } from "../domain/deliver.ts";
 import type { OutboxRow } from "../domain/outbox.ts";
@@ -58,8 +58,8 @@ function notificationFor(notification: Notification, known: Condition): Notifica
 function shortNotification(notification: Notification, { output, detail }: TextMax): Notification {
   return {
     ...notification,
-    output: shorten(notification.output, output),
-    detail: shorten(notification.detail, detail),
+    output: truncate(notification.output, output),
+    detail: truncate(notification.detail, detail),
   };
 }
 

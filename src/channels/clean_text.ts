@@ -2,10 +2,8 @@
  * Rules of this file: titles, names and outputs come from configs and from targets, so any of them may hold line
  * breaks that forge a line, escape sequences, or marks that reorder a line. Receivers get none of these.
  */
-
-/** Control characters, bidi marks and other invisible formatting, lone surrogates; line feeds apart. */
-const UNSAFE =
-  /(?!\n)[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+import { replaceUnsafe } from "../shared/printable.ts";
+import { truncate } from "../shared/truncate.ts";
 
 /** Escape sequences of terminals: colors and the like. */
 const TERMINAL_SEQUENCE = new RegExp("(?:\u001b\\[|\u009b)[0-9;:?]*[@-~]", "g");
@@ -14,7 +12,7 @@ const TERMINAL_SEQUENCE = new RegExp("(?:\u001b\\[|\u009b)[0-9;:?]*[@-~]", "g");
 export function cleanLine(text: string, lengthMax: number): string {
   // Cleaning makes nothing longer, so what is far behind the end need not be looked at.
   const line = clean(text.slice(0, 16 * lengthMax)).replace(/\s+/g, " ").trim();
-  return shorten(line, lengthMax);
+  return truncate(line, lengthMax);
 }
 
 /** Any text as lines without trailing space, each of at most so many characters; how many there were is told. */
@@ -28,7 +26,7 @@ export function cleanLines(
   while (all.at(-1) === "") all.pop();
   for (const line of all) {
     if (lines.length === linesMax || left <= 0) break;
-    const shortened = shorten(line, left);
+    const shortened = truncate(line, left);
     lines.push(shortened);
     left -= shortened.length + 1;
   }
@@ -37,14 +35,6 @@ export function cleanLines(
 }
 
 function clean(text: string): string {
-  return text
-    .replace(TERMINAL_SEQUENCE, "")
-    .replaceAll("\r\n", "\n")
-    .replaceAll("\t", "    ")
-    .replace(UNSAFE, " ");
-}
-
-function shorten(text: string, lengthMax: number): string {
-  if (text.length <= lengthMax) return text;
-  return `${text.slice(0, lengthMax - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+  const plain = text.replace(TERMINAL_SEQUENCE, "").replaceAll("\r\n", "\n").replaceAll("\t", "    ");
+  return replaceUnsafe(plain, (character) => character === "\n" ? character : " ");
 }

@@ -6,7 +6,7 @@ import type { ProcessEnd } from "../domain/processes.ts";
 import { describeItem } from "./console.ts";
 import { afterColon, DELIVERED, firstLine, notDelivered } from "./failures.ts";
 import { ITEM_TEXT_MAX, itemMembers } from "./notification_fields.ts";
-import { shorten } from "./shorten.ts";
+import { truncate } from "../shared/truncate.ts";
 
 /** The channel that runs a program, with the notification in its environment and as JSON on its standard input. */
 export const commandKind: ChannelKindEntry<"command"> = {
@@ -55,7 +55,7 @@ function notificationVariables(item: MessageItem, { id, isTest }: Message): Read
     Object.entries({ ...members, message_id: id, summary }).map(([name, value]) => {
       // No variable can hold a NUL.
       const text = String(value ?? "").replaceAll("\0", "\uFFFD");
-      return [`MONITOR_${name.toUpperCase()}`, shorten(text, VARIABLE_LENGTH_MAX)];
+      return [`MONITOR_${name.toUpperCase()}`, truncate(text, VARIABLE_LENGTH_MAX)];
     }),
   );
 }

@@ -3,7 +3,7 @@ import type { TextMax } from "../domain/deliver.ts";
 import type { MessageItem } from "../domain/delivery.ts";
 import type { Notification } from "../domain/notification.ts";
 import { DELIVERED, notDelivered } from "./failures.ts";
-import { shorten } from "./shorten.ts";
+import { truncate } from "../shared/truncate.ts";
 
 const OUTPUT_LENGTH_MAX = 500;
 /** What a line of text takes of a check's texts. */
@@ -45,14 +45,14 @@ const NAME_LENGTH_MAX = 200;
  */
 export function describeItem(item: MessageItem): string {
   const { check, title, event, condition, decidedAtMs } = item.notification;
-  const name = shorten(title === null || title === check ? check : `${title} (${check})`, NAME_LENGTH_MAX);
+  const name = truncate(title === null || title === check ? check : `${title} (${check})`, NAME_LENGTH_MAX);
   const what = `${condition.toUpperCase()}${EVENT_WORDS[event]}: ${name}`;
   return `${isoSeconds(decidedAtMs)} ${what}: ${describeOutput(item)} (${describeHistory(item)})`;
 }
 
 /** What the check said, shortened. */
 export function describeOutput({ notification: { output } }: MessageItem): string {
-  return output === "" ? "no output" : shorten(output, OUTPUT_LENGTH_MAX);
+  return output === "" ? "no output" : truncate(output, OUTPUT_LENGTH_MAX);
 }
 
 /** What was before, and since when; as in `was ok, seen 3 times since 2026-01-31T10:00:00Z`. */

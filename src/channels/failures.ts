@@ -1,5 +1,5 @@
 import type { Delivery } from "../domain/delivery.ts";
-import { shorten } from "./shorten.ts";
+import { oneLine } from "../shared/truncate.ts";
 
 /** What is known of a message that was not delivered, beside its reason. */
 export interface FailureOptions {
@@ -20,16 +20,9 @@ export function notDelivered(reason: string, options: FailureOptions): Delivery 
 /** A message that was delivered and leaves nothing to say. */
 export const DELIVERED: Delivery = { delivered: true, note: null };
 
-const WORDS_LENGTH_MAX = 200;
-
 /** The first line of what a program said, for a reason. */
 export function firstLine(text: string): string {
   return oneLine(text.trim().split(/[\r\n]/)[0] ?? "");
-}
-
-/** A text without line breaks and control characters, shortened, for a reason. */
-export function oneLine(text: string): string {
-  return shorten(text.replace(/[\s\p{Cc}]+/gu, " ").trim(), WORDS_LENGTH_MAX);
 }
 
 /** Puts `: ` before words, if there are any. */

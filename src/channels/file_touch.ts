@@ -1,6 +1,7 @@
 import type { ChannelKindEntry } from "../domain/deliver.ts";
 import type { Delivery } from "../domain/delivery.ts";
-import { DELIVERED, notDelivered, oneLine } from "./failures.ts";
+import { oneLine } from "../shared/truncate.ts";
+import { DELIVERED, notDelivered } from "./failures.ts";
 
 /** The channel that sets a file's modification time for each notification, and creates the file if it is missing. */
 export const fileTouchKind: ChannelKindEntry<"file_touch"> = {

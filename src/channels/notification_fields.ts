@@ -1,7 +1,7 @@
 import type { TextMax } from "../domain/deliver.ts";
 import type { MessageItem } from "../domain/delivery.ts";
 import type { Notification } from "../domain/notification.ts";
-import { shorten } from "./shorten.ts";
+import { truncate } from "../shared/truncate.ts";
 
 /** A notification as a machine reads it: a webhook's JSON, a command's input, an `ndjson` event. Members are only ever added. */
 export interface NotificationFields {
@@ -80,8 +80,8 @@ export function itemMembers(item: MessageItem, { isTest, itemCount }: ItemTellin
   const share = Math.floor(SHARED_LENGTH_MAX / 2 / itemCount);
   const bounded = (notification: Notification): NotificationFields => ({
     ...notificationFields(notification),
-    output: shorten(notification.output, Math.min(ITEM_TEXT_MAX.output, share)),
-    detail: shorten(notification.detail, Math.min(ITEM_TEXT_MAX.detail, share)),
+    output: truncate(notification.output, Math.min(ITEM_TEXT_MAX.output, share)),
+    detail: truncate(notification.detail, Math.min(ITEM_TEXT_MAX.detail, share)),
   });
   return {
     ...bounded(item.notification),

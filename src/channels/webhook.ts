@@ -18,9 +18,9 @@ import {
   type TemplateField,
 } from "../shared/template.ts";
 import { describeItem } from "./console.ts";
-import { afterColon, DELIVERED, notDelivered, oneLine } from "./failures.ts";
+import { afterColon, DELIVERED, notDelivered } from "./failures.ts";
 import { ITEM_TEXT_MAX, itemMembers } from "./notification_fields.ts";
-import { shorten } from "./shorten.ts";
+import { oneLine, truncate } from "../shared/truncate.ts";
 
 /** The channel that posts notifications to an address. */
 export const webhookKind: ChannelKindEntry<"webhook"> = {
@@ -72,7 +72,7 @@ function requestOf(
   }
   const fields = templateFields(item, isTest);
   const fill = (template: string, escape: Escape): string =>
-    fillTemplate(template, fields, (value) => escape(shorten(value, SHORT_FIELD_LENGTH_MAX)));
+    fillTemplate(template, fields, (value) => escape(truncate(value, SHORT_FIELD_LENGTH_MAX)));
   const filled = Object.entries(headers).map(([name, value]) => [name, fill(value, escapeHeader)]);
   return {
     target: fill(target, escapeUrl),

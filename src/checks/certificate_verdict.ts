@@ -3,7 +3,7 @@ import type { Condition } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { Caveat } from "../domain/observe.ts";
 import type { CertificateFacts, CertificateProblem, CertificateReading } from "../domain/tls.ts";
-import { excerpt } from "./excerpt.ts";
+import { quote } from "../shared/quote.ts";
 
 /** What a certificate that was read means. */
 export interface CertificateVerdict {
@@ -36,7 +36,7 @@ export function judgeCertificate(
     : leftMs < warningBeforeExpiryMs
     ? "warning"
     : "ok";
-  const issuer = facts.issuer === "" ? "" : `, issued by ${excerpt(facts.issuer)}`;
+  const issuer = facts.issuer === "" ? "" : `, issued by ${quote(facts.issuer)}`;
   return {
     condition,
     text: `${refusal === null ? "certificate" : `${refusal}; it`} ${dates.text}${issuer}`,
@@ -74,7 +74,7 @@ function refusalText(
   if (about === "trust" && isSelfSigned) return "certificate is not trusted (self-signed)";
   if (about !== "names") return reason;
   if (names.length === 0) return `${reason}, nor for any other`;
-  const shown = names.slice(0, NAMES_MAX).map(excerpt).join(", ");
+  const shown = names.slice(0, NAMES_MAX).map(quote).join(", ");
   const more = names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : "";
   return `${reason}, only for ${shown}${more}`;
 }

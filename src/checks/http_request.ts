@@ -4,7 +4,9 @@ import type { HttpRequest } from "../domain/http_check.ts";
 import { hostAndPortOf, needsOfUrl } from "../domain/needs.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
 import { onAbort } from "../shared/on_abort.ts";
+import { QUOTED_LENGTH_MAX } from "../shared/quote.ts";
 import { describeRequestFailure } from "../shared/request_words.ts";
+import { truncate } from "../shared/truncate.ts";
 import type { Observation } from "../domain/result.ts";
 import type { IncomingResponse, RequestFailure } from "../domain/requests.ts";
 import type { TlsMaterial } from "../domain/tls.ts";
@@ -13,7 +15,6 @@ import { durationViolation } from "./http/expected_duration.ts";
 import { headerViolations } from "./http/expected_headers.ts";
 import { expectsRedirection, isExpectedStatus, statusViolations } from "./http/expected_status.ts";
 import { pause, unlessAborted } from "./pause.ts";
-import { describeTarget } from "./quote.ts";
 import { type Asked, askFollowing, locationOf } from "./http/redirects.ts";
 import { findCaveats, findMistakes } from "./http/request_errors.ts";
 import { findCertificate } from "./http/response_certificate.ts";
@@ -225,6 +226,12 @@ function refusedRedirect(response: IncomingResponse, { asked, expected }: Redire
   const isWeb = target?.protocol === "http:" || target?.protocol === "https:";
   const place = target !== null && isWeb ? describeTarget(target.href) : "what is no http: or https: address";
   return [`status is ${response.status}, a redirect to ${place}, expected none`];
+}
+
+/** Returns a URL without credentials, query and fragment. */
+function describeTarget(target: string): string {
+  const { origin, pathname } = new URL(target);
+  return truncate(`${origin}${pathname}`, QUOTED_LENGTH_MAX);
 }
 
 function tenths(durationMs: number): number {

@@ -1,3 +1,4 @@
+import { truncate } from "../shared/truncate.ts";
 import type { JobCheck, JobParameters } from "../domain/check.ts";
 import { type Condition, worst } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
@@ -189,8 +190,7 @@ function lastLines(output: string): string {
 }
 
 function lastLine(output: string): string {
-  const line = wholeLastLine(output).trim();
-  return line.length > LINE_LENGTH_MAX ? `${line.slice(0, LINE_LENGTH_MAX).toWellFormed()}…` : line;
+  return truncate(wholeLastLine(output).trim(), LINE_LENGTH_MAX);
 }
 
 function wholeLastLine(output: string): string {

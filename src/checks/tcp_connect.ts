@@ -6,7 +6,7 @@ import type { Observation } from "../domain/result.ts";
 import type { Connection, ConnectionPhase } from "../domain/connections.ts";
 import { ANSWER_BYTES_MAX, type AnswerSearch, searchAnswer } from "./answer_search.ts";
 import { failureVerdict, timeoutText } from "./connection_words.ts";
-import { excerpt } from "./excerpt.ts";
+import { quote } from "../shared/quote.ts";
 
 /** The `tcp_connect` kind. */
 export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
@@ -96,15 +96,15 @@ async function readUntilFound(
 ): Promise<string | null> {
   while (!search.found) {
     if (search.full) {
-      return `answer does not contain ${excerpt(expect)} in its first ${ANSWER_BYTES_MAX / 1024} KiB: ${
-        excerpt(search.text())
+      return `answer does not contain ${quote(expect)} in its first ${ANSWER_BYTES_MAX / 1024} KiB: ${
+        quote(search.text())
       }`;
     }
     const bytes = await connection.read();
     if (bytes === null) {
       return search.length === 0
-        ? `connection closed by the server without an answer, expected ${excerpt(expect)}`
-        : `answer does not contain ${excerpt(expect)}: ${excerpt(search.text())}`;
+        ? `connection closed by the server without an answer, expected ${quote(expect)}`
+        : `answer does not contain ${quote(expect)}: ${quote(search.text())}`;
     }
     search.add(bytes);
   }
@@ -114,16 +114,16 @@ async function readUntilFound(
 function limitText(check: TcpConnectCheck, course: Course, search: AnswerSearch | null): string {
   const { expect = "" } = check.parameters;
   const text = timeoutText(check.timeoutMs, course.phase, check.parameters);
-  return course.phase === "reading" ? `${text}, expected ${excerpt(expect)}${soFar(search)}` : text;
+  return course.phase === "reading" ? `${text}, expected ${quote(expect)}${soFar(search)}` : text;
 }
 
 function soFar(search: AnswerSearch | null): string {
-  return search === null || search.length === 0 ? "" : `; it had sent ${excerpt(`${search.text()}…`)}`;
+  return search === null || search.length === 0 ? "" : `; it had sent ${quote(`${search.text()}…`)}`;
 }
 
 function passed({ parameters: { expect, tls } }: TcpConnectCheck, course: Course): Observation {
   const how = tls ? "connected with TLS" : "connected";
-  return observation("ok", expect === undefined ? how : `${how}, answer contains ${excerpt(expect)}`, course);
+  return observation("ok", expect === undefined ? how : `${how}, answer contains ${quote(expect)}`, course);
 }
 
 function violated({ parameters: { asWarning } }: TcpConnectCheck, course: Course, text: string): Observation {

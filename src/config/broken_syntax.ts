@@ -1,4 +1,5 @@
 /** Words for what is not JSON. */
+import { truncate } from "../shared/truncate.ts";
 
 /** A piece of a text as messages show it; what cannot be seen is told by its code point. */
 export function describeToken(token: string): string {
@@ -6,7 +7,7 @@ export function describeToken(token: string): string {
   if (/^[\p{C}\p{Z}]/u.test(token)) {
     return `the character U+${first.toString(16).toUpperCase().padStart(4, "0")}`;
   }
-  const short = token.length > 40 ? `${token.slice(0, 40).toWellFormed()}…` : token;
+  const short = truncate(token, 40);
   return /^["']/.test(short) ? short : `"${short}"`;
 }
 

@@ -1,4 +1,5 @@
 import type { PermissionClass } from "../domain/needs.ts";
+import { truncate } from "../shared/truncate.ts";
 import type { Source } from "./source_text.ts";
 
 /** Where in the config something is: member names and array indexes from the top on. */
@@ -127,6 +128,5 @@ export function quote(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "an object";
   if (typeof value !== "string") return String(value);
-  const short = value.length > QUOTED_LENGTH_MAX ? `${value.slice(0, QUOTED_LENGTH_MAX)}…` : value;
-  return JSON.stringify(short.toWellFormed());
+  return JSON.stringify(truncate(value, QUOTED_LENGTH_MAX));
 }

@@ -7,7 +7,7 @@ import type { JobEnd, JobRun } from "../domain/job_runs.ts";
 import type { MonitorRun } from "../domain/monitor_run.ts";
 import type { OutboxRow, Silence, Told } from "../domain/outbox.ts";
 import type { Notification } from "../domain/notification.ts";
-import { cutToBytes } from "../shared/cut_text.ts";
+import { truncateBytes } from "../shared/truncate.ts";
 import type { CheckRecord, ConditionChange, KeptResult, Rollup } from "../domain/store.ts";
 import { CHANGE_OUTPUT_BYTES_MAX } from "./retention.ts";
 
@@ -59,7 +59,7 @@ export function copyKeptResult(result: KeptResult): KeptResult {
 /** A copy of a change, of its output as much as is kept. */
 export function copyChange(change: ConditionChange): ConditionChange {
   const { name, atMs, from, to, output } = change;
-  return { name, atMs, from, to, output: cutToBytes(output, CHANGE_OUTPUT_BYTES_MAX) };
+  return { name, atMs, from, to, output: truncateBytes(output, CHANGE_OUTPUT_BYTES_MAX) };
 }
 
 /** A copy of a roll-up. */

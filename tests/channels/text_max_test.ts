@@ -3,7 +3,7 @@ import { describeItem } from "../../src/channels/console.ts";
 import { CHANNEL_KINDS } from "../../src/channels/registry.ts";
 import { itemMembers } from "../../src/channels/notification_fields.ts";
 import { notificationBody, notificationBrief } from "../../src/channels/notification_text.ts";
-import { shorten } from "../../src/channels/shorten.ts";
+import { truncate } from "../../src/shared/truncate.ts";
 import type { MessageItem } from "../../src/domain/delivery.ts";
 import type { TextMax } from "../../src/domain/deliver.ts";
 import { makeItem } from "../support/channel_delivery.ts";
@@ -32,8 +32,8 @@ Deno.test("textMax lets each channel kind send what it sends of a whole text", a
       CHANNEL_KINDS[kind as keyof typeof WRITERS].textMax;
     for (const [name, text] of Object.entries(TEXTS)) {
       await t.step(`${kind}: ${name}`, () => {
-        const output = shorten(text, outputMax);
-        const detail = shorten(text, detailMax);
+        const output = truncate(text, outputMax);
+        const detail = truncate(text, detailMax);
         assert.ok(output.length <= outputMax && detail.length <= detailMax);
         assert.deepEqual(
           write(makeItem({ output, detail })),

@@ -35,7 +35,7 @@ Deno.test("observeHttpRequest() holds status and headers to what is expected", a
     readonly output: string;
     readonly status: number;
   }
-  const long = "a".repeat(199);
+  const long = "a".repeat(198);
   const rows: readonly Row[] = [
     { name: "200", answer: response(200), condition: "ok", output: "status is 200", status: 200 },
     {

@@ -110,7 +110,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     events: ran(HOUR, "a", { exitCode: 3, output: "x".repeat(5000) }),
     lookAtMs: 2 * HOUR,
     condition: "critical",
-    output: `failed 1 h ago with exit code 3 after 35 s: ${"x".repeat(300)}…`,
+    output: `failed 1 h ago with exit code 3 after 35 s: ${"x".repeat(299)}…`,
   },
   "a run that a signal ended": {
     events: ran(HOUR, "a", { how: "signalled", exitCode: 137, reason: "SIGKILL" }),
@@ -266,7 +266,7 @@ Deno.test("observeJob() shows the last line of a failed run once", async (t) => 
     "no newline at the end": ["first line\nlast line", "last line", "first line\n"],
     "a line that is too long for the output": [
       `first line\n${long}\n`,
-      `${long.slice(0, 300)}…`,
+      `${long.slice(0, 299)}…`,
       `first line\n${long}\n`,
     ],
   };

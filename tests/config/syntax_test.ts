@@ -182,7 +182,7 @@ Deno.test("parseText() says what is broken, where, and what was expected", async
       '\\q is not an escape, expected one of \\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX',
       "write \\\\ for a backslash",
     ],
-    [`[${"x".repeat(60)}]`]: [1, `"${"x".repeat(40)}…" ${VALUE}`],
+    [`[${"x".repeat(60)}]`]: [1, `"${"x".repeat(39)}…" ${VALUE}`],
   };
   for (const [text, [offset, message, hint]] of Object.entries(rows)) {
     await t.step(JSON.stringify(text), () => {

@@ -1,7 +1,7 @@
 import type { HttpExpectation } from "../../domain/http_check.ts";
 import { type PatternSearch, searchPattern } from "../body_pattern.ts";
 import { type JsonFindings, judgeJson } from "./json_body.ts";
-import { quote } from "../quote.ts";
+import { quote } from "../../shared/quote.ts";
 import { BODY_BYTES_MAX, type BodyFindings, readBody, type ResponseBody } from "./response_body.ts";
 
 /** A body that came, and how to look at it. */

@@ -1,5 +1,5 @@
 import type { IncomingResponse } from "../../domain/requests.ts";
-import { quote } from "../quote.ts";
+import { quote } from "../../shared/quote.ts";
 import { readHeader } from "./response_headers.ts";
 
 /** What is wrong with a response's headers, in the config's order. */

@@ -1,7 +1,8 @@
 import type { HttpExpectation, JsonAny, JsonExpectation, JsonPlain } from "../../domain/http_check.ts";
 import { DEPTH_MAX, REACHED_MAX, selectValues } from "./json_paths.ts";
 import { START_LENGTH_MAX } from "./response_body.ts";
-import { quote, shorten } from "../quote.ts";
+import { quote, QUOTED_LENGTH_MAX } from "../../shared/quote.ts";
+import { truncate } from "../../shared/truncate.ts";
 
 /** What a body of JSON showed. */
 export interface JsonFindings {
@@ -143,7 +144,7 @@ function show(value: unknown): string {
   const parts = Array.isArray(value)
     ? value.map(show)
     : Object.entries(value).map(([name, part]) => `${quote(name)}: ${show(part)}`);
-  const text = shorten(parts.join(", "));
+  const text = truncate(parts.join(", "), QUOTED_LENGTH_MAX);
   return Array.isArray(value) ? `[${text}]` : `{${text}}`;
 }
 

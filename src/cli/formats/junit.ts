@@ -1,7 +1,7 @@
 import type { Condition } from "../../domain/condition.ts";
 import type { Result } from "../../domain/result.ts";
 import type { Format, FormatOptions, RunSummary } from "./format.ts";
-import { shorten } from "../../shared/shorten.ts";
+import { truncate } from "../../shared/truncate.ts";
 import { NO_RESULT } from "./unfinished.ts";
 import { xmlAttribute, xmlText } from "./xml_text.ts";
 
@@ -116,7 +116,7 @@ interface Problem {
 }
 
 function problem(element: "failure" | "error", told: Problem): string {
-  const message = shorten(told.message, MESSAGE_LENGTH_MAX);
+  const message = truncate(told.message, MESSAGE_LENGTH_MAX);
   return `      <${element}${attributes({ type: told.type, message })}>${xmlText(told.text)}</${element}>\n`;
 }
 

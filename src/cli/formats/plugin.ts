@@ -1,5 +1,5 @@
 import { badness, type Condition, CONDITIONS, worst } from "../../domain/condition.ts";
-import { cutToBytes } from "../../shared/cut_text.ts";
+import { truncateBytes } from "../../shared/truncate.ts";
 import { printable } from "../../shared/printable.ts";
 import type { Format, FormatOptions, RunSummary } from "./format.ts";
 import {
@@ -64,7 +64,7 @@ export function renderPlugin(
   const status = statusLine(answer, problems, options);
   const performance = performanceData(answer).map(formatPerformanceDatum).join(" ");
   const lines = problems.map((problem) =>
-    cutToBytes(
+    truncateBytes(
       `${problem.word} ${problem.name}${problem.output === "" ? "" : `: ${problem.output}`}`,
       LINE_BYTES_MAX,
     )
@@ -114,8 +114,10 @@ function statusLine(
   const head = `MONITOR ${worst(failing).toUpperCase()} - ${countText(answer)}`;
   let line = head;
   for (const [index, problem] of problems.entries()) {
-    const output = problem.output === "" ? "" : ` (${cutToBytes(problem.output, PROBLEM_BYTES_MAX)})`;
-    const next = `${line}${index === 0 ? ":" : ","} ${cutToBytes(problem.name, PROBLEM_BYTES_MAX)}${output}`;
+    const output = problem.output === "" ? "" : ` (${truncateBytes(problem.output, PROBLEM_BYTES_MAX)})`;
+    const next = `${line}${index === 0 ? ":" : ","} ${
+      truncateBytes(problem.name, PROBLEM_BYTES_MAX)
+    }${output}`;
     const rest = problems.length - index;
     // The words that would take its place must fit behind the line as it is.
     if (bytes(next) > STATUS_BYTES_MAX - `, and ${rest} more`.length) return `${line}, and ${rest} more`;

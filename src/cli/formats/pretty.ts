@@ -5,7 +5,7 @@ import { conditionPaints } from "./condition_paints.ts";
 import { countConditions } from "./counts.ts";
 import { durationText } from "../../shared/duration_text.ts";
 import type { Format, RunRecord, RunSummary } from "./format.ts";
-import { shorten } from "../../shared/shorten.ts";
+import { truncate } from "../../shared/truncate.ts";
 import { believableColumns, renderTable, type TableRow } from "./table.ts";
 import { NO_RESULT } from "./unfinished.ts";
 import { wrap } from "../../shared/wrap.ts";
@@ -81,7 +81,7 @@ function summaryLine(summary: RunSummary, colors: Colors): string {
 
 function unfinishedText(names: readonly string[]): string {
   const shown = names.slice(0, UNFINISHED_NAMES_MAX)
-    .map((name) => shorten(printable(name), UNFINISHED_NAME_LENGTH_MAX));
+    .map((name) => truncate(printable(name), UNFINISHED_NAME_LENGTH_MAX));
   const rest = names.length - shown.length;
   return `${names.length} without a result (${[...shown, ...(rest > 0 ? [`${rest} more`] : [])].join(", ")})`;
 }

@@ -3,7 +3,7 @@ import { printable } from "../../shared/printable.ts";
 import { roundedMs } from "./check_members.ts";
 import type { Format, FormatOptions } from "./format.ts";
 import { jsonText } from "./json_text.ts";
-import { shorten } from "../../shared/shorten.ts";
+import { truncate } from "../../shared/truncate.ts";
 import { NO_RESULT } from "./unfinished.ts";
 
 /** The message is the short form; `output` has all of it. */
@@ -32,7 +32,7 @@ function finishedPoint(result: Result, id: number, options: FormatOptions): stri
   const { check } = result;
   const diagnostics = fails || result.condition !== "ok"
     ? yamlBlock({
-      message: shorten(result.output, MESSAGE_LENGTH_MAX) || `condition is ${result.condition}`,
+      message: truncate(result.output, MESSAGE_LENGTH_MAX) || `condition is ${result.condition}`,
       severity: fails ? "fail" : "comment",
       condition: result.condition,
       kind: check.kind,

@@ -2,6 +2,7 @@
  * The runtime tells why a request failed only in the text of its errors. The address is taken out of it first, which
  * may hold credentials and words that look like an error.
  */
+import { oneLine } from "../../shared/truncate.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { RequestFailure } from "../../domain/requests.ts";
 import { explainTrustError } from "../tls/trust.ts";
@@ -253,14 +254,7 @@ function phaseOfUnknown(text: string): RequestFailure["phase"] {
   return text.includes("(SendRequest)") ? "head" : "body";
 }
 
-const REASON_LENGTH_MAX = 200;
-
 function withoutNoise(text: string): string {
-  const reason = text
-    .replace(/client error \(\w+\): /, "")
-    .replace(/ ?\(os error \d+\)/g, "")
-    .replace(/[\s\p{Cc}]+/gu, " ")
-    .trim();
-  if (reason === "") return "the runtime gives no reason";
-  return reason.length > REASON_LENGTH_MAX ? `${reason.slice(0, REASON_LENGTH_MAX)}…` : reason;
+  const reason = oneLine(text.replace(/client error \(\w+\): /, "").replace(/ ?\(os error \d+\)/g, ""));
+  return reason === "" ? "the runtime gives no reason" : reason;
 }

@@ -1,5 +1,5 @@
 /** Replies of a mail server (RFC 5321, section 4.2), read within limits. */
-import { shorten } from "../../shared/shorten.ts";
+import { oneLine } from "../../shared/truncate.ts";
 import { SmtpError } from "./mail_failure.ts";
 
 /** A whole reply. */
@@ -58,14 +58,7 @@ function refuseTooMuch(lineLength: number, lineCount: number): void {
   throw new SmtpError("server says more than a mail server has to");
 }
 
-const QUOTED_LENGTH_MAX = 300;
-
 /** A reply as one line for people. */
 export function quoteReply({ lines }: Reply): string {
   return oneLine(lines.join(" "));
-}
-
-function oneLine(text: string): string {
-  const line = text.slice(0, LINE_LENGTH_MAX).replace(/[\s\p{Cc}\p{Cf}\p{Cs}]+/gu, " ").trim();
-  return shorten(line, QUOTED_LENGTH_MAX);
 }

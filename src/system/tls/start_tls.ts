@@ -1,3 +1,5 @@
+import { quote } from "../../shared/quote.ts";
+import { oneLine } from "../../shared/truncate.ts";
 import type { StartTlsProtocol } from "../../domain/connections.ts";
 
 /** A conversation in clear text. */
@@ -65,17 +67,9 @@ async function expectReply(clearText: ClearText, { good, complete }: Turn["expec
     reply += decoder.decode(bytes, { stream: true });
     if (reply.length > REPLY_LENGTH_MAX) throw new StartTlsRefusal(`reply does not end${after(reply)}`);
   }
-  if (!good.test(reply)) throw new StartTlsRefusal(`server answered ${oneLine(reply)}`);
+  if (!good.test(reply)) throw new StartTlsRefusal(`server answered ${quote(oneLine(reply))}`);
 }
 
 function after(reply: string): string {
-  return reply === "" ? "" : ` after ${oneLine(reply)}`;
-}
-
-const QUOTED_LENGTH_MAX = 200;
-
-/** A server may say anything, of any length. */
-function oneLine(text: string): string {
-  const line = text.slice(0, 4096).replace(/[\s\p{Cc}\p{Cf}\p{Cs}]+/gu, " ").trim();
-  return `"${line.length > QUOTED_LENGTH_MAX ? `${line.slice(0, QUOTED_LENGTH_MAX)}…` : line}"`;
+  return reply === "" ? "" : ` after ${quote(oneLine(reply))}`;
 }

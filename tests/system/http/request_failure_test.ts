@@ -336,7 +336,7 @@ Deno.test("explainRequestError() shows nothing of the target", async (t) => {
       reason: "new",
     },
     { name: "several lines", text: "one\n  two\x1b[31m", reason: "one two [31m" },
-    { name: "a long text", text: "a".repeat(300), reason: `${"a".repeat(200)}…` },
+    { name: "a long text", text: "a".repeat(300), reason: `${"a".repeat(199)}…` },
     { name: "no text", text: "", reason: "the runtime gives no reason" },
   ];
   for (const { name, text, reason } of rows) {
