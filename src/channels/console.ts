@@ -1,3 +1,4 @@
+import { messageOf } from "../shared/describe_error.ts";
 import type { ChannelKindEntry } from "../domain/deliver.ts";
 import type { TextMax } from "../domain/deliver.ts";
 import type { MessageItem } from "../domain/delivery.ts";
@@ -17,7 +18,7 @@ export const consoleKind: ChannelKindEntry<"console"> = {
         context.writeLine(`${message.isTest ? "TEST " : ""}${describeItem(item)}`);
       }
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       return Promise.resolve(notDelivered(reason, { retryable: true }));
     }
     context.onStep("written");

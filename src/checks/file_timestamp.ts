@@ -1,3 +1,4 @@
+import { describeFileError } from "../shared/describe_error.ts";
 import type { FileTimestampCheck, FileTimestampParameters } from "../domain/check.ts";
 import type { Condition } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
@@ -82,21 +83,7 @@ function judgeFailure(error: unknown, { path, conditionOnMissing }: FileTimestam
   if (error instanceof Deno.errors.NotADirectory) {
     return observation(conditionOnMissing, `"${path}" does not exist: a folder of this path is a file`);
   }
-  if (error instanceof Deno.errors.NotCapable) {
-    // The runtime wants everything granted for a few places, such as /proc, whatever else is.
-    const flag = error.message.includes("--allow-all") ? "--allow-all" : `--allow-read=${path}`;
-    return unknown(path, `monitor may not read it, grant ${flag}`);
-  }
-  if (error instanceof Deno.errors.PermissionDenied) {
-    return unknown(path, "permission denied for a folder of this path");
-  }
-  return unknown(path, error instanceof Error ? reasonOf(error) : String(error));
-}
-
-/** The runtime's text without its number and its own mention of the path. */
-function reasonOf({ message }: Error): string {
-  const reason = message.replace(/ \(os error \d+\)/, "").replace(/: stat '.*$/s, "");
-  return reason.charAt(0).toLowerCase() + reason.slice(1);
+  return unknown(path, describeFileError(error, { path }));
 }
 
 interface JudgeOptions {

@@ -1,3 +1,4 @@
+import { describeFileError } from "../shared/describe_error.ts";
 import type { TlsCertificateCheck } from "../domain/check.ts";
 import { hostAndPort, needsOfTls } from "../domain/needs.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
@@ -73,18 +74,10 @@ async function readAuthorities(files: Files, path: string): Promise<readonly str
     const { bytes } = await readRegularFile(path, { files, bytesMax: TLS_FILE_BYTES_MAX });
     text = new TextDecoder().decode(bytes);
   } catch (error) {
-    return `ca_file "${path}" cannot be read: ${readFailure(error, path)}`;
+    return `ca_file "${path}" cannot be read: ${describeFileError(error, { path })}`;
   }
   const certificates = text.match(CERTIFICATE) ?? [];
   return certificates.length > 0 ? certificates : `ca_file "${path}" holds no certificate, expected PEM`;
-}
-
-function readFailure(error: unknown, path: string): string {
-  const name = error instanceof Error ? error.name : "";
-  if (name === "NotFound") return "file does not exist";
-  if (name === "NotCapable") return `grant --allow-read=${path}`;
-  if (name === "PermissionDenied") return "permission denied";
-  return error instanceof Error ? error.message : String(error);
 }
 
 function observation(

@@ -1,3 +1,4 @@
+import { describeFileError } from "../shared/describe_error.ts";
 import type { HttpTls } from "../domain/http_check.ts";
 import { readRegularFile } from "../shared/regular_file.ts";
 import type { Files } from "../domain/files.ts";
@@ -20,7 +21,7 @@ export async function readTlsFiles(tls: HttpTls, files: Files): Promise<TlsFiles
       const { bytes } = await readRegularFile(path, { files, bytesMax: TLS_FILE_BYTES_MAX });
       read[member] = new TextDecoder().decode(bytes);
     } catch (error) {
-      return unreadable(key === "caFile" ? "ca_file" : key, path, reasonOf(error, path));
+      return unreadable(key === "caFile" ? "ca_file" : key, path, describeFileError(error, { path }));
     }
   }
   return { tls: read };
@@ -28,13 +29,4 @@ export async function readTlsFiles(tls: HttpTls, files: Files): Promise<TlsFiles
 
 function unreadable(member: string, path: string, reason: string): TlsFiles {
   return { problem: `cannot read tls.${member} "${path}": ${reason}` };
-}
-
-function reasonOf(error: unknown, path: string): string {
-  if (error instanceof Deno.errors.NotFound) return "it does not exist";
-  if (error instanceof Deno.errors.NotCapable) return `monitor may not read it, grant --allow-read=${path}`;
-  if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
-  return error instanceof Error
-    ? error.message.replace(/ \(os error \d+\)/, "").replace(/: \w+ '.*$/s, "")
-    : String(error);
 }

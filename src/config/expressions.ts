@@ -1,3 +1,4 @@
+import { messageOf } from "../shared/describe_error.ts";
 import type { JSONPathQuery } from "json-p3";
 import { estimateSteps, PATTERN_STEPS_MAX } from "../shared/pattern_size.ts";
 import type { FormattedValue } from "./formatted_value.ts";
@@ -142,5 +143,5 @@ function refuse(reason: string): Verdict {
 }
 
 function reasonOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, " ").replace(/\.$/, "");
+  return messageOf(error).replace(/\s+/g, " ").replace(/\.$/, "");
 }

@@ -1,3 +1,4 @@
+import { describeFileError } from "../shared/describe_error.ts";
 import { UnreadableFileError } from "../shared/regular_file.ts";
 import type { Files } from "../domain/files.ts";
 import type { System } from "../domain/system.ts";
@@ -141,11 +142,7 @@ class IncludeReader implements Included {
       matches = await findMatches(pattern, folder, files);
     } catch (error) {
       if (error instanceof Deno.errors.NotCapable) throw error;
-      const reason = error instanceof Deno.errors.PermissionDenied
-        ? "permission denied"
-        : error instanceof Error
-        ? error.message.replace(/ \(os error \d+\).*$/s, "")
-        : String(error);
+      const reason = describeFileError(error, { path: folder });
       this.problems.push({ ...at, message: `${quote(pattern)} cannot be looked up: ${reason}` });
       return [];
     }

@@ -1,3 +1,4 @@
+import { describeFileError, systemCodeOf } from "../shared/describe_error.ts";
 import type { Files } from "../domain/files.ts";
 import type { FormattedValue } from "./formatted_value.ts";
 import { type Problem, quote } from "./problem.ts";
@@ -26,9 +27,7 @@ async function missingReason(path: string, files: Pick<Files, "stat">): Promise<
   try {
     return (await files.stat(path)).kind === "file" ? null : "it is not a file";
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return "it does not exist";
-    if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
-    // Anything else may be a matter of the moment, and the check says it.
-    return null;
+    // Anything else may be a matter of the moment, and the check reports it.
+    return ["ENOENT", "EACCES"].includes(systemCodeOf(error)) ? describeFileError(error, { path }) : null;
   }
 }

@@ -1,3 +1,4 @@
+import { describeFileError } from "../shared/describe_error.ts";
 import type { PermissionClass } from "../domain/needs.ts";
 import { readRegularFile } from "../shared/regular_file.ts";
 import type { Files } from "../domain/files.ts";
@@ -239,20 +240,10 @@ async function readSecretFile(name: string, options: PlaceholderOptions): Promis
     const { bytes } = await readRegularFile(path, { files: options.files, bytesMax: SECRET_BYTES_MAX });
     return { value: new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/\r?\n$/, "") };
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotCapable)) return unreadable(name, reasonOf(error));
-    return lack(`the file ${quote(name)} cannot be read: grant --allow-read=${path}`, "read");
+    const reason = error instanceof TypeError ? "it is not UTF-8" : describeFileError(error, { path });
+    const denied = error instanceof Deno.errors.NotCapable ? "read" : undefined;
+    return lack(`the file ${quote(name)} cannot be read: ${reason}`, denied);
   }
-}
-
-function unreadable(name: string, reason: string): Answer {
-  return lack(`the file ${quote(name)} cannot be read: ${reason}`);
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof Deno.errors.NotFound) return "it does not exist";
-  if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
-  if (error instanceof TypeError) return "it is not UTF-8";
-  return error instanceof Error ? error.message : String(error);
 }
 
 interface PlaceholderText {

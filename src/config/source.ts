@@ -1,3 +1,4 @@
+import { describeFileError } from "../shared/describe_error.ts";
 import { missingPermission } from "../domain/needs.ts";
 import { readRegularFile, type RegularFile, UnreadableFileError } from "../shared/regular_file.ts";
 import type { Files } from "../domain/files.ts";
@@ -98,7 +99,7 @@ async function readFile(path: string, label: string, files: Files): Promise<Regu
     return await readRegularFile(path, { files, bytesMax: DOCUMENT_BYTES_MAX });
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
-    throw new ConfigError(`Cannot read config "${label}": ${reasonOf(error)}`, {
+    throw new ConfigError(`Cannot read config "${label}": ${describeFileError(error, { path })}`, {
       cause: error,
       ...(error instanceof Deno.errors.NotFound &&
         { hint: "look at the path, or make one there with: monitor init PATH" }),
@@ -116,14 +117,6 @@ function refuseTooLarge(sizeBytes: number, label: string): void {
   throw new ConfigError(
     `Cannot read config "${label}": it has ${sizeBytes} bytes, and at most ${DOCUMENT_BYTES_MAX} are accepted`,
   );
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof Deno.errors.NotFound) return "file does not exist";
-  if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
-  if (error instanceof Deno.errors.NotADirectory) return "a folder on the way to it is a file";
-  if (error instanceof Deno.errors.FilesystemLoop) return "its symbolic links lead in a circle";
-  return error instanceof Error ? error.message : String(error);
 }
 
 function decode(bytes: Uint8Array, place: Omit<Source, "text">): string {

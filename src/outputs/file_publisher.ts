@@ -1,3 +1,4 @@
+import { describeFileError } from "../shared/describe_error.ts";
 import { StoreError } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import type { Log } from "../domain/log.ts";
@@ -148,12 +149,8 @@ export async function writeKeptFile(
     await files.replace(file.path, text);
     return null;
   } catch (error) {
-    return `cannot write ${file.what} to "${file.path}": ${inWords(error)}`;
+    return `cannot write ${file.what} to "${file.path}": ${
+      describeFileError(error, { path: file.path, access: "write" })
+    }`;
   }
-}
-
-/** What the system says, without its code behind, or the flag that is missing. */
-function inWords(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.replace(/ \(os error \d+\).*$/s, "");
 }

@@ -1,3 +1,4 @@
+import { describeFileError } from "../shared/describe_error.ts";
 import type { Heartbeat } from "../domain/heartbeat.ts";
 import { describeRequestFailure } from "../shared/request_words.ts";
 import type { System } from "../domain/system.ts";
@@ -21,7 +22,7 @@ async function touch({ path }: Heartbeat, { files }: Pick<System, "files">): Pro
     await files.touch(path);
     return null;
   } catch (error) {
-    return `cannot touch "${path}": ${inWords(error)}`;
+    return `cannot touch "${path}": ${describeFileError(error, { path, access: "write" })}`;
   }
 }
 
@@ -43,10 +44,4 @@ async function ask(
   } finally {
     cancel();
   }
-}
-
-/** What the system says, without its code before and the call and path behind. */
-function inWords(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.replace(/^E[A-Z0-9]+: /, "").replace(/, \w+( '[^]*')?$/, "");
 }

@@ -5,14 +5,13 @@ export const QUOTED_LENGTH_MAX = 200;
 
 /** Quotes a foreign text on one line. Invisible characters become escapes: they may be the only difference. */
 export function quote(text: string): string {
-  return `"${
-    truncate(text, QUOTED_LENGTH_MAX).replace(/\r\n|\r|\n/g, "\\n").replace(/[\p{Cc}\p{Cf}]/gu, escape)
-  }"`;
+  return `"${truncate(text, QUOTED_LENGTH_MAX).replace(/[\p{Cc}\p{Cf}]/gu, escape)}"`;
 }
 
 const SHORT_ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 function escape(character: string): string {
   const code = (character.codePointAt(0) ?? 0).toString(16);
-  return SHORT_ESCAPES[character] ?? (code.length <= 2 ? `\\x${code.padStart(2, "0")}` : `\\u{${code}}`);
+  return SHORT_ESCAPES[character] ??
+    (code.length <= 2 ? `\\x${code.padStart(2, "0")}` : `\\u{${code}}`);
 }

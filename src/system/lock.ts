@@ -1,3 +1,4 @@
+import { describeFileError, systemCodeOf } from "../shared/describe_error.ts";
 import { dirname } from "node:path";
 import { StoreError, type StoreFailure } from "../domain/store.ts";
 import type { Lock } from "../domain/lock.ts";
@@ -17,7 +18,10 @@ export function acquireLock(path: string): Lock | null {
     return tryToAcquire(path);
   } catch (error) {
     if (error instanceof StoreError) throw error;
-    throw new StoreError(`Cannot lock "${path}": ${reasonOf(error)}`, failureOf(error), { cause: error });
+    const reason = error instanceof Deno.errors.NotCapable
+      ? `a permission is missing: ${error.message}`
+      : describeFileError(error, { path, access: "write" });
+    throw new StoreError(`Cannot lock "${path}": ${reason}`, failureOf(error), { cause: error });
   }
 }
 
@@ -169,17 +173,9 @@ function nameKind(info: Deno.FileInfo): string {
   return info.isDirectory ? "a folder" : "a device or a pipe";
 }
 
-function reasonOf(error: unknown): string {
-  if (error instanceof Deno.errors.NotCapable) return `a permission is missing: ${error.message}`;
-  if (error instanceof Deno.errors.PermissionDenied) return "no permission to write it or its folder";
-  return error instanceof Error ? error.message : String(error);
-}
-
 function failureOf(error: unknown): StoreFailure {
-  if (error instanceof Deno.errors.NotCapable || error instanceof Deno.errors.PermissionDenied) {
-    return "denied";
-  }
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (error instanceof Deno.errors.NotCapable) return "denied";
+  const code = systemCodeOf(error);
   if (code === "ENOSPC" || code === "EDQUOT") return "full";
-  return code === "EROFS" ? "denied" : "other";
+  return code === "EACCES" || code === "EROFS" ? "denied" : "other";
 }

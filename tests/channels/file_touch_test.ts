@@ -67,12 +67,12 @@ Deno.test("fileTouchKind refuses for good what somebody has to mend, and says wh
     await Deno.symlink("loop", `${folder}/loop`);
     await makePipe(`${folder}/pipe`);
     const rows: readonly (readonly [name: string, path: string, reason: string])[] = [
-      ["a missing folder", `${folder}/missing/file`, "its folder does not exist"],
-      ["a folder in place", `${folder}/inner`, "it is a folder"],
-      ["a file on the way", `${folder}/file/new`, "its path leads through something that is no folder"],
+      ["a missing folder", `${folder}/missing/file`, "its directory does not exist"],
+      ["a folder in place", `${folder}/inner`, "it is a directory"],
+      ["a file on the way", `${folder}/file/new`, "its path leads through something that is not a directory"],
       ["a loop of symlinks", `${folder}/loop`, "symbolic links on its path form a loop"],
-      ["a name too long", `${folder}/${"x".repeat(300)}`, "its path is longer than the system takes"],
-      ["a pipe that nobody reads", `${folder}/pipe`, "it is a pipe or a socket that nobody reads"],
+      ["a name too long", `${folder}/${"x".repeat(300)}`, "its path is longer than the system accepts"],
+      ["a pipe that nobody reads", `${folder}/pipe`, "it is a pipe or a socket without a reader"],
     ];
     for (const [name, path, reason] of rows) {
       await t.step(name, async () => assert.deepEqual((await touch(path)).delivery, refusal(path, reason)));
@@ -117,7 +117,7 @@ Deno.test({
       });
       await t.step("does not empty a file of somebody else", async () => {
         const path = `${folder}/full`;
-        const reason = "it belongs to another user and is not empty, or nobody may change it";
+        const reason = "it belongs to another user, or cannot be changed";
         assert.deepEqual(await touchAsNobody(path), refusal(path, reason));
         assert.equal(await Deno.readTextFile(path), "content");
       });
@@ -140,7 +140,7 @@ Deno.test("fileTouchKind tries again where the disk is full", async () => {
     );
   const { delivery } = await touch("/a/b", { system: { files: { ...createFiles(), touch: full } } });
   assert.deepEqual(delivery, {
-    ...refusal("/a/b", "no space left on device"),
+    ...refusal("/a/b", "the disk is full"),
     retryable: true,
   });
 });

@@ -300,7 +300,7 @@ Deno.test("observeHttpRequest() cannot judge a target with files that are of no 
   const rows = [
     {
       tls: { caFile: at("missing.pem") },
-      output: `cannot read tls.ca_file "${at("missing.pem")}": it does not exist`,
+      output: `cannot read tls.ca_file "${at("missing.pem")}": file does not exist`,
     },
     {
       tls: { caFile: at("") },

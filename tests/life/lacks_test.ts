@@ -58,18 +58,18 @@ const LACKS: Readonly<Record<string, Lack>> = {
   },
   "a secret file": {
     check: () => script("./good.sh", { TOKEN: "${file:no_such}" }),
-    output: /cannot run: the file "no_such" cannot be read: it does not exist/,
-    warning: /the file "no_such" cannot be read: it does not exist; the check is unknown/,
+    output: /cannot run: the file "no_such" cannot be read: file does not exist/,
+    warning: /the file "no_such" cannot be read: file does not exist; the check is unknown/,
   },
   "a CA file": {
     check: (target) => request(target, { target: "https://127.0.0.1:1/", tls: TLS }),
-    output: /cannot read tls\.ca_file ".*\/missing\.pem": it does not exist/,
-    warning: /tls\.ca_file: the file "missing\.pem" cannot be read: it does not exist/,
+    output: /cannot read tls\.ca_file ".*\/missing\.pem": file does not exist/,
+    warning: /tls\.ca_file: the file "missing\.pem" cannot be read: file does not exist/,
   },
   "a client certificate": {
     check: (target) => request(target, { target: "https://127.0.0.1:1/", tls: CLIENT }),
-    output: /cannot read tls\.certificate ".*\/missing\.pem": it does not exist/,
-    warning: /tls\.certificate: the file "missing\.pem" cannot be read: it does not exist/,
+    output: /cannot read tls\.certificate ".*\/missing\.pem": file does not exist/,
+    warning: /tls\.certificate: the file "missing\.pem" cannot be read: file does not exist/,
   },
 };
 
@@ -132,12 +132,12 @@ test("monitor check: a service without a secret starts, and uses the secret that
     };
     const program = stage.start(["check", "--format", "ndjson"]);
     await program.stderr.next(
-      / warning: .*: the file "token" cannot be read: it does not exist; the check is unknown$/,
+      / warning: .*: the file "token" cannot be read: file does not exist; the check is unknown$/,
     );
     const isApi = ({ name }: Event): boolean => name === "api";
     const before = await program.stdout.event("result", isApi);
     assert.equal(before["condition"], "unknown");
-    assert.equal(before["output"], 'cannot run: the file "token" cannot be read: it does not exist');
+    assert.equal(before["output"], 'cannot run: the file "token" cannot be read: file does not exist');
     Deno.writeTextFileSync(`${stage.folder}/token`, "the token of the API\n");
     await reload();
     const after = await program.stdout.event("result", isApi);
@@ -163,7 +163,7 @@ test("monitor check --once: the notification of a channel that lacks its secret 
     const without = await stage.run(["check", "--once"]);
     assert.match(
       without.stderr,
-      /the notification of "bad" not delivered to webhook .*: the file "hook" cannot be read: it does not exist; it is tried/,
+      /the notification of "bad" not delivered to webhook .*: the file "hook" cannot be read: file does not exist; it is tried/,
     );
     assert.equal(hook.posts.length, 1, "the other channel has it");
     Deno.writeTextFileSync(`${stage.folder}/hook`, target);
@@ -202,7 +202,7 @@ test("monitor check: without a kind, or a place for the state, nothing can run",
     const { code, stderr } = await stage.run(["check", "--once"]);
     assert.equal(code, 78);
     assert.match(stderr, /checks\.bad\.kind: the environment variable "NO_SUCH" is not set$/m);
-    assert.match(stderr, /state: the file "no_such" cannot be read: it does not exist$/m);
+    assert.match(stderr, /state: the file "no_such" cannot be read: file does not exist$/m);
   }));
 
 test("monitor permissions: refuses to list permissions while the machine lacks what the config names", () =>

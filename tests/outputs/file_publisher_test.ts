@@ -61,7 +61,7 @@ Deno.test("startKeptFiles() says trouble with a file once, and when it is over, 
   broken.add("a");
   const files = start([fileOf("a", 1000)]);
   await clock.advance(3500);
-  const words = ['cannot write the metrics to "a": No space left on device'];
+  const words = ['cannot write the metrics to "a": no space left on device'];
   assert.deepEqual(said, words);
   files.adopt([fileOf("a", 1000), fileOf("b", 1000)]);
   await clock.advance(1500);
@@ -115,11 +115,11 @@ Deno.test("writeKeptFile() says in words why a file cannot be written", async ()
     assert.equal(await write(`${folder}/a`), null);
     assert.equal(
       await write(`${folder}/none/a`),
-      `cannot write the metrics to "${folder}/none/a": No such file or directory`,
+      `cannot write the metrics to "${folder}/none/a": its directory does not exist`,
     );
     assert.equal(
       await write(`${folder}/a/b`),
-      `cannot write the metrics to "${folder}/a/b": Not a directory`,
+      `cannot write the metrics to "${folder}/a/b": its path leads through something that is not a directory`,
     );
   } finally {
     await Deno.remove(folder, { recursive: true });

@@ -21,9 +21,12 @@ Deno.test("beat() says in words why a file cannot be touched", async (t) => {
   await withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/file`, "");
     const rows: Readonly<Record<string, readonly [path: string, reason: string]>> = {
-      "its folder is missing": [`${folder}/none/alive`, "no such file or directory"],
-      "its folder is a file": [`${folder}/file/alive`, "not a directory"],
-      "it is a folder": [folder, "illegal operation on a directory"],
+      "its folder is missing": [`${folder}/none/alive`, "its directory does not exist"],
+      "its folder is a file": [
+        `${folder}/file/alive`,
+        "its path leads through something that is not a directory",
+      ],
+      "it is a folder": [folder, "it is a directory"],
     };
     for (const [name, [path, reason]] of Object.entries(rows)) {
       await t.step(name, async () => {
@@ -97,7 +100,7 @@ Deno.test("beat() gives both signs, and says both failures", async () => {
     assert.ok((await Deno.stat(`${folder}/alive`)).isFile);
     assert.equal(
       await beat({ ...INTERVAL, path: `${folder}/none/alive`, target }, createMemorySystem()),
-      `cannot touch "${folder}/none/alive": no such file or directory; ${failure}`,
+      `cannot touch "${folder}/none/alive": its directory does not exist; ${failure}`,
     );
   });
 });

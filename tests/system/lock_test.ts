@@ -211,7 +211,10 @@ Deno.test("acquireLock() refuses what is no file, and writes nothing to where it
   await t.step("a path below a file", () =>
     withLockPath((path) => {
       Deno.writeTextFileSync(path, "");
-      assert.throws(() => acquireLock(`${path}/state.lock`), failing("other", /Not a directory/));
+      assert.throws(
+        () => acquireLock(`${path}/state.lock`),
+        failing("other", /leads through something that is not a directory/),
+      );
     }));
 });
 

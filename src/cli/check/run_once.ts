@@ -1,3 +1,4 @@
+import { messageOf } from "../../shared/describe_error.ts";
 import type { Check } from "../../domain/check.ts";
 import { worst } from "../../domain/condition.ts";
 import type { Result } from "../../domain/result.ts";
@@ -357,7 +358,7 @@ function print(text: string, system: System): void {
     system.stdout.write(text);
   } catch (error) {
     throw new OutputError(
-      `Cannot write to stdout: ${error instanceof Error ? error.message : String(error)}`,
+      `Cannot write to stdout: ${messageOf(error)}`,
     );
   }
 }

@@ -1,3 +1,4 @@
+import { messageOf } from "../../shared/describe_error.ts";
 import type { TextSink } from "../../domain/text_sink.ts";
 
 /**
@@ -21,7 +22,7 @@ export function createSteadySink(sink: TextSink, onTrouble: (reason: string | nu
         // What failed may have been written in part: the next text begins on a line of its own.
         sink.write(isInTrouble ? `\n${text}` : text);
       } catch (error) {
-        return fail(error instanceof Error ? error.message : String(error));
+        return fail(messageOf(error));
       }
       if (sink.closed) return fail("its reader has gone");
       if (!isInTrouble) return;

@@ -1,3 +1,4 @@
+import { describeFileError } from "../../shared/describe_error.ts";
 import { type Command, UsageError } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
@@ -33,16 +34,10 @@ export const initCommand: Command = {
         );
       }
       if (error instanceof Deno.errors.NotCapable) throw error;
-      throw new OutputError(`Cannot write "${path}": ${reasonOf(error)}`);
+      throw new OutputError(`Cannot write "${path}": ${describeFileError(error, { path, access: "write" })}`);
     }
     const config = path === "monitor.jsonc" ? "" : ` -c ${printable(path)}`;
     system.stdout.write(`wrote ${printable(path)}\ntry it with: monitor check --once${config}\n`);
     return EXIT.ok;
   },
 };
-
-function reasonOf(error: unknown): string {
-  if (error instanceof Deno.errors.NotFound) return "the folder does not exist";
-  if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
-  return error instanceof Error ? error.message : String(error);
-}

@@ -1,3 +1,4 @@
+import { describeFileError } from "../../shared/describe_error.ts";
 import { pathFromHere } from "../../config/source.ts";
 import type { System } from "../../domain/system.ts";
 import {
@@ -92,7 +93,6 @@ async function replaceOutput(path: string, text: string, system: System): Promis
     await system.files.replace(path, text);
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new OutputError(`Cannot write "${path}": ${reason.replace(/ \(os error \d+\).*$/s, "")}`);
+    throw new OutputError(`Cannot write "${path}": ${describeFileError(error, { path, access: "write" })}`);
   }
 }

@@ -2,6 +2,7 @@
  * The runtime tells why a request failed only in the text of its errors. The address is taken out of it first, which
  * may hold credentials and words that look like an error.
  */
+import { messageOf } from "../../shared/describe_error.ts";
 import { oneLine } from "../../shared/truncate.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { RequestFailure } from "../../domain/requests.ts";
@@ -32,9 +33,7 @@ export function explainRequestError(
   if (error instanceof Error && error.name === "TlsSettingsError") {
     return { phase: "settings", reason: error.message };
   }
-  const text = `${isBehindHandshake ? "(SendRequest) " : ""}${
-    withoutAddress(error instanceof Error ? error.message : String(error))
-  }`;
+  const text = `${isBehindHandshake ? "(SendRequest) " : ""}${withoutAddress(messageOf(error))}`;
   for (const { pattern, phase, reason } of RULES) {
     const found = pattern.exec(text);
     if (found !== null) {

@@ -1,3 +1,4 @@
+import { messageOf } from "../../shared/describe_error.ts";
 import type { IncomingResponse, OutgoingRequest, RequestFailure, Requests } from "../../domain/requests.ts";
 import type { System } from "../../domain/system.ts";
 import { explainConnectionError } from "../tcp/connection_failure.ts";
@@ -94,7 +95,7 @@ async function clientFor({ tls }: OutgoingRequest): Promise<Deno.HttpClient> {
     return createClient(given);
   } catch (error) {
     // Key and certificate were looked at already.
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new TlsSettingsError(`tls.ca_file has a malformed certificate (${reason})`);
   }
 }

@@ -1,3 +1,4 @@
+import { messageOf, systemCodeOf } from "../../shared/describe_error.ts";
 import { inTime } from "../in_time.ts";
 
 /** What was to be started. */
@@ -15,7 +16,7 @@ export interface SpawnAttempt {
  * a missing file is), so this looks at the file as far as the permissions allow, and says no more than it knows.
  */
 export async function explainSpawnFailure(error: unknown, attempt: SpawnAttempt): Promise<string> {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (error instanceof Deno.errors.NotCapable) return explainMissingPermission(message, attempt);
   if (message.includes("No such cwd")) return `working directory "${attempt.folder}" does not exist`;
   if (message.includes("cwd is not a directory")) {
@@ -24,7 +25,7 @@ export async function explainSpawnFailure(error: unknown, attempt: SpawnAttempt)
   if (error instanceof Deno.errors.NotFound) return await explainNotFound(attempt.path);
   if (error instanceof Deno.errors.PermissionDenied) return await explainPermissionDenied(attempt.path);
   if (message.includes("Exec format error")) return NEITHER_PROGRAM_NOR_SCRIPT;
-  return REASONS_BY_CODE[errorCode(error)] ?? systemWords(message);
+  return REASONS_BY_CODE[systemCodeOf(error)] ?? systemWords(message);
 }
 
 const NEITHER_PROGRAM_NOR_SCRIPT = 'file is neither a program for this machine nor a script with a "#!" line';
@@ -124,11 +125,6 @@ async function interpreterOf(path: string): Promise<string> {
 /** Whether a program was not started because this process, or the system, has too many open files. */
 export function isOutOfDescriptors(error: unknown): boolean {
   return error instanceof Error && /Too many open files|\(os error 2[34]\)/.test(error.message);
-}
-
-function errorCode(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return typeof code === "string" ? code : "";
 }
 
 /** The system's own words: what stands between the runtime's `Failed to spawn '…': ` and ` (os error N)`. */

@@ -1,3 +1,4 @@
+import { messageOf } from "../../shared/describe_error.ts";
 import { hostAndPort } from "../../domain/needs.ts";
 import type { ConnectionFailure, ConnectionPhase, ConnectionTarget } from "../../domain/connections.ts";
 import { explainRequestError } from "../http/request_failure.ts";
@@ -18,7 +19,7 @@ export function explainConnectionError(
   const trust = explainTrustError(error);
   if (trust !== null) return { phase: "settings", reason: trust };
   if (error instanceof StartTlsRefusal) return { phase, reason: error.message };
-  const text = `${error instanceof Error ? error.message : String(error)} ${code}`;
+  const text = `${messageOf(error)} ${code}`;
   for (const rule of RULES) {
     if (!rule.pattern.test(text)) continue;
     const { reason } = rule;

@@ -2,6 +2,7 @@
  * The certificates of authorities that TLS trusts. The runtime loads them when the first client is made, for `http:`
  * too, and keeps them. Which ones an environment variable says, which may be set from inside until then.
  */
+import { messageOf } from "../../shared/describe_error.ts";
 import { TRUST_VARIABLE } from "../../domain/needs.ts";
 
 /** The machine's certificates and the list that is built into the runtime; on a machine without any, the list alone. */
@@ -45,7 +46,7 @@ const FILE_FAILURE = /^Failed opening CA file: (.*?)(?: \(os error \d+\))?$/;
 
 /** Why the trusted certificates cannot be loaded; `null` where an error is about something else. */
 export function explainTrustError(error: unknown): string | null {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   // That passes, and is about more than certificates.
   if (text.includes("Too many open files")) return null;
   const store = UNKNOWN_STORE.exec(text)?.[1];
