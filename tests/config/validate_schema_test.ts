@@ -205,7 +205,7 @@ Deno.test("findStructureProblems() names the type of a value that is of the wron
     [1.5, "1.5"],
     ["", 'the string ""'],
     ["a\nb", 'the string "a\\nb"'],
-    ["x".repeat(100), `the string "${"x".repeat(80)}…"`],
+    ["x".repeat(100), `the string "${"x".repeat(79)}…"`],
     [[], "a list"],
     [{}, "an object"],
   ];
