@@ -22,7 +22,7 @@ export function programHelp(commands: readonly Command[]): string {
     "Examples:",
     ...columns([
       ["monitor init", "write a commented starter config"],
-      ["monitor validate", "look for mistakes in it"],
+      ["monitor validate", "check it for errors"],
       ["monitor check --once", "run every check once"],
     ]),
     "",

@@ -4,7 +4,7 @@ import { channelsIn } from "../config/channels_in.ts";
 import { locateConfig } from "../config/locate.ts";
 import { nearest } from "../config/nearest.ts";
 import type { ConfigLocation } from "../config/source.ts";
-import { ConfigError, countMistakes, type PlacedProblem, type Problem } from "../config/problem.ts";
+import { ConfigError, countErrors, type PlacedProblem, type Problem } from "../config/problem.ts";
 import type { Check } from "../domain/check.ts";
 import type { Caveat, CheckKindEntry } from "../domain/observe.ts";
 import type { System } from "../domain/system.ts";
@@ -84,7 +84,7 @@ function refuseMistakes(
   );
   const problems = inTextOrder(mistakes.map(place), sources);
   if (problems.length === 0) return;
-  const message = `Cannot use config "${source.label}": it has ${countMistakes(problems.length)}`;
+  const message = `Cannot use config "${source.label}": ${countErrors(problems.length)}`;
   throw new ConfigError(message, { source, problems });
 }
 

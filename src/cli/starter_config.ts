@@ -1,6 +1,6 @@
 /** What `monitor init` writes: valid and useful as it is on any Unix. A test keeps it so. */
 export const STARTER_DOCUMENT = `// The config of monitor: what to look at, when, and whom to tell.
-//   monitor validate       looks for mistakes in it
+//   monitor validate       checks it for errors
 //   monitor check --once   runs every check once
 //   monitor explain        shows every setting and where it comes from
 {

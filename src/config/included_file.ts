@@ -43,7 +43,7 @@ export function completeFragment(
       const meant = nearest(name, FRAGMENT_MEMBERS.filter((member) => !(member in written)));
       return {
         ...at,
-        message: `unknown member ${quote(name)}, ${expected}`,
+        message: `unknown key ${quote(name)}, ${expected}`,
         ...(meant !== undefined && { hint: `did you mean "${meant}"?` }),
       };
     },

@@ -14,7 +14,7 @@ import { createConfigPlacer, findRepeatedNames, inTextOrder } from "./source_loc
 import {
   ConfigError,
   type ConfigPath,
-  countMistakes,
+  countErrors,
   type PlacedProblem,
   type Problem,
   quote,
@@ -116,7 +116,7 @@ export async function loadConfig(
   const { parts } = included;
   const place = createConfigPlacer(parts);
   const fail = (problems: readonly Problem[]): never => {
-    throw new ConfigError(`Cannot use config "${source.label}": it has ${countMistakes(problems.length)}`, {
+    throw new ConfigError(`Cannot use config "${source.label}": ${countErrors(problems.length)}`, {
       source,
       problems: inTextOrder(problems.map(place), parts.map((part) => part.source)),
     });

@@ -80,10 +80,10 @@ export class ConfigError extends Error {
  */
 export const PROBLEMS_MAX = 1000;
 
-/** How many mistakes there are, in words. */
-export function countMistakes(count: number): string {
-  if (count === 1) return "a mistake";
-  return `${count} mistakes${count < PROBLEMS_MAX ? "" : " or more"}`;
+/** Returns the number of errors in words. */
+export function countErrors(count: number): string {
+  if (count === 1) return "1 error";
+  return `${count} errors${count < PROBLEMS_MAX ? "" : " or more"}`;
 }
 
 /**

@@ -48,7 +48,7 @@ function windowProblems(written: JsonObject, path: ConfigPath): readonly Problem
 function problemsOf(schedule: JsonObject, path: ConfigPath): readonly Problem[] {
   const hasInterval = "regular_interval" in schedule;
   if (!("cron" in schedule)) {
-    if (!hasInterval) return [{ path, message: 'the member "regular_interval" or "cron" is missing' }];
+    if (!hasInterval) return [{ path, message: 'missing key "regular_interval" or "cron"' }];
     if (!("time_zone" in schedule)) return [];
     return [{
       path: [...path, "time_zone"],

@@ -169,7 +169,7 @@ class Parser {
 
   #enter(): void {
     if (this.#path.length >= NESTING_MAX) {
-      this.#fail(`the config is nested more than ${NESTING_MAX} deep, which no member asks for`);
+      this.#fail(`the config is nested more than ${NESTING_MAX} levels deep`);
     }
     this.#advance();
   }
@@ -201,11 +201,11 @@ class Parser {
     if (this.#isWord()) {
       const word = this.#word();
       this.#fail(
-        `${describeToken(word)} is not a member name, expected one in double quotes`,
+        `${describeToken(word)} is not a key, expected one in double quotes`,
         hintForName(word),
       );
     }
-    return this.#failExpecting("a member name in double quotes or }");
+    return this.#failExpecting("a key in double quotes or }");
   }
 
   #reportDuplicate(name: string): void {

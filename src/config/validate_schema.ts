@@ -132,7 +132,7 @@ function explainUnknownMember(error: StructureError, place: Place): Problem {
   const view = viewOf(place);
   const at: Pick<Problem, "path" | "at"> = { path: [...place.path, name], at: "name" };
   const note = noteOf(view, name);
-  if (note !== undefined) return { ...at, message: `is not a member: ${note}`, hint: "leave it out" };
+  if (note !== undefined) return { ...at, message: `is not a key: ${note}`, hint: "leave it out" };
   const known = [...view?.members.keys() ?? []];
   const accepted = `expected ${describeMembers(known)}`;
   if (place.wider?.at(place.value, place.path)?.members.has(name)) {
@@ -145,13 +145,13 @@ function explainUnknownMember(error: StructureError, place: Place): Problem {
   const hint = hintForMember(name, known, place);
   return {
     ...at,
-    message: `unknown member ${quote(name)}, ${accepted}`,
+    message: `unknown key ${quote(name)}, ${accepted}`,
     ...(hint !== undefined && { hint }),
   };
 }
 
 function describeMembers(names: readonly string[]): string {
-  if (names.length === 0) return "no members here";
+  if (names.length === 0) return "no keys here";
   return names.length === 1 ? `only ${names[0]}` : `one of ${names.join(", ")}`;
 }
 
@@ -200,7 +200,7 @@ function explainMissingMember(error: StructureError, { path, reader, value }: Pl
   const member = reader.at(value, [...path, name]);
   const choices = member?.enum === undefined ? "" : `, expected one of ${member.enum.map(quote).join(", ")}`;
   const empty = path.length === 0 ? `, "${name}": {} is enough` : "";
-  return { path, message: `the member "${name}" is missing${choices}${empty}` };
+  return { path, message: `missing key "${name}"${choices}${empty}` };
 }
 
 function explainName(error: StructureError, place: Place): Problem {

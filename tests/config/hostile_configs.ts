@@ -139,9 +139,9 @@ export const HOSTILE_DOCUMENTS: Readonly<Record<string, Make>> = {
   "digits of a fraction": withDefaults('"threshold":0.', repeated("9"), ""),
   "digits of an exponent": withDefaults('"threshold":1e', repeated("9"), ""),
   "one name again and again": withChecks(() => '"c":1'),
-  "unknown members": (size) => `{"defaults":{},${rows(size, (index) => `"u${index}":1`)}}`,
-  "unknown members of checks": withChecks((index) => `"c${index}":{"kind":"test","parameterz":{}}`),
-  "a long unknown member": (size) => `{"defaults":{},"${repeated("x")(size)}":1}`,
+  "unknown keys": (size) => `{"defaults":{},${rows(size, (index) => `"u${index}":1`)}}`,
+  "unknown keys of checks": withChecks((index) => `"c${index}":{"kind":"test","parameterz":{}}`),
+  "a long unknown key": (size) => `{"defaults":{},"${repeated("x")(size)}":1}`,
   "a long unknown kind": (size) =>
     `{"defaults":{},"checks":{"a":{"kind":"${repeated("test")(size)}","parameters":{}}}}`,
   "unknown kinds": withChecks((index) => `"c${index}":{"kind":"tesst${index}","parameters":{}}`),

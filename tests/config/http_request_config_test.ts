@@ -30,9 +30,9 @@ Deno.test("loadConfig() says what is wrong with a request and what is expected o
       page({ redirects: "ignore" }),
       `${at}.request.redirects: is "ignore", expected one of "follow", "refuse"`,
     ],
-    "an unknown member of tls": [
+    "an unknown key of tls": [
       page({ tls: { ca: "/x" } }),
-      `${at}.request.tls.ca: unknown member "ca", expected one of ca_file, certificate, key`,
+      `${at}.request.tls.ca: unknown key "ca", expected one of ca_file, certificate, key`,
     ],
     "a class in capitals": [
       page({}, { status_code: "2XX" }),
@@ -93,7 +93,7 @@ Deno.test("loadConfig() says what is wrong with a request and what is expected o
     ],
     "an unknown comparison": [
       page({}, { json: { "$.a": { below: 1 } } }),
-      `${at}.response.json["$.a"].below: unknown member "below", ` +
+      `${at}.response.json["$.a"].below: unknown key "below", ` +
       "expected one of equals, not_equals, less_than, greater_than, exists",
     ],
     "a comparison with a text": [

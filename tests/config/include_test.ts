@@ -295,10 +295,10 @@ Deno.test("loadConfig() tells the mistakes of all files at once, each where it i
       'b.jsonc:3:11 : "{" stands where a colon was expected',
       "c.jsonc:2:2 state: holds for the config as a whole, expected one of $schema, include, defaults, checks " +
       "in an included file (put it into monitor.jsonc)",
-      'c.jsonc:3:2 chekcs: unknown member "chekcs", expected one of $schema, include, defaults, checks in an ' +
+      'c.jsonc:3:2 chekcs: unknown key "chekcs", expected one of $schema, include, defaults, checks in an ' +
       "included file",
     ]);
-    assert.equal((await errorOf(load())).message, 'Cannot use config "monitor.jsonc": it has 7 mistakes');
+    assert.equal((await errorOf(load())).message, 'Cannot use config "monitor.jsonc": 7 errors');
   });
 });
 

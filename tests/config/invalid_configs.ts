@@ -30,7 +30,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   kind_misspelt: {
     problems: [[
       "4:14 checks.web.knid",
-      `unknown member "knid", expected one of ${CHECK_MEMBERS}`,
+      `unknown key "knid", expected one of ${CHECK_MEMBERS}`,
       'did you mean "kind"?',
     ]],
   },
@@ -95,11 +95,11 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   channel_without_kind: {
     problems: [[
       "4:7 defaults.notifications[0]",
-      `the member "kind" is missing, expected one of ${CHANNEL_KINDS}`,
+      `missing key "kind", expected one of ${CHANNEL_KINDS}`,
     ]],
   },
   channel_without_parameters: {
-    problems: [["4:7 defaults.notifications[0]", 'the member "parameters" is missing']],
+    problems: [["4:7 defaults.notifications[0]", 'missing key "parameters"']],
   },
   condition: {
     problems: [[
@@ -111,7 +111,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   critical_age_zero: {
     problems: [["6:52 checks.web.parameters.critical_age", `is 0, expected ${INTERVAL}`]],
   },
-  defaults_missing: { problems: [["1:1", 'the member "defaults" is missing, "defaults": {} is enough']] },
+  defaults_missing: { problems: [["1:1", 'missing key "defaults", "defaults": {} is enough']] },
   duplicate_check: {
     problems: [[
       "5:5 checks.web",
@@ -138,9 +138,9 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     ]],
   },
   email_access_incomplete: {
-    problems: [["4:52 defaults.notifications[0].parameters.access", 'the member "username" is missing'], [
+    problems: [["4:52 defaults.notifications[0].parameters.access", 'missing key "username"'], [
       "4:52 defaults.notifications[0].parameters.access",
-      'the member "password" is missing',
+      'missing key "password"',
     ]],
   },
   empty: { problems: [["1:1", "the config is empty, expected an object"]] },
@@ -151,18 +151,18 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     ]],
   },
   expected_every_missing: {
-    problems: [["6:21 checks.web.parameters", 'the member "expected_every" is missing']],
+    problems: [["6:21 checks.web.parameters", 'missing key "expected_every"']],
   },
   expected_every_zero: {
     problems: [["6:41 checks.web.parameters.expected_every", `is 0, expected ${INTERVAL}`]],
   },
   file_touch_without_path: {
-    problems: [["4:45 defaults.notifications[0].parameters", 'the member "path" is missing']],
+    problems: [["4:45 defaults.notifications[0].parameters", 'missing key "path"']],
   },
   groups: {
     problems: [[
       "3:3 groups",
-      "is not a member: the specification names it as required without defining it, so it has no meaning here",
+      "is not a key: the specification names it as required without defining it, so it has no meaning here",
       "leave it out",
     ]],
   },
@@ -189,7 +189,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     problems: [["6:41 checks.web.schedule.regular_interval", `is 0.5, expected ${INTERVAL}`]],
   },
   interval_missing: {
-    problems: [["6:19 checks.web.schedule", 'the member "regular_interval" or "cron" is missing']],
+    problems: [["6:19 checks.web.schedule", 'missing key "regular_interval" or "cron"']],
   },
   interval_negative: {
     problems: [["6:41 checks.web.schedule.regular_interval", `is -60, expected ${INTERVAL}`]],
@@ -263,7 +263,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   json_breaks_off: {
     problems: [[
       "3:1",
-      "the config ends where a member name in double quotes or } was expected",
+      "the config ends where a key in double quotes or } was expected",
       '"defaults" is not closed',
     ]],
   },
@@ -272,7 +272,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   json_curly_quotes: {
     problems: [[
       "2:3",
-      '"“defaults”" is not a member name, expected one in double quotes',
+      '"“defaults”" is not a key, expected one in double quotes',
       'JSON knows only the straight double quote: "',
     ]],
   },
@@ -297,7 +297,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   json_no_break_space: {
     problems: [[
       "2:2",
-      "the character U+00A0 is not a member name, expected one in double quotes",
+      "the character U+00A0 is not a key, expected one in double quotes",
       "put an ordinary space in its place, or nothing",
     ]],
   },
@@ -320,12 +320,12 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   json_single_quotes: {
     problems: [[
       "2:3",
-      "'defaults' is not a member name, expected one in double quotes",
+      "'defaults' is not a key, expected one in double quotes",
       'JSON knows only the straight double quote: "',
     ]],
   },
   json_two_commas: {
-    problems: [["2:18", '"," stands where a member name in double quotes or } was expected']],
+    problems: [["2:18", '"," stands where a key in double quotes or } was expected']],
   },
   json_two_commas_missing: {
     problems: [
@@ -334,21 +334,21 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     ],
   },
   json_unquoted_name: {
-    problems: [["2:3", '"defaults" is not a member name, expected one in double quotes', 'write "defaults"']],
+    problems: [["2:3", '"defaults" is not a key, expected one in double quotes', 'write "defaults"']],
   },
   json_unterminated_string: {
     problems: [["3:3", '"checks: {} is a string that never ends, expected " before the end of the line']],
   },
   json_value_missing: { problems: [["3:1", '"}" stands where a value was expected']] },
   kind_missing: {
-    problems: [["4:12 checks.web", `the member "kind" is missing, expected one of ${CHECK_KINDS}`]],
+    problems: [["4:12 checks.web", `missing key "kind", expected one of ${CHECK_KINDS}`]],
   },
   kind_wrong_type: { problems: [["4:22 checks.web.kind", `is 1, expected one of ${CHECK_KINDS}`]] },
   many: {
     problems: [
       [
         "2:17 defaults.treshold",
-        `unknown member "treshold", expected one of ${DEFAULTS_MEMBERS}`,
+        `unknown key "treshold", expected one of ${DEFAULTS_MEMBERS}`,
         'did you mean "threshold"?',
       ],
       ["2:66 defaults.schedule.regular_interval", `"soon" has the unknown unit "soon", expected ${INTERVAL}`],
@@ -359,7 +359,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
         'did you mean "https://nowhere"?',
       ],
       ['5:123 checks["my site"].parameters.response.status_code', "is 1, expected 100 to 599"],
-      ["6:44 checks.c.parameters", 'the member "path" is missing'],
+      ["6:44 checks.c.parameters", 'missing key "path"'],
       ["6:59 checks.c.parameters.arguments", "is 3, expected a list"],
     ],
   },
@@ -379,36 +379,36 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   misplaced_parameter: {
     problems: [[
       "6:7 checks.web.path",
-      `unknown member "path", expected one of ${CHECK_MEMBERS}`,
+      `unknown key "path", expected one of ${CHECK_MEMBERS}`,
       'it belongs into "parameters"',
     ]],
   },
   misplaced_schedule: {
     problems: [[
       "3:3 schedule",
-      `unknown member "schedule", expected one of ${TOP_MEMBERS}`,
+      `unknown key "schedule", expected one of ${TOP_MEMBERS}`,
       'it belongs into "defaults"',
     ]],
   },
   misplaced_setting: {
     problems: [[
       "6:23 checks.web.parameters.threshold",
-      'unknown member "threshold", expected one of condition, output',
+      'unknown key "threshold", expected one of condition, output',
       'it belongs one level up, beside "parameters"',
     ]],
   },
   misplaced_status_code: {
     problems: [[
       "6:69 checks.web.parameters.status_code",
-      'unknown member "status_code", expected one of request, response, as_warning',
+      'unknown key "status_code", expected one of request, response, as_warning',
       'it belongs into "response"',
     ]],
   },
   nested_ten_thousand_deep: {
-    problems: [["1:101", "the config is nested more than 100 deep, which no member asks for"]],
+    problems: [["1:101", "the config is nested more than 100 levels deep"]],
   },
   nested_too_deep: {
-    problems: [["1:114", "the config is nested more than 100 deep, which no member asks for"]],
+    problems: [["1:114", "the config is nested more than 100 levels deep"]],
   },
   not_an_object: { problems: [["1:1", "the config is a list, expected an object"]] },
   nul_in_path: {
@@ -418,8 +418,8 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     ]],
   },
   only_comment: { problems: [["1:1", "the config holds nothing but comments, expected an object"]] },
-  parameters_missing: { problems: [["4:12 checks.web", 'the member "parameters" is missing']] },
-  path_missing: { problems: [["6:21 checks.web.parameters", 'the member "path" is missing']] },
+  parameters_missing: { problems: [["4:12 checks.web", 'missing key "parameters"']] },
+  path_missing: { problems: [["6:21 checks.web.parameters", 'missing key "path"']] },
   port_range: {
     problems: [["7:44 defaults.notifications[0].parameters.access.port", "is 70000, expected 1 to 65535"]],
   },
@@ -437,7 +437,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     ]],
   },
   recovery_threshold_zero: { problems: [["6:29 checks.web.recovery_threshold", "is 0, expected 1 or more"]] },
-  request_missing: { problems: [["6:21 checks.web.parameters", 'the member "request" is missing']] },
+  request_missing: { problems: [["6:21 checks.web.parameters", 'missing key "request"']] },
   secret_at_the_top: {
     problems: [[
       "1:1",
@@ -485,7 +485,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
       'is the file of "state" (./invalid_report_is_state.jsonc:3:12), expected a file of its own because it is overwritten',
     ]],
   },
-  report_path_missing: { problems: [["3:13 report", 'the member "path" is missing']] },
+  report_path_missing: { problems: [["3:13 report", 'missing key "path"']] },
   state_empty: { problems: [["3:12 state", "is empty, expected some text"]] },
   status_code_range: {
     problems: [["6:98 checks.web.parameters.response.status_code", "is 42, expected 100 to 599"]],
@@ -497,7 +497,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
       "write 200 without quotes",
     ]],
   },
-  target_missing: { problems: [["6:34 checks.web.parameters.request", 'the member "target" is missing']] },
+  target_missing: { problems: [["6:34 checks.web.parameters.request", 'missing key "target"']] },
   threshold_fraction: { problems: [["6:20 checks.web.threshold", "is 1.5, expected a whole number"]] },
   threshold_infinite: { problems: [["6:20 checks.web.threshold", "is Infinity, expected a whole number"]] },
   threshold_negative: { problems: [["6:20 checks.web.threshold", "is -1, expected 1 or more"]] },
@@ -513,72 +513,72 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   unknown_channel_member: {
     problems: [[
       "4:46 defaults.notifications[0].name",
-      'unknown member "name", expected one of kind, parameters',
+      'unknown key "name", expected one of kind, parameters',
     ]],
   },
   unknown_check_member: {
     problems: [[
       "6:7 checks.web.titel",
-      `unknown member "titel", expected one of ${CHECK_MEMBERS}`,
+      `unknown key "titel", expected one of ${CHECK_MEMBERS}`,
       'did you mean "title"?',
     ]],
   },
   unknown_console_parameter: {
     problems: [[
       "4:44 defaults.notifications[0].parameters.color",
-      'unknown member "color", expected no members here',
+      'unknown key "color", expected no keys here',
     ]],
   },
   unknown_defaults_member: {
     problems: [[
       "2:17 defaults.treshold",
-      `unknown member "treshold", expected one of ${DEFAULTS_MEMBERS}`,
+      `unknown key "treshold", expected one of ${DEFAULTS_MEMBERS}`,
       'did you mean "threshold"?',
     ]],
   },
   unknown_desktop_notification_parameter: {
     problems: [[
       "4:57 defaults.notifications[0].parameters.image",
-      'unknown member "image", expected only icon',
+      'unknown key "image", expected only icon',
     ]],
   },
   unknown_email_access_member: {
     problems: [[
       "7:99 defaults.notifications[0].parameters.access.user",
-      'unknown member "user", expected one of host, port, username, password',
+      'unknown key "user", expected one of host, port, username, password',
     ]],
   },
   unknown_email_parameter: {
     problems: [[
       "4:42 defaults.notifications[0].parameters.to",
-      'unknown member "to", expected one of access, sender, receivers, tags',
+      'unknown key "to", expected one of access, sender, receivers, tags',
       'leave it out: "receivers" is there already',
     ]],
   },
   unknown_file_timestamp_parameter: {
     problems: [[
       "6:39 checks.web.parameters.critical",
-      'unknown member "critical", expected one of path, warning_age, critical_age, condition_on_missing, condition_on_implausible',
+      'unknown key "critical", expected one of path, warning_age, critical_age, condition_on_missing, condition_on_implausible',
       'did you mean "critical_age"?',
     ]],
   },
   unknown_file_touch_parameter: {
     problems: [[
       "4:65 defaults.notifications[0].parameters.mode",
-      'unknown member "mode", expected only path',
+      'unknown key "mode", expected only path',
     ]],
   },
   unknown_http_request_parameter: {
     problems: [[
       "6:69 checks.web.parameters.asWarning",
-      'unknown member "asWarning", expected one of request, response, as_warning',
+      'unknown key "asWarning", expected one of request, response, as_warning',
       'did you mean "as_warning"?',
     ]],
   },
   unknown_job_parameter: {
     problems: [[
       "6:45 checks.web.parameters.gracee",
-      'unknown member "gracee", expected one of expected_every, grace, duration_max, condition_on_failure, condition_on_overdue, condition_on_long_run',
+      'unknown key "gracee", expected one of expected_every, grace, duration_max, condition_on_failure, condition_on_overdue, condition_on_long_run',
       'did you mean "grace"?',
     ]],
   },
@@ -599,42 +599,42 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   unknown_request_member: {
     problems: [[
       "6:67 checks.web.parameters.request.url",
-      'unknown member "url", expected one of target, method, headers, body, redirects, tls',
+      'unknown key "url", expected one of target, method, headers, body, redirects, tls',
       'leave it out: "target" is there already',
     ]],
   },
   unknown_response_member: {
     problems: [[
       "6:83 checks.web.parameters.response.status",
-      'unknown member "status", expected one of status_code, headers, body_part, not_body_part, body_pattern, not_body_pattern, json, warning_duration, critical_duration, certificate',
+      'unknown key "status", expected one of status_code, headers, body_part, not_body_part, body_pattern, not_body_pattern, json, warning_duration, critical_duration, certificate',
       'did you mean "status_code"?',
     ]],
   },
   unknown_schedule_member: {
     problems: [[
       "6:45 checks.web.schedule.interval",
-      'unknown member "interval", expected one of regular_interval, attentive_interval, cron, time_zone',
+      'unknown key "interval", expected one of regular_interval, attentive_interval, cron, time_zone',
       'did you mean "attentive_interval"?',
     ]],
   },
   unknown_script_parameter: {
     problems: [[
       "6:44 checks.web.parameters.args",
-      'unknown member "args", expected one of path, arguments, environment, condition_on_timeout',
+      'unknown key "args", expected one of path, arguments, environment, condition_on_timeout',
       'did you mean "arguments"?',
     ]],
   },
   unknown_test_parameter: {
     problems: [[
       "6:23 checks.web.parameters.conditon",
-      'unknown member "conditon", expected one of condition, output',
+      'unknown key "conditon", expected one of condition, output',
       'did you mean "condition"?',
     ]],
   },
   unknown_top_member: {
     problems: [[
       "3:3 cheks",
-      `unknown member "cheks", expected one of ${TOP_MEMBERS}`,
+      `unknown key "cheks", expected one of ${TOP_MEMBERS}`,
       'did you mean "checks"?',
     ]],
   },
@@ -815,6 +815,6 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     ]],
   },
   window_without_end: {
-    problems: [["6:31 checks.web.maintenance_windows[0]", 'the member "to" is missing']],
+    problems: [["6:31 checks.web.maintenance_windows[0]", 'missing key "to"']],
   },
 };

@@ -39,10 +39,10 @@ Deno.test("loadConfig() says exactly what is wrong in each invalid config", asyn
         return hint === null ? [place, message] : [place, message, hint];
       });
       assert.deepEqual(problems, expected.problems);
-      const mistakes = problems.length === 1 ? "a mistake" : `${problems.length} mistakes`;
+      const errors = problems.length === 1 ? "1 error" : `${problems.length} errors`;
       assert.deepEqual(
         [error.message, error.hint],
-        expected.error ?? [`Cannot use config "${path}": it has ${mistakes}`, null],
+        expected.error ?? [`Cannot use config "${path}": ${errors}`, null],
       );
     });
   }
@@ -134,7 +134,7 @@ Deno.test("loadConfig() refuses members with the names of inherited ones like an
       for (const text of texts) {
         const problems = await problemsOf(text);
         assert.equal(problems.length, 1, text);
-        assert.ok(problems[0]?.includes(`unknown member ${shown}, expected`), problems[0] ?? "no problem");
+        assert.ok(problems[0]?.includes(`unknown key ${shown}, expected`), problems[0] ?? "no problem");
       }
     });
   }
@@ -143,7 +143,7 @@ Deno.test("loadConfig() refuses members with the names of inherited ones like an
 Deno.test("loadConfig() does not take the members of a prototype for those of the config", async () => {
   const text = `{ "defaults": { "__proto__": { "threshold": 9 } }, "checks": {} }`;
   assert.deepEqual(await problemsOf(text), [
-    'defaults.__proto__: unknown member "__proto__", expected one of tags, active, threshold, recovery_threshold, ' +
+    'defaults.__proto__: unknown key "__proto__", expected one of tags, active, threshold, recovery_threshold, ' +
     "annoy, schedule, maintenance_windows, notifications",
   ]);
 });
@@ -297,16 +297,16 @@ Deno.test("loadConfig() never shows the branches of a schema as a list", async (
   assert.deepEqual(problems, [
     'defaults.notifications[0].kind: is "none", expected one of "console", "file_touch", "email", ' +
     '"desktop_notification", "webhook", "command"',
-    'defaults.notifications[1]: the member "kind" is missing, expected one of "console", "file_touch", "email", ' +
+    'defaults.notifications[1]: missing key "kind", expected one of "console", "file_touch", "email", ' +
     '"desktop_notification", "webhook", "command"',
-    'defaults.notifications[1]: the member "parameters" is missing',
+    'defaults.notifications[1]: missing key "parameters"',
     "defaults.notifications[2]: is 1, expected an object",
     'checks.a.kind: is "none", expected one of "test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate", "job"',
-    'checks.b: the member "kind" is missing, expected one of "test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate", "job"',
-    'checks.b: the member "parameters" is missing',
+    'checks.b: missing key "kind", expected one of "test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate", "job"',
+    'checks.b: missing key "parameters"',
     "checks.c: is 1, expected an object",
-    'checks.d.parameters: the member "path" is missing',
-    'checks.d.parameters.request: unknown member "request", expected one of path, arguments, environment, ' +
+    'checks.d.parameters: missing key "path"',
+    'checks.d.parameters.request: unknown key "request", expected one of path, arguments, environment, ' +
     "condition_on_timeout",
   ]);
 });
@@ -389,7 +389,7 @@ function outputOf({ checks }: LoadedConfig): string | null {
 Deno.test("loadConfig() explains parameters by the kind that a placeholder names", async () => {
   const config = withCheck({ kind: "${env:KIND}", parameters: { conditon: "ok" } });
   assert.deepEqual(await problemsOf(config, { environment: { KIND: "test" } }), [
-    'checks.web.parameters.conditon: unknown member "conditon", expected one of condition, output ' +
+    'checks.web.parameters.conditon: unknown key "conditon", expected one of condition, output ' +
     '(did you mean "condition"?)',
   ]);
 });
@@ -441,7 +441,7 @@ Deno.test("loadConfig() finds mistakes at the end of a large config", async (t) 
     "broken syntax": [
       '    "last": {]\n',
       [count + 3, 14],
-      '"]" stands where a member name in double quotes or } was expected',
+      '"]" stands where a key in double quotes or } was expected',
     ],
     "a mistake": [
       '    "last": { "kind": "test", "parameters": {}, "active": 1 } } }\n',
@@ -456,7 +456,7 @@ Deno.test("loadConfig() finds mistakes at the end of a large config", async (t) 
     "a config that breaks off": [
       "",
       [count + 3, 1],
-      "the config ends where a member name in double quotes or } was expected",
+      "the config ends where a key in double quotes or } was expected",
     ],
   };
   for (const [name, [end, place, message]] of Object.entries(rows)) {
@@ -524,7 +524,7 @@ Deno.test("loadConfig() refuses a nesting of any depth at the first bracket too 
       await t.step(`${depth} times ${open}`, async () => {
         const { problems } = await loadError(open.repeat(depth));
         assert.deepEqual(problems.map((problem) => [problem.message, problem.offset]), [
-          ["the config is nested more than 100 deep, which no member asks for", 100 * width],
+          ["the config is nested more than 100 levels deep", 100 * width],
         ]);
       });
     }

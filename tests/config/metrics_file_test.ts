@@ -25,11 +25,11 @@ Deno.test("loadConfig() resolves where metrics go, and when", async () => {
 
 Deno.test("loadConfig() says what is wrong with metrics", async (t) => {
   const rows: Readonly<Record<string, readonly [metrics: unknown, problem: RegExp]>> = {
-    "no path": [{}, /^metrics: the member "path" is missing/],
+    "no path": [{}, /^metrics: missing key "path"/],
     "an empty path": [{ path: "" }, /^metrics\.path: is empty/],
     "an interval of nothing": [{ path: "/a.prom", interval: 0 }, /^metrics\.interval: is 0/],
     "an empty name": [{ path: "/a.prom", name: "" }, /^metrics\.name: is empty/],
-    "an unknown member": [{ path: "/a.prom", port: 9100 }, /^metrics\.port: unknown member "port"/],
+    "an unknown key": [{ path: "/a.prom", port: 9100 }, /^metrics\.port: unknown key "port"/],
   };
   for (const [name, [metrics, problem]] of Object.entries(rows)) {
     await t.step(name, async () => {

@@ -253,7 +253,7 @@ Deno.test("loadConfig() holds a shape's intervals to what an interval can be", a
 Deno.test("loadConfig() says that groups is undefined, whatever the shape", async () => {
   for (const shape of ["monitor", "a", "b"] as const) {
     assert.deepEqual(await problemsOf({ defaults: {}, groups: {} }, { shape }), [
-      "groups: is not a member: the specification names it as required without defining it, so it has no meaning here " +
+      "groups: is not a key: the specification names it as required without defining it, so it has no meaning here " +
       "(leave it out)",
     ]);
   }
@@ -261,9 +261,9 @@ Deno.test("loadConfig() says that groups is undefined, whatever the shape", asyn
 
 Deno.test("loadConfig() takes misspelt members of a shape for what the shape has", async () => {
   assert.deepEqual(await problemsOf({ defaults: { treshold: 1 } }, { shape: "a" }), [
-    `defaults.treshold: unknown member "treshold", ${A_DEFAULTS} (did you mean "threshold"?)`,
+    `defaults.treshold: unknown key "treshold", ${A_DEFAULTS} (did you mean "threshold"?)`,
   ]);
   assert.deepEqual(await problemsOf({ defaults: { treshold: 1 } }, { shape: "b" }), [
-    `defaults.treshold: unknown member "treshold", ${B_DEFAULTS}`,
+    `defaults.treshold: unknown key "treshold", ${B_DEFAULTS}`,
   ]);
 });

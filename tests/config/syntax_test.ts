@@ -78,7 +78,7 @@ Deno.test("parseText() reads a text with comments and trailing commas as it does
 Deno.test("parseText() says what is broken, where, and what was expected", async (t) => {
   const VALUE =
     "is not a JSON value, expected a string in double quotes, a number, true, false, null, { or [";
-  const NAME = "is not a member name, expected one in double quotes";
+  const NAME = "is not a key, expected one in double quotes";
   const QUOTES = 'JSON knows only the straight double quote: "';
   const SPACE = "put an ordinary space in its place, or nothing";
   const YAML = [
@@ -91,7 +91,7 @@ Deno.test("parseText() says what is broken, where, and what was expected", async
     "// only this": [0, "the config holds nothing but comments, expected an object"],
     "{": [
       1,
-      "the config ends where a member name in double quotes or } was expected",
+      "the config ends where a key in double quotes or } was expected",
       "the config is not closed",
     ],
     "[": [1, "the config ends where a value or ] was expected", "the config is not closed"],
@@ -106,8 +106,8 @@ Deno.test("parseText() says what is broken, where, and what was expected", async
     '{"a":}': [5, '"}" stands where a value was expected'],
     '{"a" 1}': [5, '"1" stands where a colon was expected'],
     '{"a"::1}': [5, '":" stands where a value was expected'],
-    '{"a":1,,}': [7, '"," stands where a member name in double quotes or } was expected'],
-    "{,}": [1, '"," stands where a member name in double quotes or } was expected'],
+    '{"a":1,,}': [7, '"," stands where a key in double quotes or } was expected'],
+    "{,}": [1, '"," stands where a key in double quotes or } was expected'],
     "[,]": [1, '"," stands where a value or ] was expected'],
     "[1,2}": [4, '"}" stands where a comma or ] was expected'],
     '{"a":1]': [6, '"]" stands where a comma or } was expected'],
@@ -245,7 +245,7 @@ Deno.test("parseText() reads what is nested as deep as it may be, and no deeper"
     problems: [{
       path: [],
       offset: NESTING_MAX,
-      message: "the config is nested more than 100 deep, which no member asks for",
+      message: "the config is nested more than 100 levels deep",
     }],
   });
 });

@@ -120,7 +120,7 @@ Deno.test("findStructureProblems() does not propose a member that is there alrea
   assert.equal(await hintOf(withCheck({ kind: "test", parameters: {}, parameter: {} })), null);
   const both = await problemsOf(withCheck({ kind: "script", parameters: { pth: "/y" } }));
   assert.deepEqual(both, [
-    'checks.web.parameters.pth: unknown member "pth", expected one of path, arguments, environment, ' +
+    'checks.web.parameters.pth: unknown key "pth", expected one of path, arguments, environment, ' +
     'condition_on_timeout (did you mean "path"?)',
   ]);
 });
@@ -135,8 +135,8 @@ Deno.test("findStructureProblems() says once that a required member is misspelt"
     assert.deepEqual(
       (await problemsOf(withCheck({ knid: "test" }))).map((problem) => problem.split(",")[0]),
       [
-        'checks.web: the member "parameters" is missing',
-        'checks.web.knid: unknown member "knid"',
+        'checks.web: missing key "parameters"',
+        'checks.web.knid: unknown key "knid"',
       ],
     );
   });

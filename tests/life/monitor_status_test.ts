@@ -142,7 +142,7 @@ test(
           ]]);
           assert.equal(monitor?.state, "running");
           assert.equal(monitor.config_edited, null);
-          assert.match(error ?? "", /^Cannot use config "\.\/monitor\.json": it has a mistake$/);
+          assert.match(error ?? "", /^Cannot use config "\.\/monitor\.json": 1 error$/);
           assert.match(
             stderr,
             /^monitor: warning: Cannot use config .*; its checks are shown as the state knows them \(see: monitor validate\)\n$/,

@@ -70,7 +70,7 @@ test("monitor check: SIGHUP with an invalid config logs every mistake, and the o
     );
     const { adopted, error } = await program.stdout.event("reload");
     assert.equal(adopted, false);
-    assert.equal(error, 'Cannot use config "./monitor.json": it has 2 mistakes');
+    assert.equal(error, 'Cannot use config "./monitor.json": 2 errors');
     await program.stdout.event("result", ({ name }) => name === "fine");
 
     // It is mended, and then it is gone.

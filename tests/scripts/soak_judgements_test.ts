@@ -108,7 +108,7 @@ const GOOD: SoakRecord = {
   runs: [...runsOf("web"), ...runsOf("silent")],
   pauses: [{ reason: "stopped", fromMs: 15 * MINUTE_MS, untilMs: 15 * MINUTE_MS + 5_000 }],
   presences: [presenceOf("web", false), presenceOf("silent", true)],
-  refusals: [{ word: /treshold/, said: "unknown member treshold", isAdopted: false }],
+  refusals: [{ word: /treshold/, said: "unknown key treshold", isAdopted: false }],
   adopted: 3,
   calls: [{ args: ["status"], code: 0, atMs: 1, trouble: "" }],
   deliveries: DELIVERIES,

@@ -10,7 +10,7 @@ export const schemaCommand: Command = {
   operands: "",
   operandsMax: 0,
   description:
-    "Prints the JSON schema (draft 2020-12) that describes every member of a config. Editors read it " +
+    "Prints the JSON schema (draft 2020-12) that describes every key of a config. Editors read it " +
     'when the config names it in "$schema".',
   options: [SHAPE_OPTION],
   examples: [

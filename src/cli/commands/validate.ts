@@ -30,13 +30,13 @@ export function readShape(invocation: Invocation): Shape {
   throw new UsageError(`--shape is "${value}", expected a or b`);
 }
 
-/** `monitor validate`: looks for mistakes and stops. */
+/** `monitor validate`: checks the config and stops. */
 export const validateCommand: Command = {
   name: "validate",
-  summary: "look for mistakes in the config",
+  summary: "check the config for errors",
   operands: "",
   operandsMax: 0,
-  description: "Reads the config, says every mistake with its place, and runs nothing.",
+  description: "Reads the config, prints every error with its location, and runs nothing.",
   options: [CONFIG_OPTION, SHAPE_OPTION, {
     name: "without-secrets",
     description: "leave ${env:…} and ${file:…} unresolved and do not look for programs: to check a config " +
