@@ -93,7 +93,7 @@ function enterRun(ledger: Ledger, check: Check): void {
   ledger.enter({ ...observed, check, startedAtMs: nowMs, durationMs: 1 }, {
     nowMs,
     suppressedBy: null,
-    rowsOf: () => [],
+    queue: () => [],
     plan: () => ({
       atMs: nextOnGrid(nowMs, HOUR_MS, phaseOf(check.name)),
       intervalMs: HOUR_MS,

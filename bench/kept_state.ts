@@ -107,6 +107,6 @@ function updateOf(
     },
     rollup: { atMs, condition, durationMs: 12.5, lastedMs: intervalMs, lasted: condition, failedStreak: 0 },
     change: null,
-    rows: [],
+    queued: [],
   };
 }

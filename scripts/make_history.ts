@@ -9,7 +9,7 @@
  */
 import type { Check, TestCheck } from "../src/domain/check.ts";
 import type { Condition } from "../src/domain/condition.ts";
-import type { OutboxRow } from "../src/domain/outbox.ts";
+import type { QueuedNotification } from "../src/domain/outbox.ts";
 import type { Notification } from "../src/domain/notification.ts";
 import type { Store } from "../src/domain/store.ts";
 import { openLedger } from "../src/state/state_repository.ts";
@@ -68,7 +68,7 @@ export async function makeHistory(options: HistoryOptions): Promise<void> {
         {
           nowMs,
           suppressedBy: null,
-          rowsOf: (report) => nowMs < endMs - DAY_MS ? [] : [pendingRow(report, nowMs)],
+          queue: (report) => nowMs < endMs - DAY_MS ? [] : [pendingRow(report, nowMs)],
           plan: () => ({ atMs: nowMs + stepMs, intervalMs: stepMs, missed: 0 }),
         },
       );
@@ -131,7 +131,7 @@ function incidentOf(random: () => number, fromMs: number, untilMs: number): Inci
 }
 
 /** A report whose mail server is down. */
-function pendingRow(report: Notification, nowMs: number): OutboxRow {
+function pendingRow(report: Notification, nowMs: number): QueuedNotification {
   return {
     id: `${report.id} email`,
     notification: report,

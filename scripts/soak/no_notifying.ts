@@ -3,7 +3,7 @@ import type { WatchOptions } from "../../src/scheduler/scheduler.ts";
 /** Notifying without channels: what the soak measures ends at the kept state. */
 export const NO_REPORTING: WatchOptions["notifying"] = {
   refresh: () => Promise.resolve(),
-  deciding: () => ({ suppressedBy: null, known: [], rowsOf: () => [] }),
+  deciding: () => ({ suppressedBy: null, known: [], queue: () => [] }),
   parentsToRun: () => [],
   send: () => {},
 };

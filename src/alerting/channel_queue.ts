@@ -2,7 +2,7 @@
  * What waits for one channel, and what of it is due. Pure: times go in, and nobody is called.
  */
 import type { Channel } from "../domain/channel.ts";
-import type { OutboxRow } from "../domain/outbox.ts";
+import type { QueuedNotification } from "../domain/outbox.ts";
 
 /** What the sender needs to know of a channel. */
 export interface LaneChannel {
@@ -21,7 +21,7 @@ export interface Lane {
   /** The channel's. */
   readonly key: string;
   /** In the order in which they were decided. */
-  rows: readonly OutboxRow[];
+  rows: readonly QueuedNotification[];
   /** When the next attempt is; `null` when nothing waits. */
   timer: (() => void) | null;
   /** Wall time of that, milliseconds since 1970; `Infinity` when nothing waits. */
@@ -55,10 +55,10 @@ export function keptTime(nextAttemptAtMs: number, nowMs: number): number {
 }
 
 /** By the rows of a lane, the last one of each check. */
-const lastByCheck = new WeakMap<readonly OutboxRow[], ReadonlyMap<string, OutboxRow>>();
+const lastByCheck = new WeakMap<readonly QueuedNotification[], ReadonlyMap<string, QueuedNotification>>();
 
 /** The last row of a check in a lane; fast, since each result asks for it. */
-export function lastRowOf({ rows }: Lane, check: string): OutboxRow | null {
+export function lastRowOf({ rows }: Lane, check: string): QueuedNotification | null {
   let last = lastByCheck.get(rows);
   if (last === undefined) {
     lastByCheck.set(rows, last = new Map(rows.map((row) => [row.notification.check, row])));
@@ -67,19 +67,19 @@ export function lastRowOf({ rows }: Lane, check: string): OutboxRow | null {
 }
 
 /** The rows of some that are in a lane. */
-export function rowsIn({ rows }: Lane, some: readonly OutboxRow[]): readonly OutboxRow[] {
+export function rowsIn({ rows }: Lane, some: readonly QueuedNotification[]): readonly QueuedNotification[] {
   const ids = new Set(rows.map((row) => row.id));
   return some.filter((row) => ids.has(row.id));
 }
 
 /** Puts rows in the place of those with their ids. */
-export function replace(lane: Lane, rows: readonly OutboxRow[]): void {
+export function replace(lane: Lane, rows: readonly QueuedNotification[]): void {
   const byId = new Map(rows.map((row) => [row.id, row]));
   lane.rows = lane.rows.map((row) => byId.get(row.id) ?? row);
 }
 
 /** Takes rows out. */
-export function remove(lane: Lane, rows: readonly OutboxRow[]): void {
+export function remove(lane: Lane, rows: readonly QueuedNotification[]): void {
   const ids = new Set(rows.map((row) => row.id));
   lane.rows = lane.rows.filter((row) => !ids.has(row.id));
 }
@@ -94,7 +94,7 @@ export function backOff(failures: number, random: number): number {
  * How long refused rows wait: twice as long as it has been going on, a minute at least and an hour at most. So there are
  * four tries in ten minutes, fewer than those of somebody who guesses passwords.
  */
-export function refusedWaitMs(rows: readonly OutboxRow[], nowMs: number): number {
+export function refusedWaitMs(rows: readonly QueuedNotification[], nowMs: number): number {
   const sinceMs = rows.reduce(
     (least, row) => row.state === "rejected" ? Math.min(least, row.firstFailedAtMs ?? nowMs) : least,
     nowMs,
@@ -112,7 +112,7 @@ export function holdRefused(lane: Lane, untilMs: number): void {
 /** What is held back, and until when. */
 export interface HoldBackOptions {
   /** Rows that were there before the attempt. */
-  readonly behind: readonly OutboxRow[];
+  readonly behind: readonly QueuedNotification[];
   /** When those are tried; wall time, milliseconds since 1970. */
   readonly untilMs: number;
   /** When the others are tried at the latest. */
@@ -150,12 +150,12 @@ export interface BatchOptions {
  * What fails again and again may do so for what it says, so it lets all else go first, and what failed together is then
  * tried apart. Of one check nothing ever overtakes anything.
  */
-export function nextBatch(lane: Lane, options: BatchOptions): readonly OutboxRow[] | null {
+export function nextBatch(lane: Lane, options: BatchOptions): readonly QueuedNotification[] | null {
   const { target, tried, nowMs, force } = options;
   // What came of a check after it was refused in this round waits for the next one, to stay behind it.
   const refused = new Set(lane.rows.filter((row) => tried.has(row.id)).map((row) => row.notification.check));
   const open = lane.rows.filter((row) => !refused.has(row.notification.check));
-  const isDue = (row: OutboxRow): boolean => force || row.nextAttemptAtMs <= nowMs;
+  const isDue = (row: QueuedNotification): boolean => force || row.nextAttemptAtMs <= nowMs;
   // Refused rows go when their time has come, or with what is new of their check; they hold up no other check.
   const checks = new Set(
     open.filter((row) => row.state === "pending" || isDue(row)).map((row) => row.notification.check),
@@ -174,7 +174,7 @@ export function nextBatch(lane: Lane, options: BatchOptions): readonly OutboxRow
 }
 
 /** All that goes with a row that may have arrived. */
-function sealedWith(lane: Lane, { messageId }: OutboxRow): readonly OutboxRow[] {
+function sealedWith(lane: Lane, { messageId }: QueuedNotification): readonly QueuedNotification[] {
   return lane.rows.filter((row) => row.messageId === messageId);
 }
 
@@ -184,8 +184,8 @@ const ATTEMPTS_FIRST = 3;
 const ATTEMPTS_TOGETHER = 10;
 
 /** Checks with a row that was tried too often, or that was refused together with others; and those in one message with them. */
-function stuckChecks(rows: readonly OutboxRow[], { gathers }: LaneChannel): ReadonlySet<string> {
-  const isStuck = ({ state, attempts }: OutboxRow): boolean =>
+function stuckChecks(rows: readonly QueuedNotification[], { gathers }: LaneChannel): ReadonlySet<string> {
+  const isStuck = ({ state, attempts }: QueuedNotification): boolean =>
     gathers ? state === "rejected" || attempts >= ATTEMPTS_TOGETHER : attempts >= ATTEMPTS_FIRST;
   const stuck = rows.filter(isStuck);
   const messages = new Set(stuck.map((row) => row.messageId).filter((id) => id !== null));
@@ -202,9 +202,9 @@ function stuckChecks(rows: readonly OutboxRow[], { gathers }: LaneChannel): Read
  */
 function nextOfStuck(
   lane: Lane,
-  waiting: readonly OutboxRow[],
+  waiting: readonly QueuedNotification[],
   { target, tried, taken, force }: BatchOptions,
-): readonly OutboxRow[] | null {
+): readonly QueuedNotification[] | null {
   const heads = [...new Map(waiting.toReversed().map((row) => [row.notification.check, row])).values()]
     .toSorted((one, other) => one.attempts - other.attempts || one.sequence - other.sequence);
   const [first] = heads;

@@ -8,8 +8,9 @@
 import type { ChannelCount } from "../domain/channel_count.ts";
 import type { Channel } from "../domain/channel.ts";
 import type { Delivery, Message } from "../domain/delivery.ts";
-import type { OutboxChange, OutboxRow, Told } from "../domain/outbox.ts";
+import type { DeliveryMarker, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { KeptOutbox } from "../domain/store.ts";
 import { messageIdOf } from "./message_id.ts";
 import {
   backOff,
@@ -26,7 +27,7 @@ import {
   rowsIn,
 } from "./channel_queue.ts";
 import { mergeRows } from "./merge_pending.ts";
-import { messageOf, toldKey } from "./outbox_message.ts";
+import { markerKey, messageOf } from "./outbox_message.ts";
 import { type Rekeyed, rekeyRows } from "./rekey.ts";
 import { createScheduleTime } from "../shared/schedule_time.ts";
 
@@ -45,7 +46,7 @@ const PARKED_EVERY_MS = 3_600_000;
 export type OutboxEvent =
   | {
     readonly event: "delivered";
-    readonly rows: readonly OutboxRow[];
+    readonly rows: readonly QueuedNotification[];
     readonly note: string | null;
     /** Whether trouble was told before. */
     readonly isBack: boolean;
@@ -53,13 +54,13 @@ export type OutboxEvent =
   /** The first failure of a lane since it last worked, and the first refusal. */
   | {
     readonly event: "failed";
-    readonly rows: readonly OutboxRow[];
+    readonly rows: readonly QueuedNotification[];
     readonly reason: string;
     readonly isRefused: boolean;
   }
   /** Older problems that recovered unsent are counted from now on instead of listed; once until all is sent. */
-  | { readonly event: "summarized"; readonly rows: readonly OutboxRow[] }
-  | { readonly event: "dropped"; readonly rows: readonly OutboxRow[]; readonly reason: string };
+  | { readonly event: "summarized"; readonly rows: readonly QueuedNotification[] }
+  | { readonly event: "dropped"; readonly rows: readonly QueuedNotification[]; readonly reason: string };
 
 /** What a sender needs. */
 export interface OutboxOptions {
@@ -79,7 +80,7 @@ export interface OutboxOptions {
   /** Keeps what changed. Rejects never: a store in trouble is the ledger's business, and it tries again. */
   keep(change: OutboxChange): Promise<void>;
   /** Whether what a notification tells still holds. */
-  holds(row: OutboxRow): boolean;
+  holds(row: QueuedNotification): boolean;
   /** Told of what becomes of rows. */
   onEvent(event: OutboxEvent): void;
   /** Told of what must not happen; the lane goes on. */
@@ -91,7 +92,7 @@ export interface OutboxOptions {
 /** See the top of the file. */
 export interface Outbox {
   /** Takes rows that are kept, or that the store cannot keep just now. */
-  add(rows: readonly OutboxRow[]): void;
+  add(rows: readonly QueuedNotification[]): void;
   /** Tries every row once, whatever its time, and comes back when each was tried or time is up. */
   drain(deadlineMs: number): Promise<void>;
   /**
@@ -100,38 +101,38 @@ export interface Outbox {
    * use the same state. What a channel knows that its check does not have is uncertain from now on, since it gets no
    * recovery; what `isObsolete` names is forgotten. All else is tried soon, since somebody may have fixed what was wrong.
    */
-  adopt(rekeyed: Rekeyed, isObsolete: (mark: Told) => boolean): void;
+  adopt(rekeyed: Rekeyed, isObsolete: (mark: DeliveryMarker) => boolean): void;
   /** All rows, those too that were dropped or that this config cannot send, in order. */
-  readonly rows: readonly OutboxRow[];
+  readonly rows: readonly QueuedNotification[];
   /** Rows that are still to be sent, rejected ones included. */
-  readonly pending: readonly OutboxRow[];
+  readonly pending: readonly QueuedNotification[];
   /** What was told of a check's problem over a channel. */
-  toldOf(check: string, channelKey: string): Told | null;
+  toldOf(check: string, channelKey: string): DeliveryMarker | null;
   /** What is to be told last of a check over a channel; `null`: nothing. */
-  lastOf(check: string, channelKey: string): OutboxRow | null;
+  lastOf(check: string, channelKey: string): QueuedNotification | null;
   /** All that channels were told. */
-  readonly told: readonly Told[];
+  readonly told: readonly DeliveryMarker[];
   /** Starts nothing more and ends what is under way. */
   stop(): Promise<void>;
 }
 
 /** Starts a sender with the rows and marks that were kept. */
 export function startOutbox(
-  kept: { readonly rows: readonly OutboxRow[]; readonly told: readonly Told[] },
+  kept: Pick<KeptOutbox, "notifications" | "markers">,
   options: OutboxOptions,
 ): Outbox {
   const { clock } = options;
   const time = createScheduleTime(clock);
   const lanes = new Map<string, Lane>();
-  const told = new Map<string, Told>();
-  const dropped = new Map<string, OutboxRow>();
+  const told = new Map<string, DeliveryMarker>();
+  const dropped = new Map<string, QueuedNotification>();
   /** Rows that the present config has no channel for, by id. */
-  const parked = new Map<string, OutboxRow>();
+  const parked = new Map<string, QueuedNotification>();
   let parkedTimer: (() => void) | null = null;
   const stopping = new AbortController();
   /** One for each attempt that is under way. */
   const attempts = new Set<AbortController>();
-  for (const mark of kept.told) told.set(toldKey(mark.check, mark.channelKey), mark);
+  for (const mark of kept.markers) told.set(markerKey(mark.check, mark.channelKey), mark);
   /** Grows with each config. */
   let generation = 0;
 
@@ -177,7 +178,7 @@ export function startOutbox(
     });
   };
 
-  const add = (rows: readonly OutboxRow[]): void => {
+  const add = (rows: readonly QueuedNotification[]): void => {
     noticeStep();
     const byPlace = Map.groupBy(
       rows,
@@ -193,9 +194,9 @@ export function startOutbox(
     dropParked();
   };
 
-  const enqueue = (lane: Lane, rows: readonly OutboxRow[]): void => {
+  const enqueue = (lane: Lane, rows: readonly QueuedNotification[]): void => {
     const nowMs = clock.wallMs();
-    const added = rows.map((row): OutboxRow => {
+    const added = rows.map((row): QueuedNotification => {
       // What a process before this one has said is not said again.
       if (row.firstFailedAtMs !== null && lane.trouble !== "rejected" && lane.trouble !== "stuck") {
         lane.trouble = row.state === "rejected" ? "rejected" : "down";
@@ -235,7 +236,7 @@ export function startOutbox(
     const { rows, changed, removed, summarized } = merged;
     lane.rows = rows;
     const counted = summarized === 0 ? [] : countOf(changed, { summarized, countedAtMs: clock.wallMs() });
-    options.keep({ changed, removed, told: [], untold: [], counted });
+    options.keep({ changed, removed, markers: [], cleared: [], counted });
     if (summarized > 0 && !lane.isSummarizing) {
       lane.isSummarizing = true;
       options.onEvent({ event: "summarized", rows: changed });
@@ -294,7 +295,7 @@ export function startOutbox(
   const dropStale = (lane: Lane, { staleAfterMs }: LaneChannel): void => {
     if (staleAfterMs === null) return;
     const nowMs = clock.wallMs();
-    const isStale = (row: OutboxRow): boolean =>
+    const isStale = (row: QueuedNotification): boolean =>
       nowMs - row.notification.decidedAtMs > staleAfterMs &&
       (!options.holds(row) || row.missedProblem !== null);
     dropFrom(lane, lane.rows.filter(isStale), "it was too old to be shown");
@@ -303,7 +304,7 @@ export function startOutbox(
   /** One message: marks its rows, hands it over, and keeps what came of it. */
   const attempt = async (
     lane: Lane,
-    batch: readonly OutboxRow[],
+    batch: readonly QueuedNotification[],
     { target, taken }: { readonly target: LaneChannel; readonly taken: number },
   ): Promise<Outcome> => {
     const messageId = batch[0]?.messageId ?? messageIdOf(batch.map((row) => row.notification.id));
@@ -312,7 +313,7 @@ export function startOutbox(
     const behind = lane.rows.filter((row) => !batch.includes(row));
     const mayHaveArrivedBefore = batch.some((row) => row.messageId !== null);
     replace(lane, marked);
-    await options.keep({ changed: marked, removed: [], told: [], untold: [] });
+    await options.keep({ changed: marked, removed: [], markers: [], cleared: [] });
     const delivery = await handOver(messageOf(messageId, marked, told), target);
     if (delivery === null) return "down";
     // It may have taken long, and what follows goes by the present time.
@@ -363,7 +364,11 @@ export function startOutbox(
     }
   };
 
-  const finish = async (lane: Lane, rows: readonly OutboxRow[], messageId: string): Promise<void> => {
+  const finish = async (
+    lane: Lane,
+    rows: readonly QueuedNotification[],
+    messageId: string,
+  ): Promise<void> => {
     // A reload may have dropped or parked what was under way. What it gave another key goes there once more.
     const own = [
       ...rowsIn(lane, rows),
@@ -374,24 +379,30 @@ export function startOutbox(
       dropped.delete(id);
       parked.delete(id);
     }
-    const marks: Told[] = [];
+    const marks: DeliveryMarker[] = [];
     const untold: { check: string; channelKey: string }[] = [];
     // In order: the last notification of a check says what the channel knows of it.
     for (const { notification: { check, event, condition }, channelKey } of own) {
-      const key = toldKey(check, channelKey);
+      const key = markerKey(check, channelKey);
       if (event === "recovery") {
         told.delete(key);
         untold.push({ check, channelKey });
       } else {
         const first = told.get(key)?.messageId ?? messageId;
-        const mark: Told = { check, channelKey, messageId: first, condition, certain: true };
+        const mark: DeliveryMarker = { check, channelKey, messageId: first, condition, certain: true };
         told.set(key, mark);
         marks.push(mark);
       }
     }
-    const known = marks.filter((mark) => told.get(toldKey(mark.check, mark.channelKey)) === mark);
+    const known = marks.filter((mark) => told.get(markerKey(mark.check, mark.channelKey)) === mark);
     const counted = countOf(rows, { sent: rows.length, countedAtMs: clock.wallMs() });
-    await options.keep({ changed: [], removed: rows.map((row) => row.id), told: known, untold, counted });
+    await options.keep({
+      changed: [],
+      removed: rows.map((row) => row.id),
+      markers: known,
+      cleared: untold,
+      counted,
+    });
   };
 
   const noteFailure = async (
@@ -411,7 +422,7 @@ export function startOutbox(
     const ownWaitMs = retryable ? backOff(lane.failures, options.random()) : refusedWaitMs(rows, nowMs);
     const waitMs = Math.max(ownWaitMs, failure.retryAfterMs ?? 0);
     lane.askedUntilMs = nowMs + (failure.retryAfterMs ?? 0);
-    const failed = (row: OutboxRow): OutboxRow => ({
+    const failed = (row: QueuedNotification): QueuedNotification => ({
       ...row,
       state: retryable ? "pending" : "rejected",
       nextAttemptAtMs: nowMs + waitMs,
@@ -433,7 +444,7 @@ export function startOutbox(
     if (retryable) holdBack(lane, { behind, untilMs: nowMs + waitMs, soonMs });
     else if (standsForAll) holdRefused(lane, nowMs + waitMs);
     const counted = countOf(tried, { failedAttempts: 1, countedAtMs: nowMs });
-    await options.keep({ changed, removed: [], told: [], untold: [], counted });
+    await options.keep({ changed, removed: [], markers: [], cleared: [], counted });
     // Where only some of it is stuck, what was taken until now is news.
     const isNews = rows.length > 0 &&
       (lane.trouble === null || (!retryable && lane.trouble === "down") ||
@@ -449,16 +460,16 @@ export function startOutbox(
     return retryable ? "down" : "rejected";
   };
 
-  const dropFrom = (lane: Lane, some: readonly OutboxRow[], reason: string): void => {
+  const dropFrom = (lane: Lane, some: readonly QueuedNotification[], reason: string): void => {
     remove(lane, some);
     drop(some, reason);
   };
 
   /** Keeps rows that are in no lane any more only to be shown; of each check and channel the last one. */
-  const drop = (rows: readonly OutboxRow[], reason: string): void => {
+  const drop = (rows: readonly QueuedNotification[], reason: string): void => {
     if (rows.length === 0) return;
     const nowMs = clock.wallMs();
-    const made = rows.map((row): OutboxRow => ({
+    const made = rows.map((row): QueuedNotification => ({
       ...row,
       notification: { ...row.notification, output: "", detail: "" },
       missedProblem: null,
@@ -468,8 +479,8 @@ export function startOutbox(
       firstFailedAtMs: row.firstFailedAtMs ?? nowMs,
       messageId: null,
     }));
-    const keyOf = ({ notification, channelKey }: OutboxRow): string =>
-      toldKey(notification.check, channelKey);
+    const keyOf = ({ notification, channelKey }: QueuedNotification): string =>
+      markerKey(notification.check, channelKey);
     const last = new Map(made.map((row) => [keyOf(row), row]));
     const before = [...dropped.values()].filter((row) => last.has(keyOf(row)));
     const removed = [...before, ...made.filter((row) => last.get(keyOf(row)) !== row)].map(({ id }) => id);
@@ -483,20 +494,20 @@ export function startOutbox(
         ? []
         : [{ check, channelKey, messageId, condition, certain: false }]
     );
-    for (const mark of unsure) told.set(toldKey(mark.check, mark.channelKey), mark);
-    options.keep({ changed: [...last.values()], removed, told: unsure, untold: [], counted });
+    for (const mark of unsure) told.set(markerKey(mark.check, mark.channelKey), mark);
+    options.keep({ changed: [...last.values()], removed, markers: unsure, cleared: [], counted });
     for (const some of byChannel) options.onEvent({ event: "dropped", rows: some, reason });
   };
 
-  const adopt = (rekeyed: Rekeyed, isObsolete: (mark: Told) => boolean): void => {
+  const adopt = (rekeyed: Rekeyed, isObsolete: (mark: DeliveryMarker) => boolean): void => {
     generation++;
     const all = [...pending(), ...parked.values()];
     const moved = rekeyRows(all, rekeyed, (key) => options.channelOf(key)?.gathers ?? false);
     const movedById = new Map(moved.map(({ old, row }) => [old.id, row]));
-    const marksLeft: Told[] = [];
-    const marksMoved: Told[] = [];
+    const marksLeft: DeliveryMarker[] = [];
+    const marksMoved: DeliveryMarker[] = [];
     for (const mark of told.values()) {
-      const target = rekeyed.get(toldKey(mark.check, mark.channelKey));
+      const target = rekeyed.get(markerKey(mark.check, mark.channelKey));
       if (target !== undefined) marksMoved.push({ ...mark, channelKey: target.channelKey });
       else if (options.placeOf(mark.check, mark.channelKey) !== "unwanted") continue;
       else if (!isObsolete(mark)) {
@@ -505,14 +516,19 @@ export function startOutbox(
       }
       marksLeft.push(mark);
     }
-    for (const { check, channelKey } of marksLeft) told.delete(toldKey(check, channelKey));
-    for (const mark of marksMoved) told.set(toldKey(mark.check, mark.channelKey), mark);
+    for (const { check, channelKey } of marksLeft) told.delete(markerKey(check, channelKey));
+    for (const mark of marksMoved) told.set(markerKey(mark.check, mark.channelKey), mark);
     for (const lane of lanes.values()) lane.rows = [];
     parked.clear();
     add(all.map((row) => movedById.get(row.id) ?? row));
     if (moved.length + marksLeft.length > 0) {
       const removed = moved.map(({ old }) => old.id);
-      options.keep({ changed: moved.map(({ row }) => row), removed, told: marksMoved, untold: marksLeft });
+      options.keep({
+        changed: moved.map(({ row }) => row),
+        removed,
+        markers: marksMoved,
+        cleared: marksLeft,
+      });
     }
     for (const lane of lanes.values()) trySoon(lane);
   };
@@ -525,8 +541,8 @@ export function startOutbox(
     wakeAt(lane, nowMs + options.gatherMs);
   };
 
-  const pending = (): readonly OutboxRow[] => [...lanes.values()].flatMap((lane) => lane.rows);
-  add(kept.rows.toSorted((one, other) => one.sequence - other.sequence));
+  const pending = (): readonly QueuedNotification[] => [...lanes.values()].flatMap((lane) => lane.rows);
+  add(kept.notifications.toSorted((one, other) => one.sequence - other.sequence));
   return {
     add,
     adopt,
@@ -552,7 +568,7 @@ export function startOutbox(
     get told() {
       return [...told.values()];
     },
-    toldOf: (check, channelKey) => told.get(toldKey(check, channelKey)) ?? null,
+    toldOf: (check, channelKey) => told.get(markerKey(check, channelKey)) ?? null,
     lastOf: (check, channelKey) => {
       const lane = lanes.get(channelKey);
       return lane === undefined ? null : lastRowOf(lane, check);
@@ -572,7 +588,7 @@ export function startOutbox(
 
 /** What rows of one channel add to its counts; nothing without rows. */
 function countOf(
-  [row]: readonly OutboxRow[],
+  [row]: readonly QueuedNotification[],
   numbers: Partial<ChannelCount> & Pick<ChannelCount, "countedAtMs">,
 ): readonly ChannelCount[] {
   if (row === undefined) return [];
@@ -584,9 +600,9 @@ function countOf(
 type Outcome = "taken" | "rejected" | "down";
 
 interface FailedAttempt {
-  readonly rows: readonly OutboxRow[];
+  readonly rows: readonly QueuedNotification[];
   /** What else was in the lane when it began. */
-  readonly behind: readonly OutboxRow[];
+  readonly behind: readonly QueuedNotification[];
   /** Whether a refusal of it says that the others that were refused need not be tried now. */
   readonly standsForAll: boolean;
   readonly failure: Extract<Delivery, { delivered: false }>;

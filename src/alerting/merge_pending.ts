@@ -4,7 +4,7 @@
  *
  * A row that is being sent, or may have arrived, is never touched: it has a message id.
  */
-import type { OutboxRow } from "../domain/outbox.ts";
+import type { QueuedNotification } from "../domain/outbox.ts";
 
 /** Problems that recovered unsent: so many are listed in one message at most. */
 const MISSED_MAX = 1000;
@@ -14,9 +14,9 @@ const MISSED_LENGTH_MAX = 1024 * 1024;
 /** What merging changes. */
 export interface Merged {
   /** All rows, in order. */
-  readonly rows: readonly OutboxRow[];
+  readonly rows: readonly QueuedNotification[];
   /** Rows as they are now. */
-  readonly changed: readonly OutboxRow[];
+  readonly changed: readonly QueuedNotification[];
   /** Ids of rows that others speak for. */
   readonly removed: readonly string[];
   /** How many problems were counted instead of listed. */
@@ -24,7 +24,7 @@ export interface Merged {
 }
 
 /** Merges the rows of one channel; `null` if there is nothing to merge. */
-export function mergeRows(rows: readonly OutboxRow[]): Merged | null {
+export function mergeRows(rows: readonly QueuedNotification[]): Merged | null {
   const merged = summarize(mergeChecks(rows));
   const before = new Map(rows.map((row) => [row.id, row]));
   const changed = merged.rows.filter((row) => before.get(row.id) !== row);
@@ -34,8 +34,8 @@ export function mergeRows(rows: readonly OutboxRow[]): Merged | null {
 }
 
 /** Merges what follows one another of one check. */
-function mergeChecks(rows: readonly OutboxRow[]): readonly OutboxRow[] {
-  const merged: (OutboxRow | null)[] = [];
+function mergeChecks(rows: readonly QueuedNotification[]): readonly QueuedNotification[] {
+  const merged: (QueuedNotification | null)[] = [];
   const places = new Map<string, number>();
   for (const row of rows) {
     const { check } = row.notification;
@@ -49,7 +49,7 @@ function mergeChecks(rows: readonly OutboxRow[]): readonly OutboxRow[] {
 }
 
 /** One row for two of a check, in the place of the older one; `null`: the receiver needs both. */
-function mergePair(older: OutboxRow, newer: OutboxRow): OutboxRow | null {
+function mergePair(older: QueuedNotification, newer: QueuedNotification): QueuedNotification | null {
   const { notification: before } = older;
   const { notification: after } = newer;
   if (older.messageId !== null || newer.messageId !== null || before.event === "recovery") return null;
@@ -71,7 +71,7 @@ function mergePair(older: OutboxRow, newer: OutboxRow): OutboxRow | null {
 }
 
 /** Counts the oldest problems that recovered unsent, if there are too many, in the row that follows them. */
-function summarize(rows: readonly OutboxRow[]): Pick<Merged, "rows" | "summarized"> {
+function summarize(rows: readonly QueuedNotification[]): Pick<Merged, "rows" | "summarized"> {
   const missed = rows.filter((row) => row.missedProblem !== null && row.messageId === null);
   let length = missed.reduce((sum, row) => sum + lengthOf(row), 0);
   let count = 0;
@@ -91,7 +91,7 @@ function summarize(rows: readonly OutboxRow[]): Pick<Merged, "rows" | "summarize
   };
 }
 
-function lengthOf(row: OutboxRow | undefined): number {
+function lengthOf(row: QueuedNotification | undefined): number {
   if (row === undefined) return 0;
   const { notification, missedProblem } = row;
   return notification.output.length + notification.detail.length +

@@ -10,7 +10,7 @@ import type { Check } from "../domain/check.ts";
 import type { Condition } from "../domain/condition.ts";
 import type { Suppression } from "../domain/condition_state.ts";
 import type { DeliverContext } from "../domain/deliver.ts";
-import type { OutboxChange, OutboxRow, Silence, Told } from "../domain/outbox.ts";
+import type { DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "../domain/outbox.ts";
 import type { Delivery } from "../domain/delivery.ts";
 import { type Redact, redactProcesses } from "../shared/redact.ts";
 import type { Notification } from "../domain/notification.ts";
@@ -57,20 +57,20 @@ export interface NotifyingOptions {
 }
 
 /** What a notification of a check is decided by. */
-export type Deciding = Pick<EntryOptions, "suppressedBy" | "rowsOf"> & Required<Pick<EntryOptions, "known">>;
+export type Deciding = Pick<EntryOptions, "suppressedBy" | "queue"> & Required<Pick<EntryOptions, "known">>;
 
 /** See the top of the file. */
 export interface Notifying {
   /** Reads the silences anew: another process may have made one. */
   refresh(): Promise<void>;
-  /** What suppresses a check's notifications now; `null`: nothing does. */
+  /** What holds a check's notifications back now; `null`: nothing does. */
   suppressedBy(check: Check, nowMs: number): Suppression | null;
   /** What a check's next notification is decided by, and the rows that it makes. */
   deciding(check: Check, nowMs: number): Deciding;
   /** The checks that are to be run at once, so that it is known whether they suppress what is due of a check. */
   parentsToRun(check: Check, nowMs: number): readonly Check[];
   /** Sends rows that are kept, or that the store cannot keep just now. */
-  send(rows: readonly OutboxRow[]): void;
+  send(rows: readonly QueuedNotification[]): void;
   /** Goes on with another config. */
   adopt(config: ReportedConfig): void;
   /** Tries each waiting row once, and comes back when each was tried or time is up. */
@@ -78,9 +78,9 @@ export interface Notifying {
   /** Keeps what became of rows while the store took nothing; for when it takes again. */
   catchUp(): Promise<void>;
   /** What is on its way, refused or given up. */
-  readonly rows: readonly OutboxRow[];
+  readonly rows: readonly QueuedNotification[];
   /** Of these, what this config still sends. */
-  readonly pending: readonly OutboxRow[];
+  readonly pending: readonly QueuedNotification[];
   /** What each channel took and did not take, ever, as far as it is kept. */
   readonly counts: readonly ChannelCount[];
   /** The channels of the config, by key: how people call each. */
@@ -112,9 +112,9 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
   let keysByCheck = channelKeysOf(first.checks);
   let running = byName(first.running);
   let silences: readonly Silence[] = [];
-  let sequence = kept.rows.reduce((largest, row) => Math.max(largest, row.sequence), 0) + 1;
+  let sequence = kept.notifications.reduce((largest, row) => Math.max(largest, row.sequence), 0) + 1;
   /** Rows that were made and not handed to the outbox yet. */
-  const upcoming = new Set<OutboxRow>();
+  const upcoming = new Set<QueuedNotification>();
   let unkept: OutboxChange[] = [];
   const counts = new Map(kept.counts.map((count) => [count.channelKey, count]));
   let keeping: Promise<void> = Promise.resolve();
@@ -144,14 +144,14 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
     }
   };
   const everything = (): OutboxChange => {
-    const changed = notifies ? outbox.rows : kept.rows;
+    const changed = notifies ? outbox.rows : kept.notifications;
     const ids = new Set(changed.map((row) => row.id));
     return {
       changed,
       // What was told while nothing could be kept may be among what the ledger has just written.
       removed: unkept.flatMap(({ removed }) => removed).filter((id) => !ids.has(id)),
-      told: outbox.told,
-      untold: [],
+      markers: outbox.told,
+      cleared: [],
       counted: [...counts.values()],
     };
   };
@@ -164,7 +164,7 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
     return keeping = keeping.then(keepAll).catch(options.onBug);
   };
 
-  const outbox: Outbox = startOutbox(notifies ? kept : { rows: [], told: kept.told }, {
+  const outbox: Outbox = startOutbox(notifies ? kept : { notifications: [], markers: kept.markers }, {
     clock,
     random: system.random,
     gatherMs: options.gatherMs,
@@ -207,7 +207,7 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
   });
 
   /** What a channel knew of a check that it has no more is of use for a day after the end of the problem. */
-  const isObsolete = ({ check }: Told): boolean => {
+  const isObsolete = ({ check }: DeliveryMarker): boolean => {
     const nowMs = clock.wallMs();
     const { confirmed, confirmedSinceMs } = ledger.recordOf(check, nowMs).condition;
     return confirmed === "ok" && nowMs - (confirmedSinceMs ?? nowMs) > OBSOLETE_AFTER_MS;
@@ -218,7 +218,7 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
   adoptChannels(new Map());
 
   /** What is to be sent last of a check to a channel. */
-  const lastOf = (check: string, channelKey: string): OutboxRow | null =>
+  const lastOf = (check: string, channelKey: string): QueuedNotification | null =>
     [...upcoming].findLast((row) => row.notification.check === check && row.channelKey === channelKey) ??
       outbox.lastOf(check, channelKey);
   /** What a channel was notified of last, or is about to be; two conditions where it may have been. */
@@ -241,7 +241,7 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
       isWanted(ledger.recordOf(name, nowMs).condition, problemBeganAtMs ?? nowMs)
     );
   };
-  const rowsOf = (notification: Notification, check: Check): readonly OutboxRow[] => {
+  const rowsOf = (notification: Notification, check: Check): readonly QueuedNotification[] => {
     const rows = rowsFor(notification, {
       channels: check.notifications,
       nameOf,
@@ -273,7 +273,7 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
       suppressedBy: suppressedBy(check, nowMs),
       // Without notifications nothing is known of what waits.
       known: notifies ? check.notifications.flatMap(({ key }) => knownOf(check.name, key)) : [],
-      rowsOf: (notification) => rowsOf(notification, check),
+      queue: (notification) => rowsOf(notification, check),
     }),
     parentsToRun: (check, nowMs) => parentsWhere(check, nowMs, dependencyIsUnknown),
     send: (rows) => {
@@ -292,7 +292,7 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
     drain: (deadlineMs) => outbox.drain(deadlineMs),
     catchUp: () => keeping = keeping.then(keepAll).catch(options.onBug),
     get rows() {
-      return notifies ? outbox.rows : kept.rows;
+      return notifies ? outbox.rows : kept.notifications;
     },
     get pending() {
       return outbox.pending;

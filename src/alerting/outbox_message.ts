@@ -1,16 +1,20 @@
 import { badness } from "../domain/condition.ts";
 import type { Message, MessageItem } from "../domain/delivery.ts";
-import type { OutboxRow, Told } from "../domain/outbox.ts";
+import type { DeliveryMarker, QueuedNotification } from "../domain/outbox.ts";
 
 /** What a channel was told of a check is kept under this key. */
-export function toldKey(check: string, channelKey: string): string {
+export function markerKey(check: string, channelKey: string): string {
   return `${channelKey} ${check}`;
 }
 
 /** What is told, row by row; the checks that are worst now first, and of each check in order. */
-export function messageOf(id: string, rows: readonly OutboxRow[], told: ReadonlyMap<string, Told>): Message {
+export function messageOf(
+  id: string,
+  rows: readonly QueuedNotification[],
+  told: ReadonlyMap<string, DeliveryMarker>,
+): Message {
   const items = rows.map(({ notification, missedProblem, summarized, channelKey }): MessageItem => {
-    const threadId = told.get(toldKey(notification.check, channelKey))?.messageId ?? null;
+    const threadId = told.get(markerKey(notification.check, channelKey))?.messageId ?? null;
     return { notification, missedProblem, summarized, threadId: missedProblem === null ? threadId : null };
   });
   const badnessNow = new Map(

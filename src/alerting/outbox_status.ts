@@ -1,12 +1,12 @@
 import { describeDuration } from "../domain/duration.ts";
-import type { OutboxRow, Silence } from "../domain/outbox.ts";
+import type { QueuedNotification, Silence } from "../domain/outbox.ts";
 import { wrap } from "../shared/wrap.ts";
 import { printable } from "../shared/printable.ts";
 
 /** What `monitor status` shows below the checks. */
 export interface QueuedNotifications {
   /** Notifications that wait, were refused or were given up; by sequence. */
-  readonly rows: readonly OutboxRow[];
+  readonly rows: readonly QueuedNotification[];
   /** Silences that are not over. */
   readonly silences: readonly Silence[];
 }
@@ -34,7 +34,7 @@ export function renderQueuedNotifications(
 }
 
 /** One notification that did not arrive, and why. */
-export function describeRow(row: OutboxRow, nowMs: number): string {
+export function describeRow(row: QueuedNotification, nowMs: number): string {
   const since = describeDuration(Math.max(0, nowMs - row.notification.decidedAtMs));
   const why = row.lastFailure === null ? "" : `: ${row.lastFailure}`;
   const counted = row.summarized === 0 ? "" : ` and ${row.summarized} older problems that recovered`;
@@ -73,7 +73,7 @@ export function countQueuedNotifications({ rows, silences }: QueuedNotifications
 const STATES = ["pending", "rejected", "dropped"] as const;
 
 /** For one and for several. */
-const COUNT_WORDS: Readonly<Record<OutboxRow["state"], readonly [string, string]>> = {
+const COUNT_WORDS: Readonly<Record<QueuedNotification["state"], readonly [string, string]>> = {
   pending: ["is pending", "are pending"],
   rejected: ["was rejected", "were rejected"],
   dropped: ["was dropped", "were dropped"],
@@ -88,7 +88,7 @@ function wrapHanging(line: string, columns: number | null): readonly string[] {
 
 const INDENT = "    ";
 
-const STATE_WORDS: Readonly<Record<OutboxRow["state"], string>> = {
+const STATE_WORDS: Readonly<Record<QueuedNotification["state"], string>> = {
   pending: "pending",
   rejected: "rejected",
   dropped: "dropped",

@@ -2,7 +2,7 @@ import type { Channel } from "../domain/channel.ts";
 import { truncate } from "../shared/truncate.ts";
 import type { Condition } from "../domain/condition.ts";
 import type { TextMax } from "../domain/deliver.ts";
-import type { OutboxRow } from "../domain/outbox.ts";
+import type { QueuedNotification } from "../domain/outbox.ts";
 import type { Notification } from "../domain/notification.ts";
 
 /** What {@linkcode rowsFor} goes by. */
@@ -28,7 +28,7 @@ export interface RowOptions {
  * So a recovery goes only where its problem went. A reminder goes only where nothing is on its way; two channels that are
  * the same get one.
  */
-export function rowsFor(notification: Notification, options: RowOptions): readonly OutboxRow[] {
+export function rowsFor(notification: Notification, options: RowOptions): readonly QueuedNotification[] {
   const channels = new Map(options.channels.map((channel) => [channel.key, channel]));
   return [...channels.values()]
     .map((channel) => ({ channel, known: options.knownOf(channel) }))
@@ -66,8 +66,10 @@ function shortNotification(notification: Notification, { output, detail }: TextM
 /** A row that was never tried. */
 export function freshRow(
   notification: Notification,
-  { nowMs, ...rest }: Pick<OutboxRow, "channelKey" | "channelName" | "sequence"> & { readonly nowMs: number },
-): OutboxRow {
+  { nowMs, ...rest }: Pick<QueuedNotification, "channelKey" | "channelName" | "sequence"> & {
+    readonly nowMs: number;
+  },
+): QueuedNotification {
   return {
     ...rest,
     id: `${notification.id}-${rest.channelKey}`,

@@ -5,14 +5,14 @@
  */
 import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
-import type { OutboxRow } from "../domain/outbox.ts";
-import { toldKey } from "./outbox_message.ts";
+import type { QueuedNotification } from "../domain/outbox.ts";
+import { markerKey } from "./outbox_message.ts";
 import { freshRow } from "./queued_notifications.ts";
 
 /** The channel in the place of another, as rows name it. */
-export type NewChannel = Pick<OutboxRow, "channelKey" | "channelName">;
+export type NewChannel = Pick<QueuedNotification, "channelKey" | "channelName">;
 
-/** By the check and its old channel, see {@linkcode toldKey}. */
+/** By the check and its old channel, see {@linkcode markerKey}. */
 export type Rekeyed = ReadonlyMap<string, NewChannel>;
 
 /** Returns the channels that were edited between two configs. */
@@ -33,7 +33,7 @@ export function findRekeyed(
       if (list.some(({ key }) => key === channel.key)) continue;
       // Only the first of two channels that became the same.
       if (notifications.findIndex(({ key }) => key === channel.key) < index) continue;
-      rekeyed.set(toldKey(name, old.key), { channelKey: channel.key, channelName: nameOf(channel) });
+      rekeyed.set(markerKey(name, old.key), { channelKey: channel.key, channelName: nameOf(channel) });
     }
   }
   return rekeyed;
@@ -42,9 +42,9 @@ export function findRekeyed(
 /** A row before and after. */
 export interface RekeyedRow {
   /** As it was. */
-  readonly old: OutboxRow;
+  readonly old: QueuedNotification;
   /** In its place. */
-  readonly row: OutboxRow;
+  readonly row: QueuedNotification;
 }
 
 /**
@@ -52,14 +52,14 @@ export interface RekeyedRow {
  * channel that accepts it as one message, so that the receiver can drop the duplicate.
  */
 export function rekeyRows(
-  rows: readonly OutboxRow[],
+  rows: readonly QueuedNotification[],
   rekeyed: Rekeyed,
   batches: (channelKey: string) => boolean,
 ): readonly RekeyedRow[] {
-  const targetOf = ({ notification, channelKey }: OutboxRow): NewChannel | undefined =>
-    rekeyed.get(toldKey(notification.check, channelKey));
+  const targetOf = ({ notification, channelKey }: QueuedNotification): NewChannel | undefined =>
+    rekeyed.get(markerKey(notification.check, channelKey));
   const messages = Map.groupBy(rows, messageOfChannel);
-  const staysWhole = (row: OutboxRow, { channelKey }: NewChannel): boolean => {
+  const staysWhole = (row: QueuedNotification, { channelKey }: NewChannel): boolean => {
     const message = messages.get(messageOfChannel(row)) ?? [];
     const checks = new Set(message.map(({ notification }) => notification.check));
     return message.every((one) => targetOf(one)?.channelKey === channelKey) &&
@@ -77,6 +77,6 @@ export function rekeyRows(
 }
 
 /** Two channels that get the same notifications have messages of the same id. */
-function messageOfChannel({ messageId, channelKey }: OutboxRow): string {
+function messageOfChannel({ messageId, channelKey }: QueuedNotification): string {
   return `${channelKey} ${messageId}`;
 }

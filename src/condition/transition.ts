@@ -3,7 +3,7 @@
  * keeps the state, says what time it is and what suppresses notifications, and commits state and notification together.
  *
  * Two rules, one after the other. The confirmed condition follows the observations alone, whatever is suppressed. A
- * notification is due while the confirmed condition differs from the one last notified, so what was suppressed is told
+ * notification is due while the confirmed condition differs from the one last notified, so what was suppressed is sent
  * when it ends if it still matters, and forgotten if it does not.
  */
 import type { CheckSettings } from "../domain/check.ts";
@@ -41,7 +41,7 @@ export interface Observed extends Circumstances {
 /** Whether there is something to tell, and why. */
 export type Verdict =
   | {
-    readonly kind: "notification";
+    readonly kind: "notify";
     readonly event: NotificationEvent;
     /** The condition to tell: the confirmed one. */
     readonly condition: Condition;
@@ -55,7 +55,7 @@ export type Verdict =
     readonly kind: "suppressed";
     /** What would have been told. A reminder is dropped; anything else stays due. */
     readonly event: NotificationEvent;
-    readonly by: Suppression;
+    readonly suppressedBy: Suppression;
     readonly reason: string;
   }
   | { readonly kind: "quiet"; readonly reason: string };
@@ -212,7 +212,7 @@ function conclude(
   const seen = state.observed === null ? 0 : occurrences(state, state.observed);
   if (event === null) return { state, occurrences: seen, verdict: { kind: "quiet", reason } };
   if (suppressedBy !== null && !(suppressedBy === "dependency" && event === "recovery")) {
-    return { state, occurrences: seen, verdict: { kind: "suppressed", event, by: suppressedBy, reason } };
+    return { state, occurrences: seen, verdict: { kind: "suppressed", event, suppressedBy, reason } };
   }
   const began = event === "recovery" ? state.notifiedProblemBeganAtMs : state.problemBeganAtMs;
   return {
@@ -224,7 +224,7 @@ function conclude(
     },
     occurrences: seen,
     verdict: {
-      kind: "notification",
+      kind: "notify",
       event,
       condition: state.confirmed,
       previous: state.notified,

@@ -3,7 +3,7 @@ import type { Condition } from "./condition.ts";
 /** What a notification tells: from `ok` to a problem, between problems, back to `ok`, or the same problem once more. */
 export type NotificationEvent = "problem" | "change" | "recovery" | "reminder";
 
-/** What keeps a notification from being made. */
+/** What suppresses a notification. */
 export type Suppression = "silence" | "maintenance" | "no_notify" | "dependency";
 
 /** A number of observations for each condition. */

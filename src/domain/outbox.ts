@@ -2,11 +2,11 @@ import type { ChannelCount } from "./channel_count.ts";
 import type { Condition } from "./condition.ts";
 import type { Notification } from "./notification.ts";
 
-/** A notification on its way to one channel. Holds no parameter of the channel. */
-export interface OutboxRow {
+/** A notification in the queue of one channel. Holds no parameter of the channel. */
+export interface QueuedNotification {
   /** Unique: the notification's id and the channel's key. */
   readonly id: string;
-  /** What is told, with no more of an output than the channel sends. */
+  /** The notification, with no more of an output than the channel sends. */
   readonly notification: Notification;
   /** The problem that recovered before it was sent; then `notification` is its recovery. `null` otherwise. */
   readonly missedProblem: Notification | null;
@@ -14,67 +14,67 @@ export interface OutboxRow {
   readonly summarized: number;
   /** The channel, as the resolved config keys it. */
   readonly channelKey: string;
-  /** How people call the channel; no secrets. */
+  /** The channel's name in messages; no secrets. */
   readonly channelName: string;
-  /** Orders the rows of a channel: a row that was made later has a larger one. Unique among them. */
+  /** The order within a channel: later notifications have larger numbers. Unique among them. */
   readonly sequence: number;
-  /** `rejected`: the channel does not want it, so it is tried ever more seldom; `dropped`: kept for `monitor status` alone. */
+  /** `rejected`: the channel rejected it, so it is retried ever less often; `dropped`: only `monitor status` shows it. */
   readonly state: "pending" | "rejected" | "dropped";
-  /** How often it was tried. */
+  /** How many attempts were made. */
   readonly attempts: number;
   /** Wall time, milliseconds since 1970. */
   readonly nextAttemptAtMs: number;
-  /** Why it did not go, the last time; `null` before the first failure. */
+  /** Why the last attempt failed; `null` before the first failure. */
   readonly lastFailure: string | null;
-  /** When it first did not go, wall time; `null` before that. */
+  /** When the first attempt failed, wall time; `null` before that. */
   readonly firstFailedAtMs: number | null;
   /**
-   * The id of the message that it goes with. Kept from before an attempt until it is known that the message did not
-   * arrive; while it is kept, exactly the rows of the message are sent again, under the same id.
+   * The id of its message. Set from before an attempt until it is known that the message did not arrive. While it is
+   * set, exactly the notifications of that message are sent again, under the same id.
    */
   readonly messageId: string | null;
 }
 
-/** What a channel was last told of a check that has a problem. */
-export interface Told {
+/** Delivery marker: what a channel was last notified of, for a check that has a problem. */
+export interface DeliveryMarker {
   /** The check's name. */
   readonly check: string;
-  /** The channel that was told. */
+  /** The channel that was notified. */
   readonly channelKey: string;
-  /** The message that told it. */
+  /** The first message about the problem, for threading. */
   readonly messageId: string;
-  /** The condition it was told last; never `ok`. */
+  /** The condition of the last notification; never `ok`. */
   readonly condition: Condition;
   /**
-   * Whether the channel is known to know it; not when a message was dropped that may have arrived, nor once its check did
-   * not have the channel for a while.
+   * Whether the channel certainly received it. `false` if a message was dropped that may have arrived, or if the check
+   * did not have the channel for a while.
    */
   readonly certain: boolean;
 }
 
-/** What came of sending: kept whole or not at all. */
+/** The outcome of deliveries; persisted in one transaction. */
 export interface OutboxChange {
-  /** Rows as they are now. */
-  readonly changed: readonly OutboxRow[];
-  /** Ids of rows that are done. */
+  /** Queued notifications as they are now. */
+  readonly changed: readonly QueuedNotification[];
+  /** Ids of queued notifications that are done. */
   readonly removed: readonly string[];
-  /** What channels know now; takes the place of what they knew of the same check. */
-  readonly told: readonly Told[];
-  /** Checks whose recovery a channel was told. */
-  readonly untold: readonly { readonly check: string; readonly channelKey: string }[];
+  /** Markers as they are now; each replaces that of the same check and channel. */
+  readonly markers: readonly DeliveryMarker[];
+  /** Markers that are deleted: the channel received the recovery, or no longer matters. */
+  readonly cleared: readonly Pick<DeliveryMarker, "check" | "channelKey">[];
   /** What is added to the counts of channels. @default none */
   readonly counted?: readonly ChannelCount[];
 }
 
-/** Notifications of a check are suppressed for a while. */
+/** Suppresses the notifications of a check for a while. */
 export interface Silence {
-  /** Unique; one that is kept under the same id is replaced. */
+  /** Unique; a persisted one of the same id is replaced. */
   readonly id: string;
   /** `null`: all checks. */
   readonly check: string | null;
   /** Wall time, milliseconds since 1970. */
   readonly fromMs: number;
-  /** Notifications go again from then on; wall time, milliseconds since 1970. */
+  /** When notifications are sent again; wall time, milliseconds since 1970. */
   readonly untilMs: number;
   /** For people; may be empty. */
   readonly reason: string;

@@ -3,7 +3,7 @@ import type { Condition } from "./condition.ts";
 import type { ConditionCounts, ConditionState } from "./condition_state.ts";
 import type { JobFacts, JobRun } from "./job_runs.ts";
 import type { MonitorRun } from "./monitor_run.ts";
-import type { OutboxChange, OutboxRow, Silence, Told } from "./outbox.ts";
+import type { DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "./outbox.ts";
 
 /** The last result of a check, as it is kept. */
 export interface KeptResult {
@@ -150,7 +150,7 @@ export interface CheckUpdate {
   /** `null` where the confirmed condition stays. */
   readonly change: ConditionChange | null;
   /** The notifications that it leads to, one row for each channel; each takes the place of a kept one of the same id. */
-  readonly rows: readonly OutboxRow[];
+  readonly queued: readonly QueuedNotification[];
 }
 
 /** Why the state cannot be read or written; `missing`: it is to be read, and nobody has kept anything yet. */
@@ -170,12 +170,12 @@ export class StoreError extends Error {
   }
 }
 
-/** What is on its way to the channels, and what they know. */
+/** The persisted queues and delivery markers of all channels. */
 export interface KeptOutbox {
-  /** By sequence, rows that were given up too. */
-  readonly rows: readonly OutboxRow[];
-  /** In the order in which the channels were first told. */
-  readonly told: readonly Told[];
+  /** By sequence, dropped ones included. */
+  readonly notifications: readonly QueuedNotification[];
+  /** In the order in which they were first set. */
+  readonly markers: readonly DeliveryMarker[];
   /** What each channel took and did not take so far, in the order in which they were first counted. */
   readonly counts: readonly ChannelCount[];
 }
@@ -214,11 +214,12 @@ export interface Store {
   ): Promise<readonly RollupSum[]>;
   /** The last 50 runs of some checks, in no order of checks; a check that never ran is left out. */
   recentRuns(names: readonly string[]): Promise<readonly RecentRuns[]>;
-  /** The rows and the marks of one moment. */
+  /** The queued notifications and delivery markers of one moment. */
   outbox(): Promise<KeptOutbox>;
   /**
-   * Keeps what came of sending, in one transaction. A row that is both changed and removed is removed; a check that
-   * is both untold and told is told, as after a recovery and a new problem in one message. Durable once this resolves.
+   * Keeps the outcome of deliveries, in one transaction. A notification that is both changed and removed is removed; a
+   * marker that is both set and cleared is set, as after a recovery and a new problem in one message. Durable once this
+   * resolves.
    */
   changeOutbox(change: OutboxChange): Promise<void>;
   /**

@@ -186,7 +186,7 @@ function isCronDue({ times }: CronSchedule, atMs: number, nowMs: number): boolea
 }
 
 /** What is the case when the result of a run that somebody asked for is entered. */
-export type AskedEntryOptions = Pick<EntryOptions, "nowMs" | "suppressedBy" | "known" | "rowsOf">;
+export type AskedEntryOptions = Pick<EntryOptions, "nowMs" | "suppressedBy" | "known" | "queue">;
 
 /** Enters the result of a run that somebody asked for, and plans the next one. */
 export function enterAsked(

@@ -351,13 +351,13 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
     }
   };
   /** Tells what is to be told once it is kept, or the store was found unable to. */
-  const tell = ({ notification, rows }: Entry): void => {
+  const tell = ({ notification, queued }: Entry): void => {
     const kept = keeping.entered();
     if (notification === null) kept.catch(onBug);
     else {
       telling = Promise.all([telling, kept]).then(() => {
         onEvent({ event: "notification", notification });
-        notifying.send(rows);
+        notifying.send(queued);
       }).catch(onBug);
     }
   };

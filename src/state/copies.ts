@@ -5,7 +5,7 @@
 import type { ConditionCounts, ConditionState } from "../domain/condition_state.ts";
 import type { JobEnd, JobRun } from "../domain/job_runs.ts";
 import type { MonitorRun } from "../domain/monitor_run.ts";
-import type { OutboxRow, Silence, Told } from "../domain/outbox.ts";
+import type { DeliveryMarker, QueuedNotification, Silence } from "../domain/outbox.ts";
 import type { Notification } from "../domain/notification.ts";
 import { truncateBytes } from "../shared/truncate.ts";
 import type { CheckRecord, ConditionChange, KeptResult, Rollup } from "../domain/store.ts";
@@ -68,7 +68,7 @@ export function copyRollup(rollup: Rollup): Rollup {
 }
 
 /** A copy of a row of the outbox. */
-export function copyOutboxRow(row: OutboxRow): OutboxRow {
+export function copyQueued(row: QueuedNotification): QueuedNotification {
   return {
     id: row.id,
     notification: copyNotification(row.notification),
@@ -106,7 +106,7 @@ export function copyNotification(notification: Notification): Notification {
 }
 
 /** A copy of a mark. */
-export function copyTold(told: Told): Told {
+export function copyMarker(told: DeliveryMarker): DeliveryMarker {
   return {
     check: told.check,
     channelKey: told.channelKey,

@@ -1,5 +1,5 @@
-/** The part of the store in a database that notifications go through: each function answers at once, or throws. */
-import type { OutboxChange, OutboxRow, Silence } from "../domain/outbox.ts";
+/** The part of the store in a database that reports go through: each function answers at once, or throws. */
+import type { OutboxChange, QueuedNotification, Silence } from "../domain/outbox.ts";
 import type { KeptOutbox } from "../domain/store.ts";
 import type { Connection } from "./connection.ts";
 import { encodeText, encodeTextOrNull } from "./members.ts";
@@ -29,31 +29,31 @@ import {
 } from "./outbox_statements.ts";
 
 /** Keeps a row, as part of whatever transaction is open. */
-export function keepOutboxRow(connection: Connection, row: OutboxRow): void {
+export function keepOutboxRow(connection: Connection, row: QueuedNotification): void {
   connection.run(UPSERT_OUTBOX_ROW, ...rowOfOutboxRow(row));
 }
 
 /** What `outbox()` of the store answers. */
 export function readOutbox(connection: Connection): KeptOutbox {
   return connection.transaction(() => ({
-    rows: connection.all(SELECT_OUTBOX).map(outboxRowOfRow),
-    told: connection.all(SELECT_TOLD).map(toldOfRow),
+    notifications: connection.all(SELECT_OUTBOX).map(outboxRowOfRow),
+    markers: connection.all(SELECT_TOLD).map(toldOfRow),
     counts: connection.all(SELECT_COUNTS).map(countOfRow),
   }), "DEFERRED");
 }
 
 /** What `changeOutbox()` of the store does. */
 export function changeOutbox(connection: Connection, change: OutboxChange): void {
-  const { changed, removed, told, untold, counted = [] } = change;
-  const count = changed.length + removed.length + told.length + untold.length + counted.length;
+  const { changed, removed, markers, cleared, counted = [] } = change;
+  const count = changed.length + removed.length + markers.length + cleared.length + counted.length;
   if (count === 0) return;
   connection.transaction(() => {
     for (const row of changed) keepOutboxRow(connection, row);
     for (const id of removed) connection.run(DELETE_OUTBOX_ROW, encodeText(id));
-    for (const { check, channelKey } of untold) {
+    for (const { check, channelKey } of cleared) {
       connection.run(DELETE_TOLD, encodeText(check), encodeText(channelKey));
     }
-    for (const mark of told) connection.run(UPSERT_TOLD, ...rowOfTold(mark));
+    for (const marker of markers) connection.run(UPSERT_TOLD, ...rowOfTold(marker));
     for (const count of counted) connection.run(ADD_TO_COUNTS, ...rowOfCount(count));
   });
 }

@@ -111,7 +111,7 @@ export function createDatabaseStore(connection: Connection, path: string, patien
   };
 }
 
-function keep(connection: Connection, { record, rollup, change, rows }: CheckUpdate): void {
+function keep(connection: Connection, { record, rollup, change, queued }: CheckUpdate): void {
   const kept = connection.first(UPSERT_RECORD, ...rowOfRecord(record), packRun(rollup));
   const id = Number(kept?.["id"]);
   if (Number(kept?.["fresh_bytes"]) >= FRESH_BYTES_MAX) {
@@ -119,7 +119,7 @@ function keep(connection: Connection, { record, rollup, change, rows }: CheckUpd
   }
   if (rollup !== null) keepRollup(connection, id, rollup);
   if (change !== null) keepChange(connection, id, change);
-  for (const row of rows) keepOutboxRow(connection, row);
+  for (const row of queued) keepOutboxRow(connection, row);
 }
 
 function keepRollup(connection: Connection, id: number, entry: RollupEntry): void {

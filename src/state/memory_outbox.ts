@@ -1,14 +1,14 @@
 /** The part of the store in memory that notifications go through. */
 import { addCounts, type ChannelCount } from "../domain/channel_count.ts";
-import type { OutboxChange, OutboxRow, Silence, Told } from "../domain/outbox.ts";
+import type { DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "../domain/outbox.ts";
 import type { KeptOutbox } from "../domain/store.ts";
-import { copyOutboxRow, copySilence, copyTold } from "./copies.ts";
+import { copyMarker, copyQueued, copySilence } from "./copies.ts";
 import type { Limits } from "./retention.ts";
 
 /** What the methods of the store do that are named at each; here they answer at once. */
 export interface MemoryOutbox {
   /** Keeps a row of a batch. */
-  keepRow(row: OutboxRow): void;
+  keepRow(row: QueuedNotification): void;
   /** `outbox()`. */
   read(): KeptOutbox;
   /** `changeOutbox()`. */
@@ -25,24 +25,24 @@ export interface MemoryOutbox {
 
 /** Makes one that keeps nothing yet. */
 export function createMemoryOutbox(): MemoryOutbox {
-  const rows = new Map<string, OutboxRow>();
-  const told = new Map<string, Told>();
+  const rows = new Map<string, QueuedNotification>();
+  const told = new Map<string, DeliveryMarker>();
   const counts = new Map<string, ChannelCount>();
   const silences = new Map<string, Silence>();
-  const keepRow = (row: OutboxRow): void => void rows.set(row.id, copyOutboxRow(row));
+  const keepRow = (row: QueuedNotification): void => void rows.set(row.id, copyQueued(row));
 
   return {
     keepRow,
     read: () => ({
-      rows: [...rows.values()].sort((one, other) => one.sequence - other.sequence).map(copyOutboxRow),
-      told: [...told.values()].map(copyTold),
+      notifications: [...rows.values()].sort((one, other) => one.sequence - other.sequence).map(copyQueued),
+      markers: [...told.values()].map(copyMarker),
       counts: [...counts.values()].map((count) => ({ ...count })),
     }),
     change: (change) => {
       change.changed.forEach(keepRow);
       for (const id of change.removed) rows.delete(id);
-      for (const mark of change.untold) told.delete(toldKey(mark));
-      for (const mark of change.told) told.set(toldKey(mark), copyTold(mark));
+      for (const mark of change.cleared) told.delete(toldKey(mark));
+      for (const mark of change.markers) told.set(toldKey(mark), copyMarker(mark));
       for (const count of change.counted ?? []) {
         counts.set(count.channelKey, addCounts(counts.get(count.channelKey), count));
       }
@@ -79,6 +79,6 @@ export function createMemoryOutbox(): MemoryOutbox {
 }
 
 /** Not to be mistaken for another one, whatever the texts hold. */
-function toldKey({ check, channelKey }: Pick<Told, "check" | "channelKey">): string {
+function toldKey({ check, channelKey }: Pick<DeliveryMarker, "check" | "channelKey">): string {
   return JSON.stringify([check, channelKey]);
 }

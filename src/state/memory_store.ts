@@ -47,7 +47,7 @@ export function createMemoryStore(): Store {
       answer(() =>
         updates.forEach((update) => {
           keep(kept, update);
-          update.rows.forEach(outbox.keepRow);
+          update.queued.forEach(outbox.keepRow);
         })
       ),
     changes: (name, { sinceMs, limit, from = { atMs: Infinity, skip: 0 } }) =>

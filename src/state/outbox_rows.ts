@@ -1,7 +1,7 @@
 /** Between the rows of the outbox, of what channels were told and of silences, and what they stand for. */
 import type { SQLInputValue } from "node:sqlite";
 import type { ChannelCount } from "../domain/channel_count.ts";
-import type { OutboxRow, Silence, Told } from "../domain/outbox.ts";
+import type { DeliveryMarker, QueuedNotification, Silence } from "../domain/outbox.ts";
 import type { NotificationEvent } from "../domain/condition_state.ts";
 import type { Notification } from "../domain/notification.ts";
 import { copyNotification } from "./copies.ts";
@@ -21,7 +21,7 @@ import {
 } from "./members.ts";
 
 /** What `UPSERT_OUTBOX_ROW` takes. */
-export function rowOfOutboxRow(row: OutboxRow): readonly SQLInputValue[] {
+export function rowOfOutboxRow(row: QueuedNotification): readonly SQLInputValue[] {
   return [
     encodeText(row.id),
     JSON.stringify(copyNotification(row.notification)),
@@ -44,7 +44,7 @@ export function rowOfOutboxRow(row: OutboxRow): readonly SQLInputValue[] {
  *
  * @throws {UnreadableRowError} If it is none.
  */
-export function outboxRowOfRow(row: Members): OutboxRow {
+export function outboxRowOfRow(row: Members): QueuedNotification {
   const missed = textOrNullIn(row, "missed_problem");
   return {
     id: encodedTextIn(row, "key"),
@@ -64,7 +64,7 @@ export function outboxRowOfRow(row: Members): OutboxRow {
 }
 
 /** What `UPSERT_TOLD` takes. */
-export function rowOfTold(mark: Told): readonly SQLInputValue[] {
+export function rowOfTold(mark: DeliveryMarker): readonly SQLInputValue[] {
   const { check, channelKey, messageId, condition, certain } = mark;
   return [encodeText(check), encodeText(channelKey), encodeText(messageId), condition, Number(certain)];
 }
@@ -74,7 +74,7 @@ export function rowOfTold(mark: Told): readonly SQLInputValue[] {
  *
  * @throws {UnreadableRowError} If it says nothing.
  */
-export function toldOfRow(row: Members): Told {
+export function toldOfRow(row: Members): DeliveryMarker {
   return {
     check: encodedTextIn(row, "check_name"),
     channelKey: encodedTextIn(row, "channel_key"),
@@ -128,7 +128,7 @@ export function silenceOfRow(row: Members): Silence {
   };
 }
 
-const STATES: readonly OutboxRow["state"][] = ["pending", "rejected", "dropped"];
+const STATES: readonly QueuedNotification["state"][] = ["pending", "rejected", "dropped"];
 const EVENTS: readonly NotificationEvent[] = ["problem", "change", "recovery", "reminder"];
 
 function notificationOf(members: Members): Notification {

@@ -15,7 +15,7 @@ import {
 import type { Check } from "../domain/check.ts";
 import type { Condition } from "../domain/condition.ts";
 import type { Suppression } from "../domain/condition_state.ts";
-import type { OutboxChange, OutboxRow } from "../domain/outbox.ts";
+import type { OutboxChange, QueuedNotification } from "../domain/outbox.ts";
 import type { Notification } from "../domain/notification.ts";
 import type { Result } from "../domain/result.ts";
 import {
@@ -45,14 +45,14 @@ export interface LedgerOptions {
 export interface EntryOptions {
   /** When the run ended, wall time. */
   readonly nowMs: number;
-  /** What suppresses the check's notifications; `null`: nothing does. */
+  /** What holds the check's reports back; `null`: nothing does. */
   readonly suppressedBy: Suppression | null;
-  /** What each channel of the check knows, see {@linkcode Circumstances}. @default what was notified last */
+  /** What each channel of the check knows, see {@linkcode Circumstances}. @default what was reported last */
   readonly known?: readonly Condition[];
   /** How long after its planned time the run began; `null` where it was not planned. @default null */
   readonly lateMs?: number | null;
-  /** The outbox rows of a notification that is due. */
-  rowsOf(notification: Notification): readonly OutboxRow[];
+  /** The outbox rows of a report that is due. */
+  queue(notification: Notification): readonly QueuedNotification[];
   /** When the check runs next, given the condition state after this result. */
   plan(record: CheckRecord): { readonly atMs: number; readonly intervalMs: number; readonly missed: number };
 }
@@ -65,9 +65,9 @@ export interface Entry {
   readonly occurrences: number;
   /** What is to be told, if anything. */
   readonly notification: Notification | null;
-  /** The notification's way to each channel; to be sent once they are kept, or the store cannot keep them. */
-  readonly rows: readonly OutboxRow[];
-  /** What suppresses a notification that is due; `null`: nothing does, or none is due but a reminder. */
+  /** The report's way to each channel; to be sent once they are kept, or the store cannot keep them. */
+  readonly queued: readonly QueuedNotification[];
+  /** What suppresses a report that is due; `null`: nothing does, or none is due but a reminder. */
   readonly suppressed: Suppression | null;
 }
 
@@ -136,7 +136,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const lastObservedAtMs = kept.reduce((ms, { condition }) => Math.max(ms, condition.observedAtMs ?? 0), 0);
   let waiting: CheckUpdate[] = [];
   /** What rows have become since they were entered. */
-  const amended = new Map<string, OutboxRow>();
+  const amended = new Map<string, QueuedNotification>();
   let hasNews = false;
   let isInTrouble = false;
   /** Whether what is too old is forgotten step by step just now. */
@@ -351,15 +351,15 @@ function enterResult(
     lasted: before.condition.confirmed,
     failedStreak: state.atLeast.unknown,
   };
-  const notification = verdict.kind === "notification"
+  const notification = verdict.kind === "notify"
     ? notificationOf(verdict, { record, check, occurrences, options })
     : null;
-  const rows = notification === null ? [] : options.rowsOf(notification);
+  const queued = notification === null ? [] : options.queue(notification);
   const moved = change === null
     ? null
     : { name: check.name, atMs: nowMs, from: change.from, to: change.to, output };
-  const update: CheckUpdate = { record, rollup, change: moved, rows };
-  return { record, occurrences, notification, rows, suppressed: suppressionIn(verdict), update };
+  const update: CheckUpdate = { record, rollup, change: moved, queued };
+  return { record, occurrences, notification, queued, suppressed: suppressionIn(verdict), update };
 }
 
 function reviewRecord(
@@ -368,18 +368,18 @@ function reviewRecord(
   options: Omit<EntryOptions, "plan"> & ReportOptions,
 ): EnteredResult {
   const { state, occurrences, verdict } = review(before.condition, circumstancesOf(options));
-  const record: CheckRecord = verdict.kind === "notification" ? { ...before, condition: state } : before;
-  const notification = verdict.kind === "notification"
+  const record: CheckRecord = verdict.kind === "notify" ? { ...before, condition: state } : before;
+  const notification = verdict.kind === "notify"
     ? notificationOf(verdict, { record, check, occurrences, options })
     : null;
-  const rows = notification === null ? [] : options.rowsOf(notification);
-  const update: CheckUpdate = { record, rollup: null, change: null, rows };
-  return { record, occurrences, notification, rows, suppressed: suppressionIn(verdict), update };
+  const queued = notification === null ? [] : options.queue(notification);
+  const update: CheckUpdate = { record, rollup: null, change: null, queued };
+  return { record, occurrences, notification, queued, suppressed: suppressionIn(verdict), update };
 }
 
 /** A reminder that is suppressed is none that is due later. */
 function suppressionIn(verdict: Verdict): Suppression | null {
-  return verdict.kind === "suppressed" && verdict.event !== "reminder" ? verdict.by : null;
+  return verdict.kind === "suppressed" && verdict.event !== "reminder" ? verdict.suppressedBy : null;
 }
 
 function circumstancesOf({ suppressedBy, nowMs, known }: Omit<EntryOptions, "plan">): Circumstances {
@@ -395,7 +395,7 @@ interface Decided {
 }
 
 function notificationOf(
-  verdict: Extract<Verdict, { readonly kind: "notification" }>,
+  verdict: Extract<Verdict, { readonly kind: "notify" }>,
   { record, check, occurrences, options }: Decided,
 ): Notification {
   return {
@@ -421,14 +421,14 @@ function lastedMs(before: CheckRecord, nowMs: number): number {
   return Math.max(0, Math.min(nowMs - before.condition.observedAtMs, 2 * before.intervalMs));
 }
 
-function amendRows(update: CheckUpdate, amended: ReadonlyMap<string, OutboxRow>): CheckUpdate {
-  if (!update.rows.some((row) => amended.has(row.id))) return update;
-  return { ...update, rows: update.rows.map((row) => amended.get(row.id) ?? row) };
+function amendRows(update: CheckUpdate, amended: ReadonlyMap<string, QueuedNotification>): CheckUpdate {
+  if (!update.queued.some((row) => amended.has(row.id))) return update;
+  return { ...update, queued: update.queued.map((row) => amended.get(row.id) ?? row) };
 }
 
 /** An update that brings nothing but the record. */
 function bareUpdate(record: CheckRecord): CheckUpdate {
-  return { record, rollup: null, change: null, rows: [] };
+  return { record, rollup: null, change: null, queued: [] };
 }
 
 /**
@@ -440,13 +440,15 @@ function mergeUpdates(updates: readonly CheckUpdate[]): CheckUpdate[] {
   const lastOf = (record: CheckRecord): CheckRecord => last.get(record.name) ?? record;
   const isFew = updates.length <= WAITING_MAX;
   const kept = updates
-    .filter(({ rollup, change, rows }) => change !== null || rows.length > 0 || (isFew && rollup !== null))
+    .filter(({ rollup, change, queued }) =>
+      change !== null || queued.length > 0 || (isFew && rollup !== null)
+    )
     .slice(-CHANGES_MAX)
-    .map(({ record, rollup, change, rows }) => ({
+    .map(({ record, rollup, change, queued }) => ({
       record: lastOf(record),
       rollup: isFew ? rollup : null,
       change,
-      rows,
+      queued,
     }));
   for (const { record } of kept) last.delete(record.name);
   return [...kept, ...[...last.values()].map(bareUpdate)];

@@ -3,9 +3,9 @@ import type { Channel } from "../../src/domain/channel.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { NotificationEvent } from "../../src/domain/condition_state.ts";
 import type { Delivery, Message } from "../../src/domain/delivery.ts";
-import type { OutboxChange, OutboxRow, Told } from "../../src/domain/outbox.ts";
+import type { DeliveryMarker, OutboxChange, QueuedNotification } from "../../src/domain/outbox.ts";
 import { type Outbox, type OutboxEvent, startOutbox } from "../../src/alerting/dispatcher.ts";
-import { toldKey } from "../../src/alerting/outbox_message.ts";
+import { markerKey } from "../../src/alerting/outbox_message.ts";
 import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
 
 const SECOND = 1000;
@@ -34,7 +34,7 @@ interface RowOptions {
   readonly atMs?: number;
 }
 
-function row(options: RowOptions = {}): OutboxRow {
+function row(options: RowOptions = {}): QueuedNotification {
   const { check = "web", event = "problem", channel = "mail", atMs = START } = options;
   const condition = options.condition ?? (event === "recovery" ? "ok" : "critical");
   const id = `r${++sequence}`;
@@ -80,8 +80,8 @@ interface Stage {
 }
 
 interface StageOptions {
-  readonly rows?: readonly OutboxRow[];
-  readonly told?: readonly Told[];
+  readonly rows?: readonly QueuedNotification[];
+  readonly told?: readonly DeliveryMarker[];
   readonly deliver?: (
     message: Message,
     channel: string,
@@ -105,7 +105,7 @@ function stage(options: StageOptions = {}): Stage {
   const kept: OutboxChange[] = [];
   let attempt = 0;
   const { gone = [] } = options;
-  const outbox = startOutbox({ rows: options.rows ?? [], told: options.told ?? [] }, {
+  const outbox = startOutbox({ notifications: options.rows ?? [], markers: options.told ?? [] }, {
     clock,
     random: () => 0.5,
     gatherMs: 2 * SECOND,
@@ -138,7 +138,7 @@ function stage(options: StageOptions = {}): Stage {
   const adopt: Stage["adopt"] = (rekeyed = {}) => {
     const moves = Object.entries(rekeyed).map(([name, channelKey]) => {
       const [check = "", old = ""] = name.split(" ");
-      return [toldKey(check, old), { channelKey, channelName: channelKey }] as const;
+      return [markerKey(check, old), { channelKey, channelName: channelKey }] as const;
     });
     outbox.adopt(new Map(moves), () => false);
   };
@@ -307,7 +307,7 @@ Deno.test("startOutbox() goes on with what a crash left: marked rows under the s
 Deno.test("startOutbox() gives other notifications another id, where nothing could be noted of those before", async () => {
   const rows = [row({ check: "a" }), row({ check: "b" })];
   const others = [row({ check: "c" })];
-  const idAfter = async (kept: readonly OutboxRow[]): Promise<string> => {
+  const idAfter = async (kept: readonly QueuedNotification[]): Promise<string> => {
     const { clock, outbox, sent } = stage({ rows: kept });
     await clock.advance(MINUTE);
     await outbox.stop();
@@ -518,7 +518,7 @@ Deno.test("adopt() keeps the id of a message only if all of it goes to one chann
 });
 
 Deno.test("adopt() makes several messages of one for a channel that takes one item at a time", async (t) => {
-  const cases: Readonly<Record<string, readonly [rows: readonly OutboxRow[], isKept: boolean]>> = {
+  const cases: Readonly<Record<string, readonly [rows: readonly QueuedNotification[], isKept: boolean]>> = {
     "two checks": [[row(), row({ check: "db" })], false],
     "one report": [[row()], true],
     "a problem and its end": [[row(), row({ event: "recovery", condition: "ok" })], true],
@@ -762,7 +762,7 @@ Deno.test("finish keeps what each channel was told, and forgets it with the reco
   outbox.add([row({ event: "recovery" })]);
   await clock.advance(5 * SECOND);
   assert.strictEqual(outbox.toldOf("web", "mail"), null);
-  assert.deepStrictEqual(kept.at(-1)?.untold, [{ check: "web", channelKey: "mail" }]);
+  assert.deepStrictEqual(kept.at(-1)?.cleared, [{ check: "web", channelKey: "mail" }]);
   await outbox.stop();
 });
 
@@ -906,7 +906,7 @@ Deno.test("add() tries apart what was refused together", async (t) => {
     await outbox.stop();
   });
   await t.step("where each row must be tried, all that is left after it", async () => {
-    const rows = ["bad", "a", "b", "c"].map((check): OutboxRow => ({
+    const rows = ["bad", "a", "b", "c"].map((check): QueuedNotification => ({
       ...row({ check }),
       state: "rejected",
       attempts: 1,

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { NotificationEvent } from "../../src/domain/condition_state.ts";
-import type { OutboxRow } from "../../src/domain/outbox.ts";
+import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import { mergeRows } from "../../src/alerting/merge_pending.ts";
-import { notificationOf, outboxRowOf } from "../state/records.ts";
+import { notificationOf, queuedOf } from "../state/records.ts";
 
 /**
  * Rows from a text such as `a:ok>critical b:ok>warning! a:critical>ok`: a check, what it was and what it is. Behind it `!`
  * if it may have arrived, `?` if it is a reminder.
  */
-function rowsOf(text: string): readonly OutboxRow[] {
+function rowsOf(text: string): readonly QueuedNotification[] {
   return text.split(" ").filter((word) => word !== "").map((word, index) => {
     const [, check = "", previous = "", condition = "", mark = ""] = /^(.+):(.+)>(.+?)([!?]?)$/.exec(word) ??
       [];
@@ -21,7 +21,7 @@ function rowsOf(text: string): readonly OutboxRow[] {
       : previous === "ok"
       ? "problem"
       : "change";
-    return outboxRowOf(`r${index}`, index, {
+    return queuedOf(`r${index}`, index, {
       notification: notificationOf(check, {
         id: `r${index}`,
         event,
@@ -36,7 +36,7 @@ function rowsOf(text: string): readonly OutboxRow[] {
 }
 
 /** The same text of merged rows; `(critical)` is a problem that recovered unsent, `+3` what is counted. */
-function textOf(rows: readonly OutboxRow[]): string {
+function textOf(rows: readonly QueuedNotification[]): string {
   return rows.map(({ notification, missedProblem, summarized, messageId }) => {
     const missed = missedProblem === null ? "" : `(${missedProblem.condition})`;
     const mark = messageId !== null ? "!" : notification.event === "reminder" ? "?" : "";
@@ -103,9 +103,9 @@ Deno.test("mergeRows() keeps the place and the tries of the older row, and the i
 });
 
 Deno.test("mergeRows() counts the oldest problems that recovered unsent, if there are too many", async (t) => {
-  const missed = (count: number, output = ""): readonly OutboxRow[] =>
+  const missed = (count: number, output = ""): readonly QueuedNotification[] =>
     Array.from({ length: count }, (_, index) =>
-      outboxRowOf(`r${index}`, index, {
+      queuedOf(`r${index}`, index, {
         notification: notificationOf(`check ${index}`, { event: "recovery", condition: "ok", output }),
         missedProblem: notificationOf(`check ${index}`, { output: "", detail: "" }),
         messageId: null,
@@ -167,7 +167,7 @@ Deno.test("mergeRows() loses no condition and no problem, and merges at once as 
       const all = rowsOf(words.join(" "));
       const rows = mergeRows(all)?.rows ?? all;
       assert.equal(mergeRows(rows), null, "nothing is left to merge");
-      const bitByBit = all.reduce<readonly OutboxRow[]>((some, row) => {
+      const bitByBit = all.reduce<readonly QueuedNotification[]>((some, row) => {
         const more = [...some, row];
         return mergeRows(more)?.rows ?? more;
       }, []);
@@ -179,7 +179,7 @@ Deno.test("mergeRows() loses no condition and no problem, and merges at once as 
       for (const check of now.keys()) {
         const own = rows.filter(({ notification }) => notification.check === check);
         assert.equal(own.at(-1)?.notification.condition, now.get(check));
-        const recoveries = (some: readonly OutboxRow[]): number =>
+        const recoveries = (some: readonly QueuedNotification[]): number =>
           some.filter(({ notification }) => notification.check === check && notification.event === "recovery")
             .length;
         assert.equal(recoveries(rows), recoveries(all));

@@ -90,13 +90,13 @@ async function openDesk(checks: readonly Check[], options: DeskOptions = {}): Pr
       plan: () => ({ atMs: nowMs + MINUTE, intervalMs: MINUTE, missed: 0 }),
     });
     await ledger.flush();
-    notifying.send(entry.rows);
+    notifying.send(entry.queued);
   };
   const review = async (check: Check): Promise<void> => {
     const nowMs = clock.wallMs();
     const entry = ledger.review(check, { nowMs, ...notifying.deciding(check, nowMs) });
     await ledger.flush();
-    notifying.send(entry?.rows ?? []);
+    notifying.send(entry?.queued ?? []);
   };
   const drain = (): Promise<void> => notifying.drain(clock.wallMs() + HOUR);
   return { clock, store, ledger, notifying, lines, events, troubles, observe, review, drain };
@@ -180,8 +180,8 @@ Deno.test("suppressedBy() and parentsToRun() go by the dependencies that run", a
 
 Deno.test("suppressedBy() holds a check back in its maintenance window, after a silence and before a dependency", async () => {
   // 08:00 in UTC; the router is down.
-  const maintenanceWindows = [{ fromMinute: 7 * 60 + 30, toMinute: 9 * 60, timeZone: "UTC" }];
-  const web = { ...WEB, maintenanceWindows };
+  const windows = [{ fromMinute: 7 * 60 + 30, toMinute: 9 * 60, timeZone: "UTC" }];
+  const web = { ...WEB, maintenanceWindows: windows };
   const { notifying, store, observe } = await openDesk([ROUTER, web]);
   await observe(ROUTER, "critical");
   assert.strictEqual(notifying.suppressedBy(web, START), "maintenance");
@@ -284,7 +284,7 @@ Deno.test("send() delivers while the store is full, and keeps afterwards that it
   store.failure = null;
   await ledger.flush();
   await notifying.stop();
-  const { rows, told } = await store.outbox();
+  const { notifications: rows, markers: told } = await store.outbox();
   assert.deepEqual(rows, [], "what arrived is not kept as waiting");
   assert.deepEqual(told.map(({ check, channelKey }) => [check, channelKey]), [["free", "console"]]);
   const next = await openDesk([FREE], { store });
@@ -302,7 +302,7 @@ Deno.test("send() loses no recovery where a process ends between the change and 
   // There is room again for what was decided, and the process is killed before anything else is kept.
   store.failure = null;
   await ledger.flush();
-  const [sent] = (await store.outbox()).rows;
+  const [sent] = (await store.outbox()).notifications;
   assert.equal(sent?.messageId, sent?.notification.id, "it may have arrived");
   const next = await openDesk([FREE], { store });
   await next.observe(FREE, "ok");
@@ -326,7 +326,7 @@ Deno.test("send() keeps what did not arrive, once, when a full store takes it", 
     store.failure = null;
     await ledger.flush();
     await notifying.stop();
-    const { rows } = await store.outbox();
+    const { notifications: rows } = await store.outbox();
     assert.deepEqual(rows, notifying.rows);
     assert.equal(rows.length, 1);
     await Deno.mkdir(`${folder}/later`);
@@ -334,7 +334,7 @@ Deno.test("send() keeps what did not arrive, once, when a full store takes it", 
     await next.drain();
     assert.ok((await Deno.stat(`${folder}/later/told`)).isFile);
     await next.notifying.stop();
-    assert.deepEqual((await store.outbox()).rows, []);
+    assert.deepEqual((await store.outbox()).notifications, []);
   });
 });
 
@@ -423,7 +423,7 @@ Deno.test("adopt() leaves alone what another config on the same state waits for"
     await first.drain();
     await first.notifying.stop();
     const { clock, store } = first;
-    const { rows } = await store.outbox();
+    const { notifications: rows } = await store.outbox();
     const other = withChannels(ROUTER, [CONSOLE]);
     const between = await openDesk([other], { clock, store });
     await between.observe(other, "critical");
@@ -431,7 +431,7 @@ Deno.test("adopt() leaves alone what another config on the same state waits for"
     assert.deepEqual([between.events.map(({ event }) => event), between.lines.length], [["delivered"], 1]);
     assert.deepEqual([between.notifying.rows, between.notifying.pending], [rows, []]);
     await between.notifying.stop();
-    assert.deepEqual((await store.outbox()).rows, rows);
+    assert.deepEqual((await store.outbox()).notifications, rows);
     await Deno.mkdir(`${folder}/there`);
     const { notifying, drain, lines } = await openDesk([check], { clock, store });
     await drain();
@@ -461,7 +461,7 @@ Deno.test("adopt() gives what waits for an edited channel to what it has become,
     assert.ok((await Deno.stat(`${folder}/told`)).isFile);
     assert.equal(lines.length, 1, "who was notified is not notified again");
     assert.deepEqual(events.map(({ event }) => event), ["delivered", "failed", "delivered"]);
-    assert.deepEqual((await store.outbox()).rows, []);
+    assert.deepEqual((await store.outbox()).notifications, []);
     await notifying.stop();
   });
 });
@@ -481,7 +481,10 @@ Deno.test("adopt() lets an edited channel know what it was notified of", async (
     await drain();
     assert.ok((await Deno.stat(`${folder}/after`)).isFile, "its recovery");
     assert.deepEqual(events.map(({ event }) => event), ["delivered", "delivered"]);
-    assert.deepEqual(await store.outbox().then(({ rows, told }) => [rows, told]), [[], []]);
+    assert.deepEqual(await store.outbox().then(({ notifications: rows, markers: told }) => [rows, told]), [
+      [],
+      [],
+    ]);
     await notifying.stop();
   });
 });
@@ -497,11 +500,11 @@ Deno.test("adopt() forgets what a channel knew that its check has no more, a day
   await observe(bare, "ok");
   notifying.adopt(configOf([bare]));
   await notifying.catchUp();
-  assert.equal((await store.outbox()).told.length, 1, "it may come back");
+  assert.equal((await store.outbox()).markers.length, 1, "it may come back");
   await clock.advance(25 * HOUR);
   notifying.adopt(configOf([bare]));
   await notifying.catchUp();
-  assert.equal((await store.outbox()).told.length, 0);
+  assert.equal((await store.outbox()).markers.length, 0);
   await notifying.stop();
 });
 
@@ -537,7 +540,7 @@ Deno.test("catchUp() brings nothing back that was told while nothing could be ke
   store.failure = "damaged";
   await observe(FREE, "critical");
   await notifying.catchUp();
-  const { rows, told } = await fresh.outbox();
+  const { notifications: rows, markers: told } = await fresh.outbox();
   assert.deepEqual([rows, told.length], [[], 1]);
   await notifying.stop();
 });
@@ -551,7 +554,7 @@ Deno.test("catchUp() lets a store that takes the place of a damaged one know all
   await observe(check, "critical");
   await drain();
   const kept = await store.outbox();
-  assert.equal(kept.rows.length + kept.told.length, 2);
+  assert.equal(kept.notifications.length + kept.markers.length, 2);
   store.failure = "damaged";
   await observe(check, "critical");
   await notifying.catchUp();
@@ -580,13 +583,13 @@ Deno.test("startNotifying() without notifications leaves kept rows as they are",
   await first.observe(hopeless, "critical");
   await first.drain();
   await first.notifying.stop();
-  const { rows } = await first.store.outbox();
+  const { notifications: rows } = await first.store.outbox();
   const mute = await openDesk([hopeless], { store: first.store, clock: first.clock, notifies: false });
   await mute.drain();
   await mute.clock.advance(2 * HOUR);
   await mute.notifying.stop();
   assert.deepEqual(mute.events, []);
-  assert.deepEqual((await first.store.outbox()).rows, rows);
+  assert.deepEqual((await first.store.outbox()).notifications, rows);
 });
 
 async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {

@@ -4,21 +4,21 @@ import { CONDITIONS } from "../../src/domain/condition.ts";
 import type { OutboxChange } from "../../src/domain/outbox.ts";
 import { joinChanges } from "../../src/alerting/outbox_changes.ts";
 import { createMemoryStore } from "../../src/state/memory_store.ts";
-import { countOf, outboxRowOf, toldOf } from "../state/records.ts";
+import { countOf, markerOf, queuedOf } from "../state/records.ts";
 
 const NAMES = ["a", "b", "c"] as const;
 
 const name = fc.constantFrom(...NAMES);
 const change: fc.Arbitrary<OutboxChange> = fc.record({
-  changed: fc.array(fc.tuple(name, fc.nat(9)).map(([id, attempts]) => outboxRowOf(id, 1, { attempts }))),
+  changed: fc.array(fc.tuple(name, fc.nat(9)).map(([id, attempts]) => queuedOf(id, 1, { attempts }))),
   removed: fc.array(name),
-  told: fc.array(
+  markers: fc.array(
     fc.tuple(name, name, fc.constantFrom(...CONDITIONS))
-      .map(([check, channelKey, condition]) => toldOf(check, { channelKey, condition })),
+      .map(([check, channelKey, condition]) => markerOf(check, { channelKey, condition })),
   ),
-  untold: fc.array(fc.record({ check: name, channelKey: name })),
+  cleared: fc.array(fc.record({ check: name, channelKey: name })),
   counted: fc.array(fc.tuple(name, fc.nat(9)).map(([key, sent]) => countOf(key, { sent }))),
-}, { requiredKeys: ["changed", "removed", "told", "untold"] });
+}, { requiredKeys: ["changed", "removed", "markers", "cleared"] });
 
 Deno.test("joinChanges() makes one change of several that leaves the same", async () => {
   await fc.assert(
@@ -27,7 +27,7 @@ Deno.test("joinChanges() makes one change of several that leaves the same", asyn
       for (const one of changes) await apart.changeOutbox(one);
       await together.changeOutbox(joinChanges(changes));
       const sorted = async (store: typeof apart): Promise<unknown> => {
-        const { rows, told, counts } = await store.outbox();
+        const { notifications: rows, markers: told, counts } = await store.outbox();
         const texts = (some: readonly unknown[]): readonly string[] =>
           some.map((one) => JSON.stringify(one)).sort();
         return [texts(rows), texts(told), texts(counts)];

@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Channel } from "../../src/domain/channel.ts";
 import type { Check } from "../../src/domain/check.ts";
 import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";
-import type { OutboxRow } from "../../src/domain/outbox.ts";
+import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import type { Store } from "../../src/domain/store.ts";
 import type { System } from "../../src/domain/system.ts";
 import { type Ledger, openLedger } from "../../src/state/state_repository.ts";
@@ -243,10 +243,10 @@ async function playTrace(seed: number, { edit, editsAtStart }: TraceOptions): Pr
     for (const check of checks) await look(check, conditions.get(check.name) ?? "ok");
     await clock.advance(10 * MINUTE);
   }
-  const isWaiting = ({ state }: OutboxRow): boolean => state !== "dropped";
+  const isWaiting = ({ state }: QueuedNotification): boolean => state !== "dropped";
   const waiting = monitor.notifying.rows.filter(isWaiting).map((row) => `${row.id}: ${row.lastFailure}`);
   await settleWhile(clock, monitor.notifying.stop());
-  const kept = (await store.outbox()).rows.filter(isWaiting).map((row) => row.id);
+  const kept = (await store.outbox()).notifications.filter(isWaiting).map((row) => row.id);
   return {
     checks: writtenChecks,
     lastChecks: checks,
@@ -318,13 +318,13 @@ async function observe(
     startedAtMs: nowMs,
     durationMs: 1,
   };
-  const { rows } = ledger.enter(result, {
+  const { queued } = ledger.enter(result, {
     nowMs,
     ...notifying.deciding(check, nowMs),
     plan: () => ({ atMs: nowMs + MINUTE, intervalMs: MINUTE, missed: 0 }),
   });
   await ledger.flush();
-  notifying.send(rows);
+  notifying.send(queued);
 }
 
 /** What a stop waits for may need the clock. */

@@ -28,7 +28,7 @@ Deno.test("transition() notifies of nothing but a move of the confirmed conditio
     fc.property(steps({ suppressed: false, changing: true }), (history) => {
       for (const { verdict, change } of runMachine(history)) {
         const moved = change !== null;
-        const notified = verdict.kind === "notification" && verdict.event !== "reminder";
+        const notified = verdict.kind === "notify" && verdict.event !== "reminder";
         assert.equal(notified, moved);
       }
     }),
@@ -40,7 +40,7 @@ Deno.test("transition() notifies of each event with the conditions that it names
   fc.assert(
     fc.property(steps({ suppressed: true, changing: true }), (history) => {
       for (const { verdict, state } of runMachine(history)) {
-        if (verdict.kind !== "notification") continue;
+        if (verdict.kind !== "notify") continue;
         assert.equal(verdict.condition, state.confirmed);
         assert.equal(verdict.condition, state.notified);
         assert.equal(verdict.event === "problem", verdict.previous === "ok");
@@ -56,7 +56,7 @@ Deno.test("transition() tells a recovery only after enough ok in a row", () => {
   fc.assert(
     fc.property(steps({ suppressed: false, changing: false }), (history) => {
       runMachine(history).forEach(({ verdict }, index) => {
-        if (verdict.kind !== "notification" || verdict.event !== "recovery") return;
+        if (verdict.kind !== "notify" || verdict.event !== "recovery") return;
         const before = history.slice(0, index + 1).slice(-policyAt(history, index).recoveryThreshold);
         assert.ok(before.every((step) => step.condition === "ok"));
       });
@@ -92,16 +92,16 @@ Deno.test("transition() with thresholds of 2 or more never notifications one dev
   );
 });
 
-Deno.test("transition() tells nothing while suppressed, and owes nothing once it is not", () => {
+Deno.test("transition() makes no notification while suppressed, and owes none afterwards", () => {
   fc.assert(
     fc.property(steps({ suppressed: true, changing: true }), (history) => {
       runMachine(history).forEach(({ verdict, state }, index) => {
-        const held = history[index]?.suppressedBy ?? null;
-        if (held === null) {
+        const suppressedBy = history[index]?.suppressedBy ?? null;
+        if (suppressedBy === null) {
           assert.equal(dueEvent(state), null);
           assert.notEqual(verdict.kind, "suppressed");
-        } else if (verdict.kind === "notification") {
-          assert.equal(`${held} ${verdict.event}`, "dependency recovery");
+        } else if (verdict.kind === "notify") {
+          assert.equal(`${suppressedBy} ${verdict.event}`, "dependency recovery");
         }
       });
     }),
@@ -109,13 +109,13 @@ Deno.test("transition() tells nothing while suppressed, and owes nothing once it
   );
 });
 
-Deno.test("review() tells what was suppressed as the next observation would", () => {
+Deno.test("review() makes the suppressed notification as the next observation would", () => {
   fc.assert(
     fc.property(steps({ suppressed: true, changing: false }), (history) => {
       const state = runMachine(history).at(-1)?.state ?? initialState();
       const due = dueEvent(state);
       const { verdict, state: after } = review(state, { suppressedBy: null, nowMs: 1e9 });
-      assert.equal(verdict.kind === "notification" ? verdict.event : null, due);
+      assert.equal(verdict.kind === "notify" ? verdict.event : null, due);
       assert.equal(dueEvent(after), null);
       assert.deepEqual({ ...after, ...notificationFields(state) }, state);
     }),
@@ -213,7 +213,7 @@ function runMachine(history: readonly Step[]): Transition[] {
 function told({ state, occurrences, verdict }: Transition): Told {
   const { confirmed, problemBeganAtMs, notified } = state;
   const text = verdict.kind === "quiet" ? "quiet" : `${verdict.kind} ${verdict.event}`;
-  const began = verdict.kind === "notification" ? ` since ${verdict.problemBeganAtMs}` : "";
+  const began = verdict.kind === "notify" ? ` since ${verdict.problemBeganAtMs}` : "";
   return { confirmed, occurrences, problemBeganAtMs, notified, verdict: text + began };
 }
 
@@ -249,7 +249,7 @@ function runDefinition(history: readonly Step[]): Told[] {
     let verdict = "quiet";
     if (event !== null) {
       if (step.suppressedBy === null || (step.suppressedBy === "dependency" && event === "recovery")) {
-        verdict = `notification ${event} since ${event === "recovery" ? toldBeganAtMs : began}`;
+        verdict = `notify ${event} since ${event === "recovery" ? toldBeganAtMs : began}`;
         toldBeganAtMs = confirmed === "ok" ? null : began;
         notified = confirmed;
         notifiedAtMs = step.nowMs;

@@ -90,7 +90,7 @@ Deno.test("transition() tells problems, changes, recoveries and reminders", asyn
   for (const row of table) await t.step(row.name, () => assert.equal(tell(row), row.told));
 });
 
-Deno.test("transition() keeps back what is held and tells it when the hold ends", async (t) => {
+Deno.test("transition() suppresses notifications, and makes them when the suppression ends", async (t) => {
   const table: readonly TraceCase[] = [
     {
       name: "a silence keeps a problem back until it ends",
@@ -105,7 +105,7 @@ Deno.test("transition() keeps back what is held and tells it when the hold ends"
       told: "suppressed:problem suppressed:problem - -",
     },
     {
-      name: "a problem that changed while it was held is told once, as a problem",
+      name: "a problem that changed while it was suppressed is sent once, as a problem",
       threshold: 1,
       observed: "W/no_notify C/no_notify C",
       told: "suppressed:problem suppressed:problem problem:critical",
@@ -147,7 +147,7 @@ Deno.test("transition() keeps back what is held and tells it when the hold ends"
       told: "- suppressed:problem problem:warning",
     },
     {
-      name: "reminders are dropped while held",
+      name: "reminders are dropped while suppressed",
       threshold: 1,
       annoy: true,
       observed: "W W/silence W/dependency W",
@@ -166,12 +166,12 @@ Deno.test("transition() keeps back what is held and tells it when the hold ends"
 
 Deno.test("transition() takes a tenth off the interval between reminders", async (t) => {
   const problem = run({ threshold: 1, annoy: HOUR, observed: "W" });
-  const table: readonly { name: string; laterMs: number; kind: "notification" | "quiet" }[] = [
-    { name: "on time", laterMs: HOUR, kind: "notification" },
-    { name: "a tenth early", laterMs: 54 * MINUTE, kind: "notification" },
+  const table: readonly { name: string; laterMs: number; kind: "notify" | "quiet" }[] = [
+    { name: "on time", laterMs: HOUR, kind: "notify" },
+    { name: "a tenth early", laterMs: 54 * MINUTE, kind: "notify" },
     { name: "more than a tenth early", laterMs: 54 * MINUTE - 1, kind: "quiet" },
     { name: "the clock was set back a little", laterMs: -10 * MINUTE, kind: "quiet" },
-    { name: "the clock was set back further than the interval", laterMs: -400 * HOUR, kind: "notification" },
+    { name: "the clock was set back further than the interval", laterMs: -400 * HOUR, kind: "notify" },
   ];
   for (const { name, laterMs, kind } of table) {
     await t.step(name, () => {
@@ -190,7 +190,7 @@ Deno.test("transition() gives the reason with each verdict", async (t) => {
       reason: "the last 3 observations were warning or worse",
     },
     {
-      name: "held",
+      name: "suppressed",
       observed: "W W W/silence",
       told: "suppressed:problem",
       reason: "the last 3 observations were warning or worse",
@@ -245,7 +245,7 @@ Deno.test("transition() gives a notification what it tells of", async (t) => {
   await t.step("a problem began with its first observation that was not ok", () => {
     const { verdict } = last(run({ observed: "O U O U W W" }));
     assert.deepEqual(verdict, {
-      kind: "notification",
+      kind: "notify",
       event: "problem",
       condition: "unknown",
       previous: "ok",
@@ -255,25 +255,25 @@ Deno.test("transition() gives a notification what it tells of", async (t) => {
   });
   await t.step("an ok within a problem does not end it", () => {
     const { verdict } = last(run({ annoy: true, observed: "W W W O O W" }));
-    assert.ok(verdict.kind === "notification" && verdict.event === "reminder");
+    assert.ok(verdict.kind === "notify" && verdict.event === "reminder");
     assert.equal(verdict.problemBeganAtMs, START_MS);
     assert.equal(verdict.previous, "warning");
   });
   await t.step("a recovery tells when the problem that is over began", () => {
     const { verdict, state } = last(run({ observed: "O W W W O O O" }));
-    assert.ok(verdict.kind === "notification" && verdict.event === "recovery");
+    assert.ok(verdict.kind === "notify" && verdict.event === "recovery");
     assert.equal(verdict.problemBeganAtMs, START_MS + MINUTE);
     assert.equal(state.problemBeganAtMs, null);
     assert.equal(state.notifiedProblemBeganAtMs, START_MS + MINUTE);
   });
   await t.step("a recovery told late knows the problem it ends, whatever was observed since", () => {
     const { verdict } = last(run({ observed: "O W W W O O O/silence O/silence W/silence W" }));
-    assert.ok(verdict.kind === "notification" && verdict.event === "recovery");
+    assert.ok(verdict.kind === "notify" && verdict.event === "recovery");
     assert.equal(verdict.problemBeganAtMs, START_MS + MINUTE);
   });
   await t.step("a change into a new problem tells when the new one began", () => {
     const { verdict } = last(run({ threshold: 1, observed: "W O/silence C/silence C" }));
-    assert.ok(verdict.kind === "notification" && verdict.event === "change");
+    assert.ok(verdict.kind === "notify" && verdict.event === "change");
     assert.equal(verdict.problemBeganAtMs, START_MS + 2 * MINUTE);
     assert.equal(verdict.previous, "warning");
   });
@@ -315,15 +315,15 @@ Deno.test("transition() and review() go by what the least informed channel knows
         review(state, { suppressedBy: null, nowMs, known }),
       ];
       for (const { verdict, state: after } of decided) {
-        const due = verdict.kind === "notification" ? [verdict.event, verdict.previous] : null;
+        const due = verdict.kind === "notify" ? [verdict.event, verdict.previous] : null;
         assert.deepEqual(due, expected);
-        if (verdict.kind === "notification") assert.equal(verdict.problemBeganAtMs, START_MS);
+        if (verdict.kind === "notify") assert.equal(verdict.problemBeganAtMs, START_MS);
         assert.equal(after.notified, state.confirmed);
       }
       assert.equal(dueEvent(state, known), expected?.[0] ?? null);
-      const held = transition(policy, state, { condition, suppressedBy: "silence", nowMs, known });
-      assert.equal(held.verdict.kind, expected === null ? "quiet" : "suppressed");
-      assert.equal(held.state.notified, expected?.[1] ?? state.confirmed, "it is still due");
+      const suppressed = transition(policy, state, { condition, suppressedBy: "silence", nowMs, known });
+      assert.equal(suppressed.verdict.kind, expected === null ? "quiet" : "suppressed");
+      assert.equal(suppressed.state.notified, expected?.[1] ?? state.confirmed, "it is still due");
     });
   }
 });
@@ -344,11 +344,11 @@ Deno.test("transition() keeps since when the condition is confirmed", async (t) 
 
 Deno.test("review() tells what was suppressed without waiting for an observation", async (t) => {
   const nowMs = START_MS + HOUR;
-  const held = last(run({ observed: "W W W/silence" })).state;
+  const suppressed = last(run({ observed: "W W W/silence" })).state;
   await t.step("when the hold has ended", () => {
-    const { verdict, state, change, occurrences } = review(held, { suppressedBy: null, nowMs });
+    const { verdict, state, change, occurrences } = review(suppressed, { suppressedBy: null, nowMs });
     assert.deepEqual(verdict, {
-      kind: "notification",
+      kind: "notify",
       event: "problem",
       condition: "warning",
       previous: "ok",
@@ -358,7 +358,7 @@ Deno.test("review() tells what was suppressed without waiting for an observation
     assert.equal(change, null);
     assert.equal(occurrences, 3);
     assert.deepEqual(state, {
-      ...held,
+      ...suppressed,
       notified: "warning",
       notifiedAtMs: nowMs,
       notifiedProblemBeganAtMs: START_MS,
@@ -366,9 +366,9 @@ Deno.test("review() tells what was suppressed without waiting for an observation
     assert.equal(review(state, { suppressedBy: null, nowMs }).verdict.kind, "quiet");
   });
   await t.step("not while another hold goes on", () => {
-    const { verdict, state } = review(held, { suppressedBy: "maintenance", nowMs });
-    assert.ok(verdict.kind === "suppressed" && verdict.by === "maintenance");
-    assert.deepEqual(state, held);
+    const { verdict, state } = review(suppressed, { suppressedBy: "maintenance", nowMs });
+    assert.ok(verdict.kind === "suppressed" && verdict.suppressedBy === "maintenance");
+    assert.deepEqual(state, suppressed);
   });
   await t.step("never a reminder, and nothing of a new check", () => {
     const told = last(run({ annoy: true, observed: "W W W" })).state;
@@ -396,9 +396,9 @@ Deno.test("dueEvent() says what waits", async (t) => {
   const table: readonly { name: string; observed: string; due: string | null }[] = [
     { name: "nothing at first", observed: "", due: null },
     { name: "nothing once it was told", observed: "W", due: null },
-    { name: "a held problem", observed: "W/silence", due: "problem" },
-    { name: "a held change", observed: "W C/silence", due: "change" },
-    { name: "a held recovery", observed: "W O/silence", due: "recovery" },
+    { name: "a suppressed problem", observed: "W/silence", due: "problem" },
+    { name: "a suppressed change", observed: "W C/silence", due: "change" },
+    { name: "a suppressed recovery", observed: "W O/silence", due: "recovery" },
   ];
   for (const { name, observed, due } of table) {
     await t.step(name, () => assert.equal(dueEvent(stateAfter({ threshold: 1, observed })), due));
@@ -452,7 +452,7 @@ interface Trace {
 
 interface TraceCase extends Trace {
   readonly name: string;
-  /** `event:condition`, `held:event` or `-` for each observation. */
+  /** `event:condition`, `suppressed:event` or `-` for each observation. */
   readonly told: string;
 }
 
@@ -476,7 +476,7 @@ function run(trace: Trace): Transition[] {
 
 function tell(trace: Trace): string {
   return run(trace).map(({ verdict }) => {
-    if (verdict.kind === "notification") return `${verdict.event}:${verdict.condition}`;
+    if (verdict.kind === "notify") return `${verdict.event}:${verdict.condition}`;
     return verdict.kind === "suppressed" ? `suppressed:${verdict.event}` : "-";
   }).join(" ");
 }

@@ -41,7 +41,7 @@ function ask(
   const { record } = enterAsked(ledger, result, {
     nowMs: atMs + SECOND,
     suppressedBy: null,
-    rowsOf: () => [],
+    queue: () => [],
   });
   return { nextMs: record.nextRunAtMs ?? NaN, missed: record.missedRuns - before };
 }

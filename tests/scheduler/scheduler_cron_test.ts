@@ -193,7 +193,7 @@ async function call(
       ...{ check, condition: "ok", output: "", detail: "", metrics: {}, performanceData: "" },
       startedAtMs: nowMs,
       durationMs: SECOND,
-    }, { nowMs: nowMs + SECOND, suppressedBy: null, rowsOf: () => [] });
+    }, { nowMs: nowMs + SECOND, suppressedBy: null, queue: () => [] });
   }
   return { ran, record: ledger.recordOf(check.name, fromMs + forMs) };
 }

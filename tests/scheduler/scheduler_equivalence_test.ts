@@ -125,7 +125,7 @@ async function callOnce(
         const { notification } = enterAsked(ledger, result, {
           nowMs: clock.wallMs(),
           suppressedBy: null,
-          rowsOf: () => [],
+          queue: () => [],
         });
         if (notification !== null) notifications.push(notification);
       },

@@ -6,7 +6,7 @@ import { runArguments } from "../../testing/source.ts";
 import { inTime } from "../life/in_time.ts";
 import { startChild } from "../support/tools.ts";
 import { shortOrFull } from "../support/full_form.ts";
-import { beatOf, endOf, NOW_MS, outboxRowOf, silenceOf, updateOf } from "./records.ts";
+import { beatOf, endOf, NOW_MS, queuedOf, silenceOf, updateOf } from "./records.ts";
 import { startSaving } from "./saving_process.ts";
 import { openState, withState, withStatePath } from "./state_folder.ts";
 
@@ -22,7 +22,7 @@ const ROUNDS = 10;
 Deno.test("silences() sees at once what another process has added or ended", () =>
   withStatePath(async (path) => {
     const { store: owner } = await openState(path);
-    await owner.save([updateOf("web", { rows: [outboxRowOf("a", 1)] })]);
+    await owner.save([updateOf("web", { queued: [queuedOf("a", 1)] })]);
     assert.deepEqual(await owner.silences(NOW_MS), []);
     await withState(path, (store) => store.addSilences([silenceOf("a")]), { access: "beside" });
     assert.deepEqual(await owner.silences(NOW_MS), [silenceOf("a")]);
@@ -32,8 +32,8 @@ Deno.test("silences() sees at once what another process has added or ended", () 
       assert.equal(await store.endSilences(["web"], NOW_MS), 2);
     }, { access: "beside" });
     assert.deepEqual(await owner.silences(NOW_MS), []);
-    await owner.save([updateOf("web", { rows: [outboxRowOf("b", 2)] })]);
-    assert.equal((await owner.outbox()).rows.length, 2);
+    await owner.save([updateOf("web", { queued: [queuedOf("b", 2)] })]);
+    assert.equal((await owner.outbox()).notifications.length, 2);
     await owner.close();
   }));
 

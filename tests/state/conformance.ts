@@ -70,7 +70,7 @@ export function testStore(symbol: string, withStore: StoreMaker): void {
       last: resultOf({ durationMs: 0.1 + 0.2, startedAtMs: NOW_MS - 0.3 }),
     });
     const records = [recordOf("web"), never, fractions];
-    await store.save(records.map((record) => ({ record, rollup: null, change: null, rows: [] })));
+    await store.save(records.map((record) => ({ record, rollup: null, change: null, queued: [] })));
     assert.deepEqual(await store.records(), records);
   });
 

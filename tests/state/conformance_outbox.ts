@@ -1,6 +1,6 @@
 /** What every store does with reports, with what channels were told, and with silences. */
 import assert from "node:assert/strict";
-import type { OutboxRow, Silence, Told } from "../../src/domain/outbox.ts";
+import type { DeliveryMarker, QueuedNotification, Silence } from "../../src/domain/outbox.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { pruneAll, type StoreTest } from "./conformance.ts";
 import { HOSTILE_TEXTS, scribble } from "./hostile.ts";
@@ -8,63 +8,63 @@ import {
   countOf,
   DAY_MS,
   HOUR_MS,
+  markerOf,
   notificationOf,
   NOW_MS,
   outboxChangeOf,
-  outboxRowOf,
+  queuedOf,
   recordOf,
   silenceOf,
-  toldOf,
   updateOf,
 } from "./records.ts";
 
 /** Registers this part of the suite. */
 export function testOutbox(test: StoreTest): void {
   test("begins with nothing to send, nothing told and no silence", async (store) => {
-    assert.deepEqual(await store.outbox(), { rows: [], told: [], counts: [] });
+    assert.deepEqual(await store.outbox(), { notifications: [], markers: [], counts: [] });
     assert.deepEqual(await store.silences(-Infinity), []);
     assert.equal(await store.endSilences("all", NOW_MS), 0);
     await store.changeOutbox(outboxChangeOf({}));
     await store.addSilences([]);
     assert.equal(await store.endSilences([], NOW_MS), 0);
-    assert.deepEqual(await store.outbox(), { rows: [], told: [], counts: [] });
+    assert.deepEqual(await store.outbox(), { notifications: [], markers: [], counts: [] });
   });
 
   test("keeps every member of a row, saved with its record or by itself", async (store) => {
-    const bare = outboxRowOf("bare", 1, {
+    const bare = queuedOf("bare", 1, {
       notification: notificationOf("web", { title: null, output: "", detail: "" }),
       attempts: 0,
       lastFailure: null,
       firstFailedAtMs: null,
       messageId: null,
     });
-    const fractions = outboxRowOf("fractions", 2, {
+    const fractions = queuedOf("fractions", 2, {
       notification: notificationOf("web", { decidedAtMs: NOW_MS + 0.1, nextRunAtMs: NOW_MS + 0.625 }),
       nextAttemptAtMs: NOW_MS + 0.3,
       firstFailedAtMs: NOW_MS - 0.1,
     });
     const events = (["problem", "change", "recovery", "reminder"] as const).map((event, index) =>
-      outboxRowOf(event, 3 + index, { notification: notificationOf("web", { event }) })
+      queuedOf(event, 3 + index, { notification: notificationOf("web", { event }) })
     );
     const states = (["pending", "rejected", "dropped"] as const).map((state, index) =>
-      outboxRowOf(state, 7 + index, { state })
+      queuedOf(state, 7 + index, { state })
     );
     const rows = [bare, fractions, ...events, ...states];
-    await store.save([updateOf("web", { rows: rows.slice(0, 5) })]);
+    await store.save([updateOf("web", { queued: rows.slice(0, 5) })]);
     await store.changeOutbox(outboxChangeOf({ changed: rows.slice(5) }));
-    assert.deepEqual((await store.outbox()).rows, rows);
+    assert.deepEqual((await store.outbox()).notifications, rows);
   });
 
   test("tells rows by sequence, whatever order they came in", async (store) => {
-    const row = (sequence: number): OutboxRow => outboxRowOf(`row ${sequence}`, sequence);
-    await store.save([updateOf("b", { rows: [row(30), row(4)] }), updateOf("a", { rows: [row(100)] })]);
+    const row = (sequence: number): QueuedNotification => queuedOf(`row ${sequence}`, sequence);
+    await store.save([updateOf("b", { queued: [row(30), row(4)] }), updateOf("a", { queued: [row(100)] })]);
     await store.changeOutbox(outboxChangeOf({ changed: [row(5), row(2 ** 40), row(1)] }));
     assert.deepEqual(await sequencesIn(store), [1, 4, 5, 30, 100, 2 ** 40]);
   });
 
   test("puts a row in the place of the one of its id", async (store) => {
-    await store.save([updateOf("web", { rows: [outboxRowOf("a", 1), outboxRowOf("b", 2)] })]);
-    const changed: OutboxRow = {
+    await store.save([updateOf("web", { queued: [queuedOf("a", 1), queuedOf("b", 2)] })]);
+    const changed: QueuedNotification = {
       id: "a",
       notification: notificationOf("other", { id: "other", event: "recovery", condition: "ok" }),
       missedProblem: notificationOf("other", { id: "missed" }),
@@ -79,17 +79,17 @@ export function testOutbox(test: StoreTest): void {
       firstFailedAtMs: null,
       messageId: null,
     };
-    await store.changeOutbox(outboxChangeOf({ changed: [outboxRowOf("a", 1, { attempts: 8 }), changed] }));
-    assert.deepEqual((await store.outbox()).rows, [outboxRowOf("b", 2), changed]);
-    await store.save([updateOf("web", { rows: [outboxRowOf("a", 1)] })]);
-    assert.deepEqual((await store.outbox()).rows, [outboxRowOf("a", 1), outboxRowOf("b", 2)]);
+    await store.changeOutbox(outboxChangeOf({ changed: [queuedOf("a", 1, { attempts: 8 }), changed] }));
+    assert.deepEqual((await store.outbox()).notifications, [queuedOf("b", 2), changed]);
+    await store.save([updateOf("web", { queued: [queuedOf("a", 1)] })]);
+    assert.deepEqual((await store.outbox()).notifications, [queuedOf("a", 1), queuedOf("b", 2)]);
   });
 
   test("removes the rows that are done and no others", async (store) => {
-    const rows = [..."abcd"].map((id, index) => outboxRowOf(id, index));
-    await store.save([updateOf("web", { rows })]);
+    const rows = [..."abcd"].map((id, index) => queuedOf(id, index));
+    await store.save([updateOf("web", { queued: rows })]);
     await store.changeOutbox(outboxChangeOf({
-      changed: [outboxRowOf("c", 2, { attempts: 3 })],
+      changed: [queuedOf("c", 2, { attempts: 3 })],
       removed: ["a", "c", "a", "never there"],
     }));
     assert.deepEqual(await sequencesIn(store), [1, 3]);
@@ -97,8 +97,8 @@ export function testOutbox(test: StoreTest): void {
 
   test("keeps the rows of a batch with everything else in it", async (store) => {
     await store.save([
-      updateOf("web", { rows: [outboxRowOf("a", 1)] }),
-      updateOf("other", { rows: [outboxRowOf("b", 2), outboxRowOf("c", 3)] }),
+      updateOf("web", { queued: [queuedOf("a", 1)] }),
+      updateOf("other", { queued: [queuedOf("b", 2), queuedOf("c", 3)] }),
     ]);
     assert.deepEqual(await store.records(), [recordOf("web"), recordOf("other")]);
     assert.deepEqual(await sequencesIn(store), [1, 2, 3]);
@@ -107,35 +107,35 @@ export function testOutbox(test: StoreTest): void {
   });
 
   test("keeps what each channel was told of each check", async (store) => {
-    const marks: readonly Told[] = [
-      toldOf("web"),
-      toldOf("web", { channelKey: "webhook", condition: "warning", certain: false }),
-      toldOf("other", { condition: "unknown" }),
+    const marks: readonly DeliveryMarker[] = [
+      markerOf("web"),
+      markerOf("web", { channelKey: "webhook", condition: "warning", certain: false }),
+      markerOf("other", { condition: "unknown" }),
       // Nothing that is put together from these may be taken for something else.
-      toldOf("b a", { channelKey: "c" }),
-      toldOf("a", { channelKey: "c b" }),
+      markerOf("b a", { channelKey: "c" }),
+      markerOf("a", { channelKey: "c b" }),
     ];
-    await store.changeOutbox(outboxChangeOf({ told: marks }));
-    assert.deepEqual((await store.outbox()).told, marks);
+    await store.changeOutbox(outboxChangeOf({ markers: marks }));
+    assert.deepEqual((await store.outbox()).markers, marks);
 
-    const again = toldOf("web", { messageId: "message-2", condition: "ok" });
+    const again = markerOf("web", { messageId: "message-2", condition: "ok" });
     await store.changeOutbox(outboxChangeOf({
-      told: [again],
-      untold: [{ check: "web", channelKey: "webhook" }, { check: "other", channelKey: "webhook" }],
+      markers: [again],
+      cleared: [{ check: "web", channelKey: "webhook" }, { check: "other", channelKey: "webhook" }],
     }));
-    assert.deepEqual((await store.outbox()).told, [again, ...marks.slice(2)]);
+    assert.deepEqual((await store.outbox()).markers, [again, ...marks.slice(2)]);
   });
 
   test("takes a check that is untold and told at once for told", async (store) => {
-    await store.changeOutbox(outboxChangeOf({ told: [toldOf("web")] }));
-    const anew = toldOf("web", { messageId: "message-2" });
-    await store.changeOutbox(outboxChangeOf({ told: [anew], untold: [anew] }));
-    assert.deepEqual((await store.outbox()).told, [anew]);
+    await store.changeOutbox(outboxChangeOf({ markers: [markerOf("web")] }));
+    const anew = markerOf("web", { messageId: "message-2" });
+    await store.changeOutbox(outboxChangeOf({ markers: [anew], cleared: [anew] }));
+    assert.deepEqual((await store.outbox()).markers, [anew]);
   });
 
   test("gives every text of a row, a mark and a silence back unchanged", async (store) => {
     const rows = HOSTILE_TEXTS.map((text, index) =>
-      outboxRowOf(text, index, {
+      queuedOf(text, index, {
         notification: notificationOf(text, {
           id: text,
           title: text,
@@ -149,23 +149,23 @@ export function testOutbox(test: StoreTest): void {
         messageId: text,
       })
     );
-    const told = HOSTILE_TEXTS.map((text) => toldOf(text, { channelKey: text, messageId: text }));
+    const told = HOSTILE_TEXTS.map((text) => markerOf(text, { channelKey: text, messageId: text }));
     const silences = HOSTILE_TEXTS.map((text) => silenceOf(text, { check: text, reason: text }));
-    await store.save([updateOf("web", { rows })]);
+    await store.save([updateOf("web", { queued: rows })]);
     const counts = HOSTILE_TEXTS.map((text) => countOf(text, { channelName: text }));
-    await store.changeOutbox(outboxChangeOf({ told, counted: counts }));
+    await store.changeOutbox(outboxChangeOf({ markers: told, counted: counts }));
     await store.addSilences(silences);
-    assert.deepEqual(await store.outbox(), { rows, told, counts });
+    assert.deepEqual(await store.outbox(), { notifications: rows, markers: told, counts });
     assert.deepEqual(await store.silences(NOW_MS), silences);
 
     // Each names exactly one of them.
     for (const [index, text] of HOSTILE_TEXTS.entries()) {
-      const change = { removed: [text], untold: [{ check: text, channelKey: text }] };
+      const change = { removed: [text], cleared: [{ check: text, channelKey: text }] };
       await store.changeOutbox(outboxChangeOf(change));
       assert.equal(await store.endSilences([text], NOW_MS), 1);
       assert.deepEqual(await store.outbox(), {
-        rows: rows.slice(index + 1),
-        told: told.slice(index + 1),
+        notifications: rows.slice(index + 1),
+        markers: told.slice(index + 1),
         counts,
       });
       assert.deepEqual(await store.silences(NOW_MS), silences.slice(index + 1));
@@ -173,18 +173,18 @@ export function testOutbox(test: StoreTest): void {
   });
 
   test("keeps nothing of rows, marks and silences that a caller can still change", async (store) => {
-    const row = outboxRowOf("a", 1);
-    const other = outboxRowOf("b", 2);
-    const mark = toldOf("web");
+    const row = queuedOf("a", 1);
+    const other = queuedOf("b", 2);
+    const mark = markerOf("web");
     const silence = silenceOf("a");
     const handedIn = [row, other, mark, silence];
     const pristine = structuredClone(handedIn);
-    await store.save([updateOf("web", { rows: [row] })]);
-    await store.changeOutbox(outboxChangeOf({ changed: [other], told: [mark] }));
+    await store.save([updateOf("web", { queued: [row] })]);
+    await store.changeOutbox(outboxChangeOf({ changed: [other], markers: [mark] }));
     await store.addSilences([silence]);
     scribble(handedIn);
     const read = async (): Promise<unknown> => {
-      const { rows, told } = await store.outbox();
+      const { notifications: rows, markers: told } = await store.outbox();
       return [...rows, ...told, ...await store.silences(NOW_MS)];
     };
     assert.deepEqual(await read(), pristine);
@@ -219,18 +219,18 @@ export function testOutbox(test: StoreTest): void {
   test("keeps only what is declared of rows, marks and silences", async (store) => {
     const secret = { secret: "secret" };
     const row = {
-      ...outboxRowOf("a", 1, { notification: { ...notificationOf("web"), ...secret } }),
+      ...queuedOf("a", 1, { notification: { ...notificationOf("web"), ...secret } }),
       ...secret,
     };
-    await store.save([updateOf("web", { rows: [row] })]);
+    await store.save([updateOf("web", { queued: [row] })]);
     await store.changeOutbox(outboxChangeOf({
-      told: [{ ...toldOf("web"), ...secret }],
+      markers: [{ ...markerOf("web"), ...secret }],
       counted: [{ ...countOf("email"), ...secret }],
     }));
     await store.addSilences([{ ...silenceOf("a"), ...secret }]);
     assert.deepEqual(await store.outbox(), {
-      rows: [outboxRowOf("a", 1)],
-      told: [toldOf("web")],
+      notifications: [queuedOf("a", 1)],
+      markers: [markerOf("web")],
       counts: [countOf("email")],
     });
     assert.deepEqual(await store.silences(NOW_MS), [silenceOf("a")]);
@@ -306,7 +306,7 @@ export function testOutbox(test: StoreTest): void {
   test("forgets rows 7 days after they were given up", async (store, t) => {
     const weekMs = 7 * DAY_MS;
     const old = NOW_MS - weekMs - 1;
-    const table: readonly { name: string; members: Partial<OutboxRow>; kept: boolean }[] = [
+    const table: readonly { name: string; members: Partial<QueuedNotification>; kept: boolean }[] = [
       { name: "7 days ago", members: { nextAttemptAtMs: NOW_MS - weekMs, firstFailedAtMs: 0 }, kept: true },
       { name: "longer ago", members: { nextAttemptAtMs: old, firstFailedAtMs: 0 }, kept: false },
       {
@@ -332,10 +332,10 @@ export function testOutbox(test: StoreTest): void {
     ];
     for (const { name, members, kept } of table) {
       await t.step(name, async () => {
-        const row = outboxRowOf(name, 1, { state: "dropped", ...members });
+        const row = queuedOf(name, 1, { state: "dropped", ...members });
         await store.changeOutbox(outboxChangeOf({ changed: [row] }));
         await pruneAll(store, NOW_MS);
-        assert.deepEqual((await store.outbox()).rows, kept ? [row] : []);
+        assert.deepEqual((await store.outbox()).notifications, kept ? [row] : []);
         await store.changeOutbox(outboxChangeOf({ removed: [name] }));
       });
     }
@@ -354,23 +354,23 @@ export function testOutbox(test: StoreTest): void {
   });
 
   test("forgets what was told of a check with the check, and sends its rows nevertheless", async (store) => {
-    const row = outboxRowOf("a", 1, { notification: notificationOf("left") });
+    const row = queuedOf("a", 1, { notification: notificationOf("left") });
     await store.save([
-      updateOf("left", { record: recordOf("left", { seenAtMs: NOW_MS - 31 * DAY_MS }), rows: [row] }),
+      updateOf("left", { record: recordOf("left", { seenAtMs: NOW_MS - 31 * DAY_MS }), queued: [row] }),
       updateOf("web"),
     ]);
     const told = [
-      toldOf("left"),
-      toldOf("web"),
-      toldOf("left", { channelKey: "webhook" }),
-      toldOf("never kept"),
+      markerOf("left"),
+      markerOf("web"),
+      markerOf("left", { channelKey: "webhook" }),
+      markerOf("never kept"),
     ];
-    await store.changeOutbox(outboxChangeOf({ told }));
+    await store.changeOutbox(outboxChangeOf({ markers: told }));
     await store.addSilences([silenceOf("a", { check: "left" })]);
     await pruneAll(store, NOW_MS);
     assert.deepEqual(await store.outbox(), {
-      rows: [row],
-      told: [toldOf("web")],
+      notifications: [row],
+      markers: [markerOf("web")],
       counts: [],
     });
     assert.equal((await store.silences(NOW_MS)).length, 1);
@@ -379,7 +379,7 @@ export function testOutbox(test: StoreTest): void {
   test("finishes pruning however many rows and silences there are", async (store) => {
     const numbers = [...Array(2500).keys()];
     const changed = numbers.map((index) =>
-      outboxRowOf(`row ${index}`, index, {
+      queuedOf(`row ${index}`, index, {
         state: "dropped",
         nextAttemptAtMs: index === 7 ? NOW_MS : 0,
         firstFailedAtMs: 0,
@@ -396,5 +396,5 @@ export function testOutbox(test: StoreTest): void {
 }
 
 async function sequencesIn(store: Store): Promise<readonly number[]> {
-  return (await store.outbox()).rows.map(({ sequence }) => sequence);
+  return (await store.outbox()).notifications.map(({ sequence }) => sequence);
 }

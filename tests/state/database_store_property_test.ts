@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { CONDITIONS } from "../../src/domain/condition.ts";
 import type { JobRun } from "../../src/domain/job_runs.ts";
-import type { OutboxChange, OutboxRow, Silence } from "../../src/domain/outbox.ts";
+import type { OutboxChange, QueuedNotification, Silence } from "../../src/domain/outbox.ts";
 import type { CheckUpdate, Rollup, Store } from "../../src/domain/store.ts";
 import { Connection } from "../../src/state/connection.ts";
 import { createDatabaseStore } from "../../src/state/database_store.ts";
@@ -11,7 +11,7 @@ import { createMemoryStore } from "../../src/state/memory_store.ts";
 import { migrate } from "../../src/state/migrations.ts";
 import { shortOrFull } from "../support/full_form.ts";
 import { pruneAll } from "./conformance.ts";
-import { DAY_MS, endOf, HOUR_MS, notificationOf, NOW_MS, outboxRowOf, recordOf } from "./records.ts";
+import { DAY_MS, endOf, HOUR_MS, notificationOf, NOW_MS, queuedOf, recordOf } from "./records.ts";
 
 Deno.test("createDatabaseStore() answers as the store in memory does", async () => {
   const commands = fc.array(steps(), { maxLength: 12 });
@@ -39,7 +39,7 @@ Deno.test("prune() loses no observation and no time while it makes days of hours
         for (const day of days.toSorted((one, other) => one - other)) {
           // All was at most 10 days ago, so until 89 days from now nothing is old enough to be forgotten.
           const seen = NAMES.map((name) => recordOf(name, { seenAtMs: NOW_MS + day * DAY_MS }));
-          await store.save(seen.map((record) => ({ record, rollup: null, change: null, rows: [] })));
+          await store.save(seen.map((record) => ({ record, rollup: null, change: null, queued: [] })));
           await pruneAll(store, NOW_MS + day * DAY_MS);
           assert.deepEqual(await sumsIn(store), before);
         }
@@ -157,16 +157,16 @@ function outboxChanges(): fc.Arbitrary<OutboxChange> {
   return fc.record({
     changed: fc.array(rows(), { maxLength: 5 }),
     removed: fc.array(rowIds(), { maxLength: 3 }),
-    told: fc.array(mark, { maxLength: 3 }),
-    untold: fc.array(place, { maxLength: 3 }),
-  }, { requiredKeys: ["changed", "removed", "told", "untold"] });
+    markers: fc.array(mark, { maxLength: 3 }),
+    cleared: fc.array(place, { maxLength: 3 }),
+  }, { requiredKeys: ["changed", "removed", "markers", "cleared"] });
 }
 
 function rowIds(): fc.Arbitrary<string> {
   return fc.constantFrom("1", "1.0", "a\0", "a\0b", "\ud800", "\ufffd", "x", "y");
 }
 
-function rows(): fc.Arbitrary<OutboxRow> {
+function rows(): fc.Arbitrary<QueuedNotification> {
   return fc.record({
     state: fc.constantFrom("pending" as const, "rejected" as const, "dropped" as const),
     attempts: fc.nat(),
@@ -178,7 +178,7 @@ function rows(): fc.Arbitrary<OutboxRow> {
   }).chain((members) =>
     // Some sequences are equal: a mistake, yet every store makes the same of it.
     fc.tuple(rowIds(), fc.nat({ max: 9 }), fc.string({ unit: "binary" })).map(([id, sequence, output]) =>
-      outboxRowOf(id, sequence, { ...members, notification: notificationOf("web", { output }) })
+      queuedOf(id, sequence, { ...members, notification: notificationOf("web", { output }) })
     )
   );
 }
@@ -218,12 +218,12 @@ function updates(): fc.Arbitrary<CheckUpdate> {
     missedRuns: fc.nat(),
     rollup: fc.option(rollup),
     change: fc.option(change),
-    rows: fc.array(rows(), { maxLength: 2 }),
-  }).map(({ name, seenAtMs, missedRuns, rollup, change, rows }) => ({
+    queued: fc.array(rows(), { maxLength: 2 }),
+  }).map(({ name, seenAtMs, missedRuns, rollup, change, queued }) => ({
     record: recordOf(name, { seenAtMs, missedRuns }),
     rollup,
     change: change === null ? null : { name, ...change },
-    rows,
+    queued,
   }));
 }
 

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { type Store, StoreError } from "../../src/domain/store.ts";
-import { changeOf, entryOf, NOW_MS, outboxRowOf, recordOf } from "./records.ts";
+import { changeOf, entryOf, NOW_MS, queuedOf, recordOf } from "./records.ts";
 import { openState } from "./state_folder.ts";
 
 const folder = Deno.args[0] ?? "";
@@ -113,7 +113,7 @@ async function saveBatch(store: Store, batch: number): Promise<void> {
     record: recordOf(name, { missedRuns: batch }),
     rollup: entryOf(NOW_MS),
     change: changeOf(name, NOW_MS + batch, { output: `batch ${batch}` }),
-    rows: [outboxRowOf(`${name} ${batch}`, batch)],
+    queued: [queuedOf(`${name} ${batch}`, batch)],
   })));
 }
 
@@ -127,7 +127,7 @@ async function batchIn(store: Store): Promise<number> {
     assert.equal((await store.changes(name, { sinceMs: 0, limit: Infinity })).length, count);
     assert.equal((await store.rollups(name, 0))[0]?.observed.ok, count);
   }
-  assert.equal((await store.outbox()).rows.length, count * records.length);
+  assert.equal((await store.outbox()).notifications.length, count * records.length);
   return count;
 }
 

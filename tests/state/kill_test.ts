@@ -73,7 +73,7 @@ async function keptBatches(store: Store, what: string): Promise<number> {
 
 /** The rows of the last batch came with it; then its sending was kept, or it was not, in every part. */
 async function queuedNotifications(store: Store, count: number, what: string): Promise<void> {
-  const { rows, told } = await store.outbox();
+  const { notifications: rows, markers: told } = await store.outbox();
   const idsOf = (batch: number): readonly string[] =>
     batch < 1 ? [] : NAMES.map((name) => `${name} ${batch}`);
   const isSent = rows.at(-1)?.attempts === 1;

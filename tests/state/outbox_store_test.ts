@@ -9,24 +9,24 @@ import {
   changeOf,
   countOf,
   entryOf,
+  markerOf,
   notificationOf,
   NOW_MS,
   outboxChangeOf,
-  outboxRowOf,
+  queuedOf,
   recordOf,
   silenceOf,
-  toldOf,
   updateOf,
 } from "./records.ts";
 import { openState, withState, withStatePath } from "./state_folder.ts";
 
 Deno.test("openSqliteStore() finds rows, marks and silences again", () =>
   withStatePath(async (path) => {
-    const rows = [outboxRowOf("a", 1), outboxRowOf("b", 2, { state: "dropped" })];
+    const rows = [queuedOf("a", 1), queuedOf("b", 2, { state: "dropped" })];
     await withState(path, async (store) => {
-      await store.save([updateOf("web", { rows })]);
+      await store.save([updateOf("web", { queued: rows })]);
       await store.changeOutbox(
-        outboxChangeOf({ told: [toldOf("web")], counted: [countOf("email")] }),
+        outboxChangeOf({ markers: [markerOf("web")], counted: [countOf("email")] }),
       );
       await store.addSilences([silenceOf("a"), silenceOf("b")]);
       assert.equal(await store.endSilences([null], NOW_MS), 0);
@@ -34,8 +34,8 @@ Deno.test("openSqliteStore() finds rows, marks and silences again", () =>
     for (const access of ["own", "read", "beside"] as const) {
       await withState(path, async (store) => {
         assert.deepEqual(await store.outbox(), {
-          rows,
-          told: [toldOf("web")],
+          notifications: rows,
+          markers: [markerOf("web")],
           counts: [countOf("email")],
         });
         assert.deepEqual(await store.silences(NOW_MS), [silenceOf("a"), silenceOf("b")]);
@@ -46,7 +46,7 @@ Deno.test("openSqliteStore() finds rows, marks and silences again", () =>
 Deno.test("save() keeps neither record nor change when a row of the batch cannot be kept", () =>
   withStatePath(async (path) => {
     const { store } = await openState(path);
-    await store.save([updateOf("web", { rows: [outboxRowOf("a", 1)] })]);
+    await store.save([updateOf("web", { queued: [queuedOf("a", 1)] })]);
     const before = await everythingIn(store);
     await assert.rejects(
       () =>
@@ -55,42 +55,42 @@ Deno.test("save() keeps neither record nor change when a row of the batch cannot
             record: recordOf("web", { missedRuns: 99 }),
             change: changeOf("web", NOW_MS),
             rollup: entryOf(NOW_MS),
-            rows: [outboxRowOf("a", 1, { attempts: 9 }), outboxRowOf("b", 2)],
+            queued: [queuedOf("a", 1, { attempts: 9 }), queuedOf("b", 2)],
           }),
-          updateOf("other", { rows: [outboxRowOf("c", 3, { attempts: NaN })] }),
+          updateOf("other", { queued: [queuedOf("c", 3, { attempts: NaN })] }),
         ]),
       failing("other", /Cannot write state ".*": NOT NULL constraint failed/),
     );
     assert.deepEqual(await everythingIn(store), before);
-    await store.save([updateOf("web", { rows: [outboxRowOf("b", 2)] })]);
-    assert.equal((await store.outbox()).rows.length, 2);
+    await store.save([updateOf("web", { queued: [queuedOf("b", 2)] })]);
+    assert.equal((await store.outbox()).notifications.length, 2);
     await store.close();
   }));
 
 Deno.test("changeOutbox() and addSilences() keep all or nothing", () =>
   withStatePath(async (path) => {
     const { store } = await openState(path);
-    await store.save([updateOf("web", { rows: [outboxRowOf("a", 1), outboxRowOf("b", 2)] })]);
-    await store.changeOutbox(outboxChangeOf({ told: [toldOf("web")] }));
+    await store.save([updateOf("web", { queued: [queuedOf("a", 1), queuedOf("b", 2)] })]);
+    await store.changeOutbox(outboxChangeOf({ markers: [markerOf("web")] }));
     await store.addSilences([silenceOf("a")]);
     const before = await everythingIn(store);
     const broken = new TypeError("a mark that cannot be read");
     const attempts: readonly (() => Promise<unknown>)[] = [
       () =>
         store.changeOutbox({
-          changed: [outboxRowOf("a", 1, { attempts: 9 }), outboxRowOf("c", 3)],
+          changed: [queuedOf("a", 1, { attempts: 9 }), queuedOf("c", 3)],
           removed: ["b"],
-          untold: [toldOf("web")],
-          get told(): never[] {
+          cleared: [markerOf("web")],
+          get markers(): never[] {
             throw broken;
           },
         }),
       () =>
         store.changeOutbox({
-          changed: [outboxRowOf("a", 1, { attempts: 9 })],
+          changed: [queuedOf("a", 1, { attempts: 9 })],
           removed: ["b"],
-          untold: [toldOf("web")],
-          told: [toldOf("other"), { ...toldOf("web"), condition: null as never }],
+          cleared: [markerOf("web")],
+          markers: [markerOf("other"), { ...markerOf("web"), condition: null as never }],
         }),
       () => store.addSilences([silenceOf("a", { reason: "changed" }), silenceOf("b", { untilMs: NaN })]),
     ];
@@ -103,10 +103,10 @@ Deno.test("changeOutbox() and addSilences() keep all or nothing", () =>
 
 Deno.test("changeOutbox() says that the disk is full, keeps what was there and writes again when there is room", () =>
   withStatePath(async (path) => {
-    const rows = [outboxRowOf("a", 1), outboxRowOf("b", 2)];
+    const rows = [queuedOf("a", 1), queuedOf("b", 2)];
     await withState(path, async (store) => {
-      await store.save([updateOf("web", { rows })]);
-      await store.changeOutbox(outboxChangeOf({ told: [toldOf("web")] }));
+      await store.save([updateOf("web", { queued: rows })]);
+      await store.changeOutbox(outboxChangeOf({ markers: [markerOf("web")] }));
     });
     const connection = await openConnection(path, { readOnly: false });
     migrate(connection);
@@ -115,30 +115,28 @@ Deno.test("changeOutbox() says that the disk is full, keeps what was there and w
     connection.first(`PRAGMA max_page_count = ${pages + 2}`);
     const before = await everythingIn(store);
     const notification = notificationOf("web", { detail: "x".repeat(5000) });
-    const many = [...Array(40).keys()].map((index) =>
-      outboxRowOf(`row ${index}`, 10 + index, { notification })
-    );
+    const many = [...Array(40).keys()].map((index) => queuedOf(`row ${index}`, 10 + index, { notification }));
     const change = outboxChangeOf({
-      changed: [outboxRowOf("a", 1, { attempts: 9 }), ...many],
+      changed: [queuedOf("a", 1, { attempts: 9 }), ...many],
       removed: ["b"],
-      told: [toldOf("other")],
-      untold: [toldOf("web")],
+      markers: [markerOf("other")],
+      cleared: [markerOf("web")],
     });
     const full = failing("full", /Cannot write .*: the disk is full; free some space on it$/);
     for (let attempt = 0; attempt < 3; attempt++) {
       await assert.rejects(() => store.changeOutbox(change), full);
       assert.deepEqual(await everythingIn(store), before);
-      const update = updateOf("other", { change: changeOf("other", NOW_MS), rows: many });
+      const update = updateOf("other", { change: changeOf("other", NOW_MS), queued: many });
       await assert.rejects(() => store.save([update]), full);
       assert.deepEqual(await everythingIn(store), before);
       // What needs no more room goes on.
-      await store.changeOutbox(outboxChangeOf({ changed: [outboxRowOf("a", 1)] }));
+      await store.changeOutbox(outboxChangeOf({ changed: [queuedOf("a", 1)] }));
     }
     connection.first(`PRAGMA max_page_count = ${pages + 10_000}`);
     await store.changeOutbox(change);
-    const { rows: kept, told } = await store.outbox();
+    const { notifications: kept, markers: told } = await store.outbox();
     assert.deepEqual(kept, change.changed);
-    assert.deepEqual(told, change.told);
+    assert.deepEqual(told, change.markers);
     assert.equal(connection.first("PRAGMA integrity_check")?.["integrity_check"], "ok");
     await store.close();
   }));
@@ -181,8 +179,8 @@ Deno.test("outbox() and silences() call a row that no monitor can have written d
     await t.step(name, () =>
       withStatePath(async (path) => {
         await withState(path, async (store) => {
-          await store.save([updateOf("web", { rows: [outboxRowOf("a", 1)] })]);
-          await store.changeOutbox(outboxChangeOf({ told: [toldOf("web")] }));
+          await store.save([updateOf("web", { queued: [queuedOf("a", 1)] })]);
+          await store.changeOutbox(outboxChangeOf({ markers: [markerOf("web")] }));
           await store.addSilences([silenceOf("a")]);
         });
         withDatabase(path, (database) => database.exec(sql));

@@ -2,7 +2,7 @@ import type { JobEnd, JobRun } from "../../src/domain/job_runs.ts";
 import type { ChannelCount } from "../../src/domain/channel_count.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { MonitorRun } from "../../src/domain/monitor_run.ts";
-import type { OutboxChange, OutboxRow, Silence, Told } from "../../src/domain/outbox.ts";
+import type { DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "../../src/domain/outbox.ts";
 import type { Notification } from "../../src/domain/notification.ts";
 import type {
   CheckRecord,
@@ -83,7 +83,7 @@ export function changeOf(
 
 /** An update of a check that was seen lately, with nothing else in it unless given. */
 export function updateOf(name: string, members: Partial<CheckUpdate> = {}): CheckUpdate {
-  return { record: recordOf(name), rollup: null, change: null, rows: [], ...members };
+  return { record: recordOf(name), rollup: null, change: null, queued: [], ...members };
 }
 
 /** A report with something in every member. */
@@ -107,7 +107,11 @@ export function notificationOf(check: string, members: Partial<Notification> = {
 }
 
 /** A row with something in every member. */
-export function outboxRowOf(id: string, sequence: number, members: Partial<OutboxRow> = {}): OutboxRow {
+export function queuedOf(
+  id: string,
+  sequence: number,
+  members: Partial<QueuedNotification> = {},
+): QueuedNotification {
   return {
     id,
     notification: notificationOf("web"),
@@ -127,7 +131,7 @@ export function outboxRowOf(id: string, sequence: number, members: Partial<Outbo
 }
 
 /** What a channel was told of a check. */
-export function toldOf(check: string, members: Partial<Told> = {}): Told {
+export function markerOf(check: string, members: Partial<DeliveryMarker> = {}): DeliveryMarker {
   return {
     check,
     channelKey: "email a1b2",
@@ -140,7 +144,7 @@ export function toldOf(check: string, members: Partial<Told> = {}): Told {
 
 /** A change of the outbox, with nothing in it unless given. */
 export function outboxChangeOf(members: Partial<OutboxChange>): OutboxChange {
-  return { changed: [], removed: [], told: [], untold: [], ...members };
+  return { changed: [], removed: [], markers: [], cleared: [], ...members };
 }
 
 /** What a channel took and did not take. */

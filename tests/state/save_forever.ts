@@ -4,16 +4,16 @@
  */
 import { openState } from "./state_folder.ts";
 import { type Store, StoreError } from "../../src/domain/store.ts";
-import type { OutboxRow } from "../../src/domain/outbox.ts";
+import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import {
   changeOf,
   entryOf,
   HOUR_MS,
+  markerOf,
   notificationOf,
   outboxChangeOf,
-  outboxRowOf,
+  queuedOf,
   recordOf,
-  toldOf,
 } from "./records.ts";
 
 /** The checks in each batch. */
@@ -38,7 +38,7 @@ if (import.meta.main) {
       record: recordOf(name, { missedRuns: batch }),
       rollup: entryOf(batch * HOUR_MS / 10),
       change: changeOf(name, batch, { output: `batch ${batch} ${PADDING}` }),
-      rows: [rowOf(name, batch)],
+      queued: [rowOf(name, batch)],
     }));
     await persist(() => store.save(updates));
     await persist(() => send(store, batch));
@@ -48,10 +48,10 @@ if (import.meta.main) {
 }
 
 /** The row of a check that a batch makes; it is tried once before the next batch. */
-function rowOf(name: string, batch: number): OutboxRow {
+function rowOf(name: string, batch: number): QueuedNotification {
   const notification = notificationOf(name, { output: `batch ${batch} ${PADDING}` });
   const sequence = batch * NAMES.length + NAMES.indexOf(name);
-  return outboxRowOf(`${name} ${batch}`, sequence, { notification, attempts: 0 });
+  return queuedOf(`${name} ${batch}`, sequence, { notification, attempts: 0 });
 }
 
 /** What comes of the first attempt of a batch's rows; the same however often it is kept. */
@@ -59,7 +59,7 @@ async function send(store: Store, batch: number): Promise<void> {
   await store.changeOutbox(outboxChangeOf({
     changed: NAMES.map((name) => ({ ...rowOf(name, batch), attempts: 1 })),
     removed: NAMES.map((name) => rowOf(name, batch - ROWS_KEPT).id),
-    told: NAMES.map((name) => toldOf(name, { messageId: String(batch) })),
+    markers: NAMES.map((name) => markerOf(name, { messageId: String(batch) })),
   }));
 }
 

@@ -64,7 +64,7 @@ async function openDesk(options: DeskOptions = {}): Promise<Desk> {
       nowMs,
       suppressedBy,
       lateMs,
-      rowsOf: () => [],
+      queue: () => [],
       plan: () => ({ atMs: nowMs + MINUTE, intervalMs: MINUTE, missed }),
     });
   };
@@ -199,7 +199,7 @@ Deno.test("isUrgent tells what is to be written at once", async (t) => {
     },
     { name: "a confirmed change", expected: true, act: ({ enter }) => void enter(WEB, "critical") },
     {
-      name: "a confirmed change whose report is held",
+      name: "a confirmed change whose notification is suppressed",
       expected: true,
       act: ({ enter }) => void enter(WEB, "critical", { suppressedBy: "no_notify" }),
     },

@@ -42,7 +42,7 @@ async function start(store: FaultyStore = createFaultyStore()): Promise<Office> 
     ledger.enter({ ...observed, check: CHECK, startedAtMs: nowMs, durationMs: 0 }, {
       nowMs,
       suppressedBy: null,
-      rowsOf: () => [],
+      queue: () => [],
       plan: () => ({ atMs: nowMs + SECOND, intervalMs: SECOND, missed: 0 }),
     });
     return keeping.entered();

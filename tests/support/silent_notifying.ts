@@ -4,7 +4,7 @@ import type { WatchOptions } from "../../src/scheduler/scheduler.ts";
 export function createSilentNotifying(notifies = true): WatchOptions["notifying"] {
   return {
     refresh: () => Promise.resolve(),
-    deciding: () => ({ suppressedBy: notifies ? null : "no_notify", known: [], rowsOf: () => [] }),
+    deciding: () => ({ suppressedBy: notifies ? null : "no_notify", known: [], queue: () => [] }),
     parentsToRun: () => [],
     send: () => {},
   };

@@ -101,7 +101,7 @@ export async function startStage(
       deciding: (check, nowMs) => ({
         suppressedBy: options.notifies === false ? "no_notify" : options.suppressedBy?.(check, nowMs) ?? null,
         known: options.known?.() ?? [],
-        rowsOf: () => [],
+        queue: () => [],
       }),
       ...options.parentsToRun !== undefined && { parentsToRun: options.parentsToRun },
     },

@@ -1,4 +1,4 @@
-import type { OutboxRow } from "../../domain/outbox.ts";
+import type { QueuedNotification } from "../../domain/outbox.ts";
 import type { OutboxEvent } from "../../alerting/dispatcher.ts";
 
 /** What an event of the outbox is worth saying. */
@@ -33,12 +33,12 @@ export function describeOutboxEvent(event: OutboxEvent, whatNext: string): Outbo
 }
 
 /** Puts into words that a channel has neither taken nor refused rows when a run had to end. */
-export function describeUnfinished(rows: readonly OutboxRow[], whatNext: string): string {
+export function describeUnfinished(rows: readonly QueuedNotification[], whatNext: string): string {
   const channel = rows[0]?.channelName ?? "a channel";
   return `${countNotifications(rows)} not taken by ${channel} before the run had to end; ${whatNext}`;
 }
 
-function countNotifications(rows: readonly OutboxRow[]): string {
+function countNotifications(rows: readonly QueuedNotification[]): string {
   const names = [...new Set(rows.map((row) => `"${row.notification.check}"`))];
   const some = names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
   return rows.length === 1 ? `the notification of ${some}` : `${rows.length} notifications of ${some}`;

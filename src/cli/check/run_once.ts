@@ -222,10 +222,10 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
   const writing = startWriting({ ledger, after: clock.after, onBug });
   /** Ends when all that was decided has been given to the outbox, each once it was written. */
   let telling: Promise<unknown> = Promise.resolve();
-  const tell = ({ rows }: Entry): void => {
+  const tell = ({ queued }: Entry): void => {
     const kept = writing.entered();
-    if (rows.length === 0) kept.catch(onBug);
-    else telling = Promise.all([telling, kept]).then(() => notifying.send(rows)).catch(onBug);
+    if (queued.length === 0) kept.catch(onBug);
+    else telling = Promise.all([telling, kept]).then(() => notifying.send(queued)).catch(onBug);
   };
 
   const pass = {

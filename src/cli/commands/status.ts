@@ -101,7 +101,7 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
   const isShown = (name: string | null): boolean =>
     isEverything(selection) || name === null || chosen.has(name);
   const notifications = {
-    rows: ((await store?.outbox())?.rows ?? []).filter((row) => isShown(row.notification.check)),
+    rows: ((await store?.outbox())?.notifications ?? []).filter((row) => isShown(row.notification.check)),
     silences: (await store?.silences(nowMs) ?? []).filter((silence) => isShown(silence.check)),
   };
   await store?.close();

@@ -50,7 +50,7 @@ export async function gatherPage(options: GatherOptions): Promise<PageSnapshot> 
     ...facts,
     checks: shown,
     inactive: checks.filter((check) => !check.active),
-    rows: ((await store?.outbox())?.rows ?? []).filter((row) => isShown(row.notification.check)),
+    rows: ((await store?.outbox())?.notifications ?? []).filter((row) => isShown(row.notification.check)),
     silences: (await store?.silences(nowMs) ?? []).filter(({ check }) => isShown(check)),
     isKept: store !== null,
   };

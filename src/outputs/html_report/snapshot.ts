@@ -1,6 +1,6 @@
 import type { Availability, RunCounts } from "../../state/availability.ts";
 import type { Condition } from "../../domain/condition.ts";
-import type { OutboxRow, Silence } from "../../domain/outbox.ts";
+import type { QueuedNotification, Silence } from "../../domain/outbox.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import type { CheckStatus } from "../../alerting/check_status.ts";
 
@@ -52,7 +52,7 @@ export interface PageSnapshot {
   /** Names and titles of checks that do not run. */
   readonly inactive: readonly { readonly name: string; readonly title?: string }[];
   /** Notifications that did not arrive yet, or never will; by sequence. */
-  readonly rows: readonly OutboxRow[];
+  readonly rows: readonly QueuedNotification[];
   /** Those that are not over. */
   readonly silences: readonly Silence[];
   /** Whether anything was ever kept. */

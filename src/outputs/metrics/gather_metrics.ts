@@ -1,4 +1,4 @@
-import type { OutboxRow } from "../../domain/outbox.ts";
+import type { QueuedNotification } from "../../domain/outbox.ts";
 import type { Ledger } from "../../state/state_repository.ts";
 import { isInFuture } from "../../alerting/overdue.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
@@ -49,7 +49,7 @@ function channelsOf({ rows, counts, channelNames }: MetricSources["notifying"]):
   const open = rows.filter((row) => row.state !== "dropped");
   const names = new Map([...open.map((row) => [row.channelKey, row.channelName] as const), ...channelNames]);
   const countsByKey = new Map(counts.map((count) => [count.channelKey, count]));
-  const queues = new Map<string, Record<OutboxRow["state"], number>>();
+  const queues = new Map<string, Record<QueuedNotification["state"], number>>();
   for (const { channelKey, state } of open) {
     const queue = queues.get(channelKey) ?? { pending: 0, rejected: 0, dropped: 0 };
     queue[state]++;

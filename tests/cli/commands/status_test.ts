@@ -6,7 +6,7 @@ import { run } from "../../../src/cli/run.ts";
 import type { Condition } from "../../../src/domain/condition.ts";
 import type { CheckRecord } from "../../../src/domain/store.ts";
 import { openSqliteStore } from "../../../src/state/sqlite_store.ts";
-import { notificationOf, outboxRowOf, recordOf, resultOf, silenceOf, updateOf } from "../../state/records.ts";
+import { notificationOf, queuedOf, recordOf, resultOf, silenceOf, updateOf } from "../../state/records.ts";
 import { createFakeClock } from "../../support/fake_clock.ts";
 import { createMemorySystem } from "../../support/memory_system.ts";
 
@@ -98,15 +98,15 @@ async function show(options: ShowOptions): Promise<Shown> {
     if (withNotifications) {
       await store.changeOutbox({
         changed: rows.map((state, index) =>
-          outboxRowOf(state, index, {
+          queuedOf(state, index, {
             state,
             channelName: "email to admin@example.org",
             notification: notificationOf("web", { decidedAtMs: NOW - MINUTE }),
           })
         ),
         removed: [],
-        told: [],
-        untold: [],
+        markers: [],
+        cleared: [],
       });
       await store.addSilences([silenceOf("a", { fromMs: NOW - MINUTE, untilMs: NOW + 60 * MINUTE })]);
     }

@@ -12,7 +12,7 @@ import {
   HOUR_MS,
   notificationOf,
   NOW_MS,
-  outboxRowOf,
+  queuedOf,
   recordOf,
   resultOf,
   silenceOf,
@@ -94,7 +94,7 @@ Deno.test("writePage() tells reports that wait, silences, inactive and overdue c
         nextRunAtMs: NOW_MS - 10 * 60_000,
         last: resultOf({ startedAtMs: NOW_MS - 11 * 60_000 }),
       }),
-      rows: [outboxRowOf("a", 1), outboxRowOf("b", 2, { notification: notificationOf("left the config") })],
+      queued: [queuedOf("a", 1), queuedOf("b", 2, { notification: notificationOf("left the config") })],
     }),
   ]);
   await store.addSilences([silenceOf("a"), silenceOf("b", { check: null, reason: "" })]);
@@ -207,8 +207,8 @@ Deno.test("writePage() lets no text out of its place", async () => {
     updateOf(name, {
       record: recordOf(name, { last: resultOf({ output: name, detail: name }) }),
       change: changeOf(name, NOW_MS, { output: name }),
-      rows: [
-        outboxRowOf(name, 1, { notification: notificationOf(name), channelName: name, lastFailure: name }),
+      queued: [
+        queuedOf(name, 1, { notification: notificationOf(name), channelName: name, lastFailure: name }),
       ],
     })
   ));
