@@ -5,7 +5,6 @@ import { type Store, StoreError } from "../domain/store.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Lock } from "../domain/lock.ts";
 import type { System } from "../domain/system.ts";
-import { createMemoryStore } from "../state/memory_store.ts";
 import { type Invocation, type OptionSpec, optionValue, UsageError } from "./command_definition.ts";
 import { EXIT } from "./exit_code.ts";
 import { printable } from "../shared/printable.ts";
@@ -137,7 +136,7 @@ export async function ownState(place: StatePlace, options: OwnOptions): Promise<
       throw new StoreError(`Cannot keep the state: ${reason}; name a file with --state PATH`, "other");
     }
     if (place.obstacle !== undefined) warn(`Cannot keep the state: ${place.obstacle}; ${COUNTS_ARE_LOST}`);
-    return memoryState();
+    return await inMemoryState();
   }
   try {
     return await openOwned(place.path, options);
@@ -145,7 +144,7 @@ export async function ownState(place: StatePlace, options: OwnOptions): Promise<
     const canGoOn = error instanceof StoreError && missingPermissionIn(error) === null;
     if (!canGoOn || place.named || options.required) throw error;
     warn(`${error.message}; ${COUNTS_ARE_LOST}`);
-    return memoryState();
+    return await inMemoryState();
   }
 }
 
@@ -223,12 +222,13 @@ async function whileLocked<T>(
   }
 }
 
-function memoryState(): OwnedState {
-  const store = createMemoryStore();
+async function inMemoryState(): Promise<OwnedState> {
+  const { openInMemoryStore } = await import("../state/in_memory_store.ts");
+  const store = await openInMemoryStore();
   return {
     store,
     path: null,
-    reopen: () => Promise.resolve(createMemoryStore()),
+    reopen: openInMemoryStore,
     whileLocked: (work) => work,
     close: () => store.close(),
   };

@@ -31,14 +31,6 @@ export function packRun(entry: RollupEntry | null): Uint8Array {
   return new Uint8Array(view.buffer);
 }
 
-/** Puts a packed run before others, and drops those for which there is no room. */
-export function addRun(runs: Uint8Array, run: Uint8Array): Uint8Array {
-  const joined = new Uint8Array(runs.length + run.length);
-  joined.set(run);
-  joined.set(runs, run.length);
-  return joined.slice(0, RECENT_BYTES_MAX);
-}
-
 /**
  * Unpacks runs, the last one first.
  *

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { CONDITIONS } from "../../src/domain/condition.ts";
 import type { OutboxChange } from "../../src/domain/outbox.ts";
 import { joinChanges } from "../../src/alerting/outbox_changes.ts";
-import { createMemoryStore } from "../../src/state/memory_store.ts";
+import { createMemoryStore } from "../support/memory_store.ts";
 import { countOf, markerOf, queuedOf } from "../state/records.ts";
 
 const NAMES = ["a", "b", "c"] as const;

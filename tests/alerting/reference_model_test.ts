@@ -14,7 +14,7 @@ import type { System } from "../../src/domain/system.ts";
 import { type Ledger, openLedger } from "../../src/state/state_repository.ts";
 import type { OutboxEvent } from "../../src/alerting/dispatcher.ts";
 import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
-import { createMemoryStore } from "../../src/state/memory_store.ts";
+import { createMemoryStore } from "../support/memory_store.ts";
 import { testCheck } from "../support/checks.ts";
 import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
 import {

@@ -5,7 +5,7 @@ import type { Condition } from "../../src/domain/condition.ts";
 import type { JobBook, JobEnd } from "../../src/domain/job_runs.ts";
 import type { Observation } from "../../src/domain/result.ts";
 import { type Store, StoreError } from "../../src/domain/store.ts";
-import { createMemoryStore } from "../../src/state/memory_store.ts";
+import { createMemoryStore } from "../support/memory_store.ts";
 import { testCheck } from "../support/checks.ts";
 import { createFakeClock } from "../support/fake_clock.ts";
 import { createMemorySystem } from "../support/memory_system.ts";

@@ -5,7 +5,7 @@ import { type Ledger, openLedger } from "../../src/state/state_repository.ts";
 import { intervalOf } from "../../src/alerting/overdue.ts";
 import { enterAsked, isCheckDue, nextRunAfter } from "../../src/scheduler/next_run.ts";
 import { nextOnGrid, phaseOf } from "../../src/scheduler/plan.ts";
-import { createMemoryStore } from "../../src/state/memory_store.ts";
+import { createMemoryStore } from "../support/memory_store.ts";
 import { testCheck } from "../support/checks.ts";
 
 const SECOND = 1000;

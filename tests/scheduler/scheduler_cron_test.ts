@@ -7,7 +7,7 @@ import { openLedger } from "../../src/state/state_repository.ts";
 import { isInWindow } from "../../src/alerting/maintenance_windows.ts";
 import { overdueAtMs, regularRunAfter } from "../../src/alerting/overdue.ts";
 import { enterAsked, isCheckDue } from "../../src/scheduler/next_run.ts";
-import { createMemoryStore } from "../../src/state/memory_store.ts";
+import { createMemoryStore } from "../support/memory_store.ts";
 import { requestCheck, testCheck } from "../support/checks.ts";
 import { createFakeClock } from "../support/fake_clock.ts";
 import { startStage, type WatchStage } from "../support/watch_stage.ts";

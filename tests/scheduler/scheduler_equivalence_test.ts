@@ -14,7 +14,7 @@ import { DEFAULT_LIMITS, runPass } from "../../src/scheduler/run_checks.ts";
 import { enterAsked, isCheckDue } from "../../src/scheduler/next_run.ts";
 import { run } from "../../src/cli/run.ts";
 import { phaseOf } from "../../src/scheduler/plan.ts";
-import { createMemoryStore } from "../../src/state/memory_store.ts";
+import { createMemoryStore } from "../support/memory_store.ts";
 import { startWatch } from "../../src/scheduler/scheduler.ts";
 import { intervalsOf } from "../support/checks.ts";
 import { createSilentNotifying } from "../support/silent_notifying.ts";

@@ -1,7 +1,7 @@
 /** The loop and time: restarts, clocks that are set, sleep, and a process that stands still. */
 import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
-import { createMemoryStore } from "../../src/state/memory_store.ts";
+import { createMemoryStore } from "../support/memory_store.ts";
 import { requestCheck, testCheck } from "../support/checks.ts";
 import { createFakeClock } from "../support/fake_clock.ts";
 import { assertRate, assertSpread } from "../support/rates.ts";

@@ -1,19 +1,16 @@
 import assert from "node:assert/strict";
-import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { CONDITIONS } from "../../src/domain/condition.ts";
 import type { JobRun } from "../../src/domain/job_runs.ts";
 import type { OutboxChange, QueuedNotification, Silence } from "../../src/domain/outbox.ts";
 import type { CheckUpdate, Rollup, Store } from "../../src/domain/store.ts";
-import { Connection } from "../../src/state/connection.ts";
-import { createDatabaseStore } from "../../src/state/database_store.ts";
-import { createMemoryStore } from "../../src/state/memory_store.ts";
-import { migrate } from "../../src/state/migrations.ts";
+import { openInMemoryStore } from "../../src/state/in_memory_store.ts";
+import { createMemoryStore } from "../support/memory_store.ts";
 import { shortOrFull } from "../support/full_form.ts";
 import { pruneAll } from "./conformance.ts";
 import { DAY_MS, endOf, HOUR_MS, notificationOf, NOW_MS, queuedOf, recordOf } from "./records.ts";
 
-Deno.test("createDatabaseStore() answers as the store in memory does", async () => {
+Deno.test("the SQLite store returns what the model does", async () => {
   const commands = fc.array(steps(), { maxLength: 12 });
   await fc.assert(
     fc.asyncProperty(commands, (commands) =>
@@ -69,9 +66,7 @@ interface Beat {
 
 /** A database in memory has the same tables; what a disk adds is tested elsewhere. */
 async function withDatabaseStore(use: (store: Store) => Promise<void>): Promise<void> {
-  const connection = new Connection(new DatabaseSync(":memory:"));
-  migrate(connection);
-  const store = createDatabaseStore(connection, ":memory:");
+  const store = await openInMemoryStore();
   await use(store);
   await store.close();
 }

@@ -1,4 +1,4 @@
-import { createMemoryStore } from "../../src/state/memory_store.ts";
+import { createMemoryStore } from "../support/memory_store.ts";
 import { testStore } from "./conformance.ts";
 
 testStore("createMemoryStore()", (use) => use(createMemoryStore()));

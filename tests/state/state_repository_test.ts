@@ -5,7 +5,7 @@ import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";
 import type { Result } from "../../src/domain/result.ts";
 import { type CheckUpdate, type Store, StoreError, type StoreFailure } from "../../src/domain/store.ts";
 import { type Entry, type Ledger, openLedger } from "../../src/state/state_repository.ts";
-import { createMemoryStore } from "../../src/state/memory_store.ts";
+import { createMemoryStore } from "../support/memory_store.ts";
 import { testCheck } from "../support/checks.ts";
 import { createFaultyStore, type FaultyStore } from "../support/faulty_store.ts";
 

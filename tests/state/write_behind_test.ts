@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { startKeeping } from "../../src/state/write_behind.ts";
 import { type Ledger, openLedger } from "../../src/state/state_repository.ts";
-import { createMemoryStore } from "../../src/state/memory_store.ts";
+import { createMemoryStore } from "../support/memory_store.ts";
 import { testCheck } from "../support/checks.ts";
 import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
 import { createFaultyStore, type FaultyStore } from "../support/faulty_store.ts";

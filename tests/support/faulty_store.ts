@@ -1,5 +1,5 @@
 import { type CheckUpdate, type Store, StoreError, type StoreFailure } from "../../src/domain/store.ts";
-import { createMemoryStore } from "../../src/state/memory_store.ts";
+import { createMemoryStore } from "./memory_store.ts";
 
 /** A store in memory that fails when a test wants it to, and tells what was asked of it. */
 export interface FaultyStore extends Store {

@@ -8,7 +8,7 @@ import type { Store, StoreError } from "../../src/domain/store.ts";
 import type { Entry } from "../../src/state/state_repository.ts";
 import { openLedger } from "../../src/state/state_repository.ts";
 import type { Limits } from "../../src/scheduler/run_checks.ts";
-import { createMemoryStore } from "../../src/state/memory_store.ts";
+import { createMemoryStore } from "./memory_store.ts";
 import { startWatch, type Watch, type Watched, type WatchEvent } from "../../src/scheduler/scheduler.ts";
 import { createFakeClock, type FakeClock } from "./fake_clock.ts";
 import { createPlayedSystem, type PlayedAnswer } from "./played_targets.ts";

@@ -73,10 +73,11 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
         ledger.plan(check.name, regularRunAfter(check, nowMs), nowMs);
       }
     }
-    // What was seen is kept, also where it cannot be printed.
+    const isKept = state.path !== null;
+    // Results are persisted even if they can't be printed.
     const code = await state.whileLocked(
-      runNotifying(due, { ...options, ledger, selected: checks, isKept: state.path !== null })
-        .finally(() => ledger.finish(config.checks, system.clock.wallMs())),
+      runNotifying(due, { ...options, ledger, selected: checks, isKept })
+        .finally(() => isKept ? ledger.finish(config.checks, system.clock.wallMs()) : undefined),
     );
     if (settings.due && config.heartbeat !== null) {
       const failure = await beat(config.heartbeat, system);

@@ -3,7 +3,7 @@ import type { PageFacts } from "../../../src/outputs/html_report/facts.ts";
 import { writePage } from "../../../src/outputs/html_report/write_report.ts";
 import type { Check } from "../../../src/domain/check.ts";
 import type { Store } from "../../../src/domain/store.ts";
-import { createMemoryStore } from "../../../src/state/memory_store.ts";
+import { createMemoryStore } from "../../support/memory_store.ts";
 import { HOSTILE_TEXTS } from "../../state/hostile.ts";
 import {
   changeOf,

@@ -1,6 +1,6 @@
-import type { Condition } from "../domain/condition.ts";
-import type { ConditionCounts } from "../domain/condition_state.ts";
-import type { MonitorRun } from "../domain/monitor_run.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import type { ConditionCounts } from "../../src/domain/condition_state.ts";
+import type { MonitorRun } from "../../src/domain/monitor_run.ts";
 import {
   type CheckRecord,
   type CheckUpdate,
@@ -10,11 +10,11 @@ import {
   type RollupSum,
   type Store,
   StoreError,
-} from "../domain/store.ts";
-import { copyChange, copyMonitorRun, copyRecord, copyRollup } from "./copies.ts";
+} from "../../src/domain/store.ts";
+import { copyChange, copyMonitorRun, copyRecord, copyRollup } from "../../src/state/copies.ts";
 import { createMemoryJobs } from "./memory_jobs.ts";
 import { createMemoryOutbox } from "./memory_outbox.ts";
-import { addRun, packRun, unpackRuns } from "./recent_runs.ts";
+import { packRun, RECENT_BYTES_MAX, unpackRuns } from "../../src/state/recent_runs.ts";
 import {
   addReading,
   CHANGES_MAX,
@@ -24,9 +24,9 @@ import {
   type Limits,
   limitsAt,
   startOf,
-} from "./retention.ts";
+} from "../../src/state/retention.ts";
 
-/** A store that forgets everything with the process. It does what the other one does, nothing less. */
+/** The model that stores are compared with: the same behavior in plain maps and lists. */
 export function createMemoryStore(): Store {
   const kept = new Map<string, KeptCheck>();
   const outbox = createMemoryOutbox();
@@ -233,4 +233,12 @@ function inTime(one: Rollup, other: Rollup): number {
 
 function endOf(rollup: Rollup): number {
   return rollup.startMs + rollup.spanMs;
+}
+
+/** Puts a packed run before others, and drops those for which there is no room. */
+function addRun(runs: Uint8Array, run: Uint8Array): Uint8Array {
+  const joined = new Uint8Array(runs.length + run.length);
+  joined.set(run);
+  joined.set(runs, run.length);
+  return joined.slice(0, RECENT_BYTES_MAX);
 }

@@ -1,9 +1,9 @@
-/** The part of the store in memory that notifications go through. */
-import { addCounts, type ChannelCount } from "../domain/channel_count.ts";
-import type { DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "../domain/outbox.ts";
-import type { KeptOutbox } from "../domain/store.ts";
-import { copyMarker, copyQueued, copySilence } from "./copies.ts";
-import type { Limits } from "./retention.ts";
+/** The part of the store in memory that reports go through. */
+import { addCounts, type ChannelCount } from "../../src/domain/channel_count.ts";
+import type { DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "../../src/domain/outbox.ts";
+import type { KeptOutbox } from "../../src/domain/store.ts";
+import { copyMarker, copyQueued, copySilence } from "../../src/state/copies.ts";
+import type { Limits } from "../../src/state/retention.ts";
 
 /** What the methods of the store do that are named at each; here they answer at once. */
 export interface MemoryOutbox {

@@ -1,0 +1,8 @@
+import { openInMemoryStore } from "../../src/state/in_memory_store.ts";
+import { testStore } from "./conformance.ts";
+
+testStore("openInMemoryStore()", async (use) => {
+  const store = await openInMemoryStore();
+  await use(store);
+  await store.close();
+});
