@@ -2,43 +2,30 @@
 import type { OutboxChange, QueuedNotification, Silence } from "../domain/outbox.ts";
 import type { KeptOutbox } from "../domain/store.ts";
 import type { Connection } from "./connection.ts";
-import { encodeText, encodeTextOrNull } from "./members.ts";
+import { columnText, nullable } from "./codec.ts";
 import {
-  countOfRow,
-  outboxRowOfRow,
-  rowOfCount,
-  rowOfOutboxRow,
-  rowOfSilence,
-  rowOfTold,
-  silenceOfRow,
-  toldOfRow,
-} from "./outbox_rows.ts";
-import {
-  ADD_TO_COUNTS,
-  DELETE_OUTBOX_ROW,
-  DELETE_TOLD,
+  DELETE_MARKER,
+  DELETE_QUEUED,
   END_ALL_SILENCES,
   END_SILENCES,
   SELECT_COUNTS,
+  SELECT_MARKERS,
   SELECT_OUTBOX,
   SELECT_SILENCES,
-  SELECT_TOLD,
-  UPSERT_OUTBOX_ROW,
-  UPSERT_SILENCE,
-  UPSERT_TOLD,
 } from "./outbox_statements.ts";
+import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, SILENCES } from "./tables.ts";
 
 /** Keeps a row, as part of whatever transaction is open. */
-export function keepOutboxRow(connection: Connection, row: QueuedNotification): void {
-  connection.run(UPSERT_OUTBOX_ROW, ...rowOfOutboxRow(row));
+export function keepQueued(connection: Connection, row: QueuedNotification): void {
+  connection.run(OUTBOX.upsert, ...OUTBOX.encode(row));
 }
 
 /** What `outbox()` of the store answers. */
 export function readOutbox(connection: Connection): KeptOutbox {
   return connection.transaction(() => ({
-    notifications: connection.all(SELECT_OUTBOX).map(outboxRowOfRow),
-    markers: connection.all(SELECT_TOLD).map(toldOfRow),
-    counts: connection.all(SELECT_COUNTS).map(countOfRow),
+    notifications: connection.all(SELECT_OUTBOX).map(OUTBOX.decode),
+    markers: connection.all(SELECT_MARKERS).map(DELIVERY_MARKERS.decode),
+    counts: connection.all(SELECT_COUNTS).map(CHANNEL_COUNTS.decode),
   }), "DEFERRED");
 }
 
@@ -48,26 +35,26 @@ export function changeOutbox(connection: Connection, change: OutboxChange): void
   const count = changed.length + removed.length + markers.length + cleared.length + counted.length;
   if (count === 0) return;
   connection.transaction(() => {
-    for (const row of changed) keepOutboxRow(connection, row);
-    for (const id of removed) connection.run(DELETE_OUTBOX_ROW, encodeText(id));
+    for (const row of changed) keepQueued(connection, row);
+    for (const id of removed) connection.run(DELETE_QUEUED, columnText.encode(id));
     for (const { check, channelKey } of cleared) {
-      connection.run(DELETE_TOLD, encodeText(check), encodeText(channelKey));
+      connection.run(DELETE_MARKER, columnText.encode(check), columnText.encode(channelKey));
     }
-    for (const marker of markers) connection.run(UPSERT_TOLD, ...rowOfTold(marker));
-    for (const count of counted) connection.run(ADD_TO_COUNTS, ...rowOfCount(count));
+    for (const marker of markers) connection.run(DELIVERY_MARKERS.upsert, ...DELIVERY_MARKERS.encode(marker));
+    for (const count of counted) connection.run(CHANNEL_COUNTS.upsert, ...CHANNEL_COUNTS.encode(count));
   });
 }
 
 /** What `silences()` of the store answers. */
 export function readSilences(connection: Connection, nowMs: number): readonly Silence[] {
-  return connection.all(SELECT_SILENCES, nowMs).map(silenceOfRow);
+  return connection.all(SELECT_SILENCES, nowMs).map(SILENCES.decode);
 }
 
 /** What `addSilences()` of the store does. */
 export function addSilences(connection: Connection, silences: readonly Silence[]): void {
   if (silences.length === 0) return;
   connection.transaction(() => {
-    for (const silence of silences) connection.run(UPSERT_SILENCE, ...rowOfSilence(silence));
+    for (const silence of silences) connection.run(SILENCES.upsert, ...SILENCES.encode(silence));
   });
 }
 
@@ -80,6 +67,9 @@ export function endSilences(
   if (checks === "all") return connection.transaction(() => connection.run(END_ALL_SILENCES, nowMs));
   if (checks.length === 0) return 0;
   return connection.transaction(() =>
-    checks.reduce((sum, check) => sum + connection.run(END_SILENCES, nowMs, encodeTextOrNull(check)), 0)
+    checks.reduce(
+      (sum, check) => sum + connection.run(END_SILENCES, nowMs, nullable(columnText).encode(check)),
+      0,
+    )
   );
 }

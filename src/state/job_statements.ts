@@ -1,31 +1,28 @@
-/** Every statement on the tables of jobs. Names and keys are given as `encodeText` makes them. */
+/** The statements on jobs that are more than an upsert of a row. Names and keys are encoded as column text. */
+import { JOB_RUNS, JOBS } from "./tables.ts";
 
 /** A job: its id and since when it is known. */
 export const SELECT_JOB = "SELECT id, since_ms FROM jobs WHERE name = ?";
 
-/** Notes a job and answers its id; a clock that was set back makes it known since earlier. */
-export const UPSERT_JOB = `INSERT INTO jobs (name, since_ms) VALUES (?, ?)
-  ON CONFLICT (name) DO UPDATE SET since_ms = min(since_ms, excluded.since_ms) RETURNING id, since_ms`;
+/** Upserts a job and returns its id. */
+export const UPSERT_JOB = `${JOBS.upsert} RETURNING id`;
 
 /** The run of a job whose end was noted last. */
-export const SELECT_LAST_RUN = `SELECT key, started_at_ms, ending FROM job_runs
+export const SELECT_LAST_RUN = `SELECT ${JOB_RUNS.columns} FROM job_runs
   WHERE job_id = ? AND end_order IS NOT NULL ORDER BY end_order DESC LIMIT 1`;
 
 /** The runs of a job without an end behind the newest one with an end, the oldest first. */
-export const SELECT_RUNS_UNDER_WAY = `SELECT key, started_at_ms, ending FROM job_runs
+export const SELECT_RUNS_UNDER_WAY = `SELECT ${JOB_RUNS.columns} FROM job_runs
   WHERE job_id = ?1 AND end_order IS NULL
     AND id > (SELECT coalesce(max(id), 0) FROM job_runs WHERE job_id = ?1 AND end_order IS NOT NULL)
   ORDER BY id`;
 
-/** Keeps the beginning of a run that is not known yet: id of the job, key, time. */
-export const INSERT_BEGUN_RUN =
-  `INSERT INTO job_runs (job_id, key, started_at_ms) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING`;
+/** Inserts the start of a run that is not known yet. */
+export const INSERT_BEGUN_RUN = `${JOB_RUNS.insert} ON CONFLICT (key) DO NOTHING`;
 
-/** Keeps a run with its end: id of the job, key, time, end. */
-export const UPSERT_ENDED_RUN = `INSERT INTO job_runs (job_id, key, started_at_ms, end_order, ending)
-  VALUES (?1, ?2, ?3, (SELECT coalesce(max(end_order), 0) + 1 FROM job_runs WHERE job_id = ?1), ?4)
-  ON CONFLICT (key) DO UPDATE SET started_at_ms = excluded.started_at_ms, end_order = excluded.end_order,
-    ending = excluded.ending`;
+/** The number of the next end of a job's run. */
+export const SELECT_END_ORDER =
+  "SELECT coalesce(max(end_order), 0) + 1 AS end_order FROM job_runs WHERE job_id = ?";
 
 /** Forgets the runs of a job beyond so many of the newest, but not the one whose end was noted last. */
 export const DELETE_SURPLUS_RUNS = `DELETE FROM job_runs WHERE id IN (

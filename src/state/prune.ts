@@ -1,13 +1,13 @@
 import type { PruneProgress } from "../domain/store.ts";
 import type { Connection } from "./connection.ts";
-import { encodedTextIn, numberIn } from "./members.ts";
+import { columnText, number } from "./codec.ts";
 import { addReading, CHANGES_MAX, type ClockReadings, type Limits, limitsAt } from "./retention.ts";
 import { DELETE_OLD_JOB_RUNS, DELETE_OLD_JOBS } from "./job_statements.ts";
 import {
-  DELETE_GIVEN_UP,
+  DELETE_DROPPED,
   DELETE_OLD_COUNTS,
   DELETE_OLD_SILENCES,
-  DELETE_TOLD_OF_NOTHING,
+  DELETE_STRAY_MARKERS,
 } from "./outbox_statements.ts";
 import {
   ADD_HOURS_TO_DAYS,
@@ -16,10 +16,10 @@ import {
   DELETE_OLD_CHANGES,
   DELETE_OLD_ROLLUPS,
   DELETE_SURPLUS_CHANGES,
-  REPLACE_CLOCK,
   SELECT_CHECKS_BEHIND,
   SELECT_CLOCK,
 } from "./statements.ts";
+import { CLOCK, ONLY_ROW } from "./tables.ts";
 
 /**
  * What forgets the old a few checks at a time, going round in the order of their ids. One call is one
@@ -41,11 +41,9 @@ export function createPruner(connection: Connection): (nowMs: number) => PrunePr
 
 function readClock(connection: Connection, nowMs: number): ClockReadings {
   const row = connection.first(SELECT_CLOCK);
-  const before = row === undefined
-    ? null
-    : { earlierMs: numberIn(row, "earlier_ms"), laterMs: numberIn(row, "later_ms") };
+  const before = row === undefined ? null : CLOCK.decode(row);
   const readings = addReading(before, nowMs);
-  if (readings !== before) connection.run(REPLACE_CLOCK, readings.earlierMs, readings.laterMs);
+  if (readings !== before) connection.run(CLOCK.upsert, ...CLOCK.encode({ ...readings, id: ONLY_ROW }));
   return readings;
 }
 
@@ -58,12 +56,14 @@ const ROWS_MAX = 1000;
 /** So many free pages stay for what comes next: a megabyte. */
 const FREE_PAGES_MAX = 256;
 
+const FREE_PAGES = "PRAGMA freelist_count";
+
 /** How many pages one call gives back. */
 const PAGES_MAX = 250;
 
 /** Gives back free pages, at most so many; answers whether that was all. The file shrinks at the next checkpoint. */
 function shrink(connection: Connection): boolean {
-  const free = numberIn(connection.first("PRAGMA freelist_count") ?? {}, "freelist_count");
+  const free = number.decode(connection.first(FREE_PAGES)?.["freelist_count"], "freelist_count");
   const surplus = free - FREE_PAGES_MAX;
   if (surplus <= 0) return true;
   // A page for each row that is read, so that `run` would give back one alone.
@@ -73,7 +73,7 @@ function shrink(connection: Connection): boolean {
 
 /** How many rows went; each statement finds its own by an index, and there are few. */
 function pruneOutbox(connection: Connection, limits: Limits): number {
-  return connection.run(DELETE_GIVEN_UP, limits.droppedMs, ROWS_MAX) +
+  return connection.run(DELETE_DROPPED, limits.droppedMs, ROWS_MAX) +
     connection.run(DELETE_OLD_SILENCES, limits.silenceEndMs, ROWS_MAX) +
     connection.run(DELETE_OLD_COUNTS, limits.countedMs);
 }
@@ -95,11 +95,11 @@ function pruneBehind(
     const checkId = Number(check["id"]);
     const isForgotten = Number(check["seen_at_ms"]) < limits.seenMs;
     rows += isForgotten ? forget(connection, checkId) : pruneCheck(connection, checkId, limits);
-    if (isForgotten) forgotten.push(encodedTextIn(check, "name"));
+    if (isForgotten) forgotten.push(columnText.decode(check["name"], "name"));
     if (rows >= ROWS_MAX) return checkId;
   }
   if (checks.length === CHECKS_MAX) return Number(checks.at(-1)?.["id"]);
-  connection.run(DELETE_TOLD_OF_NOTHING);
+  connection.run(DELETE_STRAY_MARKERS);
   connection.run(DELETE_OLD_JOB_RUNS, limits.seenMs);
   connection.run(DELETE_OLD_JOBS, limits.seenMs);
   return null;

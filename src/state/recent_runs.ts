@@ -7,7 +7,7 @@
  */
 import { CONDITIONS } from "../domain/condition.ts";
 import type { RecentRun, RollupEntry } from "../domain/store.ts";
-import { UnreadableRowError } from "./members.ts";
+import { UnreadableRowError } from "./codec.ts";
 import { RECENT_RUNS_MAX } from "./retention.ts";
 
 const RUN_BYTES = 11;

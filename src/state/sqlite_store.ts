@@ -101,7 +101,6 @@ async function connectToWrite(path: string, options: SqliteStoreOptions): Promis
     useWriteAheadLog(connection);
     connection.first(`PRAGMA journal_size_limit = ${JOURNAL_BYTES_MAX}`);
     if (options.access !== "own") return;
-    makeShrinkable(connection);
     connection.waitForOthers(options.patience === undefined ? BUSY_TIMEOUT_MS : 0);
   });
 }
@@ -119,21 +118,6 @@ function useWriteAheadLog(connection: Connection): void {
       if (triesLeft === 0 || !isBusy(error)) throw error;
     }
     connection.transaction(() => {});
-  }
-}
-
-/**
- * Lets the file give back the room of what is deleted. Its pages are laid out for that once, by writing it anew: to ask
- * for it before there are tables would write a header that does not say yet whose file it is. Where it fails, as on a
- * full disk, the next start tries again.
- */
-function makeShrinkable(connection: Connection): void {
-  if (connection.first("PRAGMA auto_vacuum")?.["auto_vacuum"] === INCREMENTAL) return;
-  try {
-    connection.run("PRAGMA auto_vacuum = INCREMENTAL");
-    connection.run("VACUUM");
-  } catch (error) {
-    if (explainStoreFailure(error, { action: "write", path: "" }) === null) throw error;
   }
 }
 
@@ -188,9 +172,6 @@ const BESIDE_BUSY_TIMEOUT_MS = 5000;
 
 /** After one wait it is done, unless the process that was let through has failed, or been killed. */
 const SWITCH_TRIES = 10;
-
-/** How SQLite numbers this mode of `auto_vacuum`. */
-const INCREMENTAL = 2;
 
 /** What the journal keeps of the disk after a great many writes at once. */
 const JOURNAL_BYTES_MAX = 8 * 1024 * 1024;

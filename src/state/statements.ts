@@ -1,31 +1,16 @@
 /**
- * Every statement on the tables of checks, changes and roll-ups. A name is given as `encodeText` makes it. Wherever
- * there are four of something, they are in the order of `CONDITIONS`.
+ * The statements on checks, changes and roll-ups that are more than an insert or upsert of a row. Names are encoded as
+ * column text.
  */
 import { RECENT_BYTES_MAX } from "./recent_runs.ts";
 import { DAY_MS, HOUR_MS } from "./retention.ts";
+import { CHANGES, CHECKS, CLOCK, RECORDS, ROLLUPS } from "./tables.ts";
 
-/** All records, in the order in which the checks were first kept. */
-export const SELECT_RECORDS =
-  `SELECT name, condition, last, next_run_at_ms, interval_ms, missed_runs, seen_at_ms,
-    runs_ok, runs_unknown, runs_warning, runs_critical, duration_total_ms
-  FROM checks ORDER BY id`;
+/** All records, in the order in which the checks were first persisted. */
+export const SELECT_RECORDS = `SELECT ${RECORDS.columns} FROM checks ORDER BY id`;
 
-/**
- * Keeps a record, with a packed run (or nothing) that goes before its fresh ones, and answers its id and how many bytes
- * those take. Nobody reads packed runs while they are written, so they are joined where they are.
- */
-export const UPSERT_RECORD = `INSERT INTO checks
-    (name, condition, last, next_run_at_ms, interval_ms, missed_runs, seen_at_ms,
-    runs_ok, runs_unknown, runs_warning, runs_critical, duration_total_ms, fresh_runs)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (name) DO UPDATE SET condition = excluded.condition, last = excluded.last,
-    next_run_at_ms = excluded.next_run_at_ms, interval_ms = excluded.interval_ms,
-    missed_runs = excluded.missed_runs, seen_at_ms = excluded.seen_at_ms,
-    runs_ok = excluded.runs_ok, runs_unknown = excluded.runs_unknown, runs_warning = excluded.runs_warning,
-    runs_critical = excluded.runs_critical, duration_total_ms = excluded.duration_total_ms,
-    fresh_runs = CAST(excluded.fresh_runs || fresh_runs AS BLOB)
-  RETURNING id, length(fresh_runs) AS fresh_bytes`;
+/** Upserts a check, its packed run joined to the fresh ones in place, and returns its id and how many bytes these take. */
+export const UPSERT_CHECK = `${CHECKS.upsert} RETURNING id, length(fresh_runs) AS fresh_bytes`;
 
 /** Puts the fresh runs of a check before its others, so that its record stays small. */
 export const MOVE_FRESH_RUNS: readonly string[] = [
@@ -42,20 +27,13 @@ export const SELECT_RECENT = `SELECT name,
   LEFT JOIN recent_runs ON recent_runs.check_id = checks.id
   WHERE fresh_runs <> x'' OR runs IS NOT NULL`;
 
-/** Keeps a change: id of the check, time, from, to, output. */
-export const INSERT_CHANGE = `INSERT INTO changes (check_id, at_ms, from_condition, to_condition, output)
-  VALUES (?, ?, ?, ?, ?)`;
-
 /** The changes of a name from a time on to another, the newest first: so many at most, behind so many. */
-export const SELECT_CHANGES = `SELECT at_ms, from_condition, to_condition, output FROM changes
+export const SELECT_CHANGES = `SELECT ${CHANGES.columns} FROM changes
   WHERE check_id = (SELECT id FROM checks WHERE name = ?) AND at_ms >= ? AND at_ms <= ?
   ORDER BY at_ms DESC, id DESC LIMIT ? OFFSET ?`;
 
 /** The roll-ups of a name that end after a time, the oldest first. */
-export const SELECT_ROLLUPS = `SELECT start_ms, span_ms,
-    observed_ok, observed_unknown, observed_warning, observed_critical,
-    lasted_ok_ms, lasted_unknown_ms, lasted_warning_ms, lasted_critical_ms, duration_total_ms, duration_max_ms,
-    failed_streak_max
+export const SELECT_ROLLUPS = `SELECT ${ROLLUPS.columns}
   FROM rollups WHERE check_id = (SELECT id FROM checks WHERE name = ?) AND start_ms + span_ms > ?
   ORDER BY start_ms, span_ms DESC`;
 
@@ -98,38 +76,10 @@ export const SELECT_CHECK_SUMS = `SELECT name, ${PACKED} FROM (
     SELECT checks.id AS id, checks.name AS name, min(start_ms) AS start_ms, ${SUMS} ${ROLLUPS_OF_NAMES} GROUP BY checks.id
   ) GROUP BY id`;
 
-const INSERT_ROLLUP = `INSERT INTO rollups (check_id, start_ms, span_ms,
-    observed_ok, observed_unknown, observed_warning, observed_critical,
-    lasted_ok_ms, lasted_unknown_ms, lasted_warning_ms, lasted_critical_ms, duration_total_ms, duration_max_ms,
-    failed_streak_max)`;
-
-const ON_CONFLICT_ADD = `ON CONFLICT (check_id, start_ms, span_ms) DO UPDATE SET
-    observed_ok = observed_ok + excluded.observed_ok,
-    observed_unknown = observed_unknown + excluded.observed_unknown,
-    observed_warning = observed_warning + excluded.observed_warning,
-    observed_critical = observed_critical + excluded.observed_critical,
-    lasted_ok_ms = lasted_ok_ms + excluded.lasted_ok_ms,
-    lasted_unknown_ms = lasted_unknown_ms + excluded.lasted_unknown_ms,
-    lasted_warning_ms = lasted_warning_ms + excluded.lasted_warning_ms,
-    lasted_critical_ms = lasted_critical_ms + excluded.lasted_critical_ms,
-    duration_total_ms = duration_total_ms + excluded.duration_total_ms,
-    duration_max_ms = max(duration_max_ms, excluded.duration_max_ms),
-    failed_streak_max = max(failed_streak_max, excluded.failed_streak_max)`;
-
-/**
- * Adds a run to the roll-up of its hour: id of the check, start of the hour, the four counts, the four times, the
- * duration twice, the streak.
- */
-export const ADD_TO_ROLLUP =
-  `${INSERT_ROLLUP} VALUES (?, ?, ${HOUR_MS}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ${ON_CONFLICT_ADD}`;
-
 /** Adds a check's hourly roll-ups that began before a time to those of their days. */
-export const ADD_HOURS_TO_DAYS = `${INSERT_ROLLUP}
-  SELECT check_id, ${START_OF_DAY} AS day_ms, ${DAY_MS},
-    sum(observed_ok), sum(observed_unknown), sum(observed_warning), sum(observed_critical),
-    sum(lasted_ok_ms), sum(lasted_unknown_ms), sum(lasted_warning_ms), sum(lasted_critical_ms),
-    sum(duration_total_ms), max(duration_max_ms), max(failed_streak_max)
-  FROM rollups WHERE check_id = ? AND start_ms < ? AND span_ms = ${HOUR_MS} GROUP BY day_ms ${ON_CONFLICT_ADD}`;
+export const ADD_HOURS_TO_DAYS = `INSERT INTO rollups (${ROLLUPS.columns})
+  SELECT check_id, ${START_OF_DAY} AS day_ms, ${DAY_MS}, ${ROLLUPS.aggregates}
+  FROM rollups WHERE check_id = ? AND start_ms < ? AND span_ms = ${HOUR_MS} GROUP BY day_ms ${ROLLUPS.onConflict}`;
 
 /** Forgets what was added: the same check and time. */
 export const DELETE_ADDED_HOURS =
@@ -158,7 +108,4 @@ export const SELECT_CHECKS_BEHIND =
   "SELECT id, name, seen_at_ms FROM checks WHERE id > ? ORDER BY id LIMIT ?";
 
 /** The two readings of the clock that deletions go by. */
-export const SELECT_CLOCK = "SELECT earlier_ms, later_ms FROM clock WHERE id = 1";
-
-/** Keeps other readings: the earlier one, the later one. */
-export const REPLACE_CLOCK = "INSERT OR REPLACE INTO clock (id, earlier_ms, later_ms) VALUES (1, ?, ?)";
+export const SELECT_CLOCK = `SELECT ${CLOCK.columns} FROM clock`;

@@ -150,7 +150,7 @@ Deno.test("outbox() and silences() call a row that no monitor can have written d
     },
     { name: "broken JSON", sql: "UPDATE outbox SET notification = '{'", reason: /a row holds broken JSON/ },
     {
-      name: "no notification",
+      name: "no report",
       sql: "UPDATE outbox SET notification = '7'",
       reason: /"JSON" of a row is not an object/,
     },
@@ -160,7 +160,7 @@ Deno.test("outbox() and silences() call a row that no monitor can have written d
       reason: /"event" of a row is not one of problem, change, recovery, reminder$/,
     },
     {
-      name: "a time in a notification",
+      name: "a time in a report",
       sql: "UPDATE outbox SET notification = json_set(notification, '$.decidedAtMs', null)",
       reason: /"decidedAtMs" of a row is not a number/,
     },
@@ -171,9 +171,13 @@ Deno.test("outbox() and silences() call a row that no monitor can have written d
       sql: `UPDATE outbox SET last_failure = '"a'`,
       reason: /a row holds broken JSON/,
     },
-    { name: "a condition", sql: "UPDATE told SET condition = ''", reason: /"condition" of a row/ },
+    {
+      name: "a condition",
+      sql: "UPDATE delivery_markers SET condition = ''",
+      reason: /"condition" of a row/,
+    },
     { name: "an end", sql: "UPDATE silences SET until_ms = 'x'", reason: /"until_ms" of a row/ },
-    { name: "a table gone", sql: "DROP TABLE told", reason: /no such table: told/ },
+    { name: "a table gone", sql: "DROP TABLE delivery_markers", reason: /no such table: delivery_markers/ },
   ];
   for (const { name, sql, reason } of table) {
     await t.step(name, () =>
@@ -199,12 +203,12 @@ Deno.test("outbox() and silences() call a row that no monitor can have written d
 Deno.test("no statement on the outbox or the silences looks at every row where it need not", async (t) => {
   const connection = new Connection(new DatabaseSync(":memory:"));
   migrate(connection);
-  const readsAll = new Set(["SELECT_OUTBOX", "SELECT_TOLD", "DELETE_TOLD_OF_NOTHING"]);
+  const readsAll = new Set(["SELECT_OUTBOX", "SELECT_MARKERS", "DELETE_STRAY_MARKERS"]);
   for (const [name, sql] of Object.entries(statements)) {
     await t.step(name, () => {
       const plan = connection.all(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => String(detail));
       assert.equal(
-        plan.some((step) => /^SCAN (outbox|told|silences)/.test(step)),
+        plan.some((step) => /^SCAN (outbox|delivery_markers|silences)/.test(step)),
         readsAll.has(name),
         plan.join(),
       );

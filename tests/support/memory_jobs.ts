@@ -1,6 +1,6 @@
 /** The part of the store in memory that jobs report to. */
 import type { EndedJobRun, JobFacts, JobRun } from "../../src/domain/job_runs.ts";
-import { copyJobEnd, copyJobRun } from "../../src/state/copies.ts";
+import { copyJobEnd, copyJobRun } from "./copies.ts";
 import { JOB_RUNS_MAX, type Limits } from "../../src/state/retention.ts";
 
 /** What the methods of the store do that are named at each; here they answer at once. */

@@ -2,7 +2,7 @@
 import { addCounts, type ChannelCount } from "../../src/domain/channel_count.ts";
 import type { DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "../../src/domain/outbox.ts";
 import type { KeptOutbox } from "../../src/domain/store.ts";
-import { copyMarker, copyQueued, copySilence } from "../../src/state/copies.ts";
+import { copyMarker, copyQueued, copySilence } from "./copies.ts";
 import type { Limits } from "../../src/state/retention.ts";
 
 /** What the methods of the store do that are named at each; here they answer at once. */

@@ -11,7 +11,7 @@ import {
   type Store,
   StoreError,
 } from "../../src/domain/store.ts";
-import { copyChange, copyMonitorRun, copyRecord, copyRollup } from "../../src/state/copies.ts";
+import { copyChange, copyMonitorRun, copyRecord, copyRollup } from "./copies.ts";
 import { createMemoryJobs } from "./memory_jobs.ts";
 import { createMemoryOutbox } from "./memory_outbox.ts";
 import { packRun, RECENT_BYTES_MAX, unpackRuns } from "../../src/state/recent_runs.ts";

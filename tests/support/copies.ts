@@ -2,14 +2,14 @@
  * Copies of what callers hand in, member by member: a store keeps nothing that a caller can change later, and
  * nothing that is not declared, such as the check (with its secrets) that hangs on a result.
  */
-import type { ConditionCounts, ConditionState } from "../domain/condition_state.ts";
-import type { JobEnd, JobRun } from "../domain/job_runs.ts";
-import type { MonitorRun } from "../domain/monitor_run.ts";
-import type { DeliveryMarker, QueuedNotification, Silence } from "../domain/outbox.ts";
-import type { Notification } from "../domain/notification.ts";
-import { truncateBytes } from "../shared/truncate.ts";
-import type { CheckRecord, ConditionChange, KeptResult, Rollup } from "../domain/store.ts";
-import { CHANGE_OUTPUT_BYTES_MAX } from "./retention.ts";
+import type { ConditionCounts, ConditionState } from "../../src/domain/condition_state.ts";
+import type { JobEnd, JobRun } from "../../src/domain/job_runs.ts";
+import type { MonitorRun } from "../../src/domain/monitor_run.ts";
+import type { DeliveryMarker, QueuedNotification, Silence } from "../../src/domain/outbox.ts";
+import type { Notification } from "../../src/domain/notification.ts";
+import { truncateBytes } from "../../src/shared/truncate.ts";
+import type { CheckRecord, ConditionChange, KeptResult, Rollup } from "../../src/domain/store.ts";
+import { CHANGE_OUTPUT_BYTES_MAX } from "../../src/state/retention.ts";
 
 /** A copy of a record. */
 export function copyRecord(record: CheckRecord): CheckRecord {

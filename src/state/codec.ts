@@ -1,0 +1,137 @@
+/**
+ * How values are stored, in columns and in the JSON of a column. Encoding copies the declared keys alone: a check with
+ * its secrets that hangs on a result is not persisted. Decoding validates, and throws an {@linkcode UnreadableRowError}.
+ */
+import { type Condition, CONDITIONS } from "../domain/condition.ts";
+
+/** A row that no monitor can have written. */
+export class UnreadableRowError extends Error {
+  /** The name of the class. */
+  override readonly name = "UnreadableRowError";
+}
+
+/** Encodes a value, and decodes what was stored; the name is that of the column or key, for errors. */
+export interface Codec<T, Stored = unknown> {
+  encode(value: T): Stored;
+  decode(stored: unknown, name: string): T;
+}
+
+/** A number; JSON and the database store one that isn't finite as `null`. */
+export const number: Codec<number, number> = {
+  encode: (value) => value,
+  decode: (stored, name) => typeof stored === "number" ? stored : unreadable(name, "a number"),
+};
+
+/** Text as it is, for JSON. */
+export const text: Codec<string, string> = {
+  encode: (value) => value,
+  decode: (stored, name) => typeof stored === "string" ? stored : unreadable(name, "text"),
+};
+
+/**
+ * Text in a column. The database would end it at U+0000 and replace every lone surrogate with U+FFFD, so that two names
+ * become one. Text with either is stored as a JSON string, and so is text that begins like one.
+ */
+export const columnText: Codec<string, string> = {
+  encode: (value) =>
+    value.isWellFormed() && !value.includes("\0") && !value.startsWith('"') ? value : JSON.stringify(value),
+  decode: (stored, name) => {
+    const kept = text.decode(stored, name);
+    return kept.startsWith('"') ? text.decode(parse(kept), name) : kept;
+  },
+};
+
+/** A boolean, as 0 or 1. */
+export const flag: Codec<boolean, number> = {
+  encode: Number,
+  decode: (stored, name) => number.decode(stored, name) !== 0,
+};
+
+/** Bytes. */
+export const bytes: Codec<Uint8Array, Uint8Array> = {
+  encode: (value) => value,
+  decode: (stored, name) => stored instanceof Uint8Array ? stored : unreadable(name, "bytes"),
+};
+
+/** One of some words. */
+export function word<T extends string>(
+  words: readonly T[],
+  expected = `one of ${words.join(", ")}`,
+): Codec<T, T> {
+  return {
+    encode: (value) => value,
+    decode: (stored, name) => words.find((known) => known === stored) ?? unreadable(name, expected),
+  };
+}
+
+/** A condition, by its name. */
+export const condition: Codec<Condition, Condition> = word(CONDITIONS, "a condition");
+
+/** A value or `null`. */
+export function nullable<T, Stored>({ encode, decode }: Codec<T, Stored>): Codec<T | null, Stored | null> {
+  return {
+    encode: (value) => value === null ? null : encode(value),
+    decode: (stored, name) => stored === null ? null : decode(stored, name),
+  };
+}
+
+/** A list in JSON. */
+export function list<T>({ encode, decode }: Codec<T>): Codec<readonly T[], readonly unknown[]> {
+  return {
+    encode: (values) => values.map(encode),
+    decode: (stored, name) =>
+      Array.isArray(stored) ? stored.map((value) => decode(value, name)) : unreadable(name, "a list"),
+  };
+}
+
+/** Values by name, in JSON. */
+export function byName<T>({ encode, decode }: Codec<T>): Codec<Readonly<Record<string, T>>, object> {
+  return {
+    encode: (values) =>
+      Object.fromEntries(Object.entries(values).map(([key, value]) => [key, encode(value)])),
+    decode: (stored, name) =>
+      Object.fromEntries(
+        Object.entries(objectIn(stored, name)).map(([key, value]) => [key, decode(value, key)]),
+      ),
+  };
+}
+
+/** An object with these keys, in JSON. */
+export function object<T extends object>(
+  codecs: { readonly [K in keyof T]-?: Codec<T[K]> },
+): Codec<T, object> {
+  const entries = Object.entries<Codec<unknown>>(codecs as Record<string, Codec<unknown>>);
+  const convert = (from: object, one: (codec: Codec<unknown>, value: unknown, key: string) => unknown) => {
+    const values = from as Readonly<Record<string, unknown>>;
+    return Object.fromEntries(entries.map(([key, codec]) => [key, one(codec, values[key], key)]));
+  };
+  return {
+    encode: (value) => convert(value, (codec, field) => codec.encode(field)),
+    decode: (stored, name) =>
+      convert(objectIn(stored, name), (codec, field, key) => codec.decode(field, key)) as T,
+  };
+}
+
+/** A value as JSON text. */
+export function json<T>({ encode, decode }: Codec<T>): Codec<T, string> {
+  return {
+    encode: (value) => JSON.stringify(encode(value)),
+    decode: (stored, name) => decode(parse(text.decode(stored, name)), "JSON"),
+  };
+}
+
+function objectIn(stored: unknown, name: string): object {
+  return typeof stored === "object" && stored !== null ? stored : unreadable(name, "an object");
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    throw new UnreadableRowError("a row holds broken JSON", { cause: error });
+  }
+}
+
+function unreadable(name: string, expected: string): never {
+  throw new UnreadableRowError(`"${name}" of a row is not ${expected}`);
+}

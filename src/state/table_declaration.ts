@@ -1,0 +1,194 @@
+/** Declares a table once: its columns, with how each is stored; the statements and conversions are made from that. */
+import type { SQLInputValue } from "node:sqlite";
+import { type Condition, CONDITIONS } from "../domain/condition.ts";
+import type { ConditionCounts } from "../domain/condition_state.ts";
+import { bytes, type Codec, columnText, json, nullable, number } from "./codec.ts";
+import type { Row } from "./connection.ts";
+
+/** What an upsert makes of the stored value (`column`) and the new one (`excluded.column`). */
+export type Merge = keyof typeof MERGED;
+
+const MERGED = {
+  replace: (column: string) => `excluded.${column}`,
+  keep: (column: string) => column,
+  add: (column: string) => `${column} + excluded.${column}`,
+  max: (column: string) => `max(${column}, excluded.${column})`,
+  min: (column: string) => `min(${column}, excluded.${column})`,
+  prepend: (column: string) => `CAST(excluded.${column} || ${column} AS BLOB)`,
+} as const;
+
+interface Column {
+  readonly name: string;
+  /** Its type in the database, with constraints. */
+  readonly type: string;
+  readonly merge: Merge;
+}
+
+/** A field of a row, and the columns that store it: one, or one for each condition. */
+export interface Field<T> {
+  readonly columns: readonly Column[];
+  encode(value: T): readonly SQLInputValue[];
+  decode(row: Row): T;
+}
+
+/** A field in one column. */
+export function field<T>(
+  name: string,
+  type: string,
+  { encode, decode, merge = "replace" }: Codec<T, SQLInputValue> & { readonly merge?: Merge },
+): Field<T> {
+  return {
+    columns: [{ name, type, merge }],
+    encode: (value) => [encode(value)],
+    decode: (row) => decode(row[name], name),
+  };
+}
+
+/** Optional settings of a field. */
+export interface FieldOptions {
+  /** @default "replace" */
+  readonly merge?: Merge;
+}
+
+/** A number without a fraction, as all times are. */
+export function integer(name: string, options: FieldOptions = {}): Field<number> {
+  return field(name, "INTEGER NOT NULL", { ...number, ...options });
+}
+
+/** As `integer`, or `null`. */
+export function integerOrNull(name: string): Field<number | null> {
+  return field(name, "INTEGER", nullable(number));
+}
+
+/** A number that may have a fraction. */
+export function real(name: string, options: FieldOptions = {}): Field<number> {
+  return field(name, "REAL NOT NULL", { ...number, ...options });
+}
+
+/** Any text. */
+export function string(name: string): Field<string> {
+  return field(name, "TEXT NOT NULL", columnText);
+}
+
+/** Any text, or `null`. */
+export function stringOrNull(name: string): Field<string | null> {
+  return field(name, "TEXT", nullable(columnText));
+}
+
+/** Any value, as JSON. */
+export function jsonText<T>(name: string, codec: Codec<T>): Field<T> {
+  return field(name, "TEXT NOT NULL", json(codec));
+}
+
+/** Any value or `null`, as JSON. */
+export function jsonTextOrNull<T>(name: string, codec: Codec<T>): Field<T | null> {
+  return field(name, "TEXT", nullable(json(codec)));
+}
+
+/** Bytes. */
+export function blob(name: string, options: FieldOptions = {}): Field<Uint8Array> {
+  return field(name, "BLOB NOT NULL", { ...bytes, ...options });
+}
+
+/** The id of a row in another table. */
+export function reference(name: string, table: string): Field<number> {
+  return field(name, `INTEGER NOT NULL REFERENCES ${table} (id)`, { ...number, merge: "keep" });
+}
+
+/** A number for each condition, in the order of `CONDITIONS`. */
+export function counts(
+  nameOf: (condition: Condition) => string,
+  options: FieldOptions = {},
+): Field<ConditionCounts> {
+  const fields = CONDITIONS.map((condition) => integer(nameOf(condition), options));
+  return {
+    columns: fields.flatMap(({ columns }) => columns),
+    encode: (value) => CONDITIONS.map((condition) => value[condition]),
+    decode: (row) => {
+      const count = (condition: Condition): number =>
+        number.decode(row[nameOf(condition)], nameOf(condition));
+      return {
+        ok: count("ok"),
+        unknown: count("unknown"),
+        warning: count("warning"),
+        critical: count("critical"),
+      };
+    },
+  };
+}
+
+/** The fields of a row by key. */
+export type Fields<T> = { readonly [K in keyof T]-?: Field<T[K]> };
+
+/** What identifies a row; the database gives each an `id`, in the order of insertion, unless there is a primary key. */
+export interface Keys {
+  /** The columns of the primary key. @default a column `id` */
+  readonly primary?: readonly string[];
+  /** Columns of which no two rows have the same values. @default the primary key */
+  readonly unique?: readonly string[];
+}
+
+/** A table of rows of one type. */
+export interface Table<T> {
+  readonly name: string;
+  /** Makes the table. */
+  readonly create: string;
+  /** All columns but the `id`, for SELECT. */
+  readonly columns: string;
+  /** The columns that an upsert adds up, as aggregates of many rows: `sum(…)`, `max(…)`. */
+  readonly aggregates: string;
+  /** Inserts a row; takes what `encode` returns. */
+  readonly insert: string;
+  /** What `insert` does if there is a row with the same unique columns: merges into that one. */
+  readonly onConflict: string;
+  /** Inserts a row, or merges it. */
+  readonly upsert: string;
+  /** The values of a row, in the order of `columns`. */
+  encode(row: T): readonly SQLInputValue[];
+  /** @throws {UnreadableRowError} If no monitor can have written it. */
+  decode(row: Row): T;
+}
+
+/** Makes a table of its declaration. */
+export function table<T extends object>(
+  name: string,
+  fields: Fields<T>,
+  { primary, unique = primary ?? [] }: Keys = {},
+): Table<T> {
+  const entries = Object.entries<Field<unknown>>(fields as Record<string, Field<unknown>>);
+  const columns = entries.flatMap(([, { columns }]) => columns);
+  const names = columns.map((column) => column.name);
+  const insert = `INSERT INTO ${name} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`;
+  const updates = columns.filter((column) => !unique.includes(column.name))
+    .map((column) => `${column.name} = ${MERGED[column.merge](column.name)}`);
+  const onConflict = `ON CONFLICT (${unique.join(", ")}) DO UPDATE SET ${updates.join(", ")}`;
+  return {
+    name,
+    create: createStatement(name, columns, { primary, unique }),
+    columns: names.join(", "),
+    aggregates: columns.filter(({ merge }) => merge === "add" || merge === "max")
+      .map((column) => `${column.merge === "add" ? "sum" : "max"}(${column.name})`).join(", "),
+    insert,
+    onConflict,
+    upsert: `${insert} ${onConflict}`,
+    encode: (row) => {
+      const values = row as Readonly<Record<string, unknown>>;
+      return entries.flatMap(([key, field]) => field.encode(values[key]));
+    },
+    decode: (row) => Object.fromEntries(entries.map(([key, field]) => [key, field.decode(row)])) as T,
+  };
+}
+
+function createStatement(
+  name: string,
+  columns: readonly Column[],
+  { primary, unique }: { readonly primary: Keys["primary"]; readonly unique: readonly string[] },
+): string {
+  const definitions = columns.map((column) => `${column.name} ${column.type}`);
+  if (primary === undefined) {
+    const constraints = unique.length === 0 ? [] : [`UNIQUE (${unique.join(", ")})`];
+    return `CREATE TABLE ${name} (${["id INTEGER PRIMARY KEY", ...definitions, ...constraints].join(", ")})`;
+  }
+  const parts = [...definitions, `PRIMARY KEY (${primary.join(", ")})`];
+  return `CREATE TABLE ${name} (${parts.join(", ")})${primary.length > 1 ? " WITHOUT ROWID" : ""}`;
+}

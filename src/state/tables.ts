@@ -1,0 +1,256 @@
+/**
+ * The tables, each declared once. Conditions are stored by name, times as wall time in milliseconds since 1970. A `key`
+ * is what everything else calls an id; the `id` of a table keeps the order of insertion.
+ *
+ * The outbox, its markers, silences and jobs have names of checks, not references: when a record can't be persisted,
+ * what became of its notifications is persisted nevertheless, and a job may run before its check does.
+ */
+import type { ChannelCount } from "../domain/channel_count.ts";
+import type { ConditionCounts, ConditionState, NotificationEvent } from "../domain/condition_state.ts";
+import type { JobEnd, JobRun } from "../domain/job_runs.ts";
+import type { MonitorRun } from "../domain/monitor_run.ts";
+import type { Notification } from "../domain/notification.ts";
+import type { DeliveryMarker, QueuedNotification, Silence } from "../domain/outbox.ts";
+import type { CheckRecord, ConditionChange, KeptResult, Rollup } from "../domain/store.ts";
+import { byName, type Codec, condition, flag, list, nullable, number, object, text, word } from "./codec.ts";
+import type { ClockReadings } from "./retention.ts";
+import {
+  blob,
+  counts,
+  field,
+  type Fields,
+  integer,
+  integerOrNull,
+  jsonText,
+  jsonTextOrNull,
+  real,
+  reference,
+  string,
+  stringOrNull,
+  type Table,
+  table,
+} from "./table_declaration.ts";
+
+const COUNTS: Codec<ConditionCounts> = object({
+  ok: number,
+  unknown: number,
+  warning: number,
+  critical: number,
+});
+
+const CONDITION_STATE: Codec<ConditionState> = object({
+  confirmed: condition,
+  confirmedSinceMs: nullable(number),
+  atLeast: COUNTS,
+  atMost: COUNTS,
+  observed: nullable(condition),
+  observedAtMs: nullable(number),
+  problemBeganAtMs: nullable(number),
+  notified: condition,
+  notifiedAtMs: nullable(number),
+  notifiedProblemBeganAtMs: nullable(number),
+});
+
+const RESULT: Codec<KeptResult> = object({
+  condition,
+  output: text,
+  detail: text,
+  performanceData: text,
+  metrics: byName(number),
+  startedAtMs: number,
+  durationMs: number,
+  lateMs: nullable(number),
+});
+
+const RECORD: Fields<CheckRecord> = {
+  name: string("name"),
+  condition: jsonText("condition", CONDITION_STATE),
+  last: jsonTextOrNull("last", RESULT),
+  nextRunAtMs: integerOrNull("next_run_at_ms"),
+  intervalMs: integer("interval_ms"),
+  missedRuns: integer("missed_runs"),
+  runs: counts((condition) => `runs_${condition}`),
+  durationTotalMs: real("duration_total_ms"),
+  seenAtMs: integer("seen_at_ms"),
+};
+
+/** A record with its newest runs, see recent_runs.ts. */
+export const CHECKS: Table<CheckRecord & { readonly freshRuns: Uint8Array }> = table(
+  "checks",
+  { ...RECORD, freshRuns: blob("fresh_runs", { merge: "prepend" }) },
+  { unique: ["name"] },
+);
+
+/** The columns of `checks` that make a record. */
+export const RECORDS: Table<CheckRecord> = table("checks", RECORD, { unique: ["name"] });
+
+/** The packed runs of a check that aren't fresh any more. */
+export const RECENT_RUNS: Table<{ readonly checkId: number; readonly runs: Uint8Array }> = table(
+  "recent_runs",
+  { checkId: reference("check_id", "checks"), runs: blob("runs") },
+  { primary: ["check_id"] },
+);
+
+/** The changes of confirmed conditions. */
+export const CHANGES: Table<Omit<ConditionChange, "name"> & { readonly checkId: number }> = table("changes", {
+  checkId: reference("check_id", "checks"),
+  atMs: integer("at_ms"),
+  from: field("from_condition", "TEXT NOT NULL", condition),
+  to: field("to_condition", "TEXT NOT NULL", condition),
+  output: string("output"),
+});
+
+/** Hourly aggregates, and daily ones of older days. */
+export const ROLLUPS: Table<Omit<Rollup, "name"> & { readonly checkId: number }> = table("rollups", {
+  checkId: reference("check_id", "checks"),
+  startMs: integer("start_ms"),
+  spanMs: integer("span_ms"),
+  observed: counts((condition) => `observed_${condition}`, { merge: "add" }),
+  lastedMs: counts((condition) => `lasted_${condition}_ms`, { merge: "add" }),
+  durationTotalMs: real("duration_total_ms", { merge: "add" }),
+  durationMaxMs: real("duration_max_ms", { merge: "max" }),
+  failedStreakMax: integer("failed_streak_max", { merge: "max" }),
+}, { primary: ["check_id", "start_ms", "span_ms"] });
+
+const NOTIFICATION: Codec<Notification> = object({
+  id: text,
+  check: text,
+  title: nullable(text),
+  event: word<NotificationEvent>(["problem", "change", "recovery", "reminder"]),
+  condition,
+  previous: condition,
+  output: text,
+  detail: text,
+  problemBeganAtMs: number,
+  decidedAtMs: number,
+  occurrences: number,
+  nextRunAtMs: number,
+  hostName: text,
+});
+
+/** The queues of all channels. `sequence` isn't unique, so that no mistake with it makes a `save` fail. */
+export const OUTBOX: Table<QueuedNotification> = table("outbox", {
+  id: string("key"),
+  sequence: integer("sequence"),
+  channelKey: string("channel_key"),
+  channelName: string("channel_name"),
+  state: field(
+    "state",
+    "TEXT NOT NULL",
+    word<QueuedNotification["state"]>(["pending", "rejected", "dropped"]),
+  ),
+  attempts: integer("attempts"),
+  nextAttemptAtMs: integer("next_attempt_at_ms"),
+  lastFailure: stringOrNull("last_failure"),
+  firstFailedAtMs: integerOrNull("first_failed_at_ms"),
+  messageId: stringOrNull("message_id"),
+  notification: jsonText("notification", NOTIFICATION),
+  missedProblem: jsonTextOrNull("missed_problem", NOTIFICATION),
+  summarized: integer("summarized"),
+}, { unique: ["key"] });
+
+/** What each channel was last notified of. */
+export const DELIVERY_MARKERS: Table<DeliveryMarker> = table("delivery_markers", {
+  check: string("check_name"),
+  channelKey: string("channel_key"),
+  messageId: string("message_id"),
+  condition: field("condition", "TEXT NOT NULL", condition),
+  certain: field("certain", "INTEGER NOT NULL", flag),
+}, { unique: ["check_name", "channel_key"] });
+
+/** What was sent to each channel, and what was not. */
+export const CHANNEL_COUNTS: Table<ChannelCount> = table("channel_counts", {
+  channelKey: string("channel_key"),
+  channelName: string("channel_name"),
+  sent: integer("sent", { merge: "add" }),
+  failedAttempts: integer("failed_attempts", { merge: "add" }),
+  dropped: integer("dropped", { merge: "add" }),
+  summarized: integer("summarized", { merge: "add" }),
+  countedAtMs: integer("counted_at_ms", { merge: "max" }),
+}, { unique: ["channel_key"] });
+
+/** Silences of one check, or of all (`check_name` is NULL). */
+export const SILENCES: Table<Silence> = table("silences", {
+  id: string("key"),
+  check: stringOrNull("check_name"),
+  fromMs: integer("from_ms"),
+  untilMs: integer("until_ms"),
+  reason: string("reason"),
+}, { unique: ["key"] });
+
+/** Jobs, and since when each is known; a clock that is set back makes that earlier. */
+export const JOBS: Table<{ readonly name: string; readonly sinceMs: number }> = table("jobs", {
+  name: string("name"),
+  sinceMs: integer("since_ms", { merge: "min" }),
+}, { unique: ["name"] });
+
+const JOB_END: Codec<JobEnd> = object({
+  atMs: number,
+  durationMs: nullable(number),
+  how: word<JobEnd["how"]>(["exited", "signalled", "not_started", "noted"]),
+  exitCode: number,
+  reason: text,
+  output: text,
+});
+
+/** Runs of jobs. The order of their ends is that in which they were persisted, whatever the clock was. */
+export const JOB_RUNS: Table<JobRun & { readonly jobId: number; readonly endOrder: number | null }> = table(
+  "job_runs",
+  {
+    jobId: reference("job_id", "jobs"),
+    id: string("key"),
+    startedAtMs: integer("started_at_ms"),
+    endOrder: integerOrNull("end_order"),
+    end: jsonTextOrNull("ending", JOB_END),
+  },
+  { unique: ["key"] },
+);
+
+/** The one row of a table that has one alone. */
+export const ONLY_ROW = 1;
+
+/** The readings of the clock that deletions go by. */
+export const CLOCK: Table<ClockReadings & { readonly id: number }> = table("clock", {
+  id: integer("id"),
+  earlierMs: integer("earlier_ms"),
+  laterMs: integer("later_ms"),
+}, { primary: ["id"] });
+
+const MONITOR_RUN: Codec<MonitorRun> = object({
+  mode: word<MonitorRun["mode"]>(["service", "cron"]),
+  processId: nullable(number),
+  startedAtMs: number,
+  stoppedAtMs: nullable(number),
+  configPath: nullable(text),
+  configHash: text,
+  configLoadedAtMs: number,
+  checks: list(text),
+});
+
+/** The process that runs the checks. */
+export const MONITOR: Table<{ readonly id: number; readonly run: MonitorRun }> = table("monitor", {
+  id: integer("id"),
+  run: jsonText("run", MONITOR_RUN),
+}, { primary: ["id"] });
+
+/** Makes all tables and their indexes. */
+export const CREATE_TABLES: readonly string[] = [
+  ...[
+    CHECKS,
+    RECENT_RUNS,
+    CHANGES,
+    ROLLUPS,
+    OUTBOX,
+    DELIVERY_MARKERS,
+    CHANNEL_COUNTS,
+    SILENCES,
+    JOBS,
+    JOB_RUNS,
+    CLOCK,
+    MONITOR,
+  ].map(({ create }) => create),
+  "CREATE INDEX changes_by_time ON changes (check_id, at_ms)",
+  "CREATE INDEX outbox_dropped ON outbox (next_attempt_at_ms, first_failed_at_ms) WHERE state = 'dropped'",
+  "CREATE INDEX silences_by_end ON silences (until_ms)",
+  "CREATE INDEX job_runs_by_job ON job_runs (job_id)",
+];
