@@ -6,7 +6,7 @@
 import process from "node:process";
 import type { Check } from "../src/domain/check.ts";
 import type { Store } from "../src/domain/store.ts";
-import { type Ledger, openLedger } from "../src/state/state_repository.ts";
+import { openStateRepository, type StateRepository } from "../src/state/state_repository.ts";
 import { DEFAULT_LIMITS } from "../src/scheduler/run_checks.ts";
 import { nextOnGrid, phaseOf } from "../src/scheduler/plan.ts";
 import { createSystem } from "../src/system/deno_system.ts";
@@ -53,9 +53,9 @@ async function watch(store: Store, seconds: number): Promise<IdleSample> {
   const fail = (error: unknown): never => {
     throw error;
   };
-  const ledger = await openLedger({
+  const repository = await openStateRepository({
     store,
-    onTrouble: (error) => {
+    onFailure: (error) => {
       if (error !== null) fail(error);
     },
     reopen: fail,
@@ -66,11 +66,11 @@ async function watch(store: Store, seconds: number): Promise<IdleSample> {
     { length: COUNT },
     (_, index) => steadyCheck({ name: `check ${index}`, intervalMs: HOUR_MS }),
   );
-  for (const check of checks) enterRun(ledger, check);
+  for (const check of checks) enterRun(repository, check);
   const watching = startWatch({ checks, folder: "/", redact: (text) => text }, {
     system: createSystem(),
     jobs: null,
-    ledger,
+    repository,
     limits: DEFAULT_LIMITS,
     notifying: NO_REPORTING,
     onEvent: (event) => {
@@ -87,10 +87,10 @@ async function watch(store: Store, seconds: number): Promise<IdleSample> {
 }
 
 /** A run of before, so that the checks are spread over the hour as they are after some hours. */
-function enterRun(ledger: Ledger, check: Check): void {
+function enterRun(repository: StateRepository, check: Check): void {
   const nowMs = Date.now();
   const observed = { condition: "ok", output: "", detail: "", metrics: {}, performanceData: "" } as const;
-  ledger.enter({ ...observed, check, startedAtMs: nowMs, durationMs: 1 }, {
+  repository.record({ ...observed, check, startedAtMs: nowMs, durationMs: 1 }, {
     nowMs,
     suppressedBy: null,
     queue: () => [],

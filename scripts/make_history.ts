@@ -1,5 +1,5 @@
 /**
- * Makes a past for checks: 90 days and more of observations, entered into the real ledger and kept by a real store, as
+ * Makes a past for checks: 90 days and more of observations, entered into the real repository and kept by a real store, as
  * fast as the machine allows. The same seed and end make the same past.
  *
  *     deno run --allow-all scripts/make_history.ts FOLDER [COUNT]
@@ -12,7 +12,7 @@ import type { Condition } from "../src/domain/condition.ts";
 import type { QueuedNotification } from "../src/domain/outbox.ts";
 import type { Notification } from "../src/domain/notification.ts";
 import type { Store } from "../src/domain/store.ts";
-import { openLedger } from "../src/state/state_repository.ts";
+import { openStateRepository } from "../src/state/state_repository.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -39,9 +39,9 @@ export interface HistoryOptions {
 /** Makes the past. */
 export async function makeHistory(options: HistoryOptions): Promise<void> {
   const { store, checks, endMs, days = 92, seed = 1, fineStepMs = HOUR_MS } = options;
-  const ledger = await openLedger({
+  const repository = await openStateRepository({
     store,
-    onTrouble: (error) => {
+    onFailure: (error) => {
       if (error !== null) throw error;
     },
     reopen: (error) => Promise.reject(error),
@@ -56,7 +56,7 @@ export async function makeHistory(options: HistoryOptions): Promise<void> {
     const stepMs = nowMs < endMs - FINE_DAYS * DAY_MS ? COARSE_STEP_MS : fineStepMs;
     for (const { check, past } of pasts) {
       const seen = past(nowMs);
-      ledger.enter(
+      repository.record(
         {
           check,
           ...seen,
@@ -73,10 +73,10 @@ export async function makeHistory(options: HistoryOptions): Promise<void> {
         },
       );
     }
-    await ledger.flush();
+    await repository.flush();
     nowMs += stepMs;
   }
-  for (let progress = await ledger.tidy(checks, endMs); !progress.finished;) {
+  for (let progress = await repository.prune(checks, endMs); !progress.finished;) {
     progress = await store.prune(endMs);
   }
 }

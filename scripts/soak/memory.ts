@@ -2,7 +2,7 @@ import { NO_REPORTING } from "./no_notifying.ts";
 import { initialState, transition } from "../../src/condition/transition.ts";
 import { CONDITIONS } from "../../src/domain/condition.ts";
 import type { ConditionState } from "../../src/domain/condition_state.ts";
-import { openLedger } from "../../src/state/state_repository.ts";
+import { openStateRepository } from "../../src/state/state_repository.ts";
 import { DEFAULT_LIMITS } from "../../src/scheduler/run_checks.ts";
 import { startWatch } from "../../src/scheduler/scheduler.ts";
 import { createFakeClock } from "../../tests/support/fake_clock.ts";
@@ -45,9 +45,9 @@ export async function soakMemory({ steps, runs }: MemoryOptions): Promise<void> 
         afterMs: 20,
       })),
       jobs: null,
-      ledger: await openLedger({
+      repository: await openStateRepository({
         store,
-        onTrouble: (error) => {
+        onFailure: (error) => {
           if (error !== null) throw error;
         },
         reopen: (error) => Promise.reject(error),

@@ -1,7 +1,7 @@
 import { NO_REPORTING } from "./no_notifying.ts";
 import { startServer } from "../../bench/server.ts";
 import type { Check } from "../../src/domain/check.ts";
-import { openLedger } from "../../src/state/state_repository.ts";
+import { openStateRepository } from "../../src/state/state_repository.ts";
 import { DEFAULT_LIMITS } from "../../src/scheduler/run_checks.ts";
 import { createSystem } from "../../src/system/deno_system.ts";
 import { startWatch } from "../../src/scheduler/scheduler.ts";
@@ -64,9 +64,9 @@ async function watchAndCount(checks: readonly Check[], seconds: number): Promise
     const fromMs = Date.now() + SETTLE_MS;
     const untilMs = fromMs + seconds * 1000;
     const { promise: broken, reject } = Promise.withResolvers<never>();
-    const ledger = await openLedger({
+    const repository = await openStateRepository({
       store,
-      onTrouble: (error) => error && reject(error),
+      onFailure: (error) => error && reject(error),
       reopen: (error) => Promise.reject(error),
       newId: () => crypto.randomUUID(),
       hostName: "soak",
@@ -74,7 +74,7 @@ async function watchAndCount(checks: readonly Check[], seconds: number): Promise
     const watch = startWatch({ checks, folder: "/", redact: (text) => text }, {
       system,
       jobs: null,
-      ledger,
+      repository,
       limits: DEFAULT_LIMITS,
       notifying: NO_REPORTING,
       onEvent: (event) => {

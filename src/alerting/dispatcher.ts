@@ -77,7 +77,7 @@ export interface OutboxOptions {
   placeOf(check: string, channelKey: string): "here" | "unwanted" | "absent";
   /** Hands a message to a channel; throws only when the signal aborts, and for bugs. */
   deliver(message: Message, channel: Channel, signal: AbortSignal): Promise<Delivery>;
-  /** Keeps what changed. Rejects never: a store in trouble is the ledger's business, and it tries again. */
+  /** Keeps what changed. Rejects never: a store in trouble is the repository's business, and it tries again. */
   keep(change: OutboxChange): Promise<void>;
   /** Whether what a notification tells still holds. */
   holds(row: QueuedNotification): boolean;

@@ -1,5 +1,5 @@
 /**
- * From a notification to its channels: what holds it back, which rows it makes, and the outbox that sends them. The ledger
+ * From a notification to its channels: what holds it back, which rows it makes, and the outbox that sends them. The repository
  * keeps the rows together with what led to them; what becomes of them is kept here.
  */
 import { channelEntryOf, deliverTo } from "../channels/registry.ts";
@@ -16,7 +16,7 @@ import { type Redact, redactProcesses } from "../shared/redact.ts";
 import type { Notification } from "../domain/notification.ts";
 import { type KeptOutbox, StoreError } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
-import type { EntryOptions, Ledger } from "../state/state_repository.ts";
+import type { RecordOptions, StateRepository } from "../state/state_repository.ts";
 import { isInWindow } from "./maintenance_windows.ts";
 import { type Outbox, type OutboxEvent, startOutbox } from "./dispatcher.ts";
 import { joinChanges } from "./outbox_changes.ts";
@@ -41,7 +41,7 @@ export interface NotifyingOptions {
   /** The parts of the machine that channels use. */
   readonly system: System;
   /** Keeps the rows, and knows what is confirmed. */
-  readonly ledger: Ledger;
+  readonly repository: StateRepository;
   /** What the store had when it was opened. */
   readonly kept: KeptOutbox;
   /** Whether anything is notified at all. */
@@ -57,7 +57,7 @@ export interface NotifyingOptions {
 }
 
 /** What a notification of a check is decided by. */
-export type Deciding = Pick<EntryOptions, "suppressedBy" | "queue"> & Required<Pick<EntryOptions, "known">>;
+export type Deciding = Pick<RecordOptions, "suppressedBy" | "queue"> & Required<Pick<RecordOptions, "known">>;
 
 /** See the top of the file. */
 export interface Notifying {
@@ -102,7 +102,7 @@ export const BATCHING_DELAY_MS = 2_000;
 
 /** Starts notifying. */
 export function startNotifying(first: ReportedConfig, options: NotifyingOptions): Notifying {
-  const { system, ledger, kept, notifies } = options;
+  const { system, repository, kept, notifies } = options;
   const { clock } = system;
   let config = first;
   /** How people call a channel. Its receiver may come from a placeholder. */
@@ -119,25 +119,25 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
   const counts = new Map(kept.counts.map((count) => [count.channelKey, count]));
   let keeping: Promise<void> = Promise.resolve();
   /** Where all of it is kept so far. */
-  let keptIn = ledger.store;
+  let keptIn = repository.store;
 
   /** Keeps what became of rows, in order; what a store in trouble does not take waits for the next call. */
   const keepAll = async (): Promise<void> => {
-    await ledger.flush();
-    if (ledger.store !== keptIn) {
+    await repository.flush();
+    if (repository.store !== keptIn) {
       // A fresh one, in the place of one that was damaged, knows nothing yet.
-      keptIn = ledger.store;
+      keptIn = repository.store;
       unkept = [everything()];
     }
-    while (unkept.length > 0 && !ledger.isInTrouble) {
+    while (unkept.length > 0 && repository.isWritable) {
       // In one transaction, since each costs the disk a flush.
       const change = joinChanges(unkept);
       unkept = [];
       try {
-        await ledger.store.changeOutbox(change);
+        await repository.store.changeOutbox(change);
       } catch (error) {
         unkept = [change, ...unkept];
-        // The ledger says it: it tries to write again before long, and this is tried with it.
+        // The repository says it: it tries to write again before long, and this is tried with it.
         if (error instanceof StoreError) return;
         throw error;
       }
@@ -148,7 +148,7 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
     const ids = new Set(changed.map((row) => row.id));
     return {
       changed,
-      // What was told while nothing could be kept may be among what the ledger has just written.
+      // What was told while nothing could be kept may be among what the repository has just written.
       removed: unkept.flatMap(({ removed }) => removed).filter((id) => !ids.has(id)),
       markers: outbox.told,
       cleared: [],
@@ -156,7 +156,7 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
     };
   };
   const keep = (change: OutboxChange): Promise<void> => {
-    ledger.amend(change.changed);
+    repository.amend(change.changed);
     for (const count of change.counted ?? []) {
       counts.set(count.channelKey, addCounts(counts.get(count.channelKey), count));
     }
@@ -201,7 +201,7 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
     },
     keep,
     holds: ({ notification }) =>
-      ledger.recordOf(notification.check, clock.wallMs()).condition.confirmed === notification.condition,
+      repository.recordOf(notification.check, clock.wallMs()).condition.confirmed === notification.condition,
     onEvent: options.onEvent,
     onBug: options.onBug,
   });
@@ -209,7 +209,7 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
   /** What a channel knew of a check that it has no more is of use for a day after the end of the problem. */
   const isObsolete = ({ check }: DeliveryMarker): boolean => {
     const nowMs = clock.wallMs();
-    const { confirmed, confirmedSinceMs } = ledger.recordOf(check, nowMs).condition;
+    const { confirmed, confirmedSinceMs } = repository.recordOf(check, nowMs).condition;
     return confirmed === "ok" && nowMs - (confirmedSinceMs ?? nowMs) > OBSOLETE_AFTER_MS;
   };
   const adoptChannels = (rekeyed: Rekeyed): void => {
@@ -236,9 +236,9 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
     return parentsWhere(check, nowMs, dependencyHolds).length > 0 ? "dependency" : null;
   };
   const parentsWhere = (check: Check, nowMs: number, isWanted: typeof dependencyHolds): readonly Check[] => {
-    const { problemBeganAtMs } = ledger.recordOf(check.name, nowMs).condition;
+    const { problemBeganAtMs } = repository.recordOf(check.name, nowMs).condition;
     return check.dependsOn.flatMap((name) => running.get(name) ?? []).filter(({ name }) =>
-      isWanted(ledger.recordOf(name, nowMs).condition, problemBeganAtMs ?? nowMs)
+      isWanted(repository.recordOf(name, nowMs).condition, problemBeganAtMs ?? nowMs)
     );
   };
   const rowsOf = (notification: Notification, check: Check): readonly QueuedNotification[] => {
@@ -262,7 +262,7 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
   return {
     refresh: async () => {
       try {
-        silences = await ledger.store.silences(clock.wallMs());
+        silences = await repository.store.silences(clock.wallMs());
       } catch (error) {
         // Without a store to read, the silences known so far go on.
         if (!(error instanceof StoreError)) throw error;

@@ -9,7 +9,7 @@ import { type CronSchedule, type CronTimes, isCron } from "../domain/schedule.ts
 import type { Result } from "../domain/result.ts";
 import { intervalOf, type Scheduled } from "../alerting/overdue.ts";
 import type { CheckRecord } from "../domain/store.ts";
-import type { Entry, EntryOptions, Ledger } from "../state/state_repository.ts";
+import type { Recorded, RecordOptions, StateRepository } from "../state/state_repository.ts";
 import { isDue, isTooFarAhead, phaseOf, planFirst, planNext } from "./plan.ts";
 
 /** A planned run. */
@@ -186,18 +186,18 @@ function isCronDue({ times }: CronSchedule, atMs: number, nowMs: number): boolea
 }
 
 /** What is the case when the result of a run that somebody asked for is entered. */
-export type AskedEntryOptions = Pick<EntryOptions, "nowMs" | "suppressedBy" | "known" | "queue">;
+export type AskedEntryOptions = Pick<RecordOptions, "nowMs" | "suppressedBy" | "known" | "queue">;
 
 /** Enters the result of a run that somebody asked for, and plans the next one. */
 export function enterAsked(
-  ledger: Ledger,
+  repository: StateRepository,
   result: Result,
   options: AskedEntryOptions,
-): Entry {
+): Recorded {
   const { check, startedAtMs } = result;
   const { nowMs } = options;
-  const before = ledger.recordOf(check.name, nowMs);
-  return ledger.enter(result, {
+  const before = repository.recordOf(check.name, nowMs);
+  return repository.record(result, {
     ...options,
     lateMs: latenessOf(before, result),
     plan: ({ condition: state }) => nextRunAfterAsked(check, { before, state, startedAtMs, nowMs }),

@@ -1,6 +1,6 @@
 /**
  * The continuous loop: checks run on their schedules until somebody stops it. Runs are observed by `monitor.ts`,
- * results are entered into the ledger; what happens is told as events, and the caller prints them.
+ * results are entered into the repository; what happens is told as events, and the caller prints them.
  *
  * Times here are on one line (see `schedule_time.ts`). Steps of the wall clock do not move it until they are noticed
  * and dealt with in one place (`noticeJump`).
@@ -16,9 +16,9 @@ import type { Redact } from "../shared/redact.ts";
 import type { Result } from "../domain/result.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
-import { startKeeping } from "../state/write_behind.ts";
+import { startPersisting } from "../state/write_schedule.ts";
 import { createLatenessTeller, type Lateness } from "./scheduling_lag.ts";
-import type { Entry, Ledger } from "../state/state_repository.ts";
+import type { Recorded, StateRepository } from "../state/state_repository.ts";
 import { type Limits, runCheck } from "./run_checks.ts";
 import { firstRun, missedUntil, nextRunAfter, overdueRun } from "./next_run.ts";
 import { createDriver } from "./driver.ts";
@@ -52,7 +52,7 @@ export interface Watched {
  * - `late`: since this was told last, `count` runs began a second or more late, that of `name` the latest.
  */
 export type WatchEvent =
-  | { readonly event: "result"; readonly result: Result; readonly entry: Entry; readonly lateMs: number }
+  | { readonly event: "result"; readonly result: Result; readonly entry: Recorded; readonly lateMs: number }
   | { readonly event: "notification"; readonly notification: Notification }
   | { readonly event: "slept"; readonly forMs: number; readonly discarded: number }
   | ({ readonly event: "stalled" } & Lateness)
@@ -65,12 +65,12 @@ export interface WatchOptions {
   /** What jobs said of themselves; `null` where no state is kept. */
   readonly jobs: JobBook | null;
   /** Takes every result that counts, and decides what is told; this writes and tidies it. */
-  readonly ledger: Ledger;
+  readonly repository: StateRepository;
   /** How many checks run at a time; the others wait, and are told as late. */
   readonly limits: Limits;
   /** What holds notifications back, and where they go. */
   readonly notifying: Pick<Notifying, "refresh" | "deciding" | "parentsToRun" | "send">;
-  /** Called at once for each event; for a notification only after the ledger has tried to keep it. */
+  /** Called at once for each event; for a notification only after the repository has tried to keep it. */
   onEvent(event: WatchEvent): void;
   /** Told of what must not happen; the watch ends. */
   onBug(error: unknown): void;
@@ -127,7 +127,7 @@ type Timer = { readonly beat: Beat } | { readonly run: () => void };
 
 /** Starts watching. */
 export function startWatch(first: Watched, options: WatchOptions): Watch {
-  const { system, jobs, ledger, limits, notifying, onEvent, onBug } = options;
+  const { system, jobs, repository, limits, notifying, onEvent, onBug } = options;
   const { clock } = system;
   const time = createScheduleTime(clock);
   const limiters: Readonly<Record<"process" | "network", Limiter>> = {
@@ -178,7 +178,7 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
     beat.plannedMs = atMs;
     beat.timer = isStopping ? null : driver.schedule(time.monotonicMs(atMs), { beat });
   };
-  const recordOf = (beat: Beat): CheckRecord => ledger.recordOf(beat.check.name, time.nowMs());
+  const recordOf = (beat: Beat): CheckRecord => repository.recordOf(beat.check.name, time.nowMs());
   const planAtStart = (beat: Beat, isBehindOverdue: boolean): void => {
     plan(beat, firstRun(beat.check, { record: recordOf(beat), nowMs: time.nowMs(), isBehindOverdue }));
   };
@@ -229,7 +229,7 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
     if (stalledMs === 0) return;
     for (const beat of beats.values()) if (beat.hasStarted) beat.stalledMs += stalledMs;
   };
-  const noteUntold = (check: Check, { suppressed }: Entry, runsParents: boolean): void => {
+  const noteUntold = (check: Check, { suppressed }: Recorded, runsParents: boolean): void => {
     if (suppressed === null) untold.delete(check.name);
     else untold.add(check.name);
     if (suppressed === "dependency" && runsParents) runParents(check);
@@ -253,7 +253,7 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
       const beat = beats.get(name);
       if (isStopping || beat === undefined || beat.isGone) continue;
       const { check } = beat;
-      const entry = ledger.review(check, { nowMs, ...notifying.deciding(check, nowMs) });
+      const entry = repository.review(check, { nowMs, ...notifying.deciding(check, nowMs) });
       if (entry.notification !== null) tell(entry);
       noteUntold(check, entry, runsParents);
     }
@@ -329,7 +329,7 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
   const settle = (beat: Beat, result: Result, lateMs: number): void => {
     const { check, plannedMs } = beat;
     const nowMs = time.nowMs();
-    const entry = ledger.enter(result, {
+    const entry = repository.record(result, {
       nowMs,
       ...notifying.deciding(check, nowMs),
       lateMs: Math.max(0, lateMs),
@@ -351,8 +351,8 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
     }
   };
   /** Tells what is to be told once it is kept, or the store was found unable to. */
-  const tell = ({ notification, queued }: Entry): void => {
-    const kept = keeping.entered();
+  const tell = ({ notification, queued }: Recorded): void => {
+    const kept = keeping.recorded();
     if (notification === null) kept.catch(onBug);
     else {
       telling = Promise.all([telling, kept]).then(() => {
@@ -409,8 +409,8 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
   });
   adopt(first);
   wakeNowAndThen();
-  const keeping = startKeeping({
-    ledger,
+  const keeping = startPersisting({
+    repository,
     checks: () => watched.configChecks ?? watched.checks,
     nowMs: time.nowMs,
     after,
@@ -444,7 +444,7 @@ export function startWatch(first: Watched, options: WatchOptions): Watch {
       cancelGrace();
       for (const beat of beats.values()) beat.running?.abort(new Error("Stopped"));
       await Promise.all(runs);
-      await ledger.flush();
+      await repository.flush();
       await telling;
       return unfinished;
     },

@@ -1,7 +1,7 @@
 import type { JobBook } from "../domain/job_runs.ts";
-import type { Ledger } from "./state_repository.ts";
+import type { StateRepository } from "./state_repository.ts";
 
-/** Looks jobs up in the store that a ledger writes to, also after that was opened afresh. */
-export function jobBookOf(ledger: Pick<Ledger, "store">): JobBook {
-  return { recall: (name, nowMs) => ledger.store.job(name, nowMs) };
+/** Looks jobs up in the store that a repository writes to, also after that was opened afresh. */
+export function jobBookOf(repository: Pick<StateRepository, "store">): JobBook {
+  return { recall: (name, nowMs) => repository.store.job(name, nowMs) };
 }

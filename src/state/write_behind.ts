@@ -1,78 +1,102 @@
-import type { Check } from "../domain/check.ts";
-import type { Ledger } from "./state_repository.ts";
+import type { QueuedNotification } from "../domain/outbox.ts";
+import type { CheckRecord, CheckUpdate } from "../domain/store.ts";
 
-/** Writes what is entered into a ledger (write-behind). */
-export interface Writing {
+/** So many pending updates are written at once. */
+const URGENT_COUNT = 500;
+/** With more pending updates than this, their hourly aggregates are dropped. */
+const AGGREGATED_COUNT_MAX = 10_000;
+/** With more pending changes than this, the oldest are dropped. */
+const CHANGES_MAX = 100_000;
+
+/** Writes a batch; resolves to whether it was written. */
+export type Save = (batch: readonly CheckUpdate[]) => Promise<boolean>;
+
+/**
+ * The updates that are not persisted yet (write-behind).
+ *
+ * Invariants: updates are written in the order in which they were added, one batch at a time. A batch that can't be
+ * written goes back before what was added meanwhile, merged: every change stays, of records the last one alone.
+ */
+export class WriteBehindBuffer {
+  readonly #save: Save;
+  #pending: CheckUpdate[] = [];
+  /** Whether a pending update must not wait for others. */
+  #hasUrgent = false;
+  /** What became of notifications since their update was added, by id. */
+  readonly #amended = new Map<string, QueuedNotification>();
+  #lastWrite: Promise<void> = Promise.resolve();
+  /** The write that has not begun yet, which includes everything that is added until then. */
+  #nextWrite: Promise<void> | null = null;
+
+  constructor(save: Save) {
+    this.#save = save;
+  }
+
+  /** How many updates are pending. */
+  get count(): number {
+    return this.#pending.length;
+  }
+
+  /** Whether to write now rather than with what comes next. */
+  get isUrgent(): boolean {
+    return this.#hasUrgent || this.#pending.length >= URGENT_COUNT;
+  }
+
+  /** Adds an update for the next write. */
+  add(update: CheckUpdate, { isUrgent = false }: { readonly isUrgent?: boolean } = {}): void {
+    this.#pending.push(update);
+    if (isUrgent) this.#hasUrgent = true;
+  }
+
   /**
-   * Sees to it that what was just entered is written: at once where it is urgent, else together with what comes
-   * soon after. What is urgent has been written, or the store was found unable to, once this resolves.
+   * Notes the present state of notifications whose update may be pending, so that it isn't written with an older one. A
+   * notification that is done stays as it was at its last attempt until that is persisted: after a crash in between, it
+   * is sent again as a duplicate with the same id.
    */
-  entered(): Promise<void>;
-  /** Takes back the write that is to come: the caller flushes. */
-  end(): void;
-}
+  amend(changed: readonly QueuedNotification[]): void {
+    for (const notification of changed) this.#amended.set(notification.id, notification);
+  }
 
-/** Where {@linkcode startWriting} gets its time, and what else it needs. */
-export interface WritingOptions {
-  /** What is written. */
-  readonly ledger: Ledger;
-  /** Calls back once after a delay; the answer cancels it. */
-  after(delayMs: number, callback: () => void): () => void;
-  /** Told of what must not happen. */
-  onBug(error: unknown): void;
-}
-
-/** The same for {@linkcode startKeeping}. */
-export interface KeepingOptions extends WritingOptions {
-  /** Every check of the config as it is now. */
-  checks(): readonly Check[];
-  /** Wall time, milliseconds since 1970. */
-  nowMs(): number;
-}
-
-/** Results wait so long for others to be written with them. */
-const WRITE_AFTER_MS = 1_000;
-/** A store that takes nothing is tried again ever more seldom, so many milliseconds apart in the end. */
-const RETRY_MS_MAX = 16_000;
-const TIDY_EVERY_MS = 3_600_000;
-/** Where there is more to forget than one step does. */
-const TIDY_STEP_AFTER_MS = 1_000;
-
-/** Writes results within a second, and what is urgent at once. */
-export function startWriting({ ledger, after, onBug }: WritingOptions): Writing {
-  let cancelWrite: (() => void) | null = null;
-  let waitMs = WRITE_AFTER_MS;
-
-  const write = async (): Promise<void> => {
-    cancelWrite?.();
-    cancelWrite = null;
-    await ledger.flush();
-    if (!ledger.isInTrouble) waitMs = WRITE_AFTER_MS;
-    if (ledger.waiting > 0) writeSoon();
-  };
-  const writeSoon = (): void => {
-    cancelWrite ??= after(waitMs, () => {
-      if (ledger.isInTrouble) waitMs = Math.min(2 * waitMs, RETRY_MS_MAX);
-      write().catch(onBug);
+  /** Writes what is pending. Callers before the write begins share it. */
+  flush(): Promise<void> {
+    this.#nextWrite ??= this.#lastWrite = this.#lastWrite.then(() => {
+      this.#nextWrite = null;
+      return this.#write();
     });
-  };
-  return {
-    entered: () => {
-      if (ledger.isUrgent) return write();
-      writeSoon();
-      return Promise.resolve();
-    },
-    end: () => cancelWrite?.(),
-  };
+    return this.#nextWrite;
+  }
+
+  async #write(): Promise<void> {
+    const batch = this.#pending.map((update) => this.#withAmended(update));
+    this.#pending = [];
+    this.#hasUrgent = false;
+    if (batch.length === 0 || await this.#save(batch)) this.#amended.clear();
+    else this.#pending = mergeUpdates([...batch, ...this.#pending]);
+  }
+
+  #withAmended(update: CheckUpdate): CheckUpdate {
+    if (!update.queued.some(({ id }) => this.#amended.has(id))) return update;
+    return { ...update, queued: update.queued.map((queued) => this.#amended.get(queued.id) ?? queued) };
+  }
 }
 
-/** Starts writing, and tidies now and every hour. */
-export function startKeeping(options: KeepingOptions): Writing {
-  const { ledger, checks, nowMs, after, onBug } = options;
-  const tidy = async (): Promise<void> => {
-    const { finished } = await ledger.tidy(checks(), nowMs());
-    after(finished ? TIDY_EVERY_MS : TIDY_STEP_AFTER_MS, () => void tidy().catch(onBug));
-  };
-  tidy().catch(onBug);
-  return startWriting(options);
+/** An update of nothing but the record. */
+export function bareUpdate(record: CheckRecord): CheckUpdate {
+  return { record, rollup: null, change: null, queued: [] };
+}
+
+/**
+ * Merges updates that can't be written: keeps every change, and of each check the last record alone, whose output may be
+ * long. Hourly aggregates stay until there are too many.
+ */
+function mergeUpdates(updates: readonly CheckUpdate[]): CheckUpdate[] {
+  const last = new Map(updates.map(({ record }) => [record.name, record]));
+  const isFew = updates.length <= AGGREGATED_COUNT_MAX;
+  const kept = updates
+    .map((update) => ({ ...update, rollup: isFew ? update.rollup : null }))
+    .filter(({ rollup, change, queued }) => rollup !== null || change !== null || queued.length > 0)
+    .slice(-CHANGES_MAX)
+    .map((update) => ({ ...update, record: last.get(update.record.name) ?? update.record }));
+  for (const { record } of kept) last.delete(record.name);
+  return [...kept, ...[...last.values()].map(bareUpdate)];
 }

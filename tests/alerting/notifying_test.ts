@@ -4,7 +4,7 @@ import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { Silence } from "../../src/domain/outbox.ts";
 import type { StoreFailure } from "../../src/domain/store.ts";
-import { type Ledger, openLedger } from "../../src/state/state_repository.ts";
+import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import type { OutboxEvent } from "../../src/alerting/dispatcher.ts";
 import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
 import { testCheck } from "../support/checks.ts";
@@ -26,12 +26,12 @@ function fileChannel(path: string): Channel {
 interface Desk {
   readonly clock: FakeClock;
   readonly store: FaultyStore;
-  readonly ledger: Ledger;
+  readonly repository: StateRepository;
   readonly notifying: Notifying;
   /** The console channel's lines. */
   readonly lines: string[];
   readonly events: OutboxEvent[];
-  /** What the ledger said of its store. */
+  /** What the repository said of its store. */
   readonly troubles: (StoreFailure | null)[];
   /** Enters an observation as the watch does, and sends what it leads to. */
   observe(check: Check, condition: Condition): Promise<void>;
@@ -54,16 +54,16 @@ async function openDesk(checks: readonly Check[], options: DeskOptions = {}): Pr
   const lines: string[] = [];
   const events: OutboxEvent[] = [];
   const troubles: (StoreFailure | null)[] = [];
-  const ledger = await openLedger({
+  const repository = await openStateRepository({
     store,
-    onTrouble: (error) => void troubles.push(error?.failure ?? null),
+    onFailure: (error) => void troubles.push(error?.failure ?? null),
     reopen: (error) => options.fresh === undefined ? Promise.reject(error) : Promise.resolve(options.fresh),
     newId: () => crypto.randomUUID(),
     hostName: "host",
   });
   const notifying = startNotifying(configOf(checks), {
     system: { ...createMemorySystem(), clock, random: () => 0.5 },
-    ledger,
+    repository,
     kept: await store.outbox(),
     notifies,
     gatherMs: 0,
@@ -75,7 +75,7 @@ async function openDesk(checks: readonly Check[], options: DeskOptions = {}): Pr
   });
   const observe = async (check: Check, condition: Condition): Promise<void> => {
     const nowMs = clock.wallMs();
-    const entry = ledger.enter({
+    const entry = repository.record({
       check,
       condition,
       output: condition,
@@ -89,17 +89,17 @@ async function openDesk(checks: readonly Check[], options: DeskOptions = {}): Pr
       ...notifying.deciding(check, nowMs),
       plan: () => ({ atMs: nowMs + MINUTE, intervalMs: MINUTE, missed: 0 }),
     });
-    await ledger.flush();
+    await repository.flush();
     notifying.send(entry.queued);
   };
   const review = async (check: Check): Promise<void> => {
     const nowMs = clock.wallMs();
-    const entry = ledger.review(check, { nowMs, ...notifying.deciding(check, nowMs) });
-    await ledger.flush();
+    const entry = repository.review(check, { nowMs, ...notifying.deciding(check, nowMs) });
+    await repository.flush();
     notifying.send(entry?.queued ?? []);
   };
   const drain = (): Promise<void> => notifying.drain(clock.wallMs() + HOUR);
-  return { clock, store, ledger, notifying, lines, events, troubles, observe, review, drain };
+  return { clock, store, repository, notifying, lines, events, troubles, observe, review, drain };
 }
 
 function configOf(
@@ -275,14 +275,14 @@ Deno.test("deciding() goes on counting where the kept rows end", async () => {
 });
 
 Deno.test("send() delivers while the store is full, and keeps afterwards that it is done", async () => {
-  const { store, ledger, notifying, observe, drain, lines, troubles } = await openDesk([FREE]);
+  const { store, repository, notifying, observe, drain, lines, troubles } = await openDesk([FREE]);
   store.failure = "full";
   await observe(FREE, "critical");
   await drain();
   assert.equal(lines.length, 1);
   assert.deepEqual(troubles, ["full"]);
   store.failure = null;
-  await ledger.flush();
+  await repository.flush();
   await notifying.stop();
   const { notifications: rows, markers: told } = await store.outbox();
   assert.deepEqual(rows, [], "what arrived is not kept as waiting");
@@ -294,14 +294,14 @@ Deno.test("send() delivers while the store is full, and keeps afterwards that it
 });
 
 Deno.test("send() loses no recovery where a process ends between the change and what became of its rows", async () => {
-  const { store, ledger, notifying, observe, drain, lines } = await openDesk([FREE]);
+  const { store, repository, notifying, observe, drain, lines } = await openDesk([FREE]);
   store.failure = "full";
   await observe(FREE, "critical");
   await drain();
   assert.equal(lines.length, 1);
   // There is room again for what was decided, and the process is killed before anything else is kept.
   store.failure = null;
-  await ledger.flush();
+  await repository.flush();
   const [sent] = (await store.outbox()).notifications;
   assert.equal(sent?.messageId, sent?.notification.id, "it may have arrived");
   const next = await openDesk([FREE], { store });
@@ -318,13 +318,13 @@ Deno.test("send() loses no recovery where a process ends between the change and 
 Deno.test("send() keeps what did not arrive, once, when a full store takes it", async () => {
   await withFolder(async (folder) => {
     const check = withChannels(FREE, [fileChannel(`${folder}/later/told`)]);
-    const { clock, store, ledger, notifying, observe, drain } = await openDesk([check]);
+    const { clock, store, repository, notifying, observe, drain } = await openDesk([check]);
     store.failure = "full";
     await observe(check, "critical");
     await drain();
     assert.deepEqual(notifying.rows.map((row) => row.state), ["rejected"]);
     store.failure = null;
-    await ledger.flush();
+    await repository.flush();
     await notifying.stop();
     const { notifications: rows } = await store.outbox();
     assert.deepEqual(rows, notifying.rows);
@@ -550,7 +550,7 @@ Deno.test("catchUp() lets a store that takes the place of a damaged one know all
   const fresh = createFaultyStore();
   const [told, hopeless] = [fileChannel(`${folder}/told`), fileChannel("/none/such/folder/told")];
   const check = withChannels(FREE, [told, hopeless]);
-  const { store, ledger, notifying, observe, drain } = await openDesk([check], { fresh });
+  const { store, repository, notifying, observe, drain } = await openDesk([check], { fresh });
   await observe(check, "critical");
   await drain();
   const kept = await store.outbox();
@@ -558,7 +558,7 @@ Deno.test("catchUp() lets a store that takes the place of a damaged one know all
   store.failure = "damaged";
   await observe(check, "critical");
   await notifying.catchUp();
-  assert.equal(ledger.store, fresh);
+  assert.equal(repository.store, fresh);
   assert.deepEqual(await fresh.outbox(), kept);
   await notifying.stop();
   await Deno.remove(folder, { recursive: true });

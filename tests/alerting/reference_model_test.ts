@@ -1,5 +1,5 @@
 /**
- * Long random traces through the ledger and the outbox, with channels that fail in every way and are other channels in
+ * Long random traces through the repository and the outbox, with channels that fail in every way and are other channels in
  * the config now and then, restarts and silences: what arrived is what a simple model of the rules says, per channel
  * and in order.
  */
@@ -11,7 +11,7 @@ import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import type { Store } from "../../src/domain/store.ts";
 import type { System } from "../../src/domain/system.ts";
-import { type Ledger, openLedger } from "../../src/state/state_repository.ts";
+import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import type { OutboxEvent } from "../../src/alerting/dispatcher.ts";
 import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
@@ -261,7 +261,7 @@ async function playTrace(seed: number, { edit, editsAtStart }: TraceOptions): Pr
 }
 
 interface Monitor {
-  readonly ledger: Ledger;
+  readonly repository: StateRepository;
   readonly notifying: Notifying;
 }
 
@@ -277,16 +277,16 @@ async function startMonitor({ checks, system, store, onEvent }: MonitorOptions):
   const fail = (error: unknown): never => {
     throw error;
   };
-  const ledger = await openLedger({
+  const repository = await openStateRepository({
     store,
-    onTrouble: fail,
+    onFailure: fail,
     reopen: fail,
     newId: system.randomId,
     hostName: "test-host",
   });
   const notifying = startNotifying(configOf(checks), {
     system,
-    ledger,
+    repository,
     kept: await store.outbox(),
     notifies: true,
     gatherMs: 2 * SECOND,
@@ -294,7 +294,7 @@ async function startMonitor({ checks, system, store, onEvent }: MonitorOptions):
     onEvent,
     onBug: fail,
   });
-  return { ledger, notifying };
+  return { repository, notifying };
 }
 
 function configOf(checks: readonly Check[]): Parameters<typeof startNotifying>[0] {
@@ -303,7 +303,7 @@ function configOf(checks: readonly Check[]): Parameters<typeof startNotifying>[0
 
 async function observe(
   check: Check,
-  { ledger, notifying, condition, nowMs }: Monitor & {
+  { repository, notifying, condition, nowMs }: Monitor & {
     readonly condition: Condition;
     readonly nowMs: number;
   },
@@ -318,12 +318,12 @@ async function observe(
     startedAtMs: nowMs,
     durationMs: 1,
   };
-  const { queued } = ledger.enter(result, {
+  const { queued } = repository.record(result, {
     nowMs,
     ...notifying.deciding(check, nowMs),
     plan: () => ({ atMs: nowMs + MINUTE, intervalMs: MINUTE, missed: 0 }),
   });
-  await ledger.flush();
+  await repository.flush();
   notifying.send(queued);
 }
 

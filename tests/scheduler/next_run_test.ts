@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
-import { type Ledger, openLedger } from "../../src/state/state_repository.ts";
+import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import { intervalOf } from "../../src/alerting/overdue.ts";
 import { enterAsked, isCheckDue, nextRunAfter } from "../../src/scheduler/next_run.ts";
 import { nextOnGrid, phaseOf } from "../../src/scheduler/plan.ts";
@@ -15,11 +15,11 @@ const NOW = Date.UTC(2026, 0, 31, 10);
 
 const CHECK = testCheck("ok", { name: "web", regularIntervalMs: 10 * MINUTE, attentiveIntervalMs: MINUTE });
 
-function open(): Promise<Ledger> {
+function open(): Promise<StateRepository> {
   const store = createMemoryStore();
-  return openLedger({
+  return openStateRepository({
     store,
-    onTrouble: () => {},
+    onFailure: () => {},
     reopen: () => Promise.resolve(store),
     newId: () => "notification",
     hostName: "test-host",
@@ -28,7 +28,7 @@ function open(): Promise<Ledger> {
 
 /** Enters a run that somebody asked for, which takes a second. */
 function ask(
-  ledger: Ledger,
+  repository: StateRepository,
   check: Check,
   { condition, atMs }: { readonly condition: Condition; readonly atMs: number },
 ): { readonly nextMs: number; readonly missed: number } {
@@ -37,8 +37,8 @@ function ask(
     startedAtMs: atMs,
     durationMs: SECOND,
   };
-  const before = ledger.recordOf(check.name, atMs).missedRuns;
-  const { record } = enterAsked(ledger, result, {
+  const before = repository.recordOf(check.name, atMs).missedRuns;
+  const { record } = enterAsked(repository, result, {
     nowMs: atMs + SECOND,
     suppressedBy: null,
     queue: () => [],
@@ -51,11 +51,11 @@ function gridAfter(atMs: number): number {
 }
 
 Deno.test("intervalOf() and nextRunAfter() go by the attentive interval while a check is being watched", async () => {
-  const ledger = await open();
-  ask(ledger, CHECK, { condition: "ok", atMs: NOW });
-  const { condition: ok } = ledger.recordOf("web", NOW);
-  ask(ledger, CHECK, { condition: "unknown", atMs: NOW + MINUTE });
-  const { condition: watched } = ledger.recordOf("web", NOW);
+  const repository = await open();
+  ask(repository, CHECK, { condition: "ok", atMs: NOW });
+  const { condition: ok } = repository.recordOf("web", NOW);
+  ask(repository, CHECK, { condition: "unknown", atMs: NOW + MINUTE });
+  const { condition: watched } = repository.recordOf("web", NOW);
   assert.deepStrictEqual([intervalOf(CHECK, ok), intervalOf(CHECK, watched)], [10 * MINUTE, MINUTE]);
   const planned = { plannedMs: NOW, nowMs: NOW + SECOND };
   assert.deepStrictEqual(nextRunAfter(CHECK, { state: watched, ...planned }), {
@@ -71,11 +71,11 @@ Deno.test("intervalOf() and nextRunAfter() go by the attentive interval while a 
 });
 
 Deno.test("isCheckDue() goes by the plan, and by none that cannot be", async (t) => {
-  const ledger = await open();
-  const { nextMs } = ask(ledger, CHECK, { condition: "ok", atMs: NOW });
-  const record = ledger.recordOf("web", NOW);
+  const repository = await open();
+  const { nextMs } = ask(repository, CHECK, { condition: "ok", atMs: NOW });
+  const record = repository.recordOf("web", NOW);
   const rows = [
-    { name: "never planned", record: ledger.recordOf("new", NOW), nowMs: NOW, expected: true },
+    { name: "never planned", record: repository.recordOf("new", NOW), nowMs: NOW, expected: true },
     { name: "planned for later", record, nowMs: nextMs - 31 * SECOND, expected: false },
     { name: "half a minute early", record, nowMs: nextMs - 30 * SECOND, expected: true },
     { name: "overdue", record, nowMs: nextMs + HOUR, expected: true },
@@ -95,10 +95,10 @@ Deno.test("enterAsked() moves the plan of a check that was due", async (t) => {
   ];
   for (const { name, lateMs, missed } of rows) {
     await t.step(name, async () => {
-      const ledger = await open();
-      const first = ask(ledger, CHECK, { condition: "ok", atMs: NOW });
+      const repository = await open();
+      const first = ask(repository, CHECK, { condition: "ok", atMs: NOW });
       const atMs = first.nextMs + lateMs;
-      assert.deepStrictEqual(ask(ledger, CHECK, { condition: "ok", atMs }), {
+      assert.deepStrictEqual(ask(repository, CHECK, { condition: "ok", atMs }), {
         nextMs: first.nextMs + (missed + 1) * 10 * MINUTE,
         missed,
       });
@@ -107,36 +107,36 @@ Deno.test("enterAsked() moves the plan of a check that was due", async (t) => {
 });
 
 Deno.test("enterAsked() leaves a plan alone that was not due, however often somebody asks", async () => {
-  const ledger = await open();
-  const { nextMs } = ask(ledger, CHECK, { condition: "ok", atMs: NOW });
+  const repository = await open();
+  const { nextMs } = ask(repository, CHECK, { condition: "ok", atMs: NOW });
   for (let atMs = NOW + 10 * SECOND; atMs < nextMs - MINUTE; atMs += 17 * SECOND) {
-    assert.deepStrictEqual(ask(ledger, CHECK, { condition: "ok", atMs }), { nextMs, missed: 0 });
+    assert.deepStrictEqual(ask(repository, CHECK, { condition: "ok", atMs }), { nextMs, missed: 0 });
   }
 });
 
 Deno.test("enterAsked() looks at a problem soon that somebody happened to find", async () => {
-  const ledger = await open();
-  const { nextMs } = ask(ledger, CHECK, { condition: "ok", atMs: NOW });
+  const repository = await open();
+  const { nextMs } = ask(repository, CHECK, { condition: "ok", atMs: NOW });
   const atMs = nextMs - 4 * MINUTE;
-  const { nextMs: soonMs } = ask(ledger, CHECK, { condition: "critical", atMs });
+  const { nextMs: soonMs } = ask(repository, CHECK, { condition: "critical", atMs });
   assert.strictEqual(soonMs, atMs + MINUTE);
 });
 
 Deno.test("enterAsked() plans afresh where the plan cannot be", async () => {
-  const ledger = await open();
-  ask(ledger, CHECK, { condition: "ok", atMs: NOW });
-  const { nextMs } = ask(ledger, CHECK, { condition: "ok", atMs: NOW - 5 * HOUR });
+  const repository = await open();
+  ask(repository, CHECK, { condition: "ok", atMs: NOW });
+  const { nextMs } = ask(repository, CHECK, { condition: "ok", atMs: NOW - 5 * HOUR });
   assert.strictEqual(nextMs, gridAfter(NOW - 5 * HOUR + 5 * MINUTE));
 });
 
 Deno.test("enterAsked() says how late a planned run is, and nothing of one that was not planned", async () => {
-  const ledger = await open();
+  const repository = await open();
   const late = (atMs: number): number | null => {
-    ask(ledger, CHECK, { condition: "ok", atMs });
-    return ledger.recordOf("web", atMs).last?.lateMs ?? null;
+    ask(repository, CHECK, { condition: "ok", atMs });
+    return repository.recordOf("web", atMs).last?.lateMs ?? null;
   };
   assert.strictEqual(late(NOW), null, "nobody had planned it");
-  const plannedMs = ledger.recordOf("web", NOW).nextRunAtMs ?? NaN;
+  const plannedMs = repository.recordOf("web", NOW).nextRunAtMs ?? NaN;
   assert.strictEqual(late(plannedMs - 2 * MINUTE), null, "it came before its time");
   assert.strictEqual(late(plannedMs + 5 * SECOND), 5 * SECOND);
 });

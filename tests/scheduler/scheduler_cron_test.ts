@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createCronReader } from "../../src/config/cron_times.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { CheckRecord } from "../../src/domain/store.ts";
-import { openLedger } from "../../src/state/state_repository.ts";
+import { openStateRepository } from "../../src/state/state_repository.ts";
 import { isInWindow } from "../../src/alerting/maintenance_windows.ts";
 import { overdueAtMs, regularRunAfter } from "../../src/alerting/overdue.ts";
 import { enterAsked, isCheckDue } from "../../src/scheduler/next_run.ts";
@@ -172,9 +172,9 @@ async function call(
   },
 ): Promise<{ readonly ran: readonly string[]; readonly record: CheckRecord }> {
   const store = createMemoryStore();
-  const ledger = await openLedger({
+  const repository = await openStateRepository({
     store,
-    onTrouble: () => {},
+    onFailure: () => {},
     reopen: () => Promise.resolve(store),
     newId: () => "notification",
     hostName: "test-host",
@@ -183,19 +183,19 @@ async function call(
   const fromMs = Date.parse(from);
   for (let index = 0; index * everyMs < forMs; index++) {
     const nowMs = fromMs + index * everyMs + jitterMs(index);
-    const record = ledger.recordOf(check.name, nowMs);
+    const record = repository.recordOf(check.name, nowMs);
     if (!isCheckDue(check, record, nowMs)) {
-      if (record.nextRunAtMs === null) ledger.plan(check.name, regularRunAfter(check, nowMs), nowMs);
+      if (record.nextRunAtMs === null) repository.plan(check.name, regularRunAfter(check, nowMs), nowMs);
       continue;
     }
     ran.push(new Date(nowMs).toISOString().slice(5, 19));
-    enterAsked(ledger, {
+    enterAsked(repository, {
       ...{ check, condition: "ok", output: "", detail: "", metrics: {}, performanceData: "" },
       startedAtMs: nowMs,
       durationMs: SECOND,
     }, { nowMs: nowMs + SECOND, suppressedBy: null, queue: () => [] });
   }
-  return { ran, record: ledger.recordOf(check.name, fromMs + forMs) };
+  return { ran, record: repository.recordOf(check.name, fromMs + forMs) };
 }
 
 Deno.test("--due runs a check of the calendar once for each of its times, also when cron calls with jitter", async () => {

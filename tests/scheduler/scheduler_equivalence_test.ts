@@ -1,6 +1,6 @@
 /**
  * Driven by cron, which calls `check --once --due` every minute, a config gives the same notifications as driven by the
- * continuous loop. Both sides are the program's own code on a fake clock; cron's makes its ledger anew each minute
+ * continuous loop. Both sides are the program's own code on a fake clock; cron's makes its repository anew each minute
  * from what the last call has kept, as processes do.
  */
 import assert from "node:assert/strict";
@@ -9,7 +9,7 @@ import type { Check } from "../../src/domain/check.ts";
 import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";
 import type { Notification } from "../../src/domain/notification.ts";
 import type { Store } from "../../src/domain/store.ts";
-import { type Ledger, openLedger } from "../../src/state/state_repository.ts";
+import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import { DEFAULT_LIMITS, runPass } from "../../src/scheduler/run_checks.ts";
 import { enterAsked, isCheckDue } from "../../src/scheduler/next_run.ts";
 import { run } from "../../src/cli/run.ts";
@@ -60,7 +60,7 @@ async function driveByLoop(scene: Scene): Promise<readonly Notification[]> {
     // The loop is never late here: what runs now was planned for now.
     system: createProgramSystem(clock, (name, nowMs) => played(scene, name, { nowMs, plannedMs: nowMs })),
     jobs: null,
-    ledger: await open(createMemoryStore()),
+    repository: await open(createMemoryStore()),
     limits: DEFAULT_LIMITS,
     notifying: createSilentNotifying(),
     onEvent: (event) => {
@@ -89,11 +89,11 @@ async function driveByCron(scene: Scene): Promise<readonly Notification[]> {
   const notifications: Notification[] = [];
   for (const [minute, jitter] of scene.jitters.entries()) {
     await clock.advance(START + minute * MINUTE + jitter - clock.wallMs());
-    const ledger = await open(store);
+    const repository = await open(store);
     for (const { check: { name } } of scene.subjects) {
-      plans.set(name, ledger.recordOf(name, clock.wallMs()).nextRunAtMs ?? firstPlan(name, scene));
+      plans.set(name, repository.recordOf(name, clock.wallMs()).nextRunAtMs ?? firstPlan(name, scene));
     }
-    notifications.push(...await callOnce(scene, { clock, system, ledger }));
+    notifications.push(...await callOnce(scene, { clock, system, repository }));
   }
   return notifications;
 }
@@ -101,19 +101,19 @@ async function driveByCron(scene: Scene): Promise<readonly Notification[]> {
 interface CallOptions {
   readonly clock: FakeClock;
   readonly system: MemorySystem;
-  readonly ledger: Ledger;
+  readonly repository: StateRepository;
 }
 
 /** One call of `check --once --due`. */
 async function callOnce(
   scene: Scene,
-  { clock, system, ledger }: CallOptions,
+  { clock, system, repository }: CallOptions,
 ): Promise<readonly Notification[]> {
   const nowMs = clock.wallMs();
   const checks = scene.subjects.map(({ check }) => check);
   const notifications: Notification[] = [];
   const pass = runPass(
-    checks.filter((check) => isCheckDue(check, ledger.recordOf(check.name, nowMs), nowMs)),
+    checks.filter((check) => isCheckDue(check, repository.recordOf(check.name, nowMs), nowMs)),
     {
       system,
       jobs: null,
@@ -122,7 +122,7 @@ async function callOnce(
       signal: new AbortController().signal,
       redact: (text) => text,
       onResult: (result) => {
-        const { notification } = enterAsked(ledger, result, {
+        const { notification } = enterAsked(repository, result, {
           nowMs: clock.wallMs(),
           suppressedBy: null,
           queue: () => [],
@@ -133,14 +133,14 @@ async function callOnce(
   );
   await clock.advance(RUN_MS);
   await pass;
-  await ledger.finish(checks, clock.wallMs());
+  await repository.finish(checks, clock.wallMs());
   return notifications;
 }
 
-function open(store: Store): Promise<Ledger> {
-  return openLedger({
+function open(store: Store): Promise<StateRepository> {
+  return openStateRepository({
     store,
-    onTrouble: (error) => {
+    onFailure: (error) => {
       throw error;
     },
     reopen: (error) => Promise.reject(error),

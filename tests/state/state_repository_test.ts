@@ -4,7 +4,11 @@ import type { Check } from "../../src/domain/check.ts";
 import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";
 import type { Result } from "../../src/domain/result.ts";
 import { type CheckUpdate, type Store, StoreError, type StoreFailure } from "../../src/domain/store.ts";
-import { type Entry, type Ledger, openLedger } from "../../src/state/state_repository.ts";
+import {
+  openStateRepository,
+  type Recorded,
+  type StateRepository,
+} from "../../src/state/state_repository.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
 import { testCheck } from "../support/checks.ts";
 import { createFaultyStore, type FaultyStore } from "../support/faulty_store.ts";
@@ -16,14 +20,14 @@ const DAY = 24 * HOUR;
 const NOW = Date.UTC(2026, 0, 31, 10);
 
 interface Desk {
-  readonly ledger: Ledger;
+  readonly repository: StateRepository;
   readonly store: FaultyStore;
-  /** What `onTrouble` was told: a failure, or `null` when it was over. */
+  /** What `onFailure` was told: a failure, or `null` when it was over. */
   readonly troubles: (StoreFailure | null)[];
   /** The stores that `reopen` has made. */
   readonly fresh: FaultyStore[];
   /** Enters an observation. */
-  enter(check: Check, condition: Condition, options?: EnterOptions): Entry;
+  enter(check: Check, condition: Condition, options?: EnterOptions): Recorded;
 }
 
 interface EnterOptions {
@@ -45,9 +49,9 @@ async function openDesk(options: DeskOptions = {}): Promise<Desk> {
   const store = options.store ?? createFaultyStore();
   const troubles: (StoreFailure | null)[] = [];
   const fresh: FaultyStore[] = [];
-  const ledger = await openLedger({
+  const repository = await openStateRepository({
     store,
-    onTrouble: (error) => void troubles.push(error?.failure ?? null),
+    onFailure: (error) => void troubles.push(error?.failure ?? null),
     reopen: async () => {
       const next = createFaultyStore();
       await options.onReopen?.(next);
@@ -57,10 +61,10 @@ async function openDesk(options: DeskOptions = {}): Promise<Desk> {
     newId: () => "report",
     hostName: "test-host",
   });
-  const enter = (check: Check, condition: Condition, entered: EnterOptions = {}): Entry => {
+  const enter = (check: Check, condition: Condition, entered: EnterOptions = {}): Recorded => {
     const { nowMs = NOW, output = condition, suppressedBy = null, missed = 0 } = entered;
     const { metrics = {}, lateMs = null } = entered;
-    return ledger.enter({ ...resultOf(check, condition, { output, endedAtMs: nowMs }), metrics }, {
+    return repository.record({ ...resultOf(check, condition, { output, endedAtMs: nowMs }), metrics }, {
       nowMs,
       suppressedBy,
       lateMs,
@@ -68,7 +72,7 @@ async function openDesk(options: DeskOptions = {}): Promise<Desk> {
       plan: () => ({ atMs: nowMs + MINUTE, intervalMs: MINUTE, missed }),
     });
   };
-  return { ledger, store, troubles, fresh, enter };
+  return { repository, store, troubles, fresh, enter };
 }
 
 function resultOf(
@@ -98,30 +102,30 @@ function changesIn(saved: readonly (readonly CheckUpdate[])[]): readonly string[
 const WEB = testCheck("ok", { name: "web" });
 const MAIL = testCheck("ok", { name: "mail", threshold: 2 });
 
-Deno.test("openLedger() goes on from what the store has kept", async () => {
+Deno.test("openStateRepository() goes on from the persisted records", async () => {
   const first = await openDesk();
   first.enter(MAIL, "critical", { missed: 3 });
-  await first.ledger.flush();
+  await first.repository.flush();
   const second = await openDesk({ store: first.store });
-  assert.deepStrictEqual(second.ledger.recordOf("mail", NOW), first.ledger.recordOf("mail", NOW));
-  assert.strictEqual(second.ledger.recordOf("mail", NOW).missedRuns, 3);
+  assert.deepStrictEqual(second.repository.recordOf("mail", NOW), first.repository.recordOf("mail", NOW));
+  assert.strictEqual(second.repository.recordOf("mail", NOW).missedRuns, 3);
   const { notification } = second.enter(MAIL, "critical");
   assert.strictEqual(notification?.event, "problem");
 });
 
-Deno.test("enter() counts runs and their time on, over a restart too, and keeps what the last one measured", async () => {
+Deno.test("record() adds up runs and their time across restarts, and persists the last metrics", async () => {
   const first = await openDesk();
   for (const condition of ["ok", "critical", "critical", "unknown"] as const) first.enter(MAIL, condition);
-  await first.ledger.flush();
+  await first.repository.flush();
   const second = await openDesk({ store: first.store });
   second.enter(MAIL, "warning", { metrics: { status: 500, broken: NaN, endless: Infinity }, lateMs: 7 });
-  const { runs, durationTotalMs, last } = second.ledger.recordOf("mail", NOW);
+  const { runs, durationTotalMs, last } = second.repository.recordOf("mail", NOW);
   assert.deepStrictEqual(runs, { ok: 1, unknown: 1, warning: 1, critical: 2 });
   assert.strictEqual(durationTotalMs, 5 * (last?.durationMs ?? NaN));
   assert.deepStrictEqual([last?.metrics, last?.lateMs], [{ status: 500 }, 7]);
 });
 
-Deno.test("openLedger() tells of a store that it cannot read, and replaces one that is damaged", async (t) => {
+Deno.test("openStateRepository() rejects if the store can't be read, and replaces a damaged one", async (t) => {
   for (const failure of ["busy", "denied", "full", "other"] as const) {
     await t.step(failure, async () => {
       const store = createFaultyStore();
@@ -135,18 +139,18 @@ Deno.test("openLedger() tells of a store that it cannot read, and replaces one t
   await t.step("damaged", async () => {
     const store = createFaultyStore();
     store.failure = "damaged";
-    const { ledger, fresh, enter } = await openDesk({ store });
-    assert.strictEqual(ledger.recordOf("web", NOW).condition.observed, null);
+    const { repository, fresh, enter } = await openDesk({ store });
+    assert.strictEqual(repository.recordOf("web", NOW).condition.observed, null);
     enter(WEB, "warning");
-    await ledger.flush();
+    await repository.flush();
     assert.strictEqual(fresh.length, 1);
     assert.deepStrictEqual(changesIn(fresh[0]?.saved ?? []), ["web: ok to warning"]);
   });
 });
 
-Deno.test("recordOf() answers a fresh record for a check that was never observed", async () => {
-  const { ledger } = await openDesk();
-  const { condition, last, nextRunAtMs, seenAtMs } = ledger.recordOf("new", NOW);
+Deno.test("recordOf() returns a new record for a check that never ran", async () => {
+  const { repository } = await openDesk();
+  const { condition, last, nextRunAtMs, seenAtMs } = repository.recordOf("new", NOW);
   assert.deepStrictEqual([condition.confirmed, condition.observed, last, nextRunAtMs, seenAtMs], [
     "ok",
     null,
@@ -156,8 +160,8 @@ Deno.test("recordOf() answers a fresh record for a check that was never observed
   ]);
 });
 
-Deno.test("enter() answers record and report, and keeps nothing by itself", async () => {
-  const { ledger, store, enter } = await openDesk();
+Deno.test("record() returns record and notification, and writes nothing by itself", async () => {
+  const { repository, store, enter } = await openDesk();
   const first = enter(MAIL, "warning");
   assert.deepStrictEqual([first.occurrences, first.notification, first.record.condition.confirmed], [
     1,
@@ -185,10 +189,10 @@ Deno.test("enter() answers record and report, and keeps nothing by itself", asyn
     hostName: "test-host",
   });
   assert.deepStrictEqual([record.nextRunAtMs, record.intervalMs], [NOW + 2 * MINUTE, MINUTE]);
-  assert.deepStrictEqual([ledger.waiting, store.attempts], [2, []]);
+  assert.deepStrictEqual([repository.pending, store.attempts], [2, []]);
 });
 
-Deno.test("isUrgent tells what is to be written at once", async (t) => {
+Deno.test("isUrgent is true for what is to be written at once", async (t) => {
   const rows: { name: string; expected: boolean; act(desk: Desk): void | Promise<void> }[] = [
     { name: "nothing was entered", expected: false, act: () => {} },
     { name: "an ok", expected: false, act: ({ enter }) => void enter(WEB, "ok") },
@@ -206,19 +210,19 @@ Deno.test("isUrgent tells what is to be written at once", async (t) => {
     {
       name: "the same problem once more",
       expected: false,
-      act: async ({ enter, ledger }) => {
+      act: async ({ enter, repository }) => {
         enter(WEB, "critical");
-        await ledger.flush();
+        await repository.flush();
         enter(WEB, "critical");
       },
     },
     {
       name: "a reminder",
       expected: true,
-      act: async ({ enter, ledger }) => {
+      act: async ({ enter, repository }) => {
         const annoying = testCheck("ok", { name: "web", annoy: true });
         enter(annoying, "critical");
-        await ledger.flush();
+        await repository.flush();
         assert.strictEqual(enter(annoying, "critical").notification?.event, "reminder");
       },
     },
@@ -235,21 +239,21 @@ Deno.test("isUrgent tells what is to be written at once", async (t) => {
     {
       name: "a confirmed change that the store did not take",
       expected: false,
-      act: async ({ enter, ledger, store }) => {
+      act: async ({ enter, repository, store }) => {
         store.failure = "full";
         enter(WEB, "critical");
-        await ledger.flush();
+        await repository.flush();
       },
     },
     {
       name: "a confirmed change after the store took one again",
       expected: true,
-      act: async ({ enter, ledger, store }) => {
+      act: async ({ enter, repository, store }) => {
         store.failure = "full";
         enter(WEB, "critical");
-        await ledger.flush();
+        await repository.flush();
         store.failure = null;
-        await ledger.flush();
+        await repository.flush();
         enter(WEB, "ok");
       },
     },
@@ -258,33 +262,36 @@ Deno.test("isUrgent tells what is to be written at once", async (t) => {
     await t.step(name, async () => {
       const desk = await openDesk();
       await act(desk);
-      assert.strictEqual(desk.ledger.isUrgent, expected);
+      assert.strictEqual(desk.repository.isUrgent, expected);
     });
   }
 });
 
-Deno.test("flush() writes what waits in one transaction, in order, and nothing where nothing waits", async () => {
-  const { ledger, store, enter } = await openDesk();
+Deno.test("flush() writes pending updates in one transaction, in order", async () => {
+  const { repository, store, enter } = await openDesk();
   enter(WEB, "ok");
   enter(MAIL, "critical");
   enter(MAIL, "critical");
-  await ledger.flush();
-  await ledger.flush();
+  await repository.flush();
+  await repository.flush();
   assert.deepStrictEqual(store.attempts, [3]);
   assert.deepStrictEqual(store.saved[0]?.map(({ record }) => record.name), ["web", "mail", "mail"]);
-  assert.deepStrictEqual(await store.records(), ["web", "mail"].map((name) => ledger.recordOf(name, NOW)));
-  assert.strictEqual(ledger.waiting, 0);
+  assert.deepStrictEqual(
+    await store.records(),
+    ["web", "mail"].map((name) => repository.recordOf(name, NOW)),
+  );
+  assert.strictEqual(repository.pending, 0);
 });
 
-Deno.test("flush() is one write for all who ask before it begins, and another for who asks during it", async () => {
-  const { ledger, store, enter } = await openDesk();
+Deno.test("flush() shares a write that has not begun, and makes another one during a write", async () => {
+  const { repository, store, enter } = await openDesk();
   const release = store.hold();
   enter(WEB, "critical");
-  const first = ledger.flush();
-  const second = ledger.flush();
+  const first = repository.flush();
+  const second = repository.flush();
   await Promise.resolve();
   enter(MAIL, "critical");
-  const third = ledger.flush();
+  const third = repository.flush();
   let isKept = false;
   void third.then(() => isKept = true);
   release();
@@ -294,25 +301,29 @@ Deno.test("flush() is one write for all who ask before it begins, and another fo
   assert.deepStrictEqual(store.attempts, [1, 1]);
 });
 
-Deno.test("flush() keeps what a store cannot take, tells of it once, and writes it when it can", async (t) => {
+Deno.test("flush() keeps a failed batch pending, calls onFailure once, and writes it later", async (t) => {
   for (const failure of ["full", "busy", "denied", "other"] as const) {
     await t.step(failure, async () => {
-      const { ledger, store, troubles, enter } = await openDesk();
+      const { repository, store, troubles, enter } = await openDesk();
       store.failure = failure;
       enter(WEB, "critical");
-      await ledger.flush();
+      await repository.flush();
       enter(WEB, "ok", { nowMs: NOW + MINUTE });
       enter(MAIL, "ok", { nowMs: NOW + MINUTE });
-      await ledger.flush();
-      assert.deepStrictEqual([troubles, ledger.waiting, ledger.isInTrouble], [[failure], 3, true]);
+      await repository.flush();
+      assert.deepStrictEqual([troubles, repository.pending, repository.isWritable], [[failure], 3, false]);
       store.failure = null;
-      await ledger.flush();
-      await ledger.flush();
-      assert.deepStrictEqual([troubles, ledger.waiting, ledger.isInTrouble], [[failure, null], 0, false]);
+      await repository.flush();
+      await repository.flush();
+      assert.deepStrictEqual([troubles, repository.pending, !repository.isWritable], [
+        [failure, null],
+        0,
+        false,
+      ]);
       assert.deepStrictEqual(changesIn(store.saved), ["web: ok to critical", "web: critical to ok"]);
       assert.deepStrictEqual(
         await store.records(),
-        ["web", "mail"].map((name) => ledger.recordOf(name, NOW)),
+        ["web", "mail"].map((name) => repository.recordOf(name, NOW)),
       );
       const [rollup] = await store.rollups("web", 0);
       assert.deepStrictEqual(rollup?.observed, { ok: 1, unknown: 0, warning: 0, critical: 1 });
@@ -320,105 +331,105 @@ Deno.test("flush() keeps what a store cannot take, tells of it once, and writes 
   }
 });
 
-Deno.test("flush() puts what was entered during a failing write behind what failed", async () => {
-  const { ledger, store, enter } = await openDesk();
+Deno.test("flush() writes what was recorded during a failing write after the failed batch", async () => {
+  const { repository, store, enter } = await openDesk();
   const release = store.hold();
   store.failure = "full";
   enter(WEB, "critical");
-  const flushed = ledger.flush();
+  const flushed = repository.flush();
   await Promise.resolve();
   enter(WEB, "ok");
   release();
   await flushed;
   store.failure = null;
-  await ledger.flush();
+  await repository.flush();
   assert.deepStrictEqual(changesIn(store.saved), ["web: ok to critical", "web: critical to ok"]);
 });
 
 Deno.test("flush() rejects with what is no failure of the store", async () => {
   const store = createFaultyStore();
   store.save = () => Promise.reject(new TypeError("a bug"));
-  const { ledger, enter } = await openDesk({ store });
+  const { repository, enter } = await openDesk({ store });
   enter(WEB, "ok");
-  await assert.rejects(ledger.flush(), TypeError);
+  await assert.rejects(repository.flush(), TypeError);
 });
 
-Deno.test("flush() puts everything that is known into a fresh store in the place of a damaged one", async () => {
-  const { ledger, store, fresh, troubles, enter } = await openDesk();
+Deno.test("flush() writes everything that is known to the replacement of a damaged store", async () => {
+  const { repository, store, fresh, troubles, enter } = await openDesk();
   const quiet = testCheck("ok", { name: "quiet" });
   enter(quiet, "ok");
-  await ledger.flush();
+  await repository.flush();
   store.failure = "damaged";
   enter(WEB, "critical");
   enter(WEB, "ok", { nowMs: NOW + MINUTE });
-  await ledger.flush();
-  assert.deepStrictEqual([troubles, fresh.length, ledger.waiting], [["damaged", null], 1, 0]);
+  await repository.flush();
+  assert.deepStrictEqual([troubles, fresh.length, repository.pending], [["damaged", null], 1, 0]);
   const [next] = fresh;
   assert.deepStrictEqual(
     await next?.records(),
-    ["quiet", "web"].map((name) => ledger.recordOf(name, NOW)),
+    ["quiet", "web"].map((name) => repository.recordOf(name, NOW)),
   );
   assert.deepStrictEqual(changesIn(next?.saved ?? []), ["web: ok to critical", "web: critical to ok"]);
   const [rollup] = await next?.rollups("web", 0) ?? [];
   assert.deepStrictEqual(rollup?.observed, { ok: 1, unknown: 0, warning: 0, critical: 1 });
 });
 
-Deno.test("flush() tries again with each call where no fresh store can be opened", async () => {
+Deno.test("flush() retries with each call if no replacement can be opened", async () => {
   let refusals = 2;
-  const { ledger, store, fresh, troubles, enter } = await openDesk({
+  const { repository, store, fresh, troubles, enter } = await openDesk({
     onReopen: () => {
       if (refusals-- > 0) throw new StoreError("Cannot open state: the disk is full", "full");
     },
   });
   store.failure = "damaged";
   enter(WEB, "critical");
-  await ledger.flush();
-  assert.deepStrictEqual([troubles, fresh.length, ledger.waiting], [["damaged"], 0, 1]);
-  await ledger.flush();
+  await repository.flush();
+  assert.deepStrictEqual([troubles, fresh.length, repository.pending], [["damaged"], 0, 1]);
+  await repository.flush();
   enter(MAIL, "ok");
-  await ledger.flush();
-  assert.deepStrictEqual([troubles, fresh.length, ledger.waiting], [["damaged", null], 1, 0]);
+  await repository.flush();
+  assert.deepStrictEqual([troubles, fresh.length, repository.pending], [["damaged", null], 1, 0]);
   assert.deepStrictEqual(changesIn(fresh[0]?.saved ?? []), ["web: ok to critical"]);
   assert.strictEqual((await fresh[0]?.records())?.length, 2);
 });
 
-Deno.test("flush() gives a fresh store everything also where that one cannot take it at first", async () => {
-  const { ledger, store, fresh, enter } = await openDesk({
+Deno.test("flush() writes everything to a replacement that can't be written at first", async () => {
+  const { repository, store, fresh, enter } = await openDesk({
     onReopen: (next) => void (next.failure = "full"),
   });
   enter(WEB, "critical");
-  await ledger.flush();
+  await repository.flush();
   store.failure = "damaged";
   enter(MAIL, "ok");
-  await ledger.flush();
+  await repository.flush();
   const [next] = fresh;
   assert.ok(next !== undefined);
   next.failure = null;
-  await ledger.flush();
+  await repository.flush();
   assert.deepStrictEqual((await next.records()).map(({ name }) => name).toSorted(), ["mail", "web"]);
 });
 
-Deno.test("flush() opens at most one fresh store a call where every one is damaged", async () => {
-  const { ledger, store, fresh, troubles, enter } = await openDesk({
+Deno.test("flush() opens at most two replacements a call if each is damaged", async () => {
+  const { repository, store, fresh, troubles, enter } = await openDesk({
     onReopen: (next) => void (next.failure = "damaged"),
   });
   store.failure = "damaged";
   enter(WEB, "critical");
-  await ledger.flush();
+  await repository.flush();
   assert.strictEqual(fresh.length, 1);
-  await ledger.flush();
+  await repository.flush();
   assert.ok(fresh.length <= 3, `${fresh.length} stores were opened`);
-  assert.deepStrictEqual([troubles, ledger.waiting], [["damaged"], 1]);
+  assert.deepStrictEqual([troubles, repository.pending], [["damaged"], 1]);
 });
 
-Deno.test("flush() keeps every change of a long outage, and gives up the roll-ups of very many runs", async (t) => {
+Deno.test("flush() keeps every change of a long outage, and drops aggregates of very many runs", async (t) => {
   const rows = [
     { name: "few runs", runs: 2_000, keepsAll: true },
     { name: "very many runs", runs: 25_000, keepsAll: false },
   ];
   for (const { name, runs, keepsAll } of rows) {
     await t.step(name, async () => {
-      const { ledger, store, enter } = await openDesk();
+      const { repository, store, enter } = await openDesk();
       store.failure = "full";
       const expected: string[] = [];
       for (let run = 0; run < runs; run++) {
@@ -428,17 +439,17 @@ Deno.test("flush() keeps every change of a long outage, and gives up the roll-up
           expected.push(`web: ${notification.previous} to ${notification.condition}`);
         }
         enter(MAIL, "ok", { nowMs: NOW + run, output: `run ${run}` });
-        if (run % 1000 === 999) await ledger.flush();
+        if (run % 1000 === 999) await repository.flush();
       }
-      assert.ok(ledger.waiting <= 10_000, `${ledger.waiting} updates wait`);
+      assert.ok(repository.pending <= 10_000, `${repository.pending} updates wait`);
       store.failure = null;
-      await ledger.flush();
+      await repository.flush();
       assert.deepStrictEqual(changesIn(store.saved), expected);
       const outputs = new Set(store.saved.flat().map(({ record }) => record.last?.output));
       assert.deepStrictEqual([...outputs], [`run ${runs - 1}`], "long outputs do not pile up");
       assert.deepStrictEqual(
         (await store.records()).toSorted((one, other) => other.name.localeCompare(one.name)),
-        ["web", "mail"].map((known) => ledger.recordOf(known, NOW)),
+        ["web", "mail"].map((known) => repository.recordOf(known, NOW)),
       );
       const [rollup] = await store.rollups("web", 0);
       const observed = rollup === undefined ? 0 : rollup.observed.ok + rollup.observed.critical;
@@ -447,7 +458,7 @@ Deno.test("flush() keeps every change of a long outage, and gives up the roll-up
   }
 });
 
-Deno.test("enter() says how long the condition confirmed before has lasted, where somebody looked", async (t) => {
+Deno.test("record() aggregates how long the confirmed condition has lasted, up to two intervals", async (t) => {
   const rows = [
     { name: "never observed", sinceMs: null, expected: 0 },
     { name: "an interval", sinceMs: MINUTE, expected: MINUTE },
@@ -457,10 +468,10 @@ Deno.test("enter() says how long the condition confirmed before has lasted, wher
   ];
   for (const { name, sinceMs, expected } of rows) {
     await t.step(name, async () => {
-      const { ledger, store, enter } = await openDesk();
+      const { repository, store, enter } = await openDesk();
       if (sinceMs !== null) enter(WEB, "critical", { nowMs: NOW - sinceMs });
       enter(WEB, "ok");
-      await ledger.flush();
+      await repository.flush();
       const rollup = store.saved[0]?.at(-1)?.rollup;
       assert.strictEqual(rollup?.lastedMs, expected);
       assert.strictEqual(rollup?.lasted, sinceMs === null ? "ok" : "critical");
@@ -468,74 +479,74 @@ Deno.test("enter() says how long the condition confirmed before has lasted, wher
   }
 });
 
-Deno.test("tidy() notes once a day that the config still has a check that does not run", async () => {
-  const { ledger, store, enter } = await openDesk();
+Deno.test("prune() notes once a day that the config still has a check that doesn't run", async () => {
+  const { repository, store, enter } = await openDesk();
   enter(WEB, "ok");
-  await ledger.tidy([WEB], NOW + HOUR);
+  await repository.prune([WEB], NOW + HOUR);
   assert.deepStrictEqual(store.attempts, [1]);
-  await ledger.tidy([WEB, MAIL], NOW + 25 * HOUR);
+  await repository.prune([WEB, MAIL], NOW + 25 * HOUR);
   assert.deepStrictEqual(store.attempts, [1, 1]);
   assert.deepStrictEqual((await store.records()).map(({ name, seenAtMs }) => [name, seenAtMs]), [
     ["web", NOW + 25 * HOUR],
   ]);
 });
 
-Deno.test("tidy() forgets a check that left the config 30 days ago, not one that came back", async () => {
-  const { ledger, store, enter } = await openDesk();
+Deno.test("prune() deletes a check that left the config 30 days ago, not one that came back", async () => {
+  const { repository, store, enter } = await openDesk();
   enter(WEB, "critical");
   enter(MAIL, "ok");
-  for (let day = 1; day <= 29; day++) await ledger.tidy([MAIL], NOW + day * DAY);
-  assert.strictEqual(ledger.recordOf("web", NOW).condition.confirmed, "critical");
-  for (let day = 30; day <= 33; day++) await ledger.tidy([MAIL], NOW + day * DAY);
-  assert.strictEqual(ledger.recordOf("web", NOW).condition.observed, null);
+  for (let day = 1; day <= 29; day++) await repository.prune([MAIL], NOW + day * DAY);
+  assert.strictEqual(repository.recordOf("web", NOW).condition.confirmed, "critical");
+  for (let day = 30; day <= 33; day++) await repository.prune([MAIL], NOW + day * DAY);
+  assert.strictEqual(repository.recordOf("web", NOW).condition.observed, null);
   assert.deepStrictEqual((await store.records()).map(({ name }) => name), ["mail"]);
-  assert.strictEqual(ledger.recordOf("mail", NOW).condition.observed, "ok");
+  assert.strictEqual(repository.recordOf("mail", NOW).condition.observed, "ok");
 });
 
-Deno.test("finish() with a clock 15 months ahead deletes nothing, and the next call notes the right time again", async () => {
+Deno.test("finish() deletes nothing with a clock 15 months ahead", async () => {
   const before = await openDesk();
   before.enter(WEB, "critical");
   before.enter(MAIL, "critical");
-  await before.ledger.tidy([WEB, MAIL], NOW);
+  await before.repository.prune([WEB, MAIL], NOW);
   const { store } = before;
-  const { ledger, enter } = await openDesk({ store });
+  const { repository, enter } = await openDesk({ store });
   const aheadMs = NOW + 456 * DAY;
   enter(WEB, "critical", { nowMs: aheadMs });
-  await ledger.finish([WEB], aheadMs);
-  assert.strictEqual(ledger.recordOf("mail", NOW).condition.observed, "critical");
+  await repository.finish([WEB], aheadMs);
+  assert.strictEqual(repository.recordOf("mail", NOW).condition.observed, "critical");
   assert.deepStrictEqual((await store.records()).map(({ name, seenAtMs }) => [name, seenAtMs]), [
     ["web", aheadMs],
     ["mail", NOW],
   ]);
   assert.strictEqual((await store.changes("web", { sinceMs: 0, limit: 9 })).length, 1);
   for (const name of ["web", "mail"]) assert.strictEqual((await store.rollups(name, 0))[0]?.startMs, NOW);
-  await ledger.tidy([WEB], NOW + HOUR);
-  assert.strictEqual(ledger.recordOf("web", NOW).seenAtMs, NOW + HOUR);
+  await repository.prune([WEB], NOW + HOUR);
+  assert.strictEqual(repository.recordOf("web", NOW).seenAtMs, NOW + HOUR);
 });
 
-Deno.test("tidy() prunes one step a call and says whether that was all", async () => {
-  const { ledger, store } = await openDesk();
+Deno.test("prune() makes one step a call and returns whether it finished", async () => {
+  const { repository, store } = await openDesk();
   store.pruneCalls = 3;
   const answers: boolean[] = [];
-  for (let call = 0; call < 3; call++) answers.push((await ledger.tidy([], NOW)).finished);
+  for (let call = 0; call < 3; call++) answers.push((await repository.prune([], NOW)).finished);
   assert.deepStrictEqual(answers, [false, false, true]);
 });
 
-Deno.test("tidy() goes on where the store cannot forget, and replaces it where it turns out damaged", async () => {
-  const { ledger, store, fresh, troubles, enter } = await openDesk();
+Deno.test("prune() ignores a store that can't be written, and has a damaged one replaced", async () => {
+  const { repository, store, fresh, troubles, enter } = await openDesk();
   enter(WEB, "critical");
-  await ledger.flush();
+  await repository.flush();
   store.failure = "full";
-  assert.deepStrictEqual(await ledger.tidy([WEB], NOW), { finished: true, forgotten: [] });
+  assert.deepStrictEqual(await repository.prune([WEB], NOW), { finished: true, forgotten: [] });
   store.failure = "damaged";
-  assert.deepStrictEqual(await ledger.tidy([WEB], NOW), { finished: true, forgotten: [] });
+  assert.deepStrictEqual(await repository.prune([WEB], NOW), { finished: true, forgotten: [] });
   enter(MAIL, "ok");
-  await ledger.flush();
+  await repository.flush();
   assert.deepStrictEqual((await fresh[0]?.records())?.map(({ name }) => name), ["web", "mail"]);
   assert.deepStrictEqual(troubles, ["damaged", null], "so that what else was kept there is written anew");
 });
 
-Deno.test("finish() writes what waits and prunes to the end, in the first process of an hour only", async (t) => {
+Deno.test("finish() writes what is pending, and prunes to the end in the first process of an hour", async (t) => {
   const rows = [
     { name: "the first process of all", lastMs: null, expected: 4 },
     { name: "the first of the hour", lastMs: NOW - 1, expected: 4 },
@@ -545,12 +556,12 @@ Deno.test("finish() writes what waits and prunes to the end, in the first proces
     await t.step(name, async () => {
       const before = await openDesk();
       if (lastMs !== null) before.enter(WEB, "ok", { nowMs: lastMs });
-      await before.ledger.flush();
+      await before.repository.flush();
       const { store } = before;
-      const { ledger, enter } = await openDesk({ store });
+      const { repository, enter } = await openDesk({ store });
       store.pruneCalls = 4;
       enter(WEB, "critical", { nowMs: NOW + 30 * MINUTE });
-      await ledger.finish([WEB], NOW + 30 * MINUTE);
+      await repository.finish([WEB], NOW + 30 * MINUTE);
       assert.strictEqual(store.pruned, expected);
       assert.deepStrictEqual(changesIn(store.saved), ["web: ok to critical"]);
     });
@@ -595,15 +606,15 @@ Deno.test("flush() keeps every change once and every run in its roll-up, whateve
       let observations = 0;
       for (const step of steps) {
         nowMs += SECOND;
-        if (step.step === "flush") await desk.ledger.flush();
+        if (step.step === "flush") await desk.repository.flush();
         else if (step.step === "fail") store.failure = step.failure;
         else if (step.step === "restart") {
           store.failure = null;
-          await desk.ledger.flush();
+          await desk.repository.flush();
           desk = await openDesk({ store });
         } else {
           const check = checks[step.check] ?? WEB;
-          const before = desk.ledger.recordOf(check.name, nowMs).condition.confirmed;
+          const before = desk.repository.recordOf(check.name, nowMs).condition.confirmed;
           const { record, notification } = desk.enter(check, step.condition, { nowMs });
           observations++;
           const after = record.condition.confirmed;
@@ -612,10 +623,10 @@ Deno.test("flush() keeps every change once and every run in its roll-up, whateve
         }
       }
       store.failure = null;
-      await desk.ledger.flush();
+      await desk.repository.flush();
       assert.deepStrictEqual(changesIn(store.saved), expected);
       for (const record of await store.records()) {
-        assert.deepStrictEqual(record, desk.ledger.recordOf(record.name, nowMs));
+        assert.deepStrictEqual(record, desk.repository.recordOf(record.name, nowMs));
       }
       assert.strictEqual(await countObservations(store, checks), observations);
     }),
@@ -632,11 +643,11 @@ async function countObservations(store: Store, checks: readonly Check[]): Promis
   return count;
 }
 
-Deno.test("enter() writes nothing of a store's that was closed under it, and says so", async () => {
+Deno.test("flush() calls onFailure if the store was closed", async () => {
   const inner = createMemoryStore();
-  const { ledger, troubles, enter } = await openDesk({ store: createFaultyStore(inner) });
+  const { repository, troubles, enter } = await openDesk({ store: createFaultyStore(inner) });
   await inner.close();
   enter(WEB, "critical");
-  await ledger.flush();
+  await repository.flush();
   assert.deepStrictEqual(troubles, ["other"]);
 });

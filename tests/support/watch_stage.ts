@@ -5,8 +5,8 @@ import type { Condition } from "../../src/domain/condition.ts";
 import type { Suppression } from "../../src/domain/condition_state.ts";
 import type { Notification } from "../../src/domain/notification.ts";
 import type { Store, StoreError } from "../../src/domain/store.ts";
-import type { Entry } from "../../src/state/state_repository.ts";
-import { openLedger } from "../../src/state/state_repository.ts";
+import type { Recorded } from "../../src/state/state_repository.ts";
+import { openStateRepository } from "../../src/state/state_repository.ts";
 import type { Limits } from "../../src/scheduler/run_checks.ts";
 import { createMemoryStore } from "./memory_store.ts";
 import { startWatch, type Watch, type Watched, type WatchEvent } from "../../src/scheduler/scheduler.ts";
@@ -21,7 +21,7 @@ export interface SeenRun {
   /** Wall time. */
   readonly startedAtMs: number;
   readonly lateMs: number;
-  readonly entry: Entry;
+  readonly entry: Recorded;
 }
 
 /** A watch on a fake clock, and what it has told. */
@@ -30,7 +30,7 @@ export interface WatchStage {
   readonly store: Store;
   readonly watch: Watch;
   readonly events: readonly WatchEvent[];
-  /** What the ledger said of its store. */
+  /** What the repository said of its store. */
   readonly troubles: readonly (StoreError | null)[];
   /** The results so far, of one check where a name is given. */
   runs(name?: string): readonly SeenRun[];
@@ -76,9 +76,9 @@ export async function startStage(
   const store = options.store ?? createMemoryStore();
   const events: WatchEvent[] = [];
   const troubles: (StoreError | null)[] = [];
-  const ledger = await openLedger({
+  const repository = await openStateRepository({
     store,
-    onTrouble: (error) => void troubles.push(error),
+    onFailure: (error) => void troubles.push(error),
     reopen: options.reopen ?? (() => Promise.resolve(createMemoryStore())),
     newId: () => crypto.randomUUID(),
     hostName: "test-host",
@@ -94,7 +94,7 @@ export async function startStage(
   const watch = startWatch(watched(checks), {
     system: { ...createProgramSystem(clock, playProgram), requests },
     jobs: null,
-    ledger,
+    repository,
     limits: options.limits ?? { process: 4, network: 60 },
     notifying: {
       ...createSilentNotifying(options.notifies),

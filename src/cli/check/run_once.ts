@@ -6,8 +6,8 @@ import type { StoreError } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import { beat } from "../../outputs/heartbeat_sender.ts";
 import { jobBookOf } from "../../state/job_log.ts";
-import { startWriting } from "../../state/write_behind.ts";
-import { type Entry, type Ledger, openLedger } from "../../state/state_repository.ts";
+import { WriteSchedule } from "../../state/write_schedule.ts";
+import { openStateRepository, type Recorded, type StateRepository } from "../../state/state_repository.ts";
 import { DEFAULT_LIMITS, type PassOptions, runPass } from "../../scheduler/run_checks.ts";
 import { regularRunAfter } from "../../alerting/overdue.ts";
 import { enterAsked, isCheckDue } from "../../scheduler/next_run.ts";
@@ -55,29 +55,29 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
   });
   let trouble: StoreError | null = null;
   try {
-    const ledger = await openLedger({
+    const repository = await openStateRepository({
       store: state.store,
-      onTrouble: (error) => trouble = error,
+      onFailure: (error) => trouble = error,
       reopen: state.reopen,
       newId: system.randomId,
       hostName: system.hostName(),
     });
     const nowMs = system.clock.wallMs();
-    if (settings.due) await recordCronRun(ledger.store, config, nowMs);
+    if (settings.due) await recordCronRun(repository.store, config, nowMs);
     const isChosen = (check: Check): boolean =>
-      !settings.due || isCheckDue(check, ledger.recordOf(check.name, nowMs), nowMs);
+      !settings.due || isCheckDue(check, repository.recordOf(check.name, nowMs), nowMs);
     const due = checks.filter(isChosen);
     // What has never run waits for its time, so somebody has to know which one that is.
     for (const check of settings.due ? checks : []) {
-      if (!due.includes(check) && ledger.recordOf(check.name, nowMs).nextRunAtMs === null) {
-        ledger.plan(check.name, regularRunAfter(check, nowMs), nowMs);
+      if (!due.includes(check) && repository.recordOf(check.name, nowMs).nextRunAtMs === null) {
+        repository.plan(check.name, regularRunAfter(check, nowMs), nowMs);
       }
     }
     const isKept = state.path !== null;
     // Results are persisted even if they can't be printed.
     const code = await state.whileLocked(
-      runNotifying(due, { ...options, ledger, selected: checks, isKept })
-        .finally(() => isKept ? ledger.finish(config.checks, system.clock.wallMs()) : undefined),
+      runNotifying(due, { ...options, repository, selected: checks, isKept })
+        .finally(() => isKept ? repository.finish(config.checks, system.clock.wallMs()) : undefined),
     );
     if (settings.due && config.heartbeat !== null) {
       const failure = await beat(config.heartbeat, system);
@@ -87,7 +87,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
       for (
         const file of keptPageOf(config, {
           system,
-          ledger,
+          repository,
           select: (checks) => checks,
           isWhole: true,
         })
@@ -105,7 +105,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
 }
 
 interface NotifyingRunOptions extends OnceOptions {
-  readonly ledger: Ledger;
+  readonly repository: StateRepository;
   /** All checks that the call is about, those too that are not due. */
   readonly selected: readonly Check[];
   /** Whether there is a state: without one no channel is called. */
@@ -119,7 +119,7 @@ const AT_NEXT_RUN = "it is tried again at the next run";
 
 /** Runs the checks and sends what they lead to; in the end each pending notification is tried once more. */
 async function runNotifying(checks: readonly Check[], options: NotifyingRunOptions): Promise<number> {
-  const { system, config, settings, ledger, isKept } = options;
+  const { system, config, settings, repository, isKept } = options;
   const { redact } = config;
   const progress = startProgress(checks, system);
   const say = (text: string): void => {
@@ -136,8 +136,8 @@ async function runNotifying(checks: readonly Check[], options: NotifyingRunOptio
     redact,
   }, {
     system,
-    ledger,
-    kept: await ledger.store.outbox(),
+    repository,
+    kept: await repository.store.outbox(),
     notifies: settings.notifies && isKept,
     gatherMs: BATCHING_DELAY_MS,
     writeLine: (line) => {
@@ -168,7 +168,7 @@ async function runNotifying(checks: readonly Check[], options: NotifyingRunOptio
 
 /** Writes the config's file of metrics, if it asks for one. Metrics that cannot be written are no failure of the run. */
 async function writeMetrics(
-  { system, config, ledger, notifying }: OnceOptions & Pick<ChosenOptions, "ledger" | "notifying">,
+  { system, config, repository, notifying }: OnceOptions & Pick<ChosenOptions, "repository" | "notifying">,
 ): Promise<void> {
   const { metrics } = config;
   if (metrics === null) return;
@@ -183,7 +183,7 @@ async function writeMetrics(
     isReloadSuccessful: null,
     isRunning: null,
   };
-  const values = gatherMetrics({ config, version: VERSION, ledger, notifying, nowMs, loop });
+  const values = gatherMetrics({ config, version: VERSION, repository, notifying, nowMs, loop });
   // Nothing else is under way.
   const render = (): Promise<string> => renderMetrics(values, () => Promise.resolve());
   const failure = await writeKeptFile({ what: "the metrics", ...metrics, render }, system.files);
@@ -191,7 +191,7 @@ async function writeMetrics(
 }
 
 interface ChosenOptions extends OnceOptions {
-  readonly ledger: Ledger;
+  readonly repository: StateRepository;
   readonly isKept: boolean;
   readonly notifying: Notifying;
   readonly progress: Progress;
@@ -199,7 +199,7 @@ interface ChosenOptions extends OnceOptions {
 }
 
 async function runChosen(checks: readonly Check[], options: ChosenOptions): Promise<number> {
-  const { invocation, system, config, settings, ledger, isKept, notifying, progress, onBug, signals } =
+  const { invocation, system, config, settings, repository, isKept, notifying, progress, onBug, signals } =
     options;
   const { clock } = system;
   const fails = failRule(settings.failOn);
@@ -220,28 +220,28 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
   const startedAtMs = clock.wallMs();
   const startedMonotonicMs = clock.monotonicMs();
   const records = new Map<Check, RunRecord>();
-  const writing = startWriting({ ledger, after: clock.after, onBug });
+  const writing = new WriteSchedule({ repository, after: clock.after, onBug });
   /** Ends when all that was decided has been given to the outbox, each once it was written. */
   let telling: Promise<unknown> = Promise.resolve();
-  const tell = ({ queued }: Entry): void => {
-    const kept = writing.entered();
+  const tell = ({ queued }: Recorded): void => {
+    const kept = writing.recorded();
     if (queued.length === 0) kept.catch(onBug);
     else telling = Promise.all([telling, kept]).then(() => notifying.send(queued)).catch(onBug);
   };
 
   const pass = {
     system,
-    jobs: isKept ? jobBookOf(ledger) : null,
+    jobs: isKept ? jobBookOf(repository) : null,
     folder: config.source.folder,
     limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
     signal: abort.signal,
     redact: config.redact,
   };
   const parents = createParentRuns(checks, { ...options, pass, tell, enter: (result) => enter(result) });
-  const enter = (result: Result): Entry => {
+  const enter = (result: Result): Recorded => {
     const { check } = result;
     const nowMs = clock.wallMs();
-    const entry = enterAsked(ledger, result, { nowMs, ...notifying.deciding(check, nowMs) });
+    const entry = enterAsked(repository, result, { nowMs, ...notifying.deciding(check, nowMs) });
     tell(entry);
     parents.entered(check, entry);
     return entry;
@@ -271,7 +271,7 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
   reviewOthers(new Set(records.keys()));
   await parents.ended();
   writing.end();
-  await ledger.flush();
+  await repository.flush();
   await telling;
 
   const ordered = checks.map((check) => records.get(check)).filter((record) => record !== undefined);
@@ -298,7 +298,7 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
 /** What decides again what a dependency suppresses. */
 interface ParentRuns {
   /** Takes a result that was entered. */
-  entered(check: Check, entry: Entry): void;
+  entered(check: Check, entry: Recorded): void;
   /** Decides again on a check that was not run: a suppression may have ended. */
   review(check: Check): void;
   /** Resolves when no more checks run. */
@@ -311,9 +311,9 @@ interface ParentRuns {
  */
 function createParentRuns(
   checks: readonly Check[],
-  { system, ledger, notifying, onBug, pass, tell, enter }: ChosenOptions & {
+  { system, repository, notifying, onBug, pass, tell, enter }: ChosenOptions & {
     readonly pass: Omit<PassOptions, "onResult">;
-    tell(entry: Entry): void;
+    tell(entry: Recorded): void;
     enter(result: Result): void;
   },
 ): ParentRuns {
@@ -321,7 +321,7 @@ function createParentRuns(
   /** Checks of which something is due that a dependency suppresses. */
   const suppressed = new Set<Check>();
   const runs = new Set<Promise<unknown>>();
-  const note = (check: Check, entry: Entry, runsParents: boolean): void => {
+  const note = (check: Check, entry: Recorded, runsParents: boolean): void => {
     if (entry.suppressed !== "dependency") return void suppressed.delete(check);
     suppressed.add(check);
     if (!runsParents) return;
@@ -336,7 +336,7 @@ function createParentRuns(
   };
   const review = (check: Check, runsParents: boolean): void => {
     const nowMs = system.clock.wallMs();
-    const entry = ledger.review(check, { nowMs, ...notifying.deciding(check, nowMs) });
+    const entry = repository.review(check, { nowMs, ...notifying.deciding(check, nowMs) });
     if (entry.notification !== null) tell(entry);
     note(check, entry, runsParents);
   };

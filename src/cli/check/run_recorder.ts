@@ -17,21 +17,21 @@ export interface RunRecorder {
 /** What recording needs. */
 export interface RunRecorderOptions {
   /** Has the store in use. */
-  readonly ledger: { readonly store: Pick<Store, "keepMonitorRun"> };
+  readonly repository: { readonly store: Pick<Store, "keepMonitorRun"> };
   /** Its clock, and the lock that says which process this is. */
   readonly system: Pick<System, "clock" | "state">;
   /** Where the state is; `null`: in memory. */
   readonly statePath: string | null;
 }
 
-/** Makes the recorder of a service. A state that can't be written just now is the ledger's to complain of. */
-export function createRunRecorder({ ledger, system, statePath }: RunRecorderOptions): RunRecorder {
+/** Makes the recorder of a service. A state that can't be written just now is the repository's to complain of. */
+export function createRunRecorder({ repository, system, statePath }: RunRecorderOptions): RunRecorder {
   const startedAtMs = system.clock.wallMs();
   const processId = statePath === null ? null : system.state.holder(`${statePath}.lock`);
   let run: MonitorRun | null = null;
   const write = async (): Promise<void> => {
     const kept = run;
-    if (kept !== null) await unlessUnusable(() => ledger.store.keepMonitorRun(kept));
+    if (kept !== null) await unlessUnusable(() => repository.store.keepMonitorRun(kept));
   };
   return {
     adopt: async (config) => {

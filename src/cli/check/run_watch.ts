@@ -1,6 +1,6 @@
 import type { System } from "../../domain/system.ts";
 import { jobBookOf } from "../../state/job_log.ts";
-import { openLedger } from "../../state/state_repository.ts";
+import { openStateRepository } from "../../state/state_repository.ts";
 import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
 import { BATCHING_DELAY_MS, startNotifying } from "../../alerting/notifying.ts";
 import { startWatch, type Watched } from "../../scheduler/scheduler.ts";
@@ -93,9 +93,9 @@ interface UntilStoppedOptions extends WatchCommandOptions {
 
 async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> {
   const { invocation, system, config, settings, first, log, output, state, signals } = options;
-  const ledger = await openLedger({
+  const repository = await openStateRepository({
     store: state.store,
-    onTrouble: (error) => {
+    onFailure: (error) => {
       if (error !== null) return log.error(`${error.message}; monitoring goes on and it is tried again`);
       log.info("the state can be written again; nothing that was decided meanwhile is lost");
       system.clock.after(0, () => void recorder.repeat().catch(stopped.reject));
@@ -107,12 +107,12 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     hostName: system.hostName(),
   });
   const stopped = Promise.withResolvers<number>();
-  const recorder = createRunRecorder({ ledger, system, statePath: state.path });
+  const recorder = createRunRecorder({ repository, system, statePath: state.path });
   await recorder.adopt(config);
   const notifying = startNotifying(toNotified(config, first), {
     system,
-    ledger,
-    kept: await ledger.store.outbox(),
+    repository,
+    kept: await repository.store.outbox(),
     notifies: settings.notifies,
     gatherMs: BATCHING_DELAY_MS,
     writeLine: output.writeLine,
@@ -127,7 +127,7 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
   const page = startWatchPage({
     system,
     log,
-    ledger,
+    repository,
     config,
     select: (checks) => selectChecks(checks, selection),
     isWhole: isEverything(selection),
@@ -135,8 +135,8 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
   });
   const watch = startWatch(first, {
     system,
-    jobs: state.path === null ? null : jobBookOf(ledger),
-    ledger,
+    jobs: state.path === null ? null : jobBookOf(repository),
+    repository,
     limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
     notifying,
     onEvent: (event) => {
@@ -151,7 +151,7 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     version: VERSION,
     system,
     log,
-    ledger,
+    repository,
     notifying,
     watch,
     config,
@@ -162,7 +162,7 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     await recorder.stopped(nowMs);
     if (hasTime) await Promise.all([page.stopped(nowMs), metrics.stopped()]);
   };
-  const stop = createStop({ watch, ledger, notifying, system, log, output, recordStop, stopped });
+  const stop = createStop({ watch, repository, notifying, system, log, output, recordStop, stopped });
   const stopSignals = system.onStopSignal(stop.ask);
   signals.stopIsHandled();
   const places = { config, watched: first, statePath: state.path };

@@ -1,5 +1,5 @@
 import type { System } from "../../domain/system.ts";
-import type { Ledger } from "../../state/state_repository.ts";
+import type { StateRepository } from "../../state/state_repository.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
 import type { Watch } from "../../scheduler/scheduler.ts";
 import { EXIT } from "../exit_code.ts";
@@ -15,7 +15,7 @@ export interface StopOptions {
   /** Gives its checks some time. */
   readonly watch: Watch;
   /** What waits in it is written. */
-  readonly ledger: Ledger;
+  readonly repository: StateRepository;
   /** Tries once more what waits for a channel. */
   readonly notifying: Notifying;
   /** Its clock limits the last try. */
@@ -43,7 +43,7 @@ export interface Stop {
  * killed with this process.
  */
 export function createStop(options: StopOptions): Stop {
-  const { watch, ledger, notifying, system, log, output, recordStop, stopped } = options;
+  const { watch, repository, notifying, system, log, output, recordStop, stopped } = options;
   let wasAsked = false;
   let isAtOnce = false;
   const stop = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
@@ -57,7 +57,7 @@ export function createStop(options: StopOptions): Stop {
     await notifying.stop();
     if (!isAtOnce) await recordStop(true);
     if (!isAtOnce) output.stopped({ signal, unfinished });
-    if (ledger.waiting === 0) return EXIT.ok;
+    if (repository.pending === 0) return EXIT.ok;
     log.error("what came last could not be kept: the state cannot be written");
     return EXIT.input_output;
   };
@@ -65,7 +65,7 @@ export function createStop(options: StopOptions): Stop {
     isAtOnce = true;
     const unfinished = watch.running;
     log.warning(`stopping at once, after another ${signal}`);
-    await ledger.flush();
+    await repository.flush();
     await recordStop(false);
     await notifying.stop();
     output.stopped({ signal, unfinished });

@@ -1,5 +1,5 @@
 import type { System } from "../../domain/system.ts";
-import type { Ledger } from "../../state/state_repository.ts";
+import type { StateRepository } from "../../state/state_repository.ts";
 import type { WatchEvent } from "../../scheduler/scheduler.ts";
 import { type KeptFile, startKeptFiles } from "../file_publisher.ts";
 import type { Check } from "../../domain/check.ts";
@@ -12,7 +12,7 @@ export interface KeptPageSource {
   /** Its clock and its names. */
   readonly system: Pick<System, "clock" | "hostName" | "timeZone">;
   /** Knows the checks as they are now, and the store with their past. */
-  readonly ledger: Ledger;
+  readonly repository: StateRepository;
   /** The checks of a config that run. */
   select(checks: readonly Check[]): readonly Check[];
   /** Whether those are all of them. */
@@ -24,7 +24,7 @@ export interface KeptPageSource {
 /** The page that a config wants to be kept fresh, if any. */
 export function keptPageOf(config: LoadedConfig, source: KeptPageSource): readonly KeptFile[] {
   const { page } = config;
-  const { system, ledger, isWhole } = source;
+  const { system, repository, isWhole } = source;
   if (page === null) return [];
   const render = async (): Promise<string> => {
     const { writePage } = await import("./write_report.ts");
@@ -36,11 +36,11 @@ export function keptPageOf(config: LoadedConfig, source: KeptPageSource): readon
       notRunning: stoppedAtMs === null ? null : { stoppedAtMs },
     }, system);
     return await writePage({
-      store: ledger.store,
+      store: repository.store,
       checks: source.select(config.checks),
       isWhole,
       facts,
-      recordOf: (name) => ledger.recordOf(name, facts.nowMs),
+      recordOf: (name) => repository.recordOf(name, facts.nowMs),
       clock: system.clock,
     });
   };

@@ -1,5 +1,5 @@
 import type { QueuedNotification } from "../../domain/outbox.ts";
-import type { Ledger } from "../../state/state_repository.ts";
+import type { StateRepository } from "../../state/state_repository.ts";
 import { isInFuture } from "../../alerting/overdue.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
 import type { LoadedConfig } from "../../config/load.ts";
@@ -12,7 +12,7 @@ export interface MetricSources {
   /** Of this program. */
   readonly version: string;
   /** Knows the checks. */
-  readonly ledger: Pick<Ledger, "recordOf" | "isInTrouble">;
+  readonly repository: Pick<StateRepository, "recordOf" | "isWritable">;
   /** Knows the notifications. */
   readonly notifying: Pick<Notifying, "rows" | "counts" | "channelNames">;
   /** Wall time, milliseconds since 1970. */
@@ -26,7 +26,7 @@ export interface MetricSources {
 
 /** Gathers what metrics are made of. */
 export function gatherMetrics(
-  { config, version, ledger, notifying, nowMs, loop }: MetricSources,
+  { config, version, repository, notifying, nowMs, loop }: MetricSources,
 ): MetricValues {
   const active = config.checks.filter((check) => check.active);
   const { name } = config.metrics ?? {};
@@ -34,9 +34,9 @@ export function gatherMetrics(
     version,
     ...(name !== undefined && { name }),
     ...loop,
-    isStateWritable: !ledger.isInTrouble,
+    isStateWritable: repository.isWritable,
     checks: active.map((check) => {
-      const record = ledger.recordOf(check.name, nowMs);
+      const record = repository.recordOf(check.name, nowMs);
       return { check, record, isInFuture: isInFuture(check, record, nowMs) };
     }),
     inactiveChecks: config.checks.length - active.length,

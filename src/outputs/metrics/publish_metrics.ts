@@ -1,5 +1,5 @@
 import type { System } from "../../domain/system.ts";
-import type { Ledger } from "../../state/state_repository.ts";
+import type { StateRepository } from "../../state/state_repository.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
 import type { Watch } from "../../scheduler/scheduler.ts";
 import { type KeptFile, startKeptFiles } from "../file_publisher.ts";
@@ -27,7 +27,7 @@ export interface WatchMetricsOptions {
   /** Told of trouble with the file. */
   readonly log: Log;
   /** Knows the checks. */
-  readonly ledger: Ledger;
+  readonly repository: StateRepository;
   /** Knows the notifications. */
   readonly notifying: Notifying;
   /** The loop. */
@@ -42,7 +42,7 @@ export interface WatchMetricsOptions {
 
 /** Keeps the config's file of metrics fresh. */
 export function startWatchMetrics(options: WatchMetricsOptions): WatchMetrics {
-  const { system, log, ledger, notifying, watch, version, onBug } = options;
+  const { system, log, repository, notifying, watch, version, onBug } = options;
   const { clock } = system;
   let { config } = options;
   let configLoadedAtMs = clock.wallMs();
@@ -55,7 +55,7 @@ export function startWatchMetrics(options: WatchMetricsOptions): WatchMetrics {
     const nowMs = clock.wallMs();
     if (watch.isAdvancing) lastLoopAtMs = nowMs;
     const loop = { lastLoopAtMs, schedulerLagMs, configLoadedAtMs, isReloadSuccessful, isRunning };
-    return renderMetrics(gatherMetrics({ config, version, ledger, notifying, nowMs, loop }), pause);
+    return renderMetrics(gatherMetrics({ config, version, repository, notifying, nowMs, loop }), pause);
   };
   const filesOf = ({ metrics }: LoadedConfig): readonly KeptFile[] =>
     metrics === null

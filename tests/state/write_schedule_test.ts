@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { startKeeping } from "../../src/state/write_behind.ts";
-import { type Ledger, openLedger } from "../../src/state/state_repository.ts";
+import { startPersisting } from "../../src/state/write_schedule.ts";
+import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
 import { testCheck } from "../support/checks.ts";
 import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
@@ -13,7 +13,7 @@ const CHECK = testCheck("ok");
 interface Office {
   readonly clock: FakeClock;
   readonly store: FaultyStore;
-  readonly ledger: Ledger;
+  readonly repository: StateRepository;
   readonly bugs: unknown[];
   /** Enters an observation, and answers when it is kept. */
   enter(condition: "ok" | "critical"): Promise<void>;
@@ -22,15 +22,15 @@ interface Office {
 async function start(store: FaultyStore = createFaultyStore()): Promise<Office> {
   const clock = createFakeClock();
   const bugs: unknown[] = [];
-  const ledger = await openLedger({
+  const repository = await openStateRepository({
     store,
-    onTrouble: () => {},
+    onFailure: () => {},
     reopen: () => Promise.resolve(createMemoryStore()),
     newId: () => "report",
     hostName: "test-host",
   });
-  const keeping = startKeeping({
-    ledger,
+  const keeping = startPersisting({
+    repository,
     checks: () => [CHECK],
     nowMs: clock.wallMs,
     after: clock.after,
@@ -39,18 +39,18 @@ async function start(store: FaultyStore = createFaultyStore()): Promise<Office> 
   const enter: Office["enter"] = (condition) => {
     const nowMs = clock.wallMs();
     const observed = { condition, output: "", detail: "", metrics: {}, performanceData: "" };
-    ledger.enter({ ...observed, check: CHECK, startedAtMs: nowMs, durationMs: 0 }, {
+    repository.record({ ...observed, check: CHECK, startedAtMs: nowMs, durationMs: 0 }, {
       nowMs,
       suppressedBy: null,
       queue: () => [],
       plan: () => ({ atMs: nowMs + SECOND, intervalMs: SECOND, missed: 0 }),
     });
-    return keeping.entered();
+    return keeping.recorded();
   };
-  return { clock, store, ledger, bugs, enter };
+  return { clock, store, repository, bugs, enter };
 }
 
-Deno.test("entered() lets what is not urgent wait a second for more", async () => {
+Deno.test("recorded() batches what is not urgent for a second", async () => {
   const { clock, store, enter } = await start();
   await enter("ok");
   await clock.advance(500);
@@ -63,7 +63,7 @@ Deno.test("entered() lets what is not urgent wait a second for more", async () =
   assert.deepStrictEqual(store.attempts, [2]);
 });
 
-Deno.test("entered() has written what is urgent when it resolves, and what waited with it", async () => {
+Deno.test("recorded() writes what is urgent before it resolves, with what is pending", async () => {
   const { clock, store, enter } = await start();
   await enter("ok");
   await enter("critical");
@@ -72,7 +72,7 @@ Deno.test("entered() has written what is urgent when it resolves, and what waite
   assert.deepStrictEqual(store.attempts, [2], "the write that was to come is not needed");
 });
 
-Deno.test("entered() tries a store that takes nothing after 1, 2, 4, 8 and 16 s, and then every 16 s", async () => {
+Deno.test("recorded() retries a store that can't be written after 1, 2, 4, 8 and 16 s, and then every 16 s", async () => {
   const { clock, store, enter } = await start();
   store.failure = "full";
   await enter("critical");
@@ -86,21 +86,21 @@ Deno.test("entered() tries a store that takes nothing after 1, 2, 4, 8 and 16 s,
   assert.deepStrictEqual(attemptsMs, [1, 3, 7, 15, 31, 47, 63].map((seconds) => seconds * SECOND));
 });
 
-Deno.test("entered() is quick again once the store takes something", async () => {
-  const { clock, store, ledger, enter } = await start();
+Deno.test("recorded() resets the backoff once the store can be written", async () => {
+  const { clock, store, repository, enter } = await start();
   store.failure = "busy";
   await enter("critical");
   await clock.advance(20 * SECOND);
   store.failure = null;
   await clock.advance(16 * SECOND);
-  assert.strictEqual(ledger.waiting, 0);
+  assert.strictEqual(repository.pending, 0);
   const before = store.attempts.length;
   await enter("critical");
   await clock.advance(SECOND);
   assert.strictEqual(store.attempts.length, before + 1);
 });
 
-Deno.test("startKeeping() tidies at once and every hour, step by step where there is much to forget", async () => {
+Deno.test("startPersisting() prunes at once and every hour, in steps", async () => {
   const store = createFaultyStore();
   store.pruneCalls = 3;
   const { clock } = await start(store);
@@ -114,7 +114,7 @@ Deno.test("startKeeping() tidies at once and every hour, step by step where ther
   assert.strictEqual(store.pruned, 6);
 });
 
-Deno.test("startKeeping() hands on what is a bug, from a timer too", async () => {
+Deno.test("startPersisting() calls onBug with a bug, from a timer too", async () => {
   const store = createFaultyStore();
   store.save = () => Promise.reject(new TypeError("a bug"));
   const { clock, bugs, enter } = await start(store);

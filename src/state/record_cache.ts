@@ -1,0 +1,64 @@
+import { initialState } from "../condition/transition.ts";
+import type { CheckRecord } from "../domain/store.ts";
+
+/** A check that nothing else changes is noted as seen so often. */
+const SEEN_EVERY_MS = 24 * 3_600_000;
+
+/**
+ * What monitor knows of each check, in memory.
+ *
+ * Invariant: a record is what the store has, or will have once the pending updates are written. So decisions never wait
+ * for the store.
+ */
+export class RecordCache {
+  readonly #records: Map<string, CheckRecord>;
+
+  constructor(records: readonly CheckRecord[]) {
+    this.#records = new Map(records.map((record) => [record.name, record]));
+  }
+
+  /** The record of a check; a new one if it never ran. */
+  get(name: string, nowMs: number): CheckRecord {
+    return this.#records.get(name) ?? {
+      name,
+      condition: initialState(),
+      last: null,
+      nextRunAtMs: null,
+      intervalMs: 0,
+      missedRuns: 0,
+      runs: { ok: 0, unknown: 0, warning: 0, critical: 0 },
+      durationTotalMs: 0,
+      seenAtMs: nowMs,
+    };
+  }
+
+  /** Replaces the record of its check. */
+  set(record: CheckRecord): void {
+    this.#records.set(record.name, record);
+  }
+
+  /** All records, in the order in which their checks were first known. */
+  all(): readonly CheckRecord[] {
+    return [...this.#records.values()];
+  }
+
+  /** Notes that the config has these checks, for those not seen in the last day, and returns their new records. */
+  see(names: ReadonlySet<string>, nowMs: number): readonly CheckRecord[] {
+    const seen = this.all().filter((record) => names.has(record.name) && isLongUnseen(record, nowMs))
+      .map((record) => ({ ...record, seenAtMs: nowMs }));
+    seen.forEach((record) => this.set(record));
+    return seen;
+  }
+
+  /** Drops checks that the store has pruned, except those that were seen meanwhile. */
+  forget(names: readonly string[], nowMs: number): void {
+    for (const name of names) {
+      if (isLongUnseen(this.get(name, nowMs), nowMs)) this.#records.delete(name);
+    }
+  }
+}
+
+/** Whether a check is to be noted as seen; one that was seen in the future was so by a wrong clock. */
+function isLongUnseen({ seenAtMs }: CheckRecord, nowMs: number): boolean {
+  return Math.abs(nowMs - seenAtMs) > SEEN_EVERY_MS;
+}

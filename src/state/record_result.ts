@@ -1,0 +1,165 @@
+/** Decides what a result means for its check: pure. */
+import { type Circumstances, review, transition, type Verdict } from "../condition/transition.ts";
+import type { Check } from "../domain/check.ts";
+import type { Condition } from "../domain/condition.ts";
+import type { Suppression } from "../domain/condition_state.ts";
+import type { Notification } from "../domain/notification.ts";
+import type { QueuedNotification } from "../domain/outbox.ts";
+import type { Result } from "../domain/result.ts";
+import type { CheckRecord, CheckUpdate, RollupEntry } from "../domain/store.ts";
+
+/** The circumstances of a decision without a result. */
+export interface ReviewOptions {
+  /** Wall time; of a result, the end of its run. */
+  readonly nowMs: number;
+  /** What suppresses the check's notifications; `null`: nothing. */
+  readonly suppressedBy: Suppression | null;
+  /** What each channel of the check was notified of, see {@linkcode Circumstances}. @default the last notification */
+  readonly known?: readonly Condition[];
+  /** Queues a notification that is due, for each channel. */
+  queue(notification: Notification): readonly QueuedNotification[];
+}
+
+/** The circumstances of a result. */
+export interface RecordOptions extends ReviewOptions {
+  /** How long after its planned time the run began; `null` if it was not planned. @default null */
+  readonly lateMs?: number | null;
+  /** When the check runs next, given its record after this result. */
+  plan(record: CheckRecord): { readonly atMs: number; readonly intervalMs: number; readonly missed: number };
+}
+
+/** What every notification says of monitor. */
+export interface NotificationSource {
+  /** A new notification's id; unique. */
+  newId(): string;
+  /** The machine that notifications are decided on. */
+  readonly hostName: string;
+}
+
+/** What a result, or the end of a suppression, led to. */
+export interface Recorded {
+  /** The check's record after the result, the next run planned. */
+  readonly record: CheckRecord;
+  /** Results in a row at least as severe as this one; for `ok`: in a row. */
+  readonly occurrences: number;
+  /** The notification that is due; `null`: none. */
+  readonly notification: Notification | null;
+  /** That notification for each channel; sent once they are persisted, or the store can't persist them. */
+  readonly queued: readonly QueuedNotification[];
+  /** What suppresses a notification that is due; `null`: nothing does, or none is due but a reminder. */
+  readonly suppressed: Suppression | null;
+}
+
+/** With the update that persists it. */
+export interface RecordedUpdate extends Recorded {
+  readonly update: CheckUpdate;
+}
+
+/** Records a result. */
+export function recordResult(
+  before: CheckRecord,
+  result: Result,
+  options: RecordOptions & NotificationSource,
+): RecordedUpdate {
+  const { nowMs } = options;
+  const { check, condition, output } = result;
+  const { state, occurrences, change, verdict } = transition(check, before.condition, {
+    ...circumstancesOf(options),
+    condition,
+  });
+  const record = recordAfter(before, result, { ...options, state });
+  const decided = decide(verdict, { record, check, occurrences, options });
+  const update: CheckUpdate = {
+    record,
+    rollup: rollupEntryOf(before, record, result, nowMs),
+    change: change === null
+      ? null
+      : { name: check.name, atMs: nowMs, from: change.from, to: change.to, output },
+    queued: decided.queued,
+  };
+  return { ...decided, update };
+}
+
+/** Decides again, without a new result; the update is empty but for a notification. */
+export function reviewRecord(
+  before: CheckRecord,
+  check: Check,
+  options: ReviewOptions & NotificationSource,
+): RecordedUpdate {
+  const { state, occurrences, verdict } = review(before.condition, circumstancesOf(options));
+  const record: CheckRecord = verdict.kind === "notify" ? { ...before, condition: state } : before;
+  const decided = decide(verdict, { record, check, occurrences, options });
+  return { ...decided, update: { record, rollup: null, change: null, queued: decided.queued } };
+}
+
+function recordAfter(
+  before: CheckRecord,
+  { condition, output, detail, performanceData, startedAtMs, durationMs, ...result }: Result,
+  { nowMs, lateMs = null, plan, state }: RecordOptions & { readonly state: CheckRecord["condition"] },
+): CheckRecord {
+  const metrics = Object.fromEntries(
+    Object.entries(result.metrics).filter(([, value]) => Number.isFinite(value)),
+  );
+  const record: CheckRecord = {
+    ...before,
+    condition: state,
+    last: { condition, output, detail, performanceData, metrics, startedAtMs, durationMs, lateMs },
+    runs: { ...before.runs, [condition]: before.runs[condition] + 1 },
+    durationTotalMs: before.durationTotalMs + durationMs,
+    seenAtMs: nowMs,
+  };
+  const { atMs, intervalMs, missed } = plan(record);
+  return { ...record, nextRunAtMs: atMs, intervalMs, missedRuns: before.missedRuns + missed };
+}
+
+function rollupEntryOf(
+  before: CheckRecord,
+  after: CheckRecord,
+  { condition, durationMs }: Result,
+  nowMs: number,
+): RollupEntry {
+  const { confirmed, observedAtMs } = before.condition;
+  // Beyond two intervals there is no data.
+  const lastedMs = observedAtMs === null
+    ? 0
+    : Math.max(0, Math.min(nowMs - observedAtMs, 2 * before.intervalMs));
+  const failedStreak = after.condition.atLeast.unknown;
+  return { atMs: nowMs, condition, durationMs, lastedMs, lasted: confirmed, failedStreak };
+}
+
+/** What a verdict leads to; the record is that after it. */
+interface Decided {
+  readonly record: CheckRecord;
+  readonly check: Check;
+  readonly occurrences: number;
+  readonly options: ReviewOptions & NotificationSource;
+}
+
+function decide(verdict: Verdict, { record, check, occurrences, options }: Decided): Recorded {
+  if (verdict.kind !== "notify") {
+    // A suppressed reminder isn't due later.
+    const isDue = verdict.kind === "suppressed" && verdict.event !== "reminder";
+    const suppressed = isDue ? verdict.suppressedBy : null;
+    return { record, occurrences, notification: null, queued: [], suppressed };
+  }
+  const notification: Notification = {
+    id: options.newId(),
+    check: check.name,
+    title: check.title ?? null,
+    event: verdict.event,
+    condition: verdict.condition,
+    previous: verdict.previous,
+    output: record.last?.output ?? "",
+    detail: record.last?.detail ?? "",
+    problemBeganAtMs: verdict.problemBeganAtMs,
+    decidedAtMs: options.nowMs,
+    occurrences,
+    nextRunAtMs: record.nextRunAtMs ?? options.nowMs,
+    hostName: options.hostName,
+  };
+  return { record, occurrences, notification, queued: options.queue(notification), suppressed: null };
+}
+
+function circumstancesOf({ suppressedBy, nowMs, known }: ReviewOptions): Circumstances {
+  return { suppressedBy, nowMs, ...known !== undefined && { known } };
+}

@@ -1,0 +1,114 @@
+import {
+  type CheckRecord,
+  type CheckUpdate,
+  type PruneProgress,
+  type Store,
+  StoreError,
+} from "../domain/store.ts";
+
+/** Where state is persisted, and who is informed. */
+export interface ReplaceableStoreOptions {
+  /** Where records come from and go to; its opener closes it. */
+  readonly store: Store;
+  /** Quarantines a damaged store and opens an empty one in its place. */
+  reopen(error: StoreError): Promise<Store>;
+  /** Called once with the error when writes begin to fail, and once with `null` when they succeed again. */
+  onFailure(error: StoreError | null): void;
+}
+
+type Health =
+  | { readonly status: "writable" }
+  | { readonly status: "failing" }
+  /** It is to be quarantined before the next write. */
+  | { readonly status: "damaged"; readonly error: StoreError }
+  /** It is new and lacks what the damaged one had; writes to it have not succeeded yet. */
+  | { readonly status: "replaced" };
+
+/**
+ * The store in use. A damaged one is quarantined and replaced at the next write.
+ *
+ * Invariants: the first batch that a replacement takes includes everything that is known. `onFailure` is called only
+ * when writability changes.
+ */
+export class ReplaceableStore {
+  readonly #options: ReplaceableStoreOptions;
+  #store: Store;
+  #health: Health = { status: "writable" };
+
+  constructor(options: ReplaceableStoreOptions) {
+    this.#options = options;
+    this.#store = options.store;
+  }
+
+  /** The store; another one after a replacement. */
+  get store(): Store {
+    return this.#store;
+  }
+
+  /** Whether the last write succeeded. */
+  get isWritable(): boolean {
+    return this.#health.status === "writable";
+  }
+
+  /**
+   * Reads all records; those of a replacement if the store is damaged.
+   *
+   * @throws {StoreError} If they can't be read, or no replacement can be opened.
+   */
+  async records(): Promise<readonly CheckRecord[]> {
+    try {
+      return await this.#store.records();
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.failure !== "damaged") throw error;
+      this.#store = await this.#options.reopen(error);
+      return await this.#store.records();
+    }
+  }
+
+  /** Writes a batch and resolves to whether it was written; `everything` is what a replacement needs as well. */
+  async save(batch: readonly CheckUpdate[], everything: () => readonly CheckUpdate[]): Promise<boolean> {
+    const error = await this.#trySave(batch, everything);
+    // A damaged store is replaced at once, but only once a call: every replacement may be damaged.
+    if (error?.failure === "damaged") return await this.#trySave(batch, everything) === null;
+    return error === null;
+  }
+
+  /** Prunes some, see {@linkcode Store.prune}. A failure waits for the next write to be reported, except damage. */
+  async prune(nowMs: number): Promise<PruneProgress> {
+    try {
+      return await this.#store.prune(nowMs);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      if (error.failure === "damaged") this.#fail(error);
+      return { finished: true, forgotten: [] };
+    }
+  }
+
+  async #trySave(
+    batch: readonly CheckUpdate[],
+    everything: () => readonly CheckUpdate[],
+  ): Promise<StoreError | null> {
+    try {
+      if (this.#health.status === "damaged") {
+        this.#store = await this.#options.reopen(this.#health.error);
+        this.#health = { status: "replaced" };
+      }
+      await this.#store.save(this.#health.status === "replaced" ? [...everything(), ...batch] : batch);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      this.#fail(error);
+      return error;
+    }
+    const wasWritable = this.isWritable;
+    this.#health = { status: "writable" };
+    if (!wasWritable) this.#options.onFailure(null);
+    return null;
+  }
+
+  #fail(error: StoreError): void {
+    const wasWritable = this.isWritable;
+    if (error.failure === "damaged") this.#health = { status: "damaged", error };
+    else if (wasWritable) this.#health = { status: "failing" };
+    if (wasWritable) this.#options.onFailure(error);
+  }
+}
