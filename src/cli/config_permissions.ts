@@ -167,7 +167,7 @@ function needsOfSecrets({ files }: OpenConfig): Needs {
 
 /**
  * The folder of a state that nobody named is the monitor's own. Of a named one only the files themselves are
- * needed, unless it turns out damaged and has to be set aside under another name.
+ * needed, unless it turns out damaged and has to be quarantined under another name.
  */
 async function needsOfState({ path, named }: StatePlace, { files }: System): Promise<Needs> {
   if (path === null) return {};

@@ -161,7 +161,7 @@ async function openOwned(path: string, { system, warn }: OwnOptions): Promise<Ow
   try {
     const { openSqliteStore } = await import("../state/sqlite_store.ts");
     const open = async (damage?: string): Promise<Store> => {
-      const { store, setAside } = await openSqliteStore(path, {
+      const { store, quarantined } = await openSqliteStore(path, {
         files: system.state.files,
         userId: system.userId,
         nowMs: system.clock.wallMs(),
@@ -169,8 +169,10 @@ async function openOwned(path: string, { system, warn }: OwnOptions): Promise<Ow
         patience: { clock: system.clock, timeoutMs: BUSY_MS_MAX, pauseMsMax: OWNER_PAUSE_MS_MAX },
         ...(damage !== undefined && { damage }),
       });
-      if (setAside !== null) {
-        warn(`${setAside.reason}; it was set aside as "${setAside.path}" and a fresh one begun`);
+      if (quarantined !== null) {
+        warn(
+          `${quarantined.reason}; it was quarantined as "${quarantined.path}" and replaced by an empty state`,
+        );
       }
       return store;
     };
@@ -180,7 +182,7 @@ async function openOwned(path: string, { system, warn }: OwnOptions): Promise<Ow
       path,
       reopen: async (error) => {
         await store.close();
-        // Where an earlier try came only so far as to set the damaged file aside, there is nothing to set aside.
+        // If an earlier attempt failed after it had quarantined the damaged file, there is nothing to quarantine.
         const sizeBytes = (await system.state.files.look(path).catch(() => null))?.sizeBytes ?? 0;
         return store = await open(sizeBytes > 0 ? error.message : undefined);
       },

@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { type Store, StoreError } from "../domain/store.ts";
 import type { StoreFiles } from "../domain/store_files.ts";
 import { BUSY_TIMEOUT_MS, type Connection, openConnection } from "./connection.ts";
-import { setAside } from "./damaged.ts";
+import { quarantine } from "./quarantine.ts";
 import { explainStoreFailure, isBusy } from "./store_failure.ts";
 import { migrate, MIGRATIONS, versionOf } from "./migrations.ts";
 import { type Patience, whileBusy } from "./patience.ts";
@@ -18,15 +18,14 @@ export interface SqliteStoreOptions {
   /** Wall time, milliseconds since 1970; part of a damaged file's new name. */
   readonly nowMs: number;
   /**
-   * `own`: to keep something. What is missing is made, an older version is brought up to date, a damaged file is
-   * set aside. Only for who holds the lock of the state. `read`: to look at it beside whoever owns it. `beside`: to
-   * change silences or runs of jobs beside whoever owns it; what is missing is made and an older version brought up to date, under
-   * the database's own locks, but a damaged file is refused.
+   * `own`: for the process that holds the lock of the state. Creates a missing file, updates an older version, and
+   * quarantines a damaged file. `read`: alongside the owner. `beside`: to change silences or runs of jobs alongside the
+   * owner. As `own`, under the database's own locks, but rejects a damaged file.
    */
   readonly access: "own" | "read" | "beside";
   /**
-   * The message of a {@linkcode StoreError} `damaged` that a store on this file has thrown after it was opened:
-   * after closing that one, this sets the file aside unseen and begins a fresh one. Only with `own`.
+   * The message of a {@linkcode StoreError} `damaged` that a store on this file, now closed, has thrown: the file is
+   * quarantined without another look. Only with `own`.
    */
   readonly damage?: string;
   /**
@@ -40,8 +39,8 @@ export interface SqliteStoreOptions {
 export interface OpenedStore {
   /** Whoever opened it closes it. */
   readonly store: Store;
-  /** Where a damaged file has gone, and what was wrong with it; `null` when all was well. */
-  readonly setAside: { readonly path: string; readonly reason: string } | null;
+  /** The new path of a damaged file, and its damage; `null` if the file was not damaged. */
+  readonly quarantined: { readonly path: string; readonly reason: string } | null;
 }
 
 /**
@@ -55,14 +54,14 @@ export interface OpenedStore {
 export async function openSqliteStore(path: string, options: SqliteStoreOptions): Promise<OpenedStore> {
   if (options.access === "read") {
     const connection = await opening(path, options, connectToRead);
-    return { store: createDatabaseStore(connection, path, options.patience), setAside: null };
+    return { store: createDatabaseStore(connection, path, options.patience), quarantined: null };
   }
   if (options.access === "own" && options.damage !== undefined) {
     return await openAfresh(path, options.damage, options);
   }
   try {
     const connection = await opening(path, options, connectToWrite);
-    return { store: createDatabaseStore(connection, path, options.patience), setAside: null };
+    return { store: createDatabaseStore(connection, path, options.patience), quarantined: null };
   } catch (error) {
     if (options.access === "beside") throw error;
     if (!(error instanceof StoreError && error.failure === "damaged")) throw error;
@@ -71,11 +70,11 @@ export async function openSqliteStore(path: string, options: SqliteStoreOptions)
 }
 
 async function openAfresh(path: string, reason: string, options: SqliteStoreOptions): Promise<OpenedStore> {
-  const newPath = await explaining(path, "set aside", () => setAside(path, options));
+  const newPath = await explaining(path, "quarantine", () => quarantine(path, options));
   const connection = await opening(path, options, connectToWrite);
   return {
     store: createDatabaseStore(connection, path, options.patience),
-    setAside: { path: newPath, reason },
+    quarantined: { path: newPath, reason },
   };
 }
 
@@ -226,7 +225,11 @@ async function usingOrClosing(
   }
 }
 
-async function explaining<T>(path: string, action: "open" | "set aside", work: () => Promise<T>): Promise<T> {
+async function explaining<T>(
+  path: string,
+  action: "open" | "quarantine",
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {

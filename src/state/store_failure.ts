@@ -6,7 +6,7 @@ import { UnreadableRowError } from "./codec.ts";
 /** What was being done to which file. */
 export interface Attempt {
   /** Completes "Cannot … state". */
-  readonly action: "open" | "read" | "write" | "set aside";
+  readonly action: "open" | "read" | "write" | "quarantine";
   /** The file of the state. */
   readonly path: string;
 }

@@ -107,7 +107,7 @@ test("monitor check --once --due: a config from stdin has no state, and says how
     assert.equal((await stage.run([...args, "--state", "state.sqlite"], { stdin })).code, 2);
   }));
 
-test("monitor check: a damaged state is said, set aside under a new name, and monitoring goes on", (add) => {
+test("monitor check: a damaged state is quarantined with a warning, and monitoring continues", (add) => {
   const damages: Readonly<Record<string, (path: string) => void>> = {
     "no database at all": (path) => Deno.writeTextFileSync(path, "this is no database\n".repeat(100)),
     "a page overwritten": (path) => {
@@ -123,8 +123,8 @@ test("monitor check: a damaged state is said, set aside under a new name, and mo
         assert.equal((await stage.run(["check", "--once"])).code, 2);
         damage(`${stage.folder}/state/kept.sqlite`);
         const program = stage.start(["check"]);
-        const line = await program.stderr.next(/it was set aside as ".*" and a fresh one begun$/);
-        const aside = /set aside as "(.*)" and/.exec(line)?.[1] ?? "";
+        const line = await program.stderr.next(/it was quarantined as ".*" and replaced by an empty state$/);
+        const aside = /quarantined as "(.*)" and/.exec(line)?.[1] ?? "";
         assert.match(aside, /\/state\/kept\.sqlite\.damaged-\d{8}T\d{6}Z$/);
         assert.ok(Deno.statSync(aside).size > 0);
         await program.stdout.next("CRITICAL: bad");
@@ -133,7 +133,7 @@ test("monitor check: a damaged state is said, set aside under a new name, and mo
   }
 });
 
-test("monitor check: a state that is damaged under a running monitor is set aside, and nothing known is lost", () =>
+test("monitor check: a state that is damaged while monitor runs is quarantined, and nothing known is lost", () =>
   withStage(async (stage) => {
     stage.writeConfig({ bad: BAD, worse: { ...BAD, threshold: 2 } }, { state: "kept.sqlite" });
     const program = stage.start(["check", "--format", "ndjson"]);
@@ -144,7 +144,9 @@ test("monitor check: a state that is damaged under a running monitor is set asid
     program.signal("SIGSTOP");
     overwriteTables(`${stage.folder}/kept.sqlite`);
     program.signal("SIGCONT");
-    await program.stderr.next(/it was set aside as ".*kept\.sqlite\.damaged-.*" and a fresh one begun$/);
+    await program.stderr.next(
+      /it was quarantined as ".*kept\.sqlite\.damaged-.*" and replaced by an empty state$/,
+    );
     await program.stderr.next("the state can be written again");
     await program.stdout.event("result");
     program.signal("SIGTERM");

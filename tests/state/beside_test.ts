@@ -57,8 +57,8 @@ Deno.test("openSqliteStore() beside makes a state that is not there, for its own
     await withState(deep, (store) => store.addSilences([silenceOf("a")]), { access: "beside" });
     assert.equal(((await Deno.lstat(deep)).mode ?? 0) & 0o777, 0o600);
     assert.equal(((await Deno.lstat(`${path}.d`)).mode ?? 0) & 0o777, 0o700);
-    const { store, setAside } = await openState(deep);
-    assert.equal(setAside, null);
+    const { store, quarantined } = await openState(deep);
+    assert.equal(quarantined, null);
     assert.deepEqual(await store.silences(NOW_MS), [silenceOf("a")]);
     await store.close();
   }));

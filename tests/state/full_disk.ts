@@ -47,8 +47,8 @@ async function goOnAfterFailing(): Promise<void> {
   const kept = await batchIn(store);
   await store.close();
   Deno.removeSync(ballast);
-  const { store: again, setAside } = await openState(path);
-  assert.equal(setAside, null);
+  const { store: again, quarantined } = await openState(path);
+  assert.equal(quarantined, null);
   assert.equal(await batchIn(again), kept);
   await saveBatch(again, kept + 1);
   await again.close();
@@ -60,8 +60,8 @@ async function goOnAfterFailing(): Promise<void> {
 async function openOnFullDisk(): Promise<void> {
   fillUp();
   try {
-    const { store, setAside } = await openState(path);
-    assert.equal(setAside, null);
+    const { store, quarantined } = await openState(path);
+    assert.equal(quarantined, null);
     assert.ok(await batchIn(store) > 0);
     await failsFull(() => saveUntilFull(store), "write");
     await store.close();
@@ -71,8 +71,8 @@ async function openOnFullDisk(): Promise<void> {
     console.log(`opened on a full disk: ${error.message}`);
   }
   Deno.removeSync(ballast);
-  const { store, setAside } = await openState(path);
-  assert.equal(setAside, null);
+  const { store, quarantined } = await openState(path);
+  assert.equal(quarantined, null);
   assert.ok(await batchIn(store) > 0);
   await store.close();
   assert.equal(integrity(), "ok");
@@ -84,8 +84,8 @@ async function makeOnFullDisk(): Promise<void> {
   fillUp();
   await failsFull(() => openState(newPath), "open");
   Deno.removeSync(ballast);
-  const { store, setAside } = await openState(newPath);
-  assert.equal(setAside, null);
+  const { store, quarantined } = await openState(newPath);
+  assert.equal(quarantined, null);
   await saveBatch(store, 1);
   await store.close();
   console.log("made on a full disk: refused, then made when there was room");

@@ -29,8 +29,8 @@ Deno.test("save() and changeOutbox() have kept what they said they kept, once, w
       // One more may have been kept and not been said.
       assert.ok(before === said || before === said + 1, `${what}, kept ${before}`);
     }
-    const { store, setAside } = await openState(path);
-    assert.equal(setAside, null);
+    const { store, quarantined } = await openState(path);
+    assert.equal(quarantined, null);
     assert.equal(await keptBatches(store, "at the end"), before);
     await store.close();
     assert.equal(integrityOf(path), "ok");
@@ -43,8 +43,8 @@ Deno.test("openSqliteStore() opens what a process has left that was killed while
       // Not to wait for anything: whatever this moment meets must do.
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 25));
       const said = await child.kill();
-      const { store, setAside } = await openState(path);
-      assert.equal(setAside, null);
+      const { store, quarantined } = await openState(path);
+      assert.equal(quarantined, null);
       const isEmpty = (await store.records()).length === 0;
       const kept = isEmpty ? 0 : await keptBatches(store, `round ${round}`);
       assert.ok(kept === said || kept === said + 1, `round ${round}, said ${said}, kept ${kept}`);

@@ -10,10 +10,10 @@ for await (const path of createInterface({ input: process.stdin })) say(await si
 
 async function silenceIn(path: string): Promise<string> {
   try {
-    const { store, setAside } = await openState(path, { access: access === "own" ? "own" : "beside" });
+    const { store, quarantined } = await openState(path, { access: access === "own" ? "own" : "beside" });
     await store.addSilences([silenceOf(`of process ${Deno.pid}`)]);
     await store.close();
-    return setAside === null ? "kept" : setAside.reason;
+    return quarantined === null ? "kept" : quarantined.reason;
   } catch (error) {
     return String(error);
   }

@@ -18,8 +18,8 @@ Deno.test("openSqliteStore() finds everything again", () =>
       await store.save([update]);
       return [await store.changes("web", ALL), await store.rollups("web", 0)];
     });
-    const { store, setAside } = await openState(path);
-    assert.equal(setAside, null);
+    const { store, quarantined } = await openState(path);
+    assert.equal(quarantined, null);
     assert.deepEqual(await store.records(), [update.record]);
     assert.deepEqual(await store.changes("web", ALL), changes);
     assert.deepEqual(await store.rollups("web", 0), rollups);
@@ -61,8 +61,8 @@ Deno.test("openSqliteStore() has each commit on the disk before it goes on, what
 Deno.test("openSqliteStore() takes an empty file for a new one", () =>
   withStatePath(async (path) => {
     await Deno.writeTextFile(path, "");
-    const { store, setAside } = await openState(path);
-    assert.equal(setAside, null);
+    const { store, quarantined } = await openState(path);
+    assert.equal(quarantined, null);
     await store.save([updateOf("web")]);
     await store.close();
   }));
@@ -96,7 +96,7 @@ Deno.test("openSqliteStore() takes any path for what it is", () =>
     assert.equal(await withState(odd, async (store) => (await store.records()).length), 1);
   }));
 
-Deno.test("openSqliteStore() sets a damaged file aside and begins a fresh one", async (t) => {
+Deno.test("openSqliteStore() quarantines a damaged file and opens an empty one", async (t) => {
   const table: readonly { name: string; damage: (whole: Uint8Array) => Uint8Array; reason: RegExp }[] = [
     {
       name: "text",
@@ -134,16 +134,16 @@ Deno.test("openSqliteStore() sets a damaged file aside and begins a fresh one", 
         const damaged = damage(await Deno.readFile(path));
         await Deno.writeFile(path, damaged);
 
-        const { store, setAside } = await openState(path);
-        assert.equal(setAside?.path, `${path}.damaged-20260131T100000Z`);
-        assert.match(setAside.reason, reason);
-        assert.ok(setAside.reason.startsWith(`Cannot open state "${path}": `), setAside.reason);
-        assert.ok(!setAside.reason.includes("\n"), setAside.reason);
-        assert.deepEqual(await Deno.readFile(setAside.path), damaged);
+        const { store, quarantined } = await openState(path);
+        assert.equal(quarantined?.path, `${path}.damaged-20260131T100000Z`);
+        assert.match(quarantined.reason, reason);
+        assert.ok(quarantined.reason.startsWith(`Cannot open state "${path}": `), quarantined.reason);
+        assert.ok(!quarantined.reason.includes("\n"), quarantined.reason);
+        assert.deepEqual(await Deno.readFile(quarantined.path), damaged);
         assert.deepEqual(await store.records(), []);
         await store.save([updateOf("web")]);
         await store.close();
-        const { store: again, setAside: nothing } = await openState(path);
+        const { store: again, quarantined: nothing } = await openState(path);
         assert.equal(nothing, null);
         assert.equal((await again.records()).length, 1);
         await again.close();
@@ -151,7 +151,7 @@ Deno.test("openSqliteStore() sets a damaged file aside and begins a fresh one", 
   }
 });
 
-Deno.test("openSqliteStore() sets aside what belongs to a damaged file, and replaces nothing", () =>
+Deno.test("openSqliteStore() quarantines what belongs to a damaged file, and replaces nothing", () =>
   withStatePath(async (path) => {
     const aside = `${path}.damaged-20260131T100000Z`;
     await Deno.writeTextFile(`${aside}-wal`, "set aside before");
@@ -159,16 +159,16 @@ Deno.test("openSqliteStore() sets aside what belongs to a damaged file, and repl
     for (const [companion, text] of Object.entries(contents)) {
       await Deno.writeTextFile(path + companion, text);
     }
-    const { store, setAside } = await openState(path);
+    const { store, quarantined } = await openState(path);
     await store.close();
-    assert.equal(setAside?.path, `${aside}-2`);
+    assert.equal(quarantined?.path, `${aside}-2`);
     for (const [companion, text] of Object.entries(contents)) {
       assert.equal(await Deno.readTextFile(`${aside}-2${companion}`), text);
     }
     assert.equal(await Deno.readTextFile(`${aside}-wal`), "set aside before");
   }));
 
-Deno.test("openSqliteStore() sets aside the journal of a file that has become empty", () =>
+Deno.test("openSqliteStore() quarantines the journal of a file that has become empty", () =>
   withStatePath(async (path) => {
     const { store } = await openState(path);
     await store.save([updateOf("web")]);
@@ -177,9 +177,9 @@ Deno.test("openSqliteStore() sets aside the journal of a file that has become em
     await Deno.writeFile(path, new Uint8Array());
     await Deno.writeFile(`${path}-wal`, journal);
 
-    const { store: fresh, setAside } = await openState(path);
-    assert.match(setAside?.reason ?? "", /: the file is empty, its journal is not$/);
-    assert.deepEqual(await Deno.readFile(`${setAside?.path}-wal`), journal);
+    const { store: fresh, quarantined } = await openState(path);
+    assert.match(quarantined?.reason ?? "", /: the file is empty, its journal is not$/);
+    assert.deepEqual(await Deno.readFile(`${quarantined?.path}-wal`), journal);
     assert.deepEqual(await fresh.records(), []);
     await fresh.close();
   }));
@@ -195,8 +195,8 @@ Deno.test("openSqliteStore() looks at the whole of a small file, and of a big on
         const garbled = garble(await Deno.readFile(path), size - 1024 * 1024, size);
         await Deno.writeFile(path, garbled);
 
-        const { store, setAside } = await openState(path);
-        assert.equal(setAside, null);
+        const { store, quarantined } = await openState(path);
+        assert.equal(quarantined, null);
         assert.ok((await store.records()).length > 0);
         let message = "";
         await assert.rejects(() => pruneAll(store, NOW_MS + 31 * 24 * HOUR_MS), (error) => {
@@ -207,7 +207,7 @@ Deno.test("openSqliteStore() looks at the whole of a small file, and of a big on
         await store.close();
 
         const opened = await openState(path, { damage: message });
-        assert.deepEqual(opened.setAside, { path: `${path}.damaged-20260131T100000Z`, reason: message });
+        assert.deepEqual(opened.quarantined, { path: `${path}.damaged-20260131T100000Z`, reason: message });
         assert.deepEqual(await opened.store.records(), []);
         await opened.store.close();
       }),
@@ -220,8 +220,8 @@ Deno.test("openSqliteStore() looks at the whole of a small file, and of a big on
           database.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'checks'").get()?.["rootpage"],
         ));
       await Deno.writeFile(path, garble(await Deno.readFile(path), (page - 1) * 4096, page * 4096));
-      const { store, setAside } = await openState(path);
-      assert.match(setAside?.reason ?? "", /is damaged/);
+      const { store, quarantined } = await openState(path);
+      assert.match(quarantined?.reason ?? "", /is damaged/);
       await store.close();
     }));
 });

@@ -1,7 +1,7 @@
 import { COMPANIONS, type StoreFiles } from "../domain/store_files.ts";
 
-/** When and by what means a file is set aside. */
-export interface SetAsideOptions {
+/** How a file is quarantined. */
+export interface QuarantineOptions {
   /** The machine's files. */
   readonly files: StoreFiles;
   /** Wall time, milliseconds since 1970. */
@@ -9,10 +9,10 @@ export interface SetAsideOptions {
 }
 
 /**
- * Gives a damaged state, with what the database keeps beside it, a name that tells when that was, and answers the
- * name. Nothing is deleted and nothing is replaced. Nobody may have it open.
+ * Renames a damaged state and its companion files, and returns the new name, which has the time. Nothing is deleted or
+ * replaced. No process may have it open.
  */
-export async function setAside(path: string, { files, nowMs }: SetAsideOptions): Promise<string> {
+export async function quarantine(path: string, { files, nowMs }: QuarantineOptions): Promise<string> {
   const newPath = await findFreeName(`${path}.damaged-${stamp(nowMs)}`, files);
   // The file goes last: were it gone first, the database would take what is left for leftovers and delete them.
   for (const companion of [...COMPANIONS, ""]) {
