@@ -1,3 +1,4 @@
+import { unlessAborted } from "../shared/deadline.ts";
 import type { ChannelKindEntry } from "../domain/deliver.ts";
 import type { Delivery } from "../domain/delivery.ts";
 import { describeFileError, systemCodeOf } from "../shared/describe_error.ts";
@@ -41,13 +42,4 @@ function explain(error: unknown, path: string): Delivery {
   const isRefusal = error instanceof Deno.errors.NotCapable || REFUSALS.includes(systemCodeOf(error));
   const reason = describeFileError(error, { path, access: "write" });
   return notDelivered(`cannot touch "${path}": ${reason}`, { retryable: !isRefusal });
-}
-
-/** A file system that hangs cannot be called off; then this only waits no longer. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

@@ -1,9 +1,9 @@
+import { startDeadline } from "../shared/deadline.ts";
 import type { WebhookChannel } from "../domain/channel.ts";
 import { needsOfUrl } from "../domain/needs.ts";
 import type { Condition } from "../domain/condition.ts";
 import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
 import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
-import { onAbort } from "../shared/on_abort.ts";
 import { describeRequestFailure } from "../shared/request_words.ts";
 import { createRedactor, type Redact } from "../shared/redact.ts";
 import type { IncomingResponse, OutgoingRequest } from "../domain/requests.ts";
@@ -96,21 +96,14 @@ interface Posting {
 async function post(request: FilledRequest, { channel, context }: Posting): Promise<Delivery> {
   const { method, timeoutMs } = channel.parameters;
   const { requests, clock } = context.system;
-  // Not AbortSignal.any: what it makes can be collected as garbage while somebody still waits for it.
-  const ending = new AbortController();
-  let isTimeUp = false;
-  const cancel = clock.after(timeoutMs, () => {
-    isTimeUp = true;
-    ending.abort();
-  });
-  const stopListening = onAbort(context.signal, () => ending.abort(context.signal.reason));
+  using deadline = startDeadline(clock, timeoutMs, context.signal);
   let response: IncomingResponse | null = null;
   try {
-    response = await requests.send({ ...request, method }, ending.signal);
+    response = await requests.send({ ...request, method }, deadline.signal);
     return await judge(response, channel, context);
   } catch (error) {
     context.signal.throwIfAborted();
-    if (isTimeUp) {
+    if (deadline.isTimeUp) {
       return notDelivered(`no answer within ${timeoutMs / 1000} s`, {
         retryable: true,
         mayHaveArrived: true,
@@ -122,8 +115,6 @@ async function post(request: FilledRequest, { channel, context }: Posting): Prom
       mayHaveArrived: failure.phase === "head" || failure.phase === "body",
     });
   } finally {
-    cancel();
-    stopListening();
     await response?.close();
   }
 }

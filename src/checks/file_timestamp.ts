@@ -1,10 +1,10 @@
+import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import type { FileTimestampCheck, FileTimestampParameters } from "../domain/check.ts";
 import type { Condition } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
 import type { Observation } from "../domain/result.ts";
-import type { Clock } from "../domain/clock.ts";
 import type { FileFacts } from "../domain/files.ts";
 
 /** The `file_timestamp` kind. */
@@ -29,51 +29,20 @@ export async function observeFileTimestamp(
   signal.throwIfAborted();
   const { parameters } = check;
   const { timeoutMs } = check;
-  const answer = await waitFor(files.stat(parameters.path, { timeoutMs }), { clock, signal, timeoutMs });
-  if (answer.ended === "timed_out") {
-    return unknown(
-      parameters.path,
-      `the file system did not respond within ${describeDuration(timeoutMs)}`,
-    );
+  let facts: FileFacts;
+  using deadline = startDeadline(clock, timeoutMs, signal);
+  try {
+    facts = await unlessAborted(files.stat(parameters.path, { timeoutMs }), deadline.signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!deadline.isTimeUp && !(error instanceof Deno.errors.TimedOut)) {
+      return judgeFailure(error, parameters);
+    }
+    const reason = `the file system did not respond within ${describeDuration(timeoutMs)}`;
+    return unknown(parameters.path, reason);
   }
-  if (answer.ended === "failed") return judgeFailure(answer.error, parameters);
   // The time after the answer: with a slow file system, the file may have changed after the question.
-  return judgeFacts(answer.facts, { parameters, nowMs: clock.wallMs() });
-}
-
-type Answer =
-  | { readonly ended: "answered"; readonly facts: FileFacts }
-  | { readonly ended: "failed"; readonly error: unknown }
-  | { readonly ended: "timed_out" };
-
-interface WaitOptions {
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  readonly timeoutMs: number;
-}
-
-/** A file system that hangs cannot be told to stop; its answer is no longer waited for then. */
-function waitFor(facts: Promise<FileFacts>, { clock, signal, timeoutMs }: WaitOptions): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const abort = () => {
-      cancelTimeout();
-      reject(signal.reason);
-    };
-    const settle = (answer: Answer) => {
-      cancelTimeout();
-      signal.removeEventListener("abort", abort);
-      resolve(answer);
-    };
-    const cancelTimeout = clock.after(timeoutMs, () => settle({ ended: "timed_out" }));
-    signal.addEventListener("abort", abort, { once: true });
-    facts.then(
-      (facts) => settle({ ended: "answered", facts }),
-      (error) =>
-        settle(
-          error instanceof Deno.errors.TimedOut ? { ended: "timed_out" } : { ended: "failed", error },
-        ),
-    );
-  });
+  return judgeFacts(facts, { parameters, nowMs: clock.wallMs() });
 }
 
 function judgeFailure(error: unknown, { path, conditionOnMissing }: FileTimestampParameters): Observation {

@@ -1,9 +1,9 @@
+import { sleep, startDeadline, unlessAborted } from "../shared/deadline.ts";
 import type { Condition } from "../domain/condition.ts";
 import type { HttpRequestCheck } from "../domain/check.ts";
 import type { HttpRequest } from "../domain/http_check.ts";
 import { hostAndPortOf, needsOfUrl } from "../domain/needs.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
-import { onAbort } from "../shared/on_abort.ts";
 import { QUOTED_LENGTH_MAX } from "../shared/quote.ts";
 import { describeRequestFailure } from "../shared/request_words.ts";
 import { truncate } from "../shared/truncate.ts";
@@ -14,7 +14,6 @@ import { expectsBody, judgeBody } from "./http/expected_body.ts";
 import { durationViolation } from "./http/expected_duration.ts";
 import { headerViolations } from "./http/expected_headers.ts";
 import { expectsRedirection, isExpectedStatus, statusViolations } from "./http/expected_status.ts";
-import { pause, unlessAborted } from "./pause.ts";
 import { type Asked, askFollowing, locationOf } from "./http/redirects.ts";
 import { findCaveats, findMistakes } from "./http/request_errors.ts";
 import { findCertificate } from "./http/response_certificate.ts";
@@ -45,19 +44,12 @@ export async function observeHttpRequest(
   { system, signal }: ObserveContext,
 ): Promise<Observation> {
   signal.throwIfAborted();
-  const end = new AbortController();
-  const stopListening = onAbort(signal, () => end.abort(signal.reason));
-  const cancelLimit = system.clock.after(check.timeoutMs, () => end.abort());
-  try {
-    const exchange = { check, system, signal: end.signal, startedMs: system.clock.monotonicMs() };
-    const findings = await examine(exchange);
-    // What was found while the run was being ended is no finding.
-    signal.throwIfAborted();
-    return observation(check, findings);
-  } finally {
-    cancelLimit();
-    stopListening();
-  }
+  using deadline = startDeadline(system.clock, check.timeoutMs, signal);
+  const exchange = { check, system, signal: deadline.signal, startedMs: system.clock.monotonicMs() };
+  const findings = await examine(exchange);
+  // What was found while the run was being ended is no finding.
+  signal.throwIfAborted();
+  return observation(check, findings);
 }
 
 /** One run of a check. */
@@ -91,7 +83,7 @@ async function examine(exchange: Exchange): Promise<Findings> {
   const { request } = check.parameters;
   let tls: TlsMaterial | undefined;
   if (request.tls !== undefined) {
-    const files = await unlessAborted(readTlsFiles(request.tls, system.files), signal);
+    const files = await unlessAborted(readTlsFiles(request.tls, system.files), signal).catch(() => null);
     if (files === null) {
       return { ...NOTHING, obstacle: `${timeoutText(exchange.check)} while reading the files of tls` };
     }
@@ -194,7 +186,7 @@ async function judge(response: IncomingResponse, exchange: Exchange, asked: Aske
       response,
       contentType: response.headers.get("content-type"),
       onRead: () => durationMs = clock.monotonicMs() - startedMs,
-      pause: () => pause(clock, signal),
+      pause: () => sleep(clock, 0, signal),
     });
     violations.push(...body.violations);
     obstacle = body.obstacle;

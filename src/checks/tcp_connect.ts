@@ -1,7 +1,7 @@
+import { startDeadline } from "../shared/deadline.ts";
 import type { TcpConnectCheck } from "../domain/check.ts";
 import { hostAndPort, needsOfTls } from "../domain/needs.ts";
 import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
-import { onAbort } from "../shared/on_abort.ts";
 import type { Observation } from "../domain/result.ts";
 import type { Connection, ConnectionPhase } from "../domain/connections.ts";
 import { ANSWER_BYTES_MAX, type AnswerSearch, searchAnswer } from "./answer_search.ts";
@@ -27,37 +27,33 @@ export async function observeTcpConnect(
   const { system: { clock, connections }, signal } = context;
   const { host, port, tls, send, expect } = check.parameters;
   signal.throwIfAborted();
-  const end = new AbortController();
-  const stopListening = onAbort(signal, () => end.abort(signal.reason));
-  const cancelLimit = clock.after(check.timeoutMs, () => end.abort());
+  using deadline = startDeadline(clock, check.timeoutMs, signal);
   const course = new Course(() => clock.monotonicMs());
   const search = expect === undefined ? null : searchAnswer(expect);
   let connection: Connection | null = null;
   try {
     connection = await connections.connect(
       { host, port, ...tls && { tls: { serverName: host, authorities: [] } } },
-      { onPhase: (phase) => course.enter(phase), signal: end.signal },
+      { onPhase: (phase) => course.enter(phase), signal: deadline.signal },
     );
     course.enter("sending");
     if (send !== undefined) await connection.write(new TextEncoder().encode(send));
     course.enter("reading");
     const violation = search === null ? null : await readUntilFound(connection, search, check);
     signal.throwIfAborted();
-    return end.signal.aborted && violation !== null
+    return deadline.signal.aborted && violation !== null
       ? violated(check, course, limitText(check, course, search))
       : violation === null
       ? passed(check, course)
       : violated(check, course, violation);
   } catch (error) {
     signal.throwIfAborted();
-    if (end.signal.aborted) return violated(check, course, limitText(check, course, search));
+    if (deadline.signal.aborted) return violated(check, course, limitText(check, course, search));
     const verdict = failureVerdict(connections.explain(error, { host, port }, course.phase), { host, port });
     const text = `${verdict.text}${soFar(search)}`;
     return verdict.isObstacle ? observation("unknown", text, course) : violated(check, course, text);
   } finally {
     connection?.close();
-    cancelLimit();
-    stopListening();
   }
 }
 

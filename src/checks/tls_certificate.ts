@@ -1,8 +1,8 @@
+import { startDeadline } from "../shared/deadline.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import type { TlsCertificateCheck } from "../domain/check.ts";
 import { hostAndPort, needsOfTls } from "../domain/needs.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
-import { onAbort } from "../shared/on_abort.ts";
 import type { Observation } from "../domain/result.ts";
 import { readRegularFile } from "../shared/regular_file.ts";
 import type { ConnectionPhase } from "../domain/connections.ts";
@@ -33,9 +33,7 @@ export async function observeTlsCertificate(
 ): Promise<Observation> {
   const { host, port, serverName = host, starttls, caFile } = check.parameters;
   signal.throwIfAborted();
-  const end = new AbortController();
-  const stopListening = onAbort(signal, () => end.abort(signal.reason));
-  const cancelLimit = clock.after(check.timeoutMs, () => end.abort());
+  using deadline = startDeadline(clock, check.timeoutMs, signal);
   let phase: ConnectionPhase = "connecting";
   try {
     const authorities = caFile === undefined ? [] : await readAuthorities(files, caFile);
@@ -43,14 +41,14 @@ export async function observeTlsCertificate(
     if (!Array.isArray(authorities)) return observation("unknown", `${authorities}`);
     const reading = await connections.readCertificate(
       { host, port, tls: { serverName, authorities }, ...starttls !== undefined && { startTls: starttls } },
-      { onPhase: (next) => phase = next, signal: end.signal },
+      { onPhase: (next) => phase = next, signal: deadline.signal },
     );
     signal.throwIfAborted();
     const { condition, text, leftSeconds } = judgeCertificate(reading, check.parameters, clock.wallMs());
     return observation(condition, text, leftSeconds);
   } catch (error) {
     signal.throwIfAborted();
-    if (end.signal.aborted) {
+    if (deadline.signal.aborted) {
       return observation("critical", timeoutText(check.timeoutMs, phase, { host, port }));
     }
     const { isObstacle, text } = failureVerdict(connections.explain(error, { host, port }, phase), {
@@ -58,9 +56,6 @@ export async function observeTlsCertificate(
       port,
     });
     return observation(isObstacle ? "unknown" : "critical", text);
-  } finally {
-    cancelLimit();
-    stopListening();
   }
 }
 

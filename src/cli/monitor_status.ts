@@ -1,4 +1,5 @@
 /** What the state and its lock say of the process that runs the checks. */
+import { hashHex } from "../shared/hash.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { MonitorRun } from "../domain/monitor_run.ts";
 import type { CheckRecord } from "../domain/store.ts";
@@ -16,11 +17,9 @@ export interface MonitorStatus {
   readonly config: "same" | "edited" | "another" | "unknown";
 }
 
-/** Tells texts of a config from others. */
-export async function configHash({ sources }: Pick<OpenConfig, "sources">): Promise<string> {
-  const texts = new TextEncoder().encode(JSON.stringify(sources.map(({ text }) => text)));
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", texts));
-  return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+/** Returns a hash of the texts of a config. */
+export function configHash({ sources }: Pick<OpenConfig, "sources">): string {
+  return hashHex(JSON.stringify(sources.map(({ text }) => text)), 32);
 }
 
 /** What a status is made from. */
@@ -36,12 +35,12 @@ export interface MonitorStatusOptions {
 }
 
 /** Says who runs the checks; `null` where nobody has said so yet. */
-export async function monitorStatusOf(
+export function monitorStatusOf(
   run: MonitorRun | null,
   { place, config, records, system }: MonitorStatusOptions,
-): Promise<MonitorStatus | null> {
+): MonitorStatus | null {
   if (run === null) return null;
-  return { state: stateOf(run, { place, records, system }), run, config: await compareConfig(run, config) };
+  return { state: stateOf(run, { place, records, system }), run, config: compareConfig(run, config) };
 }
 
 function stateOf(
@@ -59,13 +58,10 @@ function stateOf(
   return isIts && state.isLocked(lockPath) ? "running" : "died";
 }
 
-async function compareConfig(
-  run: MonitorRun,
-  config: OpenConfig | null,
-): Promise<MonitorStatus["config"]> {
+function compareConfig(run: MonitorRun, config: OpenConfig | null): MonitorStatus["config"] {
   if (config === null || config.source.path === null || run.configPath === null) return "unknown";
   if (config.source.path !== run.configPath) return "another";
-  return await configHash(config) === run.configHash ? "same" : "edited";
+  return configHash(config) === run.configHash ? "same" : "edited";
 }
 
 /** A part of a line that sums up, such as `monitor running for 2 h`; `null`: there is nothing to say. */

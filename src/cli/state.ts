@@ -1,3 +1,4 @@
+import { hashHex } from "../shared/hash.ts";
 import { isAbsolute } from "node:path";
 import { pathFromHere } from "../config/source.ts";
 import type { LoadedConfig } from "../config/load.ts";
@@ -60,7 +61,7 @@ export async function locateState(
   if (path === null) return { path: null, named: false };
   const folder = stateFolder(system);
   if (folder === null) return { path: null, named: false, obstacle: NO_FOLDER };
-  return { path: `${folder}/${await stateFileName(await system.files.realPath(path))}`, named: false };
+  return { path: `${folder}/${stateFileName(await system.files.realPath(path))}`, named: false };
 }
 
 const NO_FOLDER = "none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is set to an absolute path";
@@ -78,12 +79,9 @@ function stateFolder(system: System): string | null {
 }
 
 /** A name that people recognise, and that no other config has. */
-async function stateFileName(configPath: string): Promise<string> {
+function stateFileName(configPath: string): string {
   const readable = configPath.split(/[\\/]/).slice(-2).join("-").replaceAll(/[^\w.-]+/g, "_").slice(-80);
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(configPath));
-  const suffix = [...new Uint8Array(digest).slice(0, 4)].map((byte) => byte.toString(16).padStart(2, "0"))
-    .join("");
-  return `${readable.replace(/^[.-]+/, "")}-${suffix}.sqlite`;
+  return `${readable.replace(/^[.-]+/, "")}-${hashHex(configPath, 8)}.sqlite`;
 }
 
 /** A state that this process owns. */

@@ -1,3 +1,4 @@
+import { hashHex } from "../shared/hash.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 import { absolutePath } from "./source.ts";
 import { isObject, type Schema, type SchemaReader } from "./schema_view.ts";
@@ -9,8 +10,6 @@ const CREDENTIAL_FORMATS: readonly string[] = ["secret", "username"];
  * What channels of one kind with the same parameters have in common, whatever their user name and password: so that notifications
  * find their channel again after a restart, after a password was changed, and from every check that names it. Made
  * from the config as it is written, so a secret that is read anew changes nothing and is not in it.
- *
- * 16 hexadecimal digits: two FNV-1a hashes (Fowler, Noll, Vo) of 32 bits, for a handful of channels.
  */
 export function channelKey(
   channel: JsonObject,
@@ -18,8 +17,7 @@ export function channelKey(
   { reader, otherFolder = null }: ChannelKeyOptions,
 ): string {
   const place = { reader, otherFolder };
-  const text = JSON.stringify(withoutCredentials(channel, schema, place));
-  return [0x811c9dc5, 0x01234567].map((seed) => hash(text, seed).toString(16).padStart(8, "0")).join("");
+  return hashHex(JSON.stringify(withoutCredentials(channel, schema, place)), 16);
 }
 
 /** What {@linkcode channelKey} needs besides the channel. */
@@ -60,12 +58,4 @@ function withoutCredentials(value: JsonValue, schema: Schema, place: Required<Ch
 /** Whether a text depends on the folder it is read from; a program without a slash is looked up in `PATH`. */
 function isRelative(text: string, format: string | undefined): boolean {
   return format === "path" || format === "input_file" || (format === "program" && text.includes("/"));
-}
-
-function hash(text: string, seed: number): number {
-  let value = seed;
-  for (let index = 0; index < text.length; index++) {
-    value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);
-  }
-  return value >>> 0;
 }

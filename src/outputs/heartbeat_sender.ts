@@ -1,3 +1,4 @@
+import { startDeadline } from "../shared/deadline.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import type { Heartbeat } from "../domain/heartbeat.ts";
 import { describeRequestFailure } from "../shared/request_words.ts";
@@ -31,17 +32,14 @@ async function ask(
   { clock, requests }: Pick<System, "clock" | "requests">,
 ): Promise<string | null> {
   if (target === undefined) return null;
-  const abort = new AbortController();
-  const cancel = clock.after(TIMEOUT_MS, () => abort.abort());
+  using deadline = startDeadline(clock, TIMEOUT_MS);
   const host = new URL(target).host;
   try {
-    const response = await requests.send({ target, method: "GET", headers: {} }, abort.signal);
+    const response = await requests.send({ target, method: "GET", headers: {} }, deadline.signal);
     await response.close();
     return response.status < 400 ? null : `${host} answered the heartbeat with status ${response.status}`;
   } catch (error) {
-    if (abort.signal.aborted) return `${host} did not answer the heartbeat within ${TIMEOUT_MS / 1000} s`;
+    if (deadline.signal.aborted) return `${host} did not answer the heartbeat within ${TIMEOUT_MS / 1000} s`;
     return `heartbeat failed: ${describeRequestFailure(requests.explain(error, target), target)}`;
-  } finally {
-    cancel();
   }
 }

@@ -5,6 +5,8 @@
  * with one interval are spread, a few together, and a restart, a reload or another way of driving them changes nothing.
  */
 
+import { hash32 } from "../shared/hash.ts";
+
 /**
  * Phases are so far apart, so that checks of the same moment are begun together: to wake up for each alone costs as
  * much as a fifth of a request over loopback.
@@ -28,15 +30,7 @@ const AHEAD_INTERVALS_MAX = 2;
 
 /** Where in its interval a check runs: 0 or more, below 1. */
 export function phaseOf(name: string): number {
-  // FNV-1a (Fowler, Noll, Vo) over UTF-16 code units, then a finishing step after Austin Appleby's MurmurHash3 so
-  // that names that differ in their last character only do not end up side by side.
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < name.length; index++) {
-    hash = Math.imul(hash ^ name.charCodeAt(index), 0x01000193);
-  }
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
+  return hash32(name) / 2 ** 32;
 }
 
 /** The first time on a check's grid that is later than the given one. */

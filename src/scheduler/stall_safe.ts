@@ -1,4 +1,4 @@
-import { pause } from "../checks/pause.ts";
+import { sleep } from "../shared/deadline.ts";
 import type { Result } from "../domain/result.ts";
 import type { Clock } from "../domain/clock.ts";
 import { createStandstillWatch } from "./stall.ts";
@@ -52,7 +52,7 @@ export function createUndisturbedRuns(clock: Clock): UndisturbedRuns {
         const after = look();
         const hasSlept = Math.abs(after.apartMs - before.apartMs) > JUMP_MS;
         if (!hasSlept && after.stalledMs === before.stalledMs) return result;
-        await pause(clock, signal, hasSlept ? AFTER_SLEEP_MS : AFTER_STALL_MS);
+        await sleep(clock, hasSlept ? AFTER_SLEEP_MS : AFTER_STALL_MS, signal);
         return await observe();
       } finally {
         running--;

@@ -13,7 +13,7 @@ const SETTINGS = {
   annoy: false,
   schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
   maintenanceWindows: [],
-  notifications: [{ kind: "console", key: "7766df2eecffd690", parameters: {} }],
+  notifications: [{ kind: "console", key: "759b3b5e5976e80c", parameters: {} }],
   dependsOn: [],
   tags: [],
 } as const;
@@ -137,7 +137,7 @@ const ALL_SETTINGS = {
 };
 /** The keys are frozen: reports that wait across an update of the program have to find their channel again. */
 const CHANNELS: { readonly [K in Channel["kind"]]: Extract<Channel, { readonly kind: K }> } = {
-  console: { kind: "console", key: "7766df2eecffd690", parameters: {} },
+  console: { kind: "console", key: "759b3b5e5976e80c", parameters: {} },
   file_touch: {
     kind: "file_touch",
     key: "df7f452138c37bd7",

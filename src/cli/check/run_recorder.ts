@@ -40,7 +40,7 @@ export function createRunRecorder({ repository, system, statePath }: RunRecorder
         processId,
         startedAtMs,
         stoppedAtMs: null,
-        ...await factsOf(config, system.clock.wallMs()),
+        ...factsOf(config, system.clock.wallMs()),
       };
       await write();
     },
@@ -58,7 +58,7 @@ export async function recordCronRun(
   config: OpenConfig,
   nowMs: number,
 ): Promise<void> {
-  const facts = await factsOf(config, nowMs);
+  const facts = factsOf(config, nowMs);
   await unlessUnusable(async () => {
     const before = await store.monitorRun();
     if (before?.mode === "cron" && before.configHash === facts.configHash) return;
@@ -74,10 +74,10 @@ export async function recordCronRun(
 
 type ConfigFacts = Pick<MonitorRun, "configPath" | "configHash" | "configLoadedAtMs" | "checks">;
 
-async function factsOf(config: OpenConfig, nowMs: number): Promise<ConfigFacts> {
+function factsOf(config: OpenConfig, nowMs: number): ConfigFacts {
   return {
     configPath: config.source.path,
-    configHash: await configHash(config),
+    configHash: configHash(config),
     configLoadedAtMs: nowMs,
     checks: config.checks.filter(({ active }) => active).map(({ name }) => name),
   };

@@ -1,3 +1,4 @@
+import { startDeadline } from "../../shared/deadline.ts";
 import { channelEntryOf, deliverTo } from "../../channels/registry.ts";
 import type { Channel } from "../../domain/channel.ts";
 import type { Check } from "../../domain/check.ts";
@@ -65,8 +66,7 @@ async function tryChannel(
   const { redact } = config;
   const say = (text: string): void => system.stdout.write(`${printable(redact(text))}\n`);
   say(channelEntryOf(channel).describe(channel as never));
-  const abort = new AbortController();
-  const cancel = system.clock.after(ATTEMPT_MS, () => abort.abort());
+  using deadline = startDeadline(system.clock, ATTEMPT_MS);
   let delivery: Delivery;
   try {
     delivery = await deliverTo(channel, testMessage(check, system), {
@@ -74,14 +74,12 @@ async function tryChannel(
       folder: config.source.folder,
       writeLine: say,
       onStep: (step) => say(`  ${step}`),
-      signal: abort.signal,
+      signal: deadline.signal,
     });
   } catch (error) {
-    if (!abort.signal.aborted) throw error;
+    if (!deadline.signal.aborted) throw error;
     const reason = `no answer within ${ATTEMPT_MS / 1000} s`;
     delivery = { delivered: false, retryable: true, mayHaveArrived: true, reason, retryAfterMs: null };
-  } finally {
-    cancel();
   }
   if (delivery.delivered) say(delivery.note === null ? "  delivered" : `  delivered, but ${delivery.note}`);
   else say(`  not delivered: ${delivery.reason}`);

@@ -65,7 +65,7 @@ async function runReport(invocation: Invocation, system: System): Promise<number
     const checks = configured ??
       selectChecks(checksOfState(run, await store?.records() ?? []), selection);
     const records = run === null || run.stoppedAtMs === null ? [] : await store?.records() ?? [];
-    const monitor = await monitorStatusOf(run, { place, config, records, system });
+    const monitor = monitorStatusOf(run, { place, config, records, system });
     const isStopped = monitor?.state === "stopped" || monitor?.state === "died";
     const facts = pageFacts({
       label,

@@ -105,7 +105,7 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     silences: (await store?.silences(nowMs) ?? []).filter((silence) => isShown(silence.check)),
   };
   await store?.close();
-  const monitor = await monitorStatusOf(run, { place, config, records: kept, system });
+  const monitor = monitorStatusOf(run, { place, config, records: kept, system });
   const recordOf = (name: string): CheckRecord | null => records.get(name) ?? null;
   const inactive = inactiveNames(config?.checks ?? []);
   const statuses = checks.map((check) => statusOf(check, { recordOf, inactive, nowMs }));

@@ -1,6 +1,6 @@
 /** Whether an error of TLS stands until the server changes. */
+import { startDeadline } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";
-import { onAbort } from "../../shared/on_abort.ts";
 import { type HandshakeTarget, tryHandshake } from "./try_handshake.ts";
 
 /** A server that refuses a certificate's reader by silence is not waited for. */
@@ -28,17 +28,11 @@ export async function failsForGood(
   target: HandshakeTarget,
   { clock, signal }: HandshakeOptions,
 ): Promise<boolean> {
-  const end = new AbortController();
-  const cancel = clock.after(HANDSHAKE_MS, () => end.abort());
-  const stopListening = onAbort(signal, () => end.abort());
-  if (signal.aborted) end.abort();
+  using deadline = startDeadline(clock, HANDSHAKE_MS, signal);
   try {
-    await tryHandshake(target, { signal: end.signal });
+    await tryHandshake(target, { signal: deadline.signal });
     return false;
   } catch (error) {
     return isLastingTlsError(error);
-  } finally {
-    cancel();
-    stopListening();
   }
 }

@@ -1,0 +1,27 @@
+const OFFSET_BASIS = 0x811c9dc5;
+/** So that the words of a longer hash begin apart. */
+const SEED_STEP = 0x9e3779b9;
+
+/**
+ * Hashes a text to 32 bits: FNV-1a (Fowler, Noll, Vo) over UTF-16 code units, then the last step of Austin Appleby's
+ * MurmurHash3, so that texts that differ in their last character only are far apart. It is no protection against
+ * anybody who chooses the texts.
+ */
+export function hash32(text: string, seed = OFFSET_BASIS): number {
+  let hash = seed;
+  for (let index = 0; index < text.length; index++) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  }
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+/** Hashes a text to so many hexadecimal digits, a multiple of 8. */
+export function hashHex(text: string, digits: 8 | 16 | 32): string {
+  const words = Array.from(
+    { length: digits / 8 },
+    (_, index) => hash32(text, OFFSET_BASIS + index * SEED_STEP),
+  );
+  return words.map((word) => word.toString(16).padStart(8, "0")).join("");
+}

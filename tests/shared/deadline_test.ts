@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { sleep, startDeadline, unlessAborted } from "../../src/shared/deadline.ts";
+import { createFakeClock } from "../support/fake_clock.ts";
+
+Deno.test("startDeadline() aborts when time is up", async () => {
+  const clock = createFakeClock();
+  using deadline = startDeadline(clock, 100, new AbortController().signal);
+  await clock.advance(99);
+  assert.equal(deadline.signal.aborted, false);
+  await clock.advance(1);
+  assert.deepEqual([deadline.signal.aborted, deadline.isTimeUp], [true, true]);
+});
+
+Deno.test("startDeadline() aborts with the other signal, also if that has aborted before", async () => {
+  for (const isBefore of [false, true]) {
+    const clock = createFakeClock();
+    const outer = new AbortController();
+    if (isBefore) outer.abort("reason");
+    using deadline = startDeadline(clock, 100, outer.signal);
+    if (!isBefore) outer.abort("reason");
+    await clock.advance(100);
+    assert.deepEqual([deadline.signal.reason, deadline.isTimeUp], ["reason", false]);
+  }
+});
+
+Deno.test("startDeadline() neither aborts nor keeps a timer after its block", async () => {
+  const clock = createFakeClock();
+  const outer = new AbortController();
+  const deadline = startDeadline(clock, 100, outer.signal);
+  deadline[Symbol.dispose]();
+  await clock.advance(100);
+  outer.abort();
+  assert.equal(deadline.signal.aborted, false);
+});
+
+Deno.test("sleep() ends with its delay, or rejects with the signal's reason", async () => {
+  const clock = createFakeClock();
+  const end = new AbortController();
+  const slept = sleep(clock, 100, end.signal);
+  await clock.advance(100);
+  await slept;
+  const aborted = assert.rejects(sleep(clock, 100, end.signal), /reason/);
+  end.abort(new Error("reason"));
+  await aborted;
+  await assert.rejects(sleep(clock, 100, end.signal), /reason/);
+});
+
+Deno.test("unlessAborted() settles as the work does, or rejects with the signal's reason", async () => {
+  const end = new AbortController();
+  assert.equal(await unlessAborted(Promise.resolve(1), end.signal), 1);
+  await assert.rejects(unlessAborted(Promise.reject(new Error("work")), end.signal), /work/);
+  const aborted = assert.rejects(unlessAborted(new Promise(() => {}), end.signal), /reason/);
+  end.abort(new Error("reason"));
+  await aborted;
+});
