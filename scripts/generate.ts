@@ -94,6 +94,7 @@ function dropUnusedDefinitions(schema: JsonObject): JsonObject {
 const FORMATS = [
   "address",
   "argument",
+  "channel_name",
   "cron",
   "duration",
   "header_value",
@@ -196,7 +197,20 @@ function withBranchesAsUnion(node: Json): Json {
   if (Array.isArray(node)) return node.map(withBranchesAsUnion);
   if (!isObject(node)) return node;
   const { allOf, properties, ...rest } = node;
+  // The types name no value narrower than a definition: the validator does.
+  if (rest["$ref"] !== undefined && rest["type"] !== undefined) return { $ref: rest["$ref"] };
   if (Array.isArray(allOf) && isObject(properties ?? null)) {
+    if (Array.isArray(rest["type"])) {
+      const { description, type, ...object } = rest;
+      return {
+        description: description ?? "",
+        anyOf: type.map((one) =>
+          one === "object"
+            ? withBranchesAsUnion({ ...object, type: one, properties: properties ?? {}, allOf })
+            : { type: one }
+        ),
+      };
+    }
     const { kind: _kind, parameters: _parameters, ...common } = properties as JsonObject;
     return {
       description: rest["description"] ?? "",

@@ -105,9 +105,9 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
   const { system, repository, kept, notifies } = options;
   const { clock } = system;
   let config = first;
-  /** How people call a channel. Its receiver may come from a placeholder. */
+  /** What people call a channel: its name, or its receiver, which may come from a placeholder. */
   const nameOf = (channel: Channel): string =>
-    config.redact(channelEntryOf(channel).describe(channel as never));
+    channel.name ?? config.redact(channelEntryOf(channel).describe(channel as never));
   let channels = channelsByKey(first.checks);
   let keysByCheck = channelKeysOf(first.checks);
   let running = byName(first.running);

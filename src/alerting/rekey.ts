@@ -1,6 +1,6 @@
 /**
- * What a reload does with the notifications of a channel that was edited. A channel has no name, only a key that is
- * made from its content; so a channel at the same index of a check's list, of the same kind, whose old key no check
+ * What a reload does with the notifications of a channel that was edited. A channel without a name has only a key that
+ * is made from its content; so a channel at the same index of a check's list, of the same kind, whose old key no check
  * uses any more, is taken for the same one. Pure: whoever asks applies it.
  */
 import type { Channel } from "../domain/channel.ts";
@@ -29,6 +29,8 @@ export function findRekeyed(
     for (const [index, channel] of notifications.entries()) {
       const old = list[index];
       if (old === undefined || old.kind !== channel.kind || used.has(old.key)) continue;
+      // A name says by itself which channel is the same.
+      if (old.name !== undefined || channel.name !== undefined) continue;
       // A channel that the check had already knows by itself what it was notified of.
       if (list.some(({ key }) => key === channel.key)) continue;
       // Only the first of two channels that became the same.

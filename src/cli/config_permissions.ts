@@ -2,6 +2,7 @@
 import { dirname, normalize } from "node:path";
 import { namedInPlaceholders } from "../config/placeholders.ts";
 import { absolutePath } from "../config/source.ts";
+import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
 import { type Needs, PERMISSION_CLASSES, type PermissionClass } from "../domain/needs.ts";
 import { COMPANIONS } from "../domain/store_files.ts";
@@ -23,15 +24,17 @@ export interface ConfigNeedsOptions {
   readonly checks: readonly Check[];
   /** Whether their channels are called. @default true */
   readonly notifies?: boolean;
+  /** Named channels that are called in addition. @default none */
+  readonly channels?: readonly Channel[];
 }
 
 /** Lists what running some checks of a config needs. */
 export async function needsOfConfig(
   config: OpenConfig,
-  { invocation, system, checks, notifies = true }: ConfigNeedsOptions,
+  { invocation, system, checks, notifies = true, channels = [] }: ConfigNeedsOptions,
 ): Promise<readonly Need[]> {
   const { heartbeat } = config;
-  const needs = await needsOf({ checks, heartbeat, notifies }, system);
+  const needs = await needsOf({ checks, heartbeat, notifies, channels }, system);
   // What is lacking may be a host.
   const isOnNetwork = config.lacks.length > 0 || needs.some(({ permission }) => permission === "net");
   const place = await locateState(invocation, config, system);

@@ -23,24 +23,28 @@ export const STARTER_DOCUMENT = `// The config of monitor: what to look at, when
     },
     // Every week at these times the checks run and no notification is sent.
     // "maintenance_windows": [{ "days": ["sun"], "from": "02:00", "to": "04:00", "time_zone": "Europe/Zurich" }],
-    "notifications": [
-      { "kind": "console", "parameters": {} }
-      // {
-      //   "kind": "email",
-      //   "parameters": {
-      //     "access": {
-      //       "host": "mail.example.org",
-      //       "port": 587,
-      //       "username": "monitor",
-      //       // A secret is read from the environment or from a file: \${file:/etc/monitor/mail_password}
-      //       "password": "\${env:MAIL_PASSWORD}"
-      //     },
-      //     "sender": "monitor@example.org",
-      //     "receivers": ["admin@example.org"],
-      //     "tags": ["production"]
-      //   }
-      // }
-    ]
+    // Names from "channels" below.
+    "notifications": ["terminal"]
+  },
+
+  // Where notifications go, by names of your choice. To try one: monitor notify --channel terminal
+  "channels": {
+    "terminal": { "kind": "console", "parameters": {} }
+    // "admins": {
+    //   "kind": "email",
+    //   "parameters": {
+    //     "access": {
+    //       "host": "mail.example.org",
+    //       "port": 587,
+    //       "username": "monitor",
+    //       // A secret is read from the environment or from a file: \${file:/etc/monitor/mail_password}
+    //       "password": "\${env:MAIL_PASSWORD}"
+    //     },
+    //     "sender": "monitor@example.org",
+    //     "receivers": ["admin@example.org"],
+    //     "tags": ["production"]
+    //   }
+    // }
   },
 
   // A page for browsers that shows every check with its history, always fresh:

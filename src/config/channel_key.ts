@@ -20,6 +20,14 @@ export function channelKey(
   return hashHex(JSON.stringify(withoutCredentials(channel, schema, place)), 16);
 }
 
+/**
+ * The key of a channel with a name, whatever its content. In quotes, which no hash has, and escaped, so that it can
+ * stand in front of other text.
+ */
+export function namedChannelKey(name: string): string {
+  return JSON.stringify(name);
+}
+
 /** What {@linkcode channelKey} needs besides the channel. */
 export interface ChannelKeyOptions {
   /** Of the default schema. */

@@ -10,10 +10,12 @@ export interface WrittenChannel {
   readonly kind: string;
 }
 
-/** Lists the channels in the defaults and the checks of a file. */
+/** Lists the channels that are written out in a file: those with a name, and those in the defaults and the checks. */
 export function channelsIn(written: JsonObject): readonly WrittenChannel[] {
   const checks = isObject(written["checks"]) ? Object.entries(written["checks"]) : [];
+  const named = isObject(written["channels"]) ? Object.entries(written["channels"]) : [];
   return [
+    ...named.map(([name, channel]) => ({ path: ["channels", name], kind: kindOf(channel) })),
     ...listed(written["defaults"], ["defaults"]),
     ...checks.flatMap(([name, check]) => listed(check, ["checks", name])),
   ];
@@ -22,8 +24,12 @@ export function channelsIn(written: JsonObject): readonly WrittenChannel[] {
 function listed(holder: JsonValue | undefined, path: ConfigPath): readonly WrittenChannel[] {
   const channels = isObject(holder) ? holder["notifications"] : undefined;
   if (!Array.isArray(channels)) return [];
-  return channels.map((channel, index) => {
-    const kind = isObject(channel) ? channel["kind"] : "";
-    return { path: [...path, "notifications", index], kind: typeof kind === "string" ? kind : "" };
-  });
+  return channels.flatMap((channel, index) =>
+    isObject(channel) ? [{ path: [...path, "notifications", index], kind: kindOf(channel) }] : []
+  );
+}
+
+function kindOf(channel: JsonValue): string {
+  const kind = isObject(channel) ? channel["kind"] : "";
+  return typeof kind === "string" ? kind : "";
 }

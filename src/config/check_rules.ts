@@ -5,6 +5,7 @@ import type { FormattedValue } from "./formatted_value.ts";
 import { completeFragment } from "./included_file.ts";
 import { warnOfInputFiles } from "./input_files.ts";
 import type { Part } from "./config_file.ts";
+import { findChannelNameProblems } from "./named_channels.ts";
 import { isPlaceholder } from "./placeholders.ts";
 import { joinProblems, type Problem, PROBLEMS_MAX } from "./problem.ts";
 import { findPrograms, type FoundPrograms } from "./programs.ts";
@@ -56,11 +57,13 @@ export interface JudgeOptions {
   readonly withoutSecrets: boolean;
   /** The config itself. */
   readonly config: Part;
+  /** The names of all channels of the config; `null`: some file cannot be read, so they are not known. */
+  readonly channelNames: ReadonlySet<string> | null;
 }
 
 /** Holds a file to the schema: the config itself as it is, an included file as a part of one. */
 export async function judgePart(part: Part, options: JudgeOptions): Promise<JudgedPart> {
-  const { schema: { validate, ...schema }, system, withoutSecrets, config } = options;
+  const { schema: { validate, ...schema }, system, withoutSecrets, config, channelNames } = options;
   const { source, isUnresolved } = part;
   const isIncluded = part !== config;
   const reader = schema.wider ?? schema.reader;
@@ -88,6 +91,7 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
   const paths: FormattedValue[] = [];
   const expressions: FormattedValue[] = [];
   const cronExpressions: FormattedValue[] = [];
+  const namedChannels: FormattedValue[] = [];
   visitFormattedValues({ value, written, reader }, (item) => {
     const exposure = warnOfExposure(item, source);
     if (exposure !== null) exposures.push(exposure);
@@ -100,6 +104,7 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
     if (item.format === "input_file") inputFiles.push(item);
     if (PATH_FORMATS.includes(item.format)) paths.push(item);
     if (item.format === "cron") cronExpressions.push(item);
+    if (item.format === "channel_name") namedChannels.push(item);
     if (item.format === "pattern" || item.format === "json_path") expressions.push(item);
   });
   const found = withoutSecrets ? NO_PROGRAMS : await findPrograms(programs, source.folder, system);
@@ -112,6 +117,9 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
     structureProblems,
     [...formatProblems, ...found.problems, ...cronProblems, ...await findExpressionProblems(expressions)],
     scheduleProblems,
+    channelNames === null
+      ? []
+      : findChannelNameProblems(namedChannels, { known: channelNames, value, reader }),
   ]);
   return {
     part,
@@ -137,14 +145,15 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
 }
 
 /** Formats that are looked at even where a placeholder has no value: none may stand there. */
-const KNOWN_FORMATS: readonly string[] = ["include", "tag"];
+const KNOWN_FORMATS: readonly string[] = ["include", "tag", "channel_name"];
 
 const PATH_FORMATS: readonly string[] = ["path", "input_file", "program"];
 
 /** Whether the rest of the config can be used all the same: not without a kind, or a place for the state. */
 function isUsableWithout({ isLack = false, path }: Problem): boolean {
   const isKind = path.at(-1) === "kind" &&
-    (path.length === 3 && path[0] === "checks" || path.at(-3) === "notifications");
+    (path.length === 3 && (path[0] === "checks" || path[0] === "channels") ||
+      path.at(-3) === "notifications");
   return isLack && !isKind && path[0] !== "state";
 }
 

@@ -50,9 +50,18 @@ export async function openPart(
 }
 
 /** The names of the checks that a file holds, mistakes in them or not. */
-export function checkNames({ written }: Part): readonly string[] {
-  const checks = isObject(written) ? written["checks"] : undefined;
-  return isObject(checks) ? Object.keys(checks) : [];
+export function checkNames(part: Part): readonly string[] {
+  return namesIn(part, "checks");
+}
+
+/** The names of the channels that a file defines, errors in them or not. */
+export function channelNames(part: Part): readonly string[] {
+  return namesIn(part, "channels");
+}
+
+function namesIn({ written }: Part, member: string): readonly string[] {
+  const named = isObject(written) ? written[member] : undefined;
+  return isObject(named) ? Object.keys(named) : [];
 }
 
 function createUnresolvedTest(substitutions: readonly Substitution[]): (path: ConfigPath) => boolean {

@@ -70,6 +70,14 @@ export function explainConfig(config: JsonObject, reader: SchemaReader): readonl
   return settings;
 }
 
+/** The named channels of a file. */
+export function explainChannels(config: JsonObject, reader: SchemaReader): readonly ExplainedSetting[] {
+  const schema = reader.root.properties?.["channels"];
+  const value = config["channels"];
+  if (schema === undefined || value === undefined) return [];
+  return [...explainValue(value, { schema, origin: "config", path: ["channels"] }, reader)];
+}
+
 /** For editors, and what each check shows as its own. */
 const LEFT_OUT: readonly string[] = ["$schema", "checks", "defaults"];
 
@@ -110,6 +118,10 @@ function* explainValue(value: JsonValue, place: Place, reader: SchemaReader): Ge
     for (const [index, item] of value.entries()) {
       yield* explainValue(item, { schema: view.items, origin, path: [...path, index] }, reader);
     }
+  } else if (isObject(value) && view.otherMembers !== undefined && holdsObjects(value, view, reader)) {
+    for (const [name, item] of Object.entries(value)) {
+      yield* explainValue(item, { schema: view.otherMembers, origin, path: [...path, name] }, reader);
+    }
   } else if (isObject(value) && view.members.size > 0) {
     for (const [member, memberSchema] of view.members) {
       const isGiven = member in value;
@@ -128,6 +140,12 @@ function* explainValue(value: JsonValue, place: Place, reader: SchemaReader): Ge
   } else {
     yield { path: describePath(path), value: showValue(value, { view, path, reader }), origin };
   }
+}
+
+/** Whether the keys with free names are settings of their own, one or more. */
+function holdsObjects(value: JsonObject, { otherMembers }: SchemaView, reader: SchemaReader): boolean {
+  if (otherMembers === undefined || Object.keys(value).length === 0) return false;
+  return reader.view(otherMembers, undefined).types.join() === "object";
 }
 
 function showValue(value: JsonValue, { view, path, reader }: Shown): string {

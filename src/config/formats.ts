@@ -102,6 +102,7 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   template: checkBody,
   include: checkInclude,
   tag: checkKnown,
+  channel_name: checkKnown,
   time_of_day: checkTimeOfDay,
   time_zone: checkTimeZone,
   duration: checkDuration,
@@ -205,7 +206,7 @@ function checkText({ value, written }: FormattedValue): Pick<Problem, "message">
   return { message: `${quote(written)} holds a NUL character, which no path, argument or variable can` };
 }
 
-/** What has to be known without secrets: which files there are, and by which words checks are chosen. */
+/** What has to be known without secrets: which files there are, by which words checks are chosen, names of channels. */
 function checkKnown({ written }: FormattedValue): Pick<Problem, "message"> | null {
   if (!holdsSecret(written)) return null;
   return { message: `${quote(written)} takes a part from elsewhere, expected plain text here` };

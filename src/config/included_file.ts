@@ -17,7 +17,7 @@ export interface Fragment {
 }
 
 /** The members that an included file may have. */
-const FRAGMENT_MEMBERS: readonly string[] = ["$schema", "include", "defaults", "checks"];
+const FRAGMENT_MEMBERS: readonly string[] = ["$schema", "include", "defaults", "channels", "checks"];
 
 /**
  * Completes an included file to a config: `defaults` may be absent from it, and what holds for the config as a
@@ -48,12 +48,13 @@ export function completeFragment(
       };
     },
   );
-  const isEmpty = problems.length === 0 && !["checks", "include"].some((member) => member in written);
+  const isEmpty = problems.length === 0 &&
+    !["checks", "channels", "include"].some((member) => member in written);
   return {
     value: complete(value),
     written: complete(written),
     problems,
-    warnings: isEmpty ? [{ path: [], message: "has no checks and includes nothing" }] : [],
+    warnings: isEmpty ? [{ path: [], message: "has no checks and no channels, and includes nothing" }] : [],
   };
 }
 

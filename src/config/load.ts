@@ -1,3 +1,4 @@
+import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
 import type { Heartbeat } from "../domain/heartbeat.ts";
 import type { PageFile } from "../domain/page_file.ts";
@@ -9,7 +10,8 @@ import { FileUses, findFileClashes, readFiles, stateFiles, type UsedFile } from 
 import { findDependencyProblems } from "./dependencies.ts";
 import { readIncluded } from "./include.ts";
 import { type JudgedPart, judgePart, type JudgingSchema } from "./check_rules.ts";
-import { checkNames, openPart, type Part } from "./config_file.ts";
+import { channelNames, checkNames, openPart, type Part } from "./config_file.ts";
+import { resolveNamedChannels, warnOfUnusedChannels } from "./named_channels.ts";
 import { createConfigPlacer, findRepeatedNames, inTextOrder } from "./source_location.ts";
 import {
   ConfigError,
@@ -61,6 +63,8 @@ export interface LoadedConfig {
   readonly listedFolders: readonly string[];
   /** In the config's order, inactive ones included; without those whose kind is in an unresolved placeholder. */
   readonly checks: readonly Check[];
+  /** The channels that have a name, by it; whether a check uses them or not. */
+  readonly channels: ReadonlyMap<string, Channel>;
   /** Absolute path of the file that keeps the state, where the config names one. */
   readonly statePath: string | null;
   /** The sign of life that the config asks for; `null`: none. */
@@ -124,7 +128,16 @@ export async function loadConfig(
 
   const schema = await openSchema(shape);
   const judged: JudgedPart[] = [];
-  for (const part of parts) judged.push(await judgePart(part, { schema, system, withoutSecrets, config }));
+  const isReadable = included.problems.length === 0 && parts.every(({ written }) => written !== undefined);
+  const judging = {
+    schema,
+    system,
+    withoutSecrets,
+    config,
+    // A name may stand in what cannot be read.
+    channelNames: isReadable ? new Set(parts.flatMap(channelNames)) : null,
+  };
+  for (const part of parts) judged.push(await judgePart(part, judging));
   const problems = [
     ...included.problems,
     ...judged.flatMap((part) => part.problems),
@@ -138,7 +151,11 @@ export async function loadConfig(
   const createCronTimes = judged.find((part) => part.createCronTimes !== null)?.createCronTimes ??
     (() => null);
   const lacks = judged.flatMap((part) => part.lacks);
-  const context = { reader, timeZone: system.timeZone(), createCronTimes };
+  const machine = { reader, timeZone: system.timeZone(), createCronTimes };
+  const channels = new Map(
+    judged.flatMap((part) => resolveNamedChannels(part.value, toResolveOptions(part, machine))),
+  );
+  const context = { ...machine, channels };
   const resolveOptions = toResolveOptions(main, context);
   const outer = { config: main.value, options: resolveOptions };
   const resolved = [
@@ -194,6 +211,7 @@ export async function loadConfig(
     files: judged.map(({ part, written }) => ({ source: part.source, written })),
     listedFolders: included.folders,
     checks,
+    channels,
     statePath,
     heartbeat,
     page,
@@ -205,6 +223,7 @@ export async function loadConfig(
         warnings.map((warning) => ({ ...warning, source: part.source }))
       ),
       ...lacks.map((lack) => ({ ...lack, message: `${lack.message}; ${describeLoss(lack.path)}` })),
+      ...warnOfUnusedChannels(parts, resolved),
       ...findWarnings(resolved, (name, member) => locateSetting(name, member, { main, file: files(name) })),
       ...(metrics === null || main.part.isUnresolved(["metrics", "path"]) ? [] : warnOfMetricsFile(metrics)),
       ...unknownKinds.map(({ name }) => ({ path: kindPath(name), message: UNKNOWN_KIND })),
@@ -232,10 +251,10 @@ function configFiles({ source: { path, label } }: Part, config: Part): readonly 
   return [{ file: path, role: isMain ? "this config itself" : `the included config ${quote(label)}` }];
 }
 
-function toResolveOptions(
+function toResolveOptions<Context extends Pick<ResolveOptions, "reader" | "timeZone" | "createCronTimes">>(
   { part, written, programs, lacks }: JudgedPart,
-  context: Pick<ResolveOptions, "reader" | "timeZone" | "createCronTimes">,
-): ResolveOptions {
+  context: Context,
+): Context & Omit<ResolveOptions, "channels"> {
   const lacksAt = createLackFinder(lacks);
   return { ...context, written, folder: part.source.folder, programs, lacksAt };
 }
@@ -257,7 +276,9 @@ function createLackFinder(lacks: readonly Problem[]): (path: ConfigPath) => read
 /** What does not work as long as something is lacking at a place. */
 function describeLoss(path: ConfigPath): string {
   const [part, , member] = path;
-  if ((part === "checks" ? member : path[1]) === "notifications") return "the channel cannot deliver";
+  if (part === "channels" || (part === "checks" ? member : path[1]) === "notifications") {
+    return "the channel cannot deliver";
+  }
   if (part === "checks") return "the check is unknown";
   return LOSSES[String(part)] ?? "it is ignored";
 }

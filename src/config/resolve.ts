@@ -27,6 +27,8 @@ export interface ResolveOptions {
   lacksAt?(path: ConfigPath): readonly string[];
   /** The machine's time zone, where the config names none. */
   readonly timeZone: string;
+  /** The channels of all files that have a name, by it. */
+  readonly channels: ReadonlyMap<string, Channel>;
   /** Makes times of an expression that is valid. */
   readonly createCronTimes: CreateCronTimes;
 }
@@ -108,7 +110,7 @@ export function pickSetting(
 }
 
 interface ResolvedSettings extends Record<string, unknown> {
-  notifications: readonly Channel[];
+  notifications: readonly (Channel | string)[];
   threshold: number;
   recoveryThreshold?: number;
   schedule: { regularIntervalMs: number; attentiveIntervalMs?: number; cron?: string; timeZone?: string };
@@ -253,8 +255,12 @@ class Resolver {
     return times;
   }
 
-  /** Gives each channel the key that its notifications find it by; checks that share their channels share the list. */
-  #withKeys(name: string, channels: readonly Channel[], view: SchemaView): readonly Channel[] {
+  /** Puts channels in the place of names, and gives the others their keys; checks that share their channels share the list. */
+  #withKeys(
+    name: string,
+    channels: readonly (Channel | string)[],
+    view: SchemaView,
+  ): readonly (Channel | string)[] {
     const { reader, written } = this.#options;
     const member = view.members.get(NOTIFICATIONS);
     const check = valueAt(written, ["checks", name]);
@@ -273,16 +279,17 @@ class Resolver {
 
   /** The list stands at the path; what is built in lacks nothing. */
   #keysOf(
-    channels: readonly Channel[],
+    channels: readonly (Channel | string)[],
     written: readonly JsonValue[],
     { items, path }: { readonly items: Schema; readonly path: ConfigPath },
   ): readonly Channel[] {
-    const { reader, folder, outer, lacksAt } = this.#options;
+    const { reader, folder, outer, lacksAt, channels: named } = this.#options;
     let keyed = this.#keyed.get(written);
     if (keyed === undefined) {
       const otherFolder = outer === undefined || outer.options.folder === folder ? null : folder;
-      keyed = channels.map((channel, index): Channel => {
+      keyed = channels.flatMap((channel, index): Channel | readonly Channel[] => {
         const asWritten = written[index];
+        if (typeof channel === "string") return named.get(String(asWritten)) ?? [];
         const key = isObject(asWritten) ? channelKey(asWritten, items, { reader, otherFolder }) : "";
         const lacks = lacksAt?.([...path, index]) ?? [];
         return { ...channel, key, ...(lacks.length > 0 && { lack: describeLacks(lacks) }) };
@@ -355,7 +362,8 @@ class Resolver {
 
 const LACKS_SHOWN_MAX = 3;
 
-function describeLacks(lacks: readonly string[]): string {
+/** Describes what the machine lacks in one line. */
+export function describeLacks(lacks: readonly string[]): string {
   const different = [...new Set(lacks)];
   const rest = different.length - LACKS_SHOWN_MAX;
   return different.slice(0, LACKS_SHOWN_MAX).join("; ") + (rest > 0 ? `; and ${rest} more` : "");

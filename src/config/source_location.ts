@@ -1,4 +1,4 @@
-import { checkNames, type Part } from "./config_file.ts";
+import { channelNames, checkNames, type Part } from "./config_file.ts";
 import { createPlacer } from "./positions.ts";
 import { type PlacedProblem, type Problem, quote } from "./problem.ts";
 import type { Source } from "./source_text.ts";
@@ -41,22 +41,33 @@ export function inTextOrder<Placed extends Pick<PlacedProblem, "offset" | "sourc
     .map(({ item }) => item);
 }
 
-/** Names of checks that stand in two files; each is told in the later one. */
+/** Names of checks or of channels that stand in two files; each is an error in the later one. */
 export function findRepeatedNames(
   parts: readonly Part[],
   place: (problem: Problem) => PlacedProblem,
 ): readonly Problem[] {
   if (parts.length < 2) return [];
+  return [
+    ...findRepeated("checks", parts.map((part) => [part, checkNames(part)]), place),
+    ...findRepeated("channels", parts.map((part) => [part, channelNames(part)]), place),
+  ];
+}
+
+function findRepeated(
+  member: string,
+  parts: readonly (readonly [part: Part, names: readonly string[]])[],
+  place: (problem: Problem) => PlacedProblem,
+): readonly Problem[] {
   const problems: Problem[] = [];
   const first = new Map<string, Source>();
-  for (const part of parts) {
-    for (const name of checkNames(part)) {
+  for (const [part, names] of parts) {
+    for (const name of names) {
       const source = first.get(name);
       if (source === undefined) {
         first.set(name, part.source);
         continue;
       }
-      const path = ["checks", name];
+      const path = [member, name];
       const { line, column } = place({ path, at: "name", source, message: "" });
       problems.push({
         path,

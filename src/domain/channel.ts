@@ -88,8 +88,10 @@ export interface CommandChannel {
 
 /** What every channel of a resolved config has. */
 export interface ChannelIdentity {
-  /** The same for channels of one kind with the same parameters, whatever their credentials. */
+  /** That of its name; without a name the same for channels of one kind with the same parameters, whatever their credentials. */
   readonly key: string;
+  /** As the user named it. Absent: it stands in a list of `notifications`. */
+  readonly name?: string;
   /**
    * What this machine lacks of what the config names for the channel, such as a secret; then nothing can be delivered,
    * and its parameters mean nothing. Absent: nothing is lacking.

@@ -28,6 +28,8 @@ export interface NeedyConfig {
   readonly heartbeat: Heartbeat | null;
   /** Whether the channels of the checks are called. */
   readonly notifies: boolean;
+  /** Named channels that are called in addition. @default none */
+  readonly channels?: readonly Channel[];
 }
 
 /**
@@ -45,8 +47,11 @@ export async function needsOf(config: NeedyConfig, system: System): Promise<read
     for (const channel of config.notifies ? check.notifications : []) {
       if (channel.lack !== undefined || channels.has(channel.key)) continue;
       channels.add(channel.key);
-      parts.push(await partOfChannel(channel, check, system));
+      parts.push(await partOfChannel(channel, `${channel.kind} of check "${check.name}"`, system));
     }
+  }
+  for (const channel of config.channels ?? []) {
+    if (channel.lack === undefined) parts.push(await partOfChannel(channel, channel.kind, system));
   }
   if (config.heartbeat !== null) {
     parts.push({ neededBy: "heartbeat", needs: needsOfHeartbeat(config.heartbeat) });
@@ -87,11 +92,11 @@ export function missingNeeds(needs: readonly Need[], permissions: Permissions): 
 
 async function partOfChannel(
   channel: Channel,
-  check: Check,
+  inlineName: string,
   system: System,
 ): Promise<{ readonly neededBy: string; readonly needs: Needs }> {
   return {
-    neededBy: `${channel.kind} of check "${check.name}"`,
+    neededBy: channel.name === undefined ? inlineName : `channel "${channel.name}"`,
     needs: await channelEntryOf(channel).needs(channel as never, system),
   };
 }

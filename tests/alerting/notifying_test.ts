@@ -178,6 +178,13 @@ Deno.test("suppressedBy() and parentsToRun() go by the dependencies that run", a
   await notifying.stop();
 });
 
+Deno.test("channelNames has the name that the user gave a channel, otherwise its receiver", async () => {
+  const named: Channel = { ...fileChannel("/a"), key: '"chat"', name: "chat" };
+  const { notifying } = await openDesk([{ ...testCheck("ok"), notifications: [named, fileChannel("/b")] }]);
+  assert.deepEqual([...notifying.channelNames], [['"chat"', "chat"], ["/b", "file /b"]]);
+  await notifying.stop();
+});
+
 Deno.test("suppressedBy() holds a check back in its maintenance window, after a silence and before a dependency", async () => {
   // 08:00 in UTC; the router is down.
   const windows = [{ fromMinute: 7 * 60 + 30, toMinute: 9 * 60, timeZone: "UTC" }];

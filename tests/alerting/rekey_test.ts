@@ -4,11 +4,13 @@ import type { Check } from "../../src/domain/check.ts";
 import { findRekeyed } from "../../src/alerting/rekey.ts";
 import { testCheck } from "../support/checks.ts";
 
-/** `f…` touches a file, `c…` is a console; the key is the name. */
-function channel(key: string): Channel {
-  return key.startsWith("c")
-    ? { kind: "console", key, parameters: {} }
-    : { kind: "file_touch", key, parameters: { path: `/${key}` } };
+/** `f…` touches a file, `c…` is a console; the key is the text, and a text in quotes is a name. */
+function channel(text: string): Channel {
+  const name = /^"(.*)"$/.exec(text)?.[1];
+  if (name !== undefined) return { kind: "file_touch", key: text, name, parameters: { path: `/${name}` } };
+  return text.startsWith("c")
+    ? { kind: "console", key: text, parameters: {} }
+    : { kind: "file_touch", key: text, parameters: { path: `/${text}` } };
 }
 
 /** Checks from `web: f1 f2, db: f1`. */
@@ -51,6 +53,15 @@ Deno.test("findRekeyed() finds channels that were edited", async (t) => {
     { name: "removed", before: "web: f1 f2", after: "web: f1", expected: {} },
     { name: "in the place of a removed one", before: "web: f1 f2", after: "web: f2", expected: {} },
     { name: "both became the same", before: "web: f1 f2", after: "web: f3 f3", expected: { "f1 web": "f3" } },
+    { name: "a named channel", before: 'web: "a"', after: 'web: "b"', expected: {} },
+    { name: "a channel that got a name", before: "web: f1", after: 'web: "a"', expected: {} },
+    { name: "a channel that lost its name", before: 'web: "a"', after: "web: f1", expected: {} },
+    {
+      name: "an unnamed one behind a named one",
+      before: 'web: "a" f1',
+      after: 'web: "b" f2',
+      expected: { "f1 web": "f2" },
+    },
     { name: "a new check", before: "web: f1", after: "web: f1, db: f2", expected: {} },
   ];
   for (const { name, before, after, expected } of table) {

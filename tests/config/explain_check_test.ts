@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { explainCheck } from "../../src/config/explain_check.ts";
+import { explainChannels, explainCheck } from "../../src/config/explain_check.ts";
 import { load } from "./config_system.ts";
 
 /** The explained settings of the check `web`, one line each. */
@@ -186,6 +186,29 @@ Deno.test("explainCheck() hides passwords and shows placeholders, unresolved", a
     assert.ok(lines.includes('timeout = "${env:TIMEOUT}" (check)'));
     assert.ok(lines.includes('parameters.output = "$${x}" (check)'));
   });
+});
+
+Deno.test("explainChannels() shows each setting of named channels, and hides passwords", async () => {
+  const access = { host: "h", port: 25, username: "me", password: "swordfish" };
+  const { written, reader } = await load({
+    defaults: {},
+    channels: {
+      admins: { kind: "email", parameters: { access, sender: "a@b.c", receivers: ["a@b.c"] } },
+      "a b": { kind: "console", parameters: {} },
+    },
+  }, { withoutSecrets: true });
+  assert.deepEqual(explainChannels(written, reader).map(({ path, value }) => `${path} = ${value}`), [
+    'channels.admins.kind = "email"',
+    'channels.admins.parameters.access.host = "h"',
+    "channels.admins.parameters.access.port = 25",
+    'channels.admins.parameters.access.username = "me"',
+    "channels.admins.parameters.access.password = (hidden)",
+    'channels.admins.parameters.sender = "a@b.c"',
+    'channels.admins.parameters.receivers = ["a@b.c"]',
+    "channels.admins.parameters.tags = []",
+    'channels["a b"].kind = "console"',
+    'channels["a b"].parameters = {}',
+  ]);
 });
 
 Deno.test("explainCheck() shows nothing of a check that is not there", async () => {

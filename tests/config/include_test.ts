@@ -293,9 +293,9 @@ Deno.test("loadConfig() tells the mistakes of all files at once, each where it i
       "a.jsonc:3:26 defaults.annoy: is 0, expected true, false, or whole seconds from 1 on, or text such as " +
       '"5 minutes" or "1 h 30 min"',
       'b.jsonc:3:11 : "{" stands where a colon was expected',
-      "c.jsonc:2:2 state: holds for the config as a whole, expected one of $schema, include, defaults, checks " +
+      "c.jsonc:2:2 state: holds for the config as a whole, expected one of $schema, include, defaults, channels, checks " +
       "in an included file (put it into monitor.jsonc)",
-      'c.jsonc:3:2 chekcs: unknown key "chekcs", expected one of $schema, include, defaults, checks in an ' +
+      'c.jsonc:3:2 chekcs: unknown key "chekcs", expected one of $schema, include, defaults, channels, checks in an ' +
       "included file",
     ]);
     assert.equal((await errorOf(load())).message, 'Cannot use config "monitor.jsonc": 7 errors');
@@ -378,7 +378,7 @@ Deno.test("loadConfig() warns of what is doubtful in included files, where it is
       const why =
         "is longer than the regular interval (9 s, not 5 s), so a problem is looked at less often than health";
       assert.deepEqual(await warnings(), [
-        "c.json:1:1 : has no checks and includes nothing",
+        "c.json:1:1 : has no checks and no channels, and includes nothing",
         `a.json:1:68 defaults.schedule.attentive_interval: ${why}`,
         `monitor.jsonc:1:87 defaults.schedule.attentive_interval: ${why}`,
         "b.json:1:99 checks.d.notifications: is empty, so no notification is sent",

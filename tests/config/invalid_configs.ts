@@ -5,7 +5,7 @@ const CHECK_KINDS =
   '"test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate", "job"';
 const CHANNEL_KINDS = '"console", "file_touch", "email", "desktop_notification", "webhook", "command"';
 const TOP_MEMBERS =
-  "$schema, include, defaults, state, heartbeat, maintenance_windows, report, metrics, checks";
+  "$schema, include, defaults, state, heartbeat, maintenance_windows, report, metrics, channels, checks";
 const DEFAULTS_MEMBERS =
   "tags, active, threshold, recovery_threshold, annoy, schedule, maintenance_windows, notifications";
 const CRON = "expected minute, hour, day of the month, month and day of the week, " +

@@ -300,7 +300,7 @@ Deno.test("loadConfig() never shows the branches of a schema as a list", async (
     'defaults.notifications[1]: missing key "kind", expected one of "console", "file_touch", "email", ' +
     '"desktop_notification", "webhook", "command"',
     'defaults.notifications[1]: missing key "parameters"',
-    "defaults.notifications[2]: is 1, expected an object",
+    "defaults.notifications[2]: is 1, expected an object or a string",
     'checks.a.kind: is "none", expected one of "test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate", "job"',
     'checks.b: missing key "kind", expected one of "test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate", "job"',
     'checks.b: missing key "parameters"',

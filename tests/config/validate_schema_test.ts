@@ -175,7 +175,11 @@ Deno.test("findStructureProblems() says how to write a value of another type", a
       { defaults: { notifications: { kind: "console", parameters: {} } } },
       "put it in brackets: [ … ]",
     ],
-    "a string for a list of objects": [{ defaults: { notifications: "console" } }, null],
+    "a string for a list of objects": [{ defaults: {}, maintenance_windows: "sunday" }, null],
+    "the name of a channel for a list": [
+      { defaults: { notifications: "pager" } },
+      'put it in brackets: ["pager"]',
+    ],
     "a number for a list of strings": [script({ arguments: 1 }), null],
     "null for a list": [script({ arguments: null }), null],
     "a target for a request": [page({ request: "http://h/" }), 'write { "target": "http://h/" }'],

@@ -78,7 +78,10 @@ function configFor({ words }: CommandLine): string {
   };
   // Where no state is kept, nothing is known of a job.
   const backup = words[0] === "beat" ? { kind: "job", parameters: { expected_every: "1 day" } } : well;
-  return JSON.stringify({ defaults: {}, checks: { web: well, mail: well, shop: well, page: well, backup } });
+  // Elsewhere a warning would say that no check uses it.
+  const channels = words.includes("--channel") ? { pager: { kind: "console", parameters: {} } } : undefined;
+  const checks = { web: well, mail: well, shop: well, page: well, backup };
+  return JSON.stringify({ defaults: {}, channels, checks });
 }
 
 /** Whether it runs until it is stopped. */

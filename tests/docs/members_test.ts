@@ -102,11 +102,14 @@ function examplesOf(root: Schema): Iterable<Example> {
       yield* visit(lookUp(free), path, (value) => place({ [key]: value }));
     }
   }
-  // A check that examples of `depends_on` name.
+  // A check that examples of `depends_on` name, and a channel that those of `notifications` name.
   const router = { kind: "test", parameters: {} };
+  const pager = { kind: "console", parameters: {} };
+  const hasNames = root.properties !== undefined && "channels" in root.properties;
   return visit(root, "", (config) => ({
     defaults: {},
     ...config,
+    ...hasNames && { channels: { pager, ...config["channels"] as JsonObject } },
     checks: { router, ...config["checks"] as JsonObject },
   }));
 }

@@ -483,3 +483,56 @@ test("monitor check: a reload sends what was refused to the edited channel, and 
       changesOf(stage, "web"),
     );
   }));
+
+test("monitor check: a reload sends pending notifications to the edited channel of the same name, under the same id", () =>
+  withStage(async (stage) => {
+    await using hook = startHook();
+    await using next = startHook();
+    // It accepts the message, but its response comes after the timeout.
+    hook.delayMs = () => 2_000;
+    const late = { kind: "webhook", parameters: { ...hook.channel["parameters"] as object, timeout: 1 } };
+    const checks = { web: fileCheck("web"), mail: { kind: "test", parameters: { condition: "ok" } } };
+    writeConfig(stage, ["chat"], checks, { channels: { chat: late } });
+    const program = stage.start(["check", "--format", "ndjson"]);
+    await program.stderr.next(/the notification of "web" not delivered to chat: .*1 s/);
+    // Another host, timeout and place in the list: only the name says that it is the same.
+    writeConfig(stage, [{ kind: "console", parameters: {} }, "chat"], checks, {
+      channels: { chat: next.channel },
+    });
+    program.signal("SIGHUP");
+    await until("the problem", () => next.posts.length > 0);
+    appear(stage, "web");
+    await until("the recovery", () => next.posts.length > 1);
+    program.signal("SIGTERM");
+    assert.equal((await program.end()).code, 0);
+    assert.deepEqual(
+      next.posts.flatMap(({ notifications }) =>
+        notifications.map(({ check, condition }) => [check, condition])
+      ),
+      [["web", "critical"], ["web", "ok"]],
+    );
+    assert.deepEqual([...new Set(hook.posts.map(({ key }) => key))], [next.posts[0]?.key]);
+    assertAllTold(next.posts.flatMap(({ notifications }) => notifications), changesOf(stage, "web"));
+  }));
+
+test("monitor check --once: a restart sends pending notifications to a channel of the same name and another kind", () =>
+  withStage(async (stage) => {
+    await using mailbox = await startMailbox();
+    await using hook = startHook();
+    mailbox.isUp = false;
+    const checks = { web: fileCheck("web"), mail: fileCheck("mail") };
+    writeConfig(stage, ["admins"], checks, { channels: { admins: mailbox.channel } });
+    assert.match(
+      (await stage.run(ONCE)).stderr,
+      /2 notifications of "web", "mail" not delivered to admins: /,
+    );
+    writeConfig(stage, ["admins"], checks, { channels: { admins: hook.channel } });
+    await stage.run(ONCE);
+    appear(stage, "web");
+    await stage.run(ONCE);
+    assert.deepEqual(
+      hook.posts.map(({ notifications }) => notifications.map(({ check, condition }) => [check, condition])),
+      [[["web", "critical"], ["mail", "critical"]], [["web", "ok"]]],
+    );
+    assert.equal(mailbox.raw.length, 0);
+  }));

@@ -163,6 +163,24 @@ Deno.test("needsOf() tells what each channel kind needs, and no more", async (t)
   });
 });
 
+Deno.test("needsOf() lists what named channels need: those of the checks, and further ones that are called", async () => {
+  const touching = (name: string): Channel => {
+    return { kind: "file_touch", key: `"${name}"`, name, parameters: { path: `/${name}` } };
+  };
+  const checks = ["web", "mail"].map((name) => ({
+    ...testCheck("ok", { name }),
+    notifications: [touching("chat")],
+  }));
+  const needs = await needsOf(
+    { checks, heartbeat: null, notifies: true, channels: [touching("pager")] },
+    createMemorySystem(),
+  );
+  assert.deepEqual(needs, [
+    { permission: "write", value: "/chat", neededBy: 'channel "chat"' },
+    { permission: "write", value: "/pager", neededBy: 'channel "pager"' },
+  ]);
+});
+
 Deno.test("needsOf() tells what the heartbeat needs", async () => {
   const heartbeat = { path: "/run/beat", target: "https://hc.example/x", intervalMs: 60_000 };
   const needs = await needsOf({ checks: [], heartbeat, notifies: true }, createMemorySystem());

@@ -1,4 +1,5 @@
 import {
+  explainChannels,
   explainCheck,
   explainConfig,
   type ExplainedOrigin,
@@ -50,8 +51,10 @@ export const explainCommand: Command = {
       })
     );
     if (isEverything(selection)) {
-      const rows = explainConfig(config.written, config.reader);
-      blocks.unshift(renderBlock(config.source.label, rows.map(toRow), { remark: "", color }));
+      const rows = explainConfig(config.written, config.reader).map(toRow);
+      blocks.unshift(
+        renderBlock(config.source.label, [...rows, ...includedChannels(config)], { remark: "", color }),
+      );
     }
     if (config.checks.length === 0) blocks.push("the config has no checks\n");
     system.stdout.write(blocks.join("\n"));
@@ -64,6 +67,13 @@ type Row = readonly [path: string, value: string, origin: string];
 
 function toRow({ path, value, origin }: ExplainedSetting): Row {
   return [path, value, origin];
+}
+
+/** The named channels of included files. */
+function includedChannels({ files, reader }: OpenConfig): readonly Row[] {
+  return files.slice(1).flatMap(({ source, written }) =>
+    explainChannels(written, reader).map(({ path, value }): Row => [path, value, `config (${source.label})`])
+  );
 }
 
 /** The settings of a check; what stands in an included file says in which. */

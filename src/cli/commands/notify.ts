@@ -6,11 +6,33 @@ import type { Delivery, Message } from "../../domain/delivery.ts";
 import type { System } from "../../domain/system.ts";
 import { regularRunAfter } from "../../alerting/overdue.ts";
 import { redactProcesses } from "../../shared/redact.ts";
-import { type Command, CONFIG_OPTION, type Invocation } from "../command_definition.ts";
-import { type OpenConfig, openConfig, readSelection, selectChecks, TAG_OPTION } from "../open_config.ts";
+import {
+  type Command,
+  CONFIG_OPTION,
+  type Invocation,
+  type OptionSpec,
+  optionValues,
+  UsageError,
+} from "../command_definition.ts";
+import {
+  isEverything,
+  type OpenConfig,
+  openConfig,
+  readSelection,
+  selectChecks,
+  TAG_OPTION,
+} from "../open_config.ts";
+import { nearest } from "../../config/nearest.ts";
 import { keepToNeeds, needsOfConfig } from "../config_permissions.ts";
 import { EXIT } from "../exit_code.ts";
 import { printable } from "../../shared/printable.ts";
+
+const CHANNEL_OPTION: OptionSpec = {
+  name: "channel",
+  value: "NAME",
+  repeatable: true,
+  description: "only this named channel; given several times: only these",
+};
 
 /** `monitor notify`: tries the channels. */
 export const notifyCommand: Command = {
@@ -22,10 +44,11 @@ export const notifyCommand: Command = {
   description:
     "Sends a notification that is clearly marked as a test through each channel of the named checks, or of all active " +
     "ones, and says for each what happened, step by step. It exits 69 when a channel did not take it.",
-  options: [CONFIG_OPTION, TAG_OPTION],
+  options: [CONFIG_OPTION, TAG_OPTION, CHANNEL_OPTION],
   examples: [
     ["monitor notify", "every channel of the config, once each"],
     ["monitor notify web", "the channels of one check"],
+    ["monitor notify --channel pager", "one named channel"],
   ],
   endings: ["done", "name", "undelivered", "permission", "config"],
   run: runNotify,
@@ -37,20 +60,57 @@ async function runNotify(invocation: Invocation, system: System): Promise<number
   const config = await openConfig(invocation, system);
   const checks = selectChecks(config.checks, readSelection(invocation))
     .filter((check) => check.active || invocation.operands.length > 0);
-  const channels = new Map<string, { readonly channel: Channel; readonly check: Check }>();
-  for (const check of checks) {
-    for (const channel of check.notifications) {
-      if (!channels.has(channel.key)) channels.set(channel.key, { channel, check });
-    }
-  }
-  keepToNeeds(await needsOfConfig(config, { invocation, system, checks }), { system, config });
+  const trials = selectTrials(config, checks, invocation);
+  const channels = trials.filter(({ check }) => check === null).map(({ channel }) => channel);
+  keepToNeeds(await needsOfConfig(config, { invocation, system, checks, channels }), { system, config });
   let failures = 0;
-  for (const { channel, check } of channels.values()) {
+  for (const { channel, check } of trials) {
     const delivered = await tryChannel(channel, check, { system, config });
     if (!delivered) failures++;
   }
-  if (channels.size === 0) system.stdout.write("no channel to try\n");
+  if (trials.length === 0) system.stdout.write("no channel to try\n");
   return failures === 0 ? EXIT.ok : EXIT.undelivered;
+}
+
+interface Trial {
+  readonly channel: Channel;
+  /** The first check that uses it; `null`: none of those that were chosen. */
+  readonly check: Check | null;
+}
+
+/** Each channel once, in the config's order; a channel that was chosen by its name also without a check. */
+function selectTrials(
+  config: OpenConfig,
+  checks: readonly Check[],
+  invocation: Invocation,
+): readonly Trial[] {
+  const names = optionValues(invocation, CHANNEL_OPTION.name);
+  const trials = new Map<string, Trial>();
+  for (const check of checks) {
+    for (const channel of check.notifications) {
+      const isChosen = names.length === 0 || channel.name !== undefined && names.includes(channel.name);
+      if (isChosen && !trials.has(channel.key)) trials.set(channel.key, { channel, check });
+    }
+  }
+  for (const name of names) {
+    const channel = config.channels.get(name);
+    if (channel === undefined) throw unknownChannel(name, [...config.channels.keys()]);
+    if (trials.has(channel.key)) continue;
+    if (!isEverything(readSelection(invocation))) {
+      throw new UsageError(`none of the chosen checks uses the channel "${name}"`);
+    }
+    trials.set(channel.key, { channel, check: null });
+  }
+  return [...trials.values()];
+}
+
+function unknownChannel(name: string, known: readonly string[]): UsageError {
+  const meant = nearest(name, known);
+  const list = known.length === 0 ? 'channels get names in "channels"' : `there are: ${known.join(", ")}`;
+  return new UsageError(
+    `there is no channel "${name}" in the config`,
+    meant === undefined ? list : `did you mean "${meant}"?`,
+  );
 }
 
 interface TrialContext {
@@ -60,12 +120,13 @@ interface TrialContext {
 
 async function tryChannel(
   channel: Channel,
-  check: Check,
+  check: Check | null,
   { system, config }: TrialContext,
 ): Promise<boolean> {
   const { redact } = config;
   const say = (text: string): void => system.stdout.write(`${printable(redact(text))}\n`);
-  say(channelEntryOf(channel).describe(channel as never));
+  const receiver = channelEntryOf(channel).describe(channel as never);
+  say(channel.name === undefined ? receiver : `${channel.name} (${receiver})`);
   using deadline = startDeadline(system.clock, ATTEMPT_MS);
   let delivery: Delivery;
   try {
@@ -86,13 +147,13 @@ async function tryChannel(
   return delivery.delivered;
 }
 
-function testMessage(check: Check, system: System): Message {
+function testMessage(check: Check | null, system: System): Message {
   const nowMs = system.clock.wallMs();
   const id = system.randomId();
   const notification = {
     id,
-    check: check.name,
-    title: check.title ?? null,
+    check: check?.name ?? "test",
+    title: check?.title ?? null,
     event: "problem",
     condition: "warning",
     previous: "ok",
@@ -101,7 +162,7 @@ function testMessage(check: Check, system: System): Message {
     problemBeganAtMs: nowMs,
     decidedAtMs: nowMs,
     occurrences: 1,
-    nextRunAtMs: regularRunAfter(check, nowMs),
+    nextRunAtMs: check === null ? nowMs : regularRunAfter(check, nowMs),
     hostName: system.hostName(),
   } as const;
   return {

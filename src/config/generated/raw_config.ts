@@ -25,35 +25,38 @@ export type Annoy = boolean | number | string;
  */
 export type MaintenanceWindows = Window[];
 /**
- * One way out for reports.
+ * One way out for notifications. In `notifications` a string is the name of a channel in `channels`.
  */
 export type Channel =
-  | {
-      kind: "console";
-      parameters: ConsoleParameters;
-    }
-  | {
-      kind: "file_touch";
-      parameters: FileTouchParameters;
-    }
-  | {
-      kind: "email";
-      parameters: EmailParameters;
-    }
-  | {
-      kind: "desktop_notification";
-      parameters: DesktopNotificationParameters;
-    }
-  | {
-      kind: "webhook";
-      parameters: WebhookParameters;
-    }
-  | {
-      kind: "command";
-      parameters: CommandParameters;
-    };
+  | (
+      | {
+          kind: "console";
+          parameters: ConsoleParameters;
+        }
+      | {
+          kind: "file_touch";
+          parameters: FileTouchParameters;
+        }
+      | {
+          kind: "email";
+          parameters: EmailParameters;
+        }
+      | {
+          kind: "desktop_notification";
+          parameters: DesktopNotificationParameters;
+        }
+      | {
+          kind: "webhook";
+          parameters: WebhookParameters;
+        }
+      | {
+          kind: "command";
+          parameters: CommandParameters;
+        }
+    )
+  | string;
 /**
- * The channels that reports go to. An empty list: none.
+ * The channels that notifications go to: names from `channels`, channels in place, or both. An empty list: none.
  */
 export type Notifications = Channel[];
 /**
@@ -303,7 +306,7 @@ export interface MonitorConfig {
    */
   $schema?: string;
   /**
-   * Further files whose checks belong to this config: paths, or patterns in which `*` and `?` stand for any characters of one name (not for a leading dot). Relative to the folder of the file in which they stand. An included file may have `checks`, `defaults` for its own checks, and `include`.
+   * Further files whose checks belong to this config: paths, or patterns in which `*` and `?` stand for any characters of one name (not for a leading dot). Relative to the folder of the file in which they stand. An included file may have `checks`, `defaults` for its own checks, `channels`, and `include`.
    */
   include?: string[] | string;
   defaults: Defaults;
@@ -358,6 +361,12 @@ export interface MonitorConfig {
      * Added to every metric as the label `monitor`. Two monitors of one machine need different ones, or the exporter refuses both files.
      */
     name?: string;
+  };
+  /**
+   * Channels by name; `notifications` refers to a channel by its name. A name may be any string. Logs, `monitor status`, the HTML report and metrics show it. A named channel keeps its pending notifications when you edit it.
+   */
+  channels?: {
+    [k: string]: Channel;
   };
   /**
    * The checks, by name. A name may be any string; it is what the command line, the reports and the kept state call the check.

@@ -2,7 +2,7 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false,"required":["defaults"],"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":"string","minLength":1,"format":"path"},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","job"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"job"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/job_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"annoy":{"type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"enum":["unknown","ok","warning","critical"]},"test_parameters":{"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}},"script_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"program"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"condition_on_timeout":{"$ref":"#/$defs/condition","default":"unknown"}}},"file_timestamp_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"warning_age":{"$ref":"#/$defs/age","default":3600},"critical_age":{"$ref":"#/$defs/age","default":86400},"condition_on_missing":{"$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"$ref":"#/$defs/condition","default":"warning"}}},"age":{"type":["integer","string"],"minimum":1,"format":"interval"},"job_parameters":{"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}},"http_request_parameters":{"type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}},"response":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}},"default":{}},"as_warning":{"type":"boolean","default":false}}},"duration":{"type":["number","string"],"format":"duration"},"json_expectation":{"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"exists":{"type":"boolean"}}},"json_value":{"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}},"time_left":{"type":["integer","string"],"minimum":1,"format":"interval"},"tcp_connect_parameters":{"type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"tls":{"type":"boolean","default":false},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}},"tls_certificate_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"server_name":{"type":"string","minLength":1,"format":"host"},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}},"console_parameters":{"type":"object","additionalProperties":false},"file_touch_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"}}},"email_parameters":{"type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"username":{"type":"string","format":"username"},"password":{"type":"string","format":"secret"}}},"sender":{"type":"string","format":"address"},"receivers":{"type":"array","items":{"type":"string","format":"address"},"minItems":1},"tags":{"type":"array","items":{"type":"string"},"default":[]}}},"webhook_parameters":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"default":{}},"body":{"type":"string","format":"template"},"timeout":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"program"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"timeout":{"$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"type":"object","additionalProperties":false,"properties":{"icon":{"type":"string"}}}}};
+const schema19 = {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false,"required":["defaults"],"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":"string","minLength":1,"format":"path"},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object"},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","job"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"job"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/job_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"annoy":{"type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"enum":["unknown","ok","warning","critical"]},"test_parameters":{"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}},"script_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"program"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"condition_on_timeout":{"$ref":"#/$defs/condition","default":"unknown"}}},"file_timestamp_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"warning_age":{"$ref":"#/$defs/age","default":3600},"critical_age":{"$ref":"#/$defs/age","default":86400},"condition_on_missing":{"$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"$ref":"#/$defs/condition","default":"warning"}}},"age":{"type":["integer","string"],"minimum":1,"format":"interval"},"job_parameters":{"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}},"http_request_parameters":{"type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}},"response":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}},"default":{}},"as_warning":{"type":"boolean","default":false}}},"duration":{"type":["number","string"],"format":"duration"},"json_expectation":{"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"exists":{"type":"boolean"}}},"json_value":{"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}},"time_left":{"type":["integer","string"],"minimum":1,"format":"interval"},"tcp_connect_parameters":{"type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"tls":{"type":"boolean","default":false},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}},"tls_certificate_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"server_name":{"type":"string","minLength":1,"format":"host"},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}},"console_parameters":{"type":"object","additionalProperties":false},"file_touch_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"}}},"email_parameters":{"type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"username":{"type":"string","format":"username"},"password":{"type":"string","format":"secret"}}},"sender":{"type":"string","format":"address"},"receivers":{"type":"array","items":{"type":"string","format":"address"},"minItems":1},"tags":{"type":"array","items":{"type":"string"},"default":[]}}},"webhook_parameters":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"default":{}},"body":{"type":"string","format":"template"},"timeout":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"program"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"timeout":{"$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"type":"object","additionalProperties":false,"properties":{"icon":{"type":"string"}}}}};
 const func1 = Object.prototype.hasOwnProperty;
 const schema20 = {"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}};
 const schema21 = {"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]};
@@ -520,7 +520,7 @@ return errors === 0;
 validate71.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema31 = {"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]};
-const schema32 = {"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]};
+const schema32 = {"type":["object","string"],"format":"channel_name","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]};
 const schema33 = {"type":"object","additionalProperties":false};
 
 function validate78(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1312,13 +1312,8 @@ evaluated0.props = undefined;
 if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
-const _errs2 = errors;
-let valid1 = true;
-const _errs3 = errors;
-if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((data.kind === undefined) && (missing0 = "kind")){
-const err0 = {};
+if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "string")){
+const err0 = {instancePath,keyword:"type",params:{type: schema32.type}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1327,15 +1322,30 @@ vErrors.push(err0);
 }
 errors++;
 }
-else {
-if(data.kind !== undefined){
-if("console" !== data.kind){
+const _errs2 = errors;
+let valid1 = true;
+const _errs3 = errors;
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if((data.kind === undefined) && (missing0 = "kind")){
 const err1 = {};
 if(vErrors === null){
 vErrors = [err1];
 }
 else {
 vErrors.push(err1);
+}
+errors++;
+}
+else {
+if(data.kind !== undefined){
+if("console" !== data.kind){
+const err2 = {};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
 }
 errors++;
 }
@@ -1371,12 +1381,12 @@ props0.kind = true;
 }
 }
 if(!valid1){
-const err2 = {instancePath,keyword:"if",params:{failingKeyword: "then"}};
+const err3 = {instancePath,keyword:"if",params:{failingKeyword: "then"}};
 if(vErrors === null){
-vErrors = [err2];
+vErrors = [err3];
 }
 else {
-vErrors.push(err2);
+vErrors.push(err3);
 }
 errors++;
 }
@@ -1386,24 +1396,24 @@ const _errs9 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing1;
 if((data.kind === undefined) && (missing1 = "kind")){
-const err3 = {};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-else {
-if(data.kind !== undefined){
-if("file_touch" !== data.kind){
 const err4 = {};
 if(vErrors === null){
 vErrors = [err4];
 }
 else {
 vErrors.push(err4);
+}
+errors++;
+}
+else {
+if(data.kind !== undefined){
+if("file_touch" !== data.kind){
+const err5 = {};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
 }
 errors++;
 }
@@ -1439,12 +1449,12 @@ props1.kind = true;
 }
 }
 if(!valid4){
-const err5 = {instancePath,keyword:"if",params:{failingKeyword: "then"}};
+const err6 = {instancePath,keyword:"if",params:{failingKeyword: "then"}};
 if(vErrors === null){
-vErrors = [err5];
+vErrors = [err6];
 }
 else {
-vErrors.push(err5);
+vErrors.push(err6);
 }
 errors++;
 }
@@ -1463,24 +1473,24 @@ const _errs15 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing2;
 if((data.kind === undefined) && (missing2 = "kind")){
-const err6 = {};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-else {
-if(data.kind !== undefined){
-if("email" !== data.kind){
 const err7 = {};
 if(vErrors === null){
 vErrors = [err7];
 }
 else {
 vErrors.push(err7);
+}
+errors++;
+}
+else {
+if(data.kind !== undefined){
+if("email" !== data.kind){
+const err8 = {};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
 }
 errors++;
 }
@@ -1516,12 +1526,12 @@ props2.kind = true;
 }
 }
 if(!valid7){
-const err8 = {instancePath,keyword:"if",params:{failingKeyword: "then"}};
+const err9 = {instancePath,keyword:"if",params:{failingKeyword: "then"}};
 if(vErrors === null){
-vErrors = [err8];
+vErrors = [err9];
 }
 else {
-vErrors.push(err8);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -1540,24 +1550,24 @@ const _errs21 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing3;
 if((data.kind === undefined) && (missing3 = "kind")){
-const err9 = {};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-else {
-if(data.kind !== undefined){
-if("desktop_notification" !== data.kind){
 const err10 = {};
 if(vErrors === null){
 vErrors = [err10];
 }
 else {
 vErrors.push(err10);
+}
+errors++;
+}
+else {
+if(data.kind !== undefined){
+if("desktop_notification" !== data.kind){
+const err11 = {};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
 }
 errors++;
 }
@@ -1593,12 +1603,12 @@ props3.kind = true;
 }
 }
 if(!valid10){
-const err11 = {instancePath,keyword:"if",params:{failingKeyword: "then"}};
+const err12 = {instancePath,keyword:"if",params:{failingKeyword: "then"}};
 if(vErrors === null){
-vErrors = [err11];
+vErrors = [err12];
 }
 else {
-vErrors.push(err11);
+vErrors.push(err12);
 }
 errors++;
 }
@@ -1617,24 +1627,24 @@ const _errs27 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing4;
 if((data.kind === undefined) && (missing4 = "kind")){
-const err12 = {};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-else {
-if(data.kind !== undefined){
-if("webhook" !== data.kind){
 const err13 = {};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
+}
+errors++;
+}
+else {
+if(data.kind !== undefined){
+if("webhook" !== data.kind){
+const err14 = {};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
 }
 errors++;
 }
@@ -1670,12 +1680,12 @@ props4.kind = true;
 }
 }
 if(!valid13){
-const err14 = {instancePath,keyword:"if",params:{failingKeyword: "then"}};
+const err15 = {instancePath,keyword:"if",params:{failingKeyword: "then"}};
 if(vErrors === null){
-vErrors = [err14];
+vErrors = [err15];
 }
 else {
-vErrors.push(err14);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -1694,24 +1704,24 @@ const _errs33 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing5;
 if((data.kind === undefined) && (missing5 = "kind")){
-const err15 = {};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-else {
-if(data.kind !== undefined){
-if("command" !== data.kind){
 const err16 = {};
 if(vErrors === null){
 vErrors = [err16];
 }
 else {
 vErrors.push(err16);
+}
+errors++;
+}
+else {
+if(data.kind !== undefined){
+if("command" !== data.kind){
+const err17 = {};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
 }
 errors++;
 }
@@ -1747,12 +1757,12 @@ props5.kind = true;
 }
 }
 if(!valid16){
-const err17 = {instancePath,keyword:"if",params:{failingKeyword: "then"}};
+const err18 = {instancePath,keyword:"if",params:{failingKeyword: "then"}};
 if(vErrors === null){
-vErrors = [err17];
+vErrors = [err18];
 }
 else {
-vErrors.push(err17);
+vErrors.push(err18);
 }
 errors++;
 }
@@ -1767,17 +1777,7 @@ Object.assign(props0, props5);
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.kind === undefined){
-const err18 = {instancePath,keyword:"required",params:{missingProperty: "kind"}};
-if(vErrors === null){
-vErrors = [err18];
-}
-else {
-vErrors.push(err18);
-}
-errors++;
-}
-if(data.parameters === undefined){
-const err19 = {instancePath,keyword:"required",params:{missingProperty: "parameters"}};
+const err19 = {instancePath,keyword:"required",params:{missingProperty: "kind"}};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -1786,9 +1786,8 @@ vErrors.push(err19);
 }
 errors++;
 }
-for(const key0 in data){
-if(!((key0 === "kind") || (key0 === "parameters"))){
-const err20 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(data.parameters === undefined){
+const err20 = {instancePath,keyword:"required",params:{missingProperty: "parameters"}};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -1797,11 +1796,9 @@ vErrors.push(err20);
 }
 errors++;
 }
-}
-if(data.kind !== undefined){
-let data12 = data.kind;
-if(!((((((data12 === "console") || (data12 === "file_touch")) || (data12 === "email")) || (data12 === "desktop_notification")) || (data12 === "webhook")) || (data12 === "command"))){
-const err21 = {instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema32.properties.kind.enum}};
+for(const key0 in data){
+if(!((key0 === "kind") || (key0 === "parameters"))){
+const err21 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -1811,10 +1808,10 @@ vErrors.push(err21);
 errors++;
 }
 }
-if(data.parameters !== undefined){
-let data13 = data.parameters;
-if(!(data13 && typeof data13 == "object" && !Array.isArray(data13))){
-const err22 = {instancePath:instancePath+"/parameters",keyword:"type",params:{type: "object"}};
+if(data.kind !== undefined){
+let data12 = data.kind;
+if(!((((((data12 === "console") || (data12 === "file_touch")) || (data12 === "email")) || (data12 === "desktop_notification")) || (data12 === "webhook")) || (data12 === "command"))){
+const err22 = {instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema32.properties.kind.enum}};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -1824,9 +1821,10 @@ vErrors.push(err22);
 errors++;
 }
 }
-}
-else {
-const err23 = {instancePath,keyword:"type",params:{type: "object"}};
+if(data.parameters !== undefined){
+let data13 = data.parameters;
+if(!(data13 && typeof data13 == "object" && !Array.isArray(data13))){
+const err23 = {instancePath:instancePath+"/parameters",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -1834,6 +1832,8 @@ else {
 vErrors.push(err23);
 }
 errors++;
+}
+}
 }
 validate77.errors = vErrors;
 return errors === 0;
@@ -1967,10 +1967,10 @@ const schema39 = {"type":"object","additionalProperties":false,"required":["kind
 const schema40 = {"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}};
 const schema41 = {"enum":["unknown","ok","warning","critical"]};
 
-function validate101(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate102(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate101.evaluated;
+const evaluated0 = validate102.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -1987,16 +1987,16 @@ vErrors.push(err0);
 }
 errors++;
 }
-validate101.errors = vErrors;
+validate102.errors = vErrors;
 return errors === 0;
 }
-validate101.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate102.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
-function validate100(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate101(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate100.evaluated;
+const evaluated0 = validate101.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2017,8 +2017,8 @@ errors++;
 }
 }
 if(data.condition !== undefined){
-if(!(validate101(data.condition, {instancePath:instancePath+"/condition",parentData:data,parentDataProperty:"condition",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate101.errors : join(vErrors, validate101.errors);
+if(!(validate102(data.condition, {instancePath:instancePath+"/condition",parentData:data,parentDataProperty:"condition",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
 errors = vErrors.length;
 }
 }
@@ -2045,17 +2045,17 @@ vErrors.push(err2);
 }
 errors++;
 }
-validate100.errors = vErrors;
+validate101.errors = vErrors;
 return errors === 0;
 }
-validate100.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate101.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema42 = {"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"program"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"condition_on_timeout":{"$ref":"#/$defs/condition","default":"unknown"}}};
 
-function validate104(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate105(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate104.evaluated;
+const evaluated0 = validate105.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2192,8 +2192,8 @@ errors++;
 }
 }
 if(data.condition_on_timeout !== undefined){
-if(!(validate101(data.condition_on_timeout, {instancePath:instancePath+"/condition_on_timeout",parentData:data,parentDataProperty:"condition_on_timeout",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate101.errors : join(vErrors, validate101.errors);
+if(!(validate102(data.condition_on_timeout, {instancePath:instancePath+"/condition_on_timeout",parentData:data,parentDataProperty:"condition_on_timeout",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
 errors = vErrors.length;
 }
 }
@@ -2208,18 +2208,18 @@ vErrors.push(err10);
 }
 errors++;
 }
-validate104.errors = vErrors;
+validate105.errors = vErrors;
 return errors === 0;
 }
-validate104.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate105.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema43 = {"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"warning_age":{"$ref":"#/$defs/age","default":3600},"critical_age":{"$ref":"#/$defs/age","default":86400},"condition_on_missing":{"$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"$ref":"#/$defs/condition","default":"warning"}}};
 const schema44 = {"type":["integer","string"],"minimum":1,"format":"interval"};
 
-function validate108(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate109(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate108.evaluated;
+const evaluated0 = validate109.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2248,16 +2248,16 @@ vErrors.push(err1);
 errors++;
 }
 }
-validate108.errors = vErrors;
+validate109.errors = vErrors;
 return errors === 0;
 }
-validate108.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate109.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
-function validate107(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate108(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate107.evaluated;
+const evaluated0 = validate108.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2313,26 +2313,26 @@ errors++;
 }
 }
 if(data.warning_age !== undefined){
-if(!(validate108(data.warning_age, {instancePath:instancePath+"/warning_age",parentData:data,parentDataProperty:"warning_age",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate108.errors : join(vErrors, validate108.errors);
+if(!(validate109(data.warning_age, {instancePath:instancePath+"/warning_age",parentData:data,parentDataProperty:"warning_age",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate109.errors : join(vErrors, validate109.errors);
 errors = vErrors.length;
 }
 }
 if(data.critical_age !== undefined){
-if(!(validate108(data.critical_age, {instancePath:instancePath+"/critical_age",parentData:data,parentDataProperty:"critical_age",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate108.errors : join(vErrors, validate108.errors);
+if(!(validate109(data.critical_age, {instancePath:instancePath+"/critical_age",parentData:data,parentDataProperty:"critical_age",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate109.errors : join(vErrors, validate109.errors);
 errors = vErrors.length;
 }
 }
 if(data.condition_on_missing !== undefined){
-if(!(validate101(data.condition_on_missing, {instancePath:instancePath+"/condition_on_missing",parentData:data,parentDataProperty:"condition_on_missing",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate101.errors : join(vErrors, validate101.errors);
+if(!(validate102(data.condition_on_missing, {instancePath:instancePath+"/condition_on_missing",parentData:data,parentDataProperty:"condition_on_missing",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
 errors = vErrors.length;
 }
 }
 if(data.condition_on_implausible !== undefined){
-if(!(validate101(data.condition_on_implausible, {instancePath:instancePath+"/condition_on_implausible",parentData:data,parentDataProperty:"condition_on_implausible",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate101.errors : join(vErrors, validate101.errors);
+if(!(validate102(data.condition_on_implausible, {instancePath:instancePath+"/condition_on_implausible",parentData:data,parentDataProperty:"condition_on_implausible",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
 errors = vErrors.length;
 }
 }
@@ -2347,20 +2347,20 @@ vErrors.push(err4);
 }
 errors++;
 }
-validate107.errors = vErrors;
+validate108.errors = vErrors;
 return errors === 0;
 }
-validate107.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate108.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema45 = {"type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}},"response":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}},"default":{}},"as_warning":{"type":"boolean","default":false}}};
 const schema46 = {"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"exists":{"type":"boolean"}}};
 const schema47 = {"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}};
-const wrapper0 = {validate: validate116};
+const wrapper0 = {validate: validate117};
 
-function validate116(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate117(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate116.evaluated;
+const evaluated0 = validate117.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2394,16 +2394,16 @@ errors = vErrors.length;
 }
 }
 }
-validate116.errors = vErrors;
+validate117.errors = vErrors;
 return errors === 0;
 }
-validate116.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
+validate117.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate115(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate116(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate115.evaluated;
+const evaluated0 = validate116.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2423,8 +2423,8 @@ errors++;
 if(Array.isArray(data)){
 const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate116(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate116.errors : join(vErrors, validate116.errors);
+if(!(validate117(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate117.errors : join(vErrors, validate117.errors);
 errors = vErrors.length;
 }
 }
@@ -2453,14 +2453,14 @@ errors++;
 }
 }
 if(data.equals !== undefined){
-if(!(validate116(data.equals, {instancePath:instancePath+"/equals",parentData:data,parentDataProperty:"equals",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate116.errors : join(vErrors, validate116.errors);
+if(!(validate117(data.equals, {instancePath:instancePath+"/equals",parentData:data,parentDataProperty:"equals",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate117.errors : join(vErrors, validate117.errors);
 errors = vErrors.length;
 }
 }
 if(data.not_equals !== undefined){
-if(!(validate116(data.not_equals, {instancePath:instancePath+"/not_equals",parentData:data,parentDataProperty:"not_equals",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate116.errors : join(vErrors, validate116.errors);
+if(!(validate117(data.not_equals, {instancePath:instancePath+"/not_equals",parentData:data,parentDataProperty:"not_equals",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate117.errors : join(vErrors, validate117.errors);
 errors = vErrors.length;
 }
 }
@@ -2503,17 +2503,17 @@ errors++;
 }
 }
 }
-validate115.errors = vErrors;
+validate116.errors = vErrors;
 return errors === 0;
 }
-validate115.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
+validate116.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema48 = {"type":["number","string"],"format":"duration"};
 
-function validate121(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate122(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate121.evaluated;
+const evaluated0 = validate122.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2530,17 +2530,17 @@ vErrors.push(err0);
 }
 errors++;
 }
-validate121.errors = vErrors;
+validate122.errors = vErrors;
 return errors === 0;
 }
-validate121.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate122.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 const schema49 = {"type":["integer","string"],"minimum":1,"format":"interval"};
 
-function validate124(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate125(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate124.evaluated;
+const evaluated0 = validate125.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2569,16 +2569,16 @@ vErrors.push(err1);
 errors++;
 }
 }
-validate124.errors = vErrors;
+validate125.errors = vErrors;
 return errors === 0;
 }
-validate124.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate125.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
-function validate114(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate115(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate114.evaluated;
+const evaluated0 = validate115.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3106,8 +3106,8 @@ errors++;
 }
 }
 for(const key9 in data20){
-if(!(validate115(data20[key9], {instancePath:instancePath+"/response/json/" + key9.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data20,parentDataProperty:key9,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate115.errors : join(vErrors, validate115.errors);
+if(!(validate116(data20[key9], {instancePath:instancePath+"/response/json/" + key9.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data20,parentDataProperty:key9,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate116.errors : join(vErrors, validate116.errors);
 errors = vErrors.length;
 }
 }
@@ -3124,14 +3124,14 @@ errors++;
 }
 }
 if(data11.warning_duration !== undefined){
-if(!(validate121(data11.warning_duration, {instancePath:instancePath+"/response/warning_duration",parentData:data11,parentDataProperty:"warning_duration",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate121.errors : join(vErrors, validate121.errors);
+if(!(validate122(data11.warning_duration, {instancePath:instancePath+"/response/warning_duration",parentData:data11,parentDataProperty:"warning_duration",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate122.errors : join(vErrors, validate122.errors);
 errors = vErrors.length;
 }
 }
 if(data11.critical_duration !== undefined){
-if(!(validate121(data11.critical_duration, {instancePath:instancePath+"/response/critical_duration",parentData:data11,parentDataProperty:"critical_duration",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate121.errors : join(vErrors, validate121.errors);
+if(!(validate122(data11.critical_duration, {instancePath:instancePath+"/response/critical_duration",parentData:data11,parentDataProperty:"critical_duration",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate122.errors : join(vErrors, validate122.errors);
 errors = vErrors.length;
 }
 }
@@ -3151,14 +3151,14 @@ errors++;
 }
 }
 if(data24.warning_before_expiry !== undefined){
-if(!(validate124(data24.warning_before_expiry, {instancePath:instancePath+"/response/certificate/warning_before_expiry",parentData:data24,parentDataProperty:"warning_before_expiry",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate124.errors : join(vErrors, validate124.errors);
+if(!(validate125(data24.warning_before_expiry, {instancePath:instancePath+"/response/certificate/warning_before_expiry",parentData:data24,parentDataProperty:"warning_before_expiry",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate125.errors : join(vErrors, validate125.errors);
 errors = vErrors.length;
 }
 }
 if(data24.critical_before_expiry !== undefined){
-if(!(validate124(data24.critical_before_expiry, {instancePath:instancePath+"/response/certificate/critical_before_expiry",parentData:data24,parentDataProperty:"critical_before_expiry",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate124.errors : join(vErrors, validate124.errors);
+if(!(validate125(data24.critical_before_expiry, {instancePath:instancePath+"/response/certificate/critical_before_expiry",parentData:data24,parentDataProperty:"critical_before_expiry",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate125.errors : join(vErrors, validate125.errors);
 errors = vErrors.length;
 }
 }
@@ -3209,17 +3209,17 @@ vErrors.push(err46);
 }
 errors++;
 }
-validate114.errors = vErrors;
+validate115.errors = vErrors;
 return errors === 0;
 }
-validate114.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate115.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema50 = {"type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"tls":{"type":"boolean","default":false},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}};
 
-function validate128(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate129(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate128.evaluated;
+const evaluated0 = validate129.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3391,17 +3391,17 @@ vErrors.push(err13);
 }
 errors++;
 }
-validate128.errors = vErrors;
+validate129.errors = vErrors;
 return errors === 0;
 }
-validate128.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate129.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema51 = {"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"server_name":{"type":"string","minLength":1,"format":"host"},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}};
 
-function validate130(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate131(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate130.evaluated;
+const evaluated0 = validate131.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3530,14 +3530,14 @@ errors++;
 }
 }
 if(data.warning_before_expiry !== undefined){
-if(!(validate124(data.warning_before_expiry, {instancePath:instancePath+"/warning_before_expiry",parentData:data,parentDataProperty:"warning_before_expiry",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate124.errors : join(vErrors, validate124.errors);
+if(!(validate125(data.warning_before_expiry, {instancePath:instancePath+"/warning_before_expiry",parentData:data,parentDataProperty:"warning_before_expiry",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate125.errors : join(vErrors, validate125.errors);
 errors = vErrors.length;
 }
 }
 if(data.critical_before_expiry !== undefined){
-if(!(validate124(data.critical_before_expiry, {instancePath:instancePath+"/critical_before_expiry",parentData:data,parentDataProperty:"critical_before_expiry",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate124.errors : join(vErrors, validate124.errors);
+if(!(validate125(data.critical_before_expiry, {instancePath:instancePath+"/critical_before_expiry",parentData:data,parentDataProperty:"critical_before_expiry",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate125.errors : join(vErrors, validate125.errors);
 errors = vErrors.length;
 }
 }
@@ -3577,17 +3577,17 @@ vErrors.push(err12);
 }
 errors++;
 }
-validate130.errors = vErrors;
+validate131.errors = vErrors;
 return errors === 0;
 }
-validate130.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate131.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema52 = {"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}};
 
-function validate134(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate135(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate134.evaluated;
+const evaluated0 = validate135.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3636,20 +3636,20 @@ errors = vErrors.length;
 }
 }
 if(data.condition_on_failure !== undefined){
-if(!(validate101(data.condition_on_failure, {instancePath:instancePath+"/condition_on_failure",parentData:data,parentDataProperty:"condition_on_failure",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate101.errors : join(vErrors, validate101.errors);
+if(!(validate102(data.condition_on_failure, {instancePath:instancePath+"/condition_on_failure",parentData:data,parentDataProperty:"condition_on_failure",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
 errors = vErrors.length;
 }
 }
 if(data.condition_on_overdue !== undefined){
-if(!(validate101(data.condition_on_overdue, {instancePath:instancePath+"/condition_on_overdue",parentData:data,parentDataProperty:"condition_on_overdue",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate101.errors : join(vErrors, validate101.errors);
+if(!(validate102(data.condition_on_overdue, {instancePath:instancePath+"/condition_on_overdue",parentData:data,parentDataProperty:"condition_on_overdue",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
 errors = vErrors.length;
 }
 }
 if(data.condition_on_long_run !== undefined){
-if(!(validate101(data.condition_on_long_run, {instancePath:instancePath+"/condition_on_long_run",parentData:data,parentDataProperty:"condition_on_long_run",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate101.errors : join(vErrors, validate101.errors);
+if(!(validate102(data.condition_on_long_run, {instancePath:instancePath+"/condition_on_long_run",parentData:data,parentDataProperty:"condition_on_long_run",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
 errors = vErrors.length;
 }
 }
@@ -3664,16 +3664,16 @@ vErrors.push(err2);
 }
 errors++;
 }
-validate134.errors = vErrors;
+validate135.errors = vErrors;
 return errors === 0;
 }
-validate134.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate135.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate99(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate100(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate99.evaluated;
+const evaluated0 = validate100.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3724,8 +3724,8 @@ if(_valid0){
 const _errs5 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate100(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate100.errors : join(vErrors, validate100.errors);
+if(!(validate101(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate101.errors : join(vErrors, validate101.errors);
 errors = vErrors.length;
 }
 }
@@ -3793,8 +3793,8 @@ if(_valid1){
 const _errs11 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate104(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate104.errors : join(vErrors, validate104.errors);
+if(!(validate105(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate105.errors : join(vErrors, validate105.errors);
 errors = vErrors.length;
 }
 }
@@ -3871,8 +3871,8 @@ if(_valid2){
 const _errs17 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate107(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate107.errors : join(vErrors, validate107.errors);
+if(!(validate108(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate108.errors : join(vErrors, validate108.errors);
 errors = vErrors.length;
 }
 }
@@ -3949,8 +3949,8 @@ if(_valid3){
 const _errs23 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate114(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate114.errors : join(vErrors, validate114.errors);
+if(!(validate115(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate115.errors : join(vErrors, validate115.errors);
 errors = vErrors.length;
 }
 }
@@ -4027,8 +4027,8 @@ if(_valid4){
 const _errs29 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate128(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate128.errors : join(vErrors, validate128.errors);
+if(!(validate129(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate129.errors : join(vErrors, validate129.errors);
 errors = vErrors.length;
 }
 }
@@ -4105,8 +4105,8 @@ if(_valid5){
 const _errs35 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate130(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate130.errors : join(vErrors, validate130.errors);
+if(!(validate131(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate131.errors : join(vErrors, validate131.errors);
 errors = vErrors.length;
 }
 }
@@ -4183,8 +4183,8 @@ if(_valid6){
 const _errs41 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate134(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate134.errors : join(vErrors, validate134.errors);
+if(!(validate135(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate135.errors : join(vErrors, validate135.errors);
 errors = vErrors.length;
 }
 }
@@ -4381,10 +4381,10 @@ vErrors.push(err29);
 }
 errors++;
 }
-validate99.errors = vErrors;
+validate100.errors = vErrors;
 return errors === 0;
 }
-validate99.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate100.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate52(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -4753,18 +4753,13 @@ vErrors.push(err25);
 errors++;
 }
 }
-if(data.checks !== undefined){
-let data17 = data.checks;
+if(data.channels !== undefined){
+let data17 = data.channels;
 if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
 for(const key4 in data17){
-if(!(validate99(data17[key4], {instancePath:instancePath+"/checks/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data17,parentDataProperty:key4,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate99.errors : join(vErrors, validate99.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err26 = {instancePath:instancePath+"/checks",keyword:"type",params:{type: "object"}};
+let data18 = data17[key4];
+if(!(data18 && typeof data18 == "object" && !Array.isArray(data18))){
+const err26 = {instancePath:instancePath+"/channels/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -4773,15 +4768,52 @@ vErrors.push(err26);
 }
 errors++;
 }
+if(!(validate77(data18, {instancePath:instancePath+"/channels/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data17,parentDataProperty:key4,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate77.errors : join(vErrors, validate77.errors);
+errors = vErrors.length;
+}
 }
 }
 else {
-const err27 = {instancePath,keyword:"type",params:{type: "object"}};
+const err27 = {instancePath:instancePath+"/channels",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err27];
 }
 else {
 vErrors.push(err27);
+}
+errors++;
+}
+}
+if(data.checks !== undefined){
+let data19 = data.checks;
+if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
+for(const key5 in data19){
+if(!(validate100(data19[key5], {instancePath:instancePath+"/checks/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data19,parentDataProperty:key5,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate100.errors : join(vErrors, validate100.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err28 = {instancePath:instancePath+"/checks",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err28];
+}
+else {
+vErrors.push(err28);
+}
+errors++;
+}
+}
+}
+else {
+const err29 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err29];
+}
+else {
+vErrors.push(err29);
 }
 errors++;
 }

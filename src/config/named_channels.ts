@@ -1,0 +1,88 @@
+/** Channels with a name: they stand in `channels`, and lists of `notifications` refer to them. */
+import type { Channel } from "../domain/channel.ts";
+import type { Check } from "../domain/check.ts";
+import { namedChannelKey } from "./channel_key.ts";
+import { channelNames, type Part } from "./config_file.ts";
+import type { FormattedValue } from "./formatted_value.ts";
+import { nearest } from "./nearest.ts";
+import { type Problem, PROBLEMS_MAX, quote } from "./problem.ts";
+import { describeLacks, resolveMember, type ResolveOptions } from "./resolve.ts";
+import type { SchemaReader } from "./schema_view.ts";
+import type { JsonObject, JsonValue } from "./syntax.ts";
+
+const CHANNELS = "channels";
+
+/** Resolves the named channels of one file; its relative paths start at its own directory. */
+export function resolveNamedChannels(
+  config: JsonObject,
+  { lacksAt, ...options }: Omit<ResolveOptions, "channels">,
+): readonly (readonly [name: string, channel: Channel])[] {
+  const resolved = resolveMember(config, CHANNELS, { ...options, channels: new Map() });
+  return Object.entries((resolved ?? {}) as Readonly<Record<string, Channel>>).map(([name, channel]) => {
+    const lacks = lacksAt?.([CHANNELS, name]) ?? [];
+    const lack = lacks.length === 0 ? {} : { lack: describeLacks(lacks) };
+    return [name, { ...channel, ...lack, key: namedChannelKey(name), name }];
+  });
+}
+
+/** What {@linkcode findChannelNameProblems} needs in addition to the names. */
+export interface ChannelNameOptions {
+  /** The names of all channels of the config. */
+  readonly known: ReadonlySet<string>;
+  /** The file in which the names stand. */
+  readonly value: JsonValue;
+  /** Of the default schema. */
+  readonly reader: SchemaReader;
+}
+
+/** Finds names in lists of channels that no channel has. */
+export function findChannelNameProblems(
+  items: readonly FormattedValue[],
+  options: ChannelNameOptions,
+): readonly Problem[] {
+  return items.filter(({ written }) => !options.known.has(String(written)))
+    .slice(0, PROBLEMS_MAX)
+    .map((item) => describeUnknownName(item, options));
+}
+
+function describeUnknownName({ path, written }: FormattedValue, options: ChannelNameOptions): Problem {
+  const name = String(written);
+  const known = [...options.known];
+  const message = `is ${quote(written)}, expected ${describeNames(known)}`;
+  const meant = nearest(name, known);
+  if (meant !== undefined) return { path, message, hint: `did you mean ${quote(meant)}?` };
+  const kind = options.reader.at(options.value, path)?.members.get("kind");
+  const isKind = kind !== undefined && options.reader.view(kind, undefined).enum?.includes(name) === true;
+  const channel = `{ "kind": ${isKind ? quote(name) : "…"}, "parameters": { … } }`;
+  return {
+    path,
+    message,
+    hint: isKind
+      ? `write ${channel}`
+      : `define it at the top level: "channels": { ${quote(name)}: ${channel} }`,
+  };
+}
+
+const NAMES_SHOWN_MAX = 8;
+
+function describeNames(known: readonly string[]): string {
+  if (known.length === 0) return 'an object: the config has no "channels"';
+  if (known.length > NAMES_SHOWN_MAX) return `one of the ${known.length} names in "channels", or an object`;
+  return known.length === 1
+    ? `the name ${known.map(quote).join()} or an object`
+    : `one of the names ${known.map(quote).join(", ")}, or an object`;
+}
+
+/** Warns of named channels that no check notifies. */
+export function warnOfUnusedChannels(parts: readonly Part[], checks: readonly Check[]): readonly Problem[] {
+  if (checks.length === 0) return [];
+  const used = new Set(checks.flatMap(({ notifications }) => notifications.map(({ name }) => name)));
+  return parts.flatMap((part) =>
+    channelNames(part).filter((name) => !used.has(name)).map((name) => ({
+      path: [CHANNELS, name],
+      at: "name" as const,
+      source: part.source,
+      message: "no check uses this channel",
+    }))
+  );
+}

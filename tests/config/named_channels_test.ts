@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { describe, DOCUMENT_PATH, errorOf, load, loadError, problemsOf } from "./config_system.ts";
+
+const CONSOLE = { kind: "console", parameters: {} };
+const HOOK = { kind: "webhook", parameters: { target: "https://hooks.example.org/x" } };
+const check = (...notifications: unknown[]) => ({ kind: "test", notifications, parameters: {} });
+
+/** The channels of each check: its name, else its kind. */
+async function listsOf(config: unknown, files: Readonly<Record<string, string>> = {}): Promise<unknown> {
+  const { checks } = await load(config, { files });
+  return Object.fromEntries(
+    checks.map(({ name, notifications }) => [name, notifications.map(({ name, kind }) => name ?? kind)]),
+  );
+}
+
+Deno.test("loadConfig() puts named channels in the place of their names", async () => {
+  const config = {
+    defaults: { notifications: ["chat"] },
+    channels: { chat: HOOK, "": CONSOLE, "__proto__": CONSOLE, "a b": CONSOLE, "\ud800": CONSOLE },
+    checks: {
+      none: check(),
+      inherited: { kind: "test", parameters: {} },
+      mixed: check(CONSOLE, "chat", HOOK),
+      odd: check("", "__proto__", "a b", "\ud800"),
+    },
+  };
+  const text = JSON.stringify(config).replace('"":', '"__proto__":{"kind":"console","parameters":{}},"":');
+  assert.deepEqual(await listsOf(text), {
+    none: [],
+    inherited: ["chat"],
+    mixed: ["console", "chat", "webhook"],
+    odd: ["", "__proto__", "a b", "\ud800"],
+  });
+});
+
+Deno.test("loadConfig() gives a named channel its parameters and the key of its name", async (t) => {
+  const before = (await load({ defaults: {}, channels: { chat: HOOK }, checks: { web: check("chat") } }))
+    .checks[0]?.notifications[0];
+  assert.deepEqual(JSON.parse(JSON.stringify(before)), {
+    name: "chat",
+    key: '"chat"',
+    kind: "webhook",
+    parameters: { ...HOOK.parameters, method: "POST", headers: {}, timeoutMs: 10_000 },
+  });
+  const rows: Readonly<Record<string, readonly [channels: object, name: string, isSame: boolean]>> = {
+    "another host": [{ chat: { ...HOOK, parameters: { target: "https://example.org/" } } }, "chat", true],
+    "another kind": [{ chat: CONSOLE }, "chat", true],
+    "another name": [{ pager: HOOK }, "pager", false],
+  };
+  for (const [name, [channels, used, isSame]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const { checks } = await load({ defaults: {}, channels, checks: { web: check(used) } });
+      assert.equal(checks[0]?.notifications[0]?.key === before?.key, isSame);
+    });
+  }
+});
+
+Deno.test("loadConfig() finds channels in all files, each with the paths of its own file", async () => {
+  const touch = { kind: "file_touch", parameters: { path: "told" } };
+  const config = {
+    include: ["conf.d/a.jsonc"],
+    defaults: { notifications: ["theirs"] },
+    channels: { ours: touch },
+    checks: { main: { kind: "test", parameters: {} } },
+  };
+  const included = { channels: { theirs: touch }, checks: { a: check("ours", "theirs") } };
+  const { checks, channels } = await load(config, {
+    files: { "/etc/monitor/conf.d/a.jsonc": JSON.stringify(included) },
+  });
+  assert.deepEqual(
+    checks.map(({ name, notifications }) => [name, notifications.map(({ parameters }) => parameters)]),
+    [
+      ["main", [{ path: "/etc/monitor/conf.d/told" }]],
+      ["a", [{ path: "/etc/monitor/told" }, { path: "/etc/monitor/conf.d/told" }]],
+    ],
+  );
+  assert.deepEqual([...channels.keys()], ["ours", "theirs"]);
+});
+
+Deno.test("loadConfig() names the accepted channels for each unknown name", async (t) => {
+  const at = "checks.web.notifications[0]";
+  const define = (name: string) =>
+    `define it at the top level: "channels": { "${name}": { "kind": …, "parameters": { … } } }`;
+  const many = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`c${index}`, CONSOLE]));
+  const rows: Readonly<Record<string, readonly [name: unknown, channels: object | null, problem: string]>> = {
+    "without channels": [
+      "chat",
+      null,
+      `is "chat", expected an object: the config has no "channels" (${define("chat")})`,
+    ],
+    "a kind": [
+      "console",
+      { chat: HOOK },
+      'is "console", expected the name "chat" or an object (write { "kind": "console", "parameters": { … } })',
+    ],
+    "misspelt": [
+      "chta",
+      { chat: HOOK, pager: HOOK },
+      'is "chta", expected one of the names "chat", "pager", or an object (did you mean "chat"?)',
+    ],
+    "one of many": [
+      "x",
+      many,
+      `is "x", expected one of the 9 names in "channels", or an object (${define("x")})`,
+    ],
+    "a name that objects have of themselves": [
+      "constructor",
+      { chat: HOOK },
+      `is "constructor", expected the name "chat" or an object (${define("constructor")})`,
+    ],
+    "a placeholder": [
+      "${env:CHANNEL}",
+      { chat: HOOK },
+      '"${env:CHANNEL}" takes a part from elsewhere, expected plain text here',
+    ],
+    "a number": [1, { chat: HOOK }, "is 1, expected an object or a string"],
+  };
+  for (const [name, [channel, channels, problem]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const config = { defaults: {}, ...channels !== null && { channels }, checks: { web: check(channel) } };
+      assert.deepEqual(await problemsOf(config, { environment: { CHANNEL: "chat" } }), [`${at}: ${problem}`]);
+    });
+  }
+});
+
+Deno.test("loadConfig() expects objects in channels, with a known kind", async () => {
+  const channels = { chat: "webhook", pager: { kind: "webhok", parameters: {} }, mail: { kind: "email" } };
+  assert.deepEqual(
+    await problemsOf({ defaults: {}, channels, checks: { web: check("chat", "pager", "mail") } }),
+    [
+      'channels.chat: is the string "webhook", expected an object',
+      'channels.pager.kind: is "webhok", expected one of "console", "file_touch", "email", "desktop_notification", ' +
+      '"webhook", "command" (did you mean "webhook"?)',
+      'channels.mail: missing key "parameters"',
+    ],
+  );
+});
+
+Deno.test("loadConfig() refuses a channel name in two files at the second one", async () => {
+  const files = { "/etc/monitor/a.jsonc": JSON.stringify({ channels: { chat: CONSOLE } }) };
+  const config = {
+    include: "a.jsonc",
+    defaults: {},
+    channels: { chat: HOOK },
+    checks: { web: check("chat") },
+  };
+  const { problems } = await errorOf(load(config, { files }));
+  assert.deepEqual(
+    problems.map((problem) => `${problem.source?.label}:${problem.column} ${describe(problem)}`),
+    [
+      `/etc/monitor/a.jsonc:14 channels.chat: the name "chat" is given in ${DOCUMENT_PATH}:5:5 too, expected each name ` +
+      "once (rename or remove one of them: only one could count)",
+    ],
+  );
+});
+
+Deno.test("loadConfig() refuses a channel name that is given twice in one file", async () => {
+  const hook = JSON.stringify(HOOK);
+  const text = `{ "defaults": {}, "channels": { "chat": ${hook}, "chat": ${hook} }, "checks": {} }`;
+  const { problems } = await loadError(text);
+  assert.deepEqual(problems.map(({ path, message }) => [path, message]), [
+    ["channels.chat", 'the name "chat" is given twice in one object, expected each name once'],
+  ]);
+});
+
+Deno.test("loadConfig() expects no name to be known while a file cannot be read", async () => {
+  const config = { include: "a.jsonc", defaults: {}, checks: { web: check("theirs") } };
+  const problems = await problemsOf(config, {
+    files: { "/etc/monitor/a.jsonc": '{ "channels": { "theirs" } }' },
+  });
+  assert.equal(problems.length, 1);
+  assert.match(problems[0] ?? "", /a colon was expected/);
+});
+
+Deno.test("loadConfig() warns of a channel that no check uses", async () => {
+  const { warnings, place } = await load({
+    defaults: { notifications: ["overridden"] },
+    channels: { chat: HOOK, unused: CONSOLE, overridden: CONSOLE },
+    checks: { web: check("chat"), off: { ...check("chat"), active: false } },
+  });
+  assert.deepEqual(warnings.map(place).map(describe), [
+    "channels.unused: no check uses this channel",
+    "channels.overridden: no check uses this channel",
+  ]);
+});
+
+Deno.test("loadConfig() keeps what a named channel lacks to that channel", async () => {
+  const pager = { ...HOOK, parameters: { ...HOOK.parameters, headers: { Authorization: "${env:UNSET}" } } };
+  const { checks, lacks, warnings, place } = await load({
+    defaults: {},
+    channels: { pager, chat: HOOK },
+    checks: { web: check("pager", "chat"), mail: check("pager") },
+  });
+  const lack = 'the environment variable "UNSET" is not set';
+  assert.deepEqual(
+    checks.map((check) => [check.lack, check.notifications.map(({ lack }) => lack)]),
+    [[undefined, [lack, undefined]], [undefined, [lack]]],
+  );
+  assert.deepEqual(lacks.map(place).map(describe), [
+    `channels.pager.parameters.headers.Authorization: ${lack}`,
+  ]);
+  assert.deepEqual(warnings.map(place).map(describe), [
+    `channels.pager.parameters.headers.Authorization: ${lack}; the channel cannot deliver`,
+  ]);
+});
+
+Deno.test("loadConfig() hides the secrets of named channels", async () => {
+  const parameters = { ...HOOK.parameters, headers: { Authorization: "Bearer ${env:TOKEN}" } };
+  const { secrets, redact } = await load(
+    { defaults: {}, channels: { pager: { ...HOOK, parameters } }, checks: { web: check("pager") } },
+    { environment: { TOKEN: "swordfish" } },
+  );
+  assert.ok(secrets.includes("swordfish"));
+  assert.equal(redact("got swordfish"), "got [secret]");
+});
+
+Deno.test("loadConfig() has no named channels in a specification profile", async (t) => {
+  const config = { defaults: {}, channels: { chat: CONSOLE }, checks: { web: check("chat") } };
+  for (const shape of ["a", "b"] as const) {
+    await t.step(shape, async () => {
+      const name = `Shape ${shape.toUpperCase()}`;
+      assert.deepEqual(await problemsOf(config, { shape }), [
+        `channels: is not in ${name}, expected one of defaults, checks (the default schema has it)`,
+        'checks.web.notifications[0]: is the string "chat", expected an object ' +
+        `(a string is not in ${name} here; the default schema has it)`,
+      ]);
+    });
+  }
+});
