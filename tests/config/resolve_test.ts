@@ -140,12 +140,12 @@ const CHANNELS: { readonly [K in Channel["kind"]]: Extract<Channel, { readonly k
   console: { kind: "console", key: "759b3b5e5976e80c", parameters: {} },
   file_touch: {
     kind: "file_touch",
-    key: "df7f452138c37bd7",
+    key: "4a1a8e0976711db6",
     parameters: { path: "/etc/monitor/run/problem" },
   },
   email: {
     kind: "email",
-    key: "06dbf8dfb0a6f301",
+    key: "71b36145478f9063",
     parameters: {
       access: { host: "mail.example.org", port: 587, username: "monitor", password: "swordfish" },
       sender: "monitor@example.org",
@@ -155,12 +155,12 @@ const CHANNELS: { readonly [K in Channel["kind"]]: Extract<Channel, { readonly k
   },
   desktop_notification: {
     kind: "desktop_notification",
-    key: "b27068e36598d96d",
+    key: "f7e8394742353838",
     parameters: { icon: "dialog-warning" },
   },
   webhook: {
     kind: "webhook",
-    key: "17f572df6b5f8311",
+    key: "7411b710eecd04db",
     parameters: {
       target: "https://hooks.example.org/x",
       method: "PUT",
@@ -171,7 +171,7 @@ const CHANNELS: { readonly [K in Channel["kind"]]: Extract<Channel, { readonly k
   },
   command: {
     kind: "command",
-    key: "6847b383ecad6b55",
+    key: "e5477547e0c44e1c",
     parameters: {
       path: "/etc/monitor/tell.sh",
       arguments: ["-v"],
