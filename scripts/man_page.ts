@@ -50,7 +50,7 @@ export function manPage(commands: readonly Command[], date: string): string {
     ".SH DESCRIPTION",
     text(
       "monitor runs the checks of one config on one machine: scripts and Monitoring Plugins, ages of files, " +
-        "HTTP requests. It reports through channels what has confirmed, and its exit code is the worst condition it saw.",
+        "HTTP requests. It reports through channels what has confirmed, and its exit code is the highest severity it saw.",
     ),
     ".SH COMMANDS",
     ...commands.flatMap(commandSection),

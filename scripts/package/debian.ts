@@ -132,7 +132,7 @@ Description: runs the checks of one JSON document and says what is wrong
  by mail, webhook, command, desktop notification, file or console.
  .
  It runs as a service, from cron or in a CI pipeline; its exit code is the
- worst condition it saw. Nothing is started until there is a config in
+ highest severity it saw. Nothing is started until there is a config in
  /etc/monitor.
 `;
   return [textFile("DEBIAN/control", control), ...await Promise.all(scripts)];

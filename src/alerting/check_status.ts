@@ -1,7 +1,7 @@
 import { occurrences } from "../condition/confirm.ts";
 import { dependencyHolds } from "../condition/transition.ts";
 import type { Check } from "../domain/check.ts";
-import { badness, type Condition } from "../domain/condition.ts";
+import { type Condition, severity } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { isCron } from "../domain/schedule.ts";
 import type { CheckRecord } from "../domain/store.ts";
@@ -113,7 +113,7 @@ function describeStale(state: CheckStatus["state"], agoMs: number, confirmed: Co
 function describeCount(check: ShownCheck, { condition }: CheckRecord): string {
   const { observed, confirmed } = condition;
   if (observed === null) return confirmed;
-  const isWorse = badness(observed) > badness(confirmed);
+  const isWorse = severity(observed) > severity(confirmed);
   const counters = { atLeast: condition.atLeast, atMost: condition.atMost };
   const seen = isWorse ? occurrences(counters, observed) : condition.atMost[observed];
   const wanted = isWorse ? check.threshold : check.recoveryThreshold;

@@ -1,4 +1,4 @@
-import { badness } from "../domain/condition.ts";
+import { severity } from "../domain/condition.ts";
 import type { Message, MessageItem } from "../domain/delivery.ts";
 import type { DeliveryMarker, QueuedNotification } from "../domain/outbox.ts";
 
@@ -7,7 +7,7 @@ export function markerKey(check: string, channelKey: string): string {
   return `${channelKey} ${check}`;
 }
 
-/** What is told, row by row; the checks that are worst now first, and of each check in order. */
+/** What is told, row by row; the checks with the highest severity now first, and of each check in order. */
 export function messageOf(
   id: string,
   rows: readonly QueuedNotification[],
@@ -17,13 +17,13 @@ export function messageOf(
     const threadId = told.get(markerKey(notification.check, channelKey))?.messageId ?? null;
     return { notification, missedProblem, summarized, threadId: missedProblem === null ? threadId : null };
   });
-  const badnessNow = new Map(
-    items.map(({ notification }) => [notification.check, badness(notification.condition)]),
+  const severityNow = new Map(
+    items.map(({ notification }) => [notification.check, severity(notification.condition)]),
   );
-  const badnessOf = ({ notification: { check } }: MessageItem): number => badnessNow.get(check) ?? 0;
+  const severityOf = ({ notification: { check } }: MessageItem): number => severityNow.get(check) ?? 0;
   return {
     id,
-    items: items.sort((one, other) => badnessOf(other) - badnessOf(one)),
+    items: items.sort((one, other) => severityOf(other) - severityOf(one)),
     isTest: false,
     decidedAtMs: rows.reduce((latest, row) => Math.max(latest, row.notification.decidedAtMs), -Infinity),
   };

@@ -76,7 +76,7 @@ function itemsSubject(items: Message["items"]): string {
   return `${countConditions(items)}: ${notificationTitle(first.notification)} and ${others.length} more`;
 }
 
-/** As in `3 CRITICAL, 1 WARNING`, the worst first. */
+/** As in `3 CRITICAL, 1 WARNING`, highest severity first. */
 function countConditions(items: Message["items"]): string {
   const counts = CONDITIONS.toReversed().map((condition) => ({
     condition,
@@ -97,7 +97,7 @@ function mailText(message: Message): string {
   const parts: string[] = [];
   if (isTest) parts.push("This is a test of the way that notifications take. Nothing has happened.\n");
   if (items.length > 1) {
-    parts.push(`${countConditions(items)} in ${items.length} notifications, the worst first.\n`);
+    parts.push(`${countConditions(items)} in ${items.length} notifications, highest severity first.\n`);
   }
   if (items.length > ITEMS_IN_FULL_MAX) return [...parts, items.map(notificationBrief).join("\n")].join("\n");
   return [...parts, items.map(notificationBody).join(`\n${RULE}\n\n`)].join("\n");

@@ -1,6 +1,6 @@
 import { truncate } from "../shared/truncate.ts";
 import type { JobCheck, JobParameters } from "../domain/check.ts";
-import { type Condition, worst } from "../domain/condition.ts";
+import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { EndedJobRun, JobEnd, JobFacts, JobRun } from "../domain/job_runs.ts";
 import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
@@ -20,7 +20,7 @@ export const jobKind: CheckKindEntry<"job"> = {
 
 /**
  * Looks at what a job has said of itself: whether its last run failed, whether one ended in time, and whether one
- * takes or took too long. What holds is told together; the condition is the worst.
+ * takes or took too long. What holds is told together; the condition is the most severe.
  *
  * A job that never ran is `ok` until its first run is overdue, counted from when it was first seen.
  */
@@ -61,7 +61,7 @@ function judge(facts: JobFacts, options: JudgeOptions): Observation {
     fault,
   ) => fault !== null);
   return {
-    condition: worst(faults.map(({ condition }) => condition)),
+    condition: highestSeverity(faults.map(({ condition }) => condition)),
     output: faults.length > 0 ? faults.map(({ text }) => text).join("; ") : describeWell(facts, options),
     detail: lastLines(unshownOutput(last)),
     metrics: last === null ? {} : metricsOf(last.end, options.nowMs),

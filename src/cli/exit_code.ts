@@ -1,4 +1,4 @@
-import { badness, type Condition, CONDITION_CODES, worst } from "../domain/condition.ts";
+import { type Condition, CONDITION_CODES, highestSeverity, severity } from "../domain/condition.ts";
 
 /** How the program ends, beside the conditions 0 to 3; numbers of 64 and more are those of BSD's sysexits. */
 export const EXIT = {
@@ -20,8 +20,8 @@ const CONDITIONS_MEANING = "ok, warning, critical, unknown";
 const ENDINGS: Readonly<Record<Ending, readonly [codes: string, meaning: string]>> = {
   done: ["0", "it is done"],
   command: ["any", "with a command: that of the command, whatever else is wrong"],
-  observed: ["0, 1, 2, 3", `worst condition of check --once: ${CONDITIONS_MEANING}`],
-  confirmed: ["0, 1, 2, 3", `worst confirmed condition: ${CONDITIONS_MEANING}`],
+  observed: ["0, 1, 2, 3", `highest severity in check --once: ${CONDITIONS_MEANING}`],
+  confirmed: ["0, 1, 2, 3", `highest confirmed severity: ${CONDITIONS_MEANING}`],
   usage: ["64", "wrong usage"],
   name: ["64", "wrong usage, or the name of a check that is not there or inactive"],
   undelivered: ["69", "a notification was not delivered (where the conditions alone would exit 0)"],
@@ -69,7 +69,7 @@ export function exitCodeHelp(
 export const EXIT_CODE_HELP: readonly (readonly [codes: string, meaning: string])[] = [
   [
     "0, 1, 2, 3",
-    `worst condition of check --once (of status: worst confirmed one): ${CONDITIONS_MEANING}`,
+    `highest severity in check --once (of status: highest confirmed one): ${CONDITIONS_MEANING}`,
   ],
   ...exitCodeHelp(["name", "undelivered", "state", "held", "permission", "config", "interrupted"]),
 ];
@@ -77,19 +77,19 @@ export const EXIT_CODE_HELP: readonly (readonly [codes: string, meaning: string]
 /** Conditions that `--fail-on` takes. */
 export const FAIL_ON_CONDITIONS = ["unknown", "warning", "critical"] as const;
 
-/** The mildest condition that makes a run fail. `unknown` always does: it means that nobody looked. */
+/** The lowest severity that makes a run fail. `unknown` always does: it means that nobody looked. */
 export type FailOn = typeof FAIL_ON_CONDITIONS[number];
 
 /** Makes the rule that tells which conditions fail a run. */
 export function failRule(failOn: FailOn): (condition: Condition) => boolean {
   return (condition) =>
-    condition === "unknown" || (condition !== "ok" && badness(condition) >= badness(failOn));
+    condition === "unknown" || (condition !== "ok" && severity(condition) >= severity(failOn));
 }
 
-/** The exit code of a run: that of the worst condition that fails it. */
+/** The exit code of a run: that of the highest severity that fails it. */
 export function exitCodeOf(
   conditions: readonly Condition[],
   fails: (condition: Condition) => boolean,
 ): number {
-  return CONDITION_CODES[worst(conditions.filter(fails))];
+  return CONDITION_CODES[highestSeverity(conditions.filter(fails))];
 }

@@ -1,4 +1,4 @@
-import { badness, type Condition, CONDITIONS } from "../domain/condition.ts";
+import { type Condition, CONDITIONS, severity } from "../domain/condition.ts";
 import type { ConditionCounts } from "../domain/condition_state.ts";
 
 /**
@@ -42,10 +42,10 @@ export const NO_OBSERVATIONS: Counters = {
 
 /** The counters after one more observation. */
 export function count(counters: Counters, observed: Condition): Counters {
-  const level = badness(observed);
+  const level = severity(observed);
   return {
-    atLeast: mapCounts(counters.atLeast, (seen, condition) => badness(condition) <= level ? seen + 1 : 0),
-    atMost: mapCounts(counters.atMost, (seen, condition) => badness(condition) >= level ? seen + 1 : 0),
+    atLeast: mapCounts(counters.atLeast, (seen, condition) => severity(condition) <= level ? seen + 1 : 0),
+    atMost: mapCounts(counters.atMost, (seen, condition) => severity(condition) >= level ? seen + 1 : 0),
   };
 }
 
@@ -58,8 +58,8 @@ export function occurrences(counters: Counters, condition: Condition): number {
 }
 
 /**
- * Moves the confirmed condition: up to the mildest of the last `threshold` observations where that is worse, down
- * to the worst of the last `recoveryThreshold` where that is better. The last observation is among both, so
+ * Moves the confirmed condition: up to the lowest severity of the last `threshold` observations where that is worse, down
+ * to the highest of the last `recoveryThreshold` where that is better. The last observation is among both, so
  * never both apply. `null` when it stays, as it does while there are fewer observations than the threshold.
  */
 export function settle(
@@ -68,12 +68,12 @@ export function settle(
   thresholds: Thresholds,
 ): SettledChange | null {
   const { threshold, recoveryThreshold } = thresholds;
-  const from = badness(confirmed);
-  const raised = CONDITIONS.findLast((to) => badness(to) > from && counters.atLeast[to] >= threshold);
+  const from = severity(confirmed);
+  const raised = CONDITIONS.findLast((to) => severity(to) > from && counters.atLeast[to] >= threshold);
   if (raised !== undefined) {
     return { from: confirmed, to: raised, reason: reasonFor(threshold, raised, " or worse") };
   }
-  const lowered = CONDITIONS.find((to) => badness(to) < from && counters.atMost[to] >= recoveryThreshold);
+  const lowered = CONDITIONS.find((to) => severity(to) < from && counters.atMost[to] >= recoveryThreshold);
   if (lowered !== undefined) {
     return { from: confirmed, to: lowered, reason: reasonFor(recoveryThreshold, lowered, " or better") };
   }

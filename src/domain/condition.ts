@@ -1,5 +1,5 @@
 /**
- * What a check can say of its target, mildest first. The order is that of badness: a problem that was seen
+ * What a check can say of its target, lowest severity first. The order is that of severity: a problem that was seen
  * (`warning`, `critical`) is worse than not knowing (`unknown`).
  */
 export const CONDITIONS = ["ok", "unknown", "warning", "critical"] as const;
@@ -8,15 +8,15 @@ export const CONDITIONS = ["ok", "unknown", "warning", "critical"] as const;
 export type Condition = typeof CONDITIONS[number];
 
 /** How bad a condition is: 0 for `ok` to 3 for `critical`. */
-export function badness(condition: Condition): number {
+export function severity(condition: Condition): number {
   return CONDITIONS.indexOf(condition);
 }
 
-/** The worst of some conditions; `ok` when there are none. */
-export function worst(conditions: Iterable<Condition>): Condition {
+/** The condition with the highest severity; `ok` when there are none. */
+export function highestSeverity(conditions: Iterable<Condition>): Condition {
   let result: Condition = "ok";
   for (const condition of conditions) {
-    if (badness(condition) > badness(result)) result = condition;
+    if (severity(condition) > severity(result)) result = condition;
   }
   return result;
 }

@@ -16,7 +16,7 @@ export interface MessageItem {
 export interface Message {
   /** Stays the same when it is sent again, so that receivers can drop the twin. Letters, digits and `-`. */
   readonly id: string;
-  /** One or more, the worst first. */
+  /** One or more, highest severity first. */
   readonly items: readonly MessageItem[];
   /** Whether it is only a test of the channel. */
   readonly isTest: boolean;

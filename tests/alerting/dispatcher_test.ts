@@ -149,7 +149,7 @@ function checksOf(message: Message): readonly string[] {
   return message.items.map((item) => item.notification.check);
 }
 
-Deno.test("add() gathers what comes within two seconds into one message, the worst first", async () => {
+Deno.test("add() gathers what comes within two seconds into one message, highest severity first", async () => {
   const { clock, outbox, sent } = stage();
   outbox.add([row({ check: "a", condition: "warning" })]);
   await clock.advance(1 * SECOND);
@@ -161,7 +161,7 @@ Deno.test("add() gathers what comes within two seconds into one message, the wor
   await outbox.stop();
 });
 
-Deno.test("add() tells what is worst now first, and of each check in order", async () => {
+Deno.test("add() tells the highest severity first, and of each check in order", async () => {
   const { clock, outbox, sent } = stage();
   outbox.add([
     row({ check: "a", event: "recovery" }),

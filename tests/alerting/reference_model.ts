@@ -3,7 +3,7 @@
  * history, and every rule is read off it anew.
  */
 import type { Check } from "../../src/domain/check.ts";
-import { badness, type Condition } from "../../src/domain/condition.ts";
+import { type Condition, severity } from "../../src/domain/condition.ts";
 import type { NotificationEvent } from "../../src/domain/condition_state.ts";
 
 /** A notification that the model expects. */
@@ -98,14 +98,14 @@ function unseen(): Known {
   };
 }
 
-/** Raised to the mildest of the last T where that is worse, lowered to the worst of the last R where that is better. */
+/** Raised to the lowest of the last T where that is worse, lowered to the highest of the last R where that is better. */
 function settle({ history, confirmed }: Known, { threshold, recoveryThreshold }: Check): Condition {
-  const byBadness = (count: number): readonly Condition[] =>
-    history.length < count ? [] : history.slice(-count).sort((one, other) => badness(one) - badness(other));
-  const mildest = byBadness(threshold)[0];
-  const worst = byBadness(recoveryThreshold).at(-1);
-  if (mildest !== undefined && badness(mildest) > badness(confirmed)) return mildest;
-  if (worst !== undefined && badness(worst) < badness(confirmed)) return worst;
+  const bySeverity = (count: number): readonly Condition[] =>
+    history.length < count ? [] : history.slice(-count).sort((one, other) => severity(one) - severity(other));
+  const lowest = bySeverity(threshold)[0];
+  const highest = bySeverity(recoveryThreshold).at(-1);
+  if (lowest !== undefined && severity(lowest) > severity(confirmed)) return lowest;
+  if (highest !== undefined && severity(highest) < severity(confirmed)) return highest;
   return confirmed;
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { badness, type Condition, CONDITIONS } from "../../src/domain/condition.ts";
+import { type Condition, CONDITIONS, severity } from "../../src/domain/condition.ts";
 import {
   count,
   COUNT_MAX,
@@ -15,10 +15,14 @@ import { parseTrace } from "./traces.ts";
 Deno.test("settle() follows the last observations", async (t) => {
   const table: readonly SettleCase[] = [
     { name: "equal problems settle at the threshold", observed: "W W W", confirmed: "O O W" },
-    { name: "problems of changing badness settle as the mildest", observed: "W C W C", confirmed: "O O W W" },
+    {
+      name: "problems of changing severity are confirmed with the lowest",
+      observed: "W C W C",
+      confirmed: "O O W W",
+    },
     { name: "a worsening problem confirms twice", observed: "W W C C C", confirmed: "O O W W C" },
     {
-      name: "an ok lowers no further than the window's worst",
+      name: "an ok lowers no further than the window's highest",
       observed: "C C C W W O",
       confirmed: "O O C C C W",
     },
@@ -95,7 +99,7 @@ Deno.test("settle() says which observations decided", async (t) => {
       reason: "the last 2 observations were warning or worse",
     },
     {
-      name: "raised to the worst",
+      name: "raised to the highest",
       observed: "C C",
       from: "ok",
       threshold: 2,
@@ -236,14 +240,14 @@ function settleAll(trace: readonly Condition[], policy: Thresholds): Condition[]
   });
 }
 
-/** DESIGN 4 word by word: mildest of the last T, worst of the last R, looked up in the list of all observations. */
+/** DESIGN 4 word by word: lowest of the last T, highest of the last R, looked up in the list of all observations. */
 function settleByDefinition(trace: readonly Condition[], policy: Thresholds): Condition[] {
   let confirmed: Condition = "ok";
   return trace.map((_, index) => {
-    const levels = trace.slice(0, index + 1).map(badness);
+    const levels = trace.slice(0, index + 1).map(severity);
     const forRaising = levels.slice(-policy.threshold);
     const forLowering = levels.slice(-policy.recoveryThreshold);
-    const level = badness(confirmed);
+    const level = severity(confirmed);
     if (forRaising.length === policy.threshold && Math.min(...forRaising) > level) {
       confirmed = CONDITIONS[Math.min(...forRaising)] ?? confirmed;
     } else if (forLowering.length === policy.recoveryThreshold && Math.max(...forLowering) < level) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Annoy } from "../../src/domain/check.ts";
-import { badness, type Condition, CONDITIONS } from "../../src/domain/condition.ts";
+import { type Condition, CONDITIONS, severity } from "../../src/domain/condition.ts";
 import type { ConditionState, Suppression } from "../../src/domain/condition_state.ts";
 import {
   type ConditionPolicy,
@@ -235,7 +235,7 @@ function runDefinition(history: readonly Step[]): Told[] {
     const firstWatched = history[watched.lastIndexOf(false) + 1];
     const began = watched.at(-1) === true ? firstWatched?.nowMs ?? null : null;
     const like = (condition: Condition) =>
-      step.condition === "ok" ? condition === "ok" : badness(condition) >= badness(step.condition);
+      step.condition === "ok" ? condition === "ok" : severity(condition) >= severity(step.condition);
     const inARow = seen.length - 1 - seen.findLastIndex(({ condition }) => !like(condition));
 
     let event: string | null = null;
@@ -267,14 +267,14 @@ function settleByDefinition(
   confirmed: Condition,
   { threshold, recoveryThreshold }: ConditionPolicy,
 ): Condition {
-  const byBadness = (conditions: readonly Condition[]) =>
-    conditions.toSorted((one, other) => badness(one) - badness(other));
-  const mildest = seen.length < threshold ? undefined : byBadness(seen.slice(-threshold)).at(0);
-  if (mildest !== undefined && badness(mildest) > badness(confirmed)) return mildest;
-  const worst = seen.length < recoveryThreshold
+  const bySeverity = (conditions: readonly Condition[]) =>
+    conditions.toSorted((one, other) => severity(one) - severity(other));
+  const lowest = seen.length < threshold ? undefined : bySeverity(seen.slice(-threshold)).at(0);
+  if (lowest !== undefined && severity(lowest) > severity(confirmed)) return lowest;
+  const highest = seen.length < recoveryThreshold
     ? undefined
-    : byBadness(seen.slice(-recoveryThreshold)).at(-1);
-  if (worst !== undefined && badness(worst) < badness(confirmed)) return worst;
+    : bySeverity(seen.slice(-recoveryThreshold)).at(-1);
+  if (highest !== undefined && severity(highest) < severity(confirmed)) return highest;
   return confirmed;
 }
 

@@ -22,7 +22,7 @@ const START_MS = 1_700_000_000_000;
 Deno.test("transition() tells problems, changes, recoveries and reminders", async (t) => {
   const table: readonly TraceCase[] = [
     { name: "a problem at the threshold", observed: "W W W W", told: "- - problem:warning -" },
-    { name: "a problem of changing badness", observed: "W C W C", told: "- - problem:warning -" },
+    { name: "a problem of changing severity", observed: "W C W C", told: "- - problem:warning -" },
     { name: "a worsening problem", observed: "W W C C C", told: "- - problem:warning - change:critical" },
     {
       name: "a problem that gets milder before it ends",

@@ -1,18 +1,18 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { badness, type Condition, CONDITIONS, worst } from "../../src/domain/condition.ts";
+import { type Condition, CONDITIONS, highestSeverity, severity } from "../../src/domain/condition.ts";
 
-Deno.test("badness() orders ok, unknown, warning, critical", () => {
+Deno.test("severity() orders ok, unknown, warning, critical", () => {
   const shuffled: readonly Condition[] = ["critical", "ok", "warning", "unknown"];
-  deepStrictEqual(shuffled.toSorted((a, b) => badness(a) - badness(b)), [
+  deepStrictEqual(shuffled.toSorted((a, b) => severity(a) - severity(b)), [
     "ok",
     "unknown",
     "warning",
     "critical",
   ]);
-  deepStrictEqual(CONDITIONS.map(badness), [0, 1, 2, 3]);
+  deepStrictEqual(CONDITIONS.map(severity), [0, 1, 2, 3]);
 });
 
-Deno.test("worst() finds the worst of some conditions", async (t) => {
+Deno.test("highestSeverity() returns the condition with the highest severity", async (t) => {
   const rows: Readonly<Record<string, readonly [conditions: Iterable<Condition>, expected: Condition]>> = {
     "none": [[], "ok"],
     "one ok": [["ok"], "ok"],
@@ -26,14 +26,14 @@ Deno.test("worst() finds the worst of some conditions", async (t) => {
     "a set": [new Set<Condition>(["ok", "warning"]), "warning"],
   };
   for (const [name, [conditions, expected]] of Object.entries(rows)) {
-    await t.step(name, () => strictEqual(worst(conditions), expected));
+    await t.step(name, () => strictEqual(highestSeverity(conditions), expected));
   }
 });
 
-Deno.test("worst() agrees with badness() for every pair", () => {
+Deno.test("highestSeverity() agrees with severity() for every pair", () => {
   for (const a of CONDITIONS) {
     for (const b of CONDITIONS) {
-      strictEqual(badness(worst([a, b])), Math.max(badness(a), badness(b)), `${a} and ${b}`);
+      strictEqual(severity(highestSeverity([a, b])), Math.max(severity(a), severity(b)), `${a} and ${b}`);
     }
   }
 });

@@ -102,7 +102,7 @@ test("monitor check --once: a problem and its recovery that wait for a mail serv
     assert.match(mails[0]?.text ?? "", /The problem was over before it could be told/);
   }));
 
-test("monitor check --once: 500 checks that fail at once are one mail, the worst first, and so is their recovery", () =>
+test("monitor check --once: 500 checks that fail at once are one mail, highest severity first, and so is their recovery", () =>
   withStage(async (stage) => {
     await using mailbox = await startMailbox();
     const names = Array.from({ length: 500 }, (_, index) => `check ${index}`);

@@ -1,6 +1,6 @@
 import { messageOf } from "../../shared/describe_error.ts";
 import type { Check } from "../../domain/check.ts";
-import { worst } from "../../domain/condition.ts";
+import { highestSeverity } from "../../domain/condition.ts";
 import type { Result } from "../../domain/result.ts";
 import type { StoreError } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
@@ -278,7 +278,7 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
   const conditions = ordered.map((record) => record.result.condition);
   const summary = {
     // Nobody looked at what was not finished.
-    condition: worst([...conditions, ...(unfinished.length > 0 ? ["unknown" as const] : [])]),
+    condition: highestSeverity([...conditions, ...(unfinished.length > 0 ? ["unknown" as const] : [])]),
     startedAtMs,
     durationMs: clock.monotonicMs() - startedMonotonicMs,
     records: ordered,

@@ -18,7 +18,7 @@ export interface CheckSettings {
   readonly due: boolean;
   /** `null` when none was asked for. */
   readonly format: FormatName | null;
-  /** The mildest condition that fails a run; only `once` heeds it. */
+  /** The lowest severity that fails a run; only `once` heeds it. */
   readonly failOn: FailOn;
   /** How many checks that start a process run at a time. */
   readonly concurrency: number;

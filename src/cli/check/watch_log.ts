@@ -30,5 +30,5 @@ const LOGGERS: {
       { ...count > 1 && { count }, for_ms: Math.round(worstMs) },
     ),
   late: ({ count, worstMs, name }, log) =>
-    log.warning("checks started late", { count, worst_ms: Math.round(worstMs), worst: name }),
+    log.warning("checks started late", { count, lag_max_ms: Math.round(worstMs), check: name }),
 };

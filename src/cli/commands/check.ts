@@ -22,7 +22,7 @@ export const checkCommand: Command = {
   operandKind: "check",
   description:
     "Runs every active check of the config, or those that are named or tagged: on their schedules until it is " +
-    "stopped, or once. With --once the exit code is the worst condition.",
+    "stopped, or once. With --once the exit code is the highest severity.",
   options: [
     CONFIG_OPTION,
     STATE_OPTION,
@@ -43,7 +43,7 @@ export const checkCommand: Command = {
       name: "fail-on",
       value: "CONDITION",
       choices: FAIL_ON_CONDITIONS,
-      description: "the mildest condition that makes the exit code other than 0: warning or critical " +
+      description: "the lowest severity that makes the exit code other than 0: warning or critical " +
         "(default: warning); unknown always does",
     },
     {

@@ -1,4 +1,4 @@
-import { badness, type Condition, CONDITIONS, worst } from "../../domain/condition.ts";
+import { type Condition, CONDITIONS, highestSeverity, severity } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
@@ -58,7 +58,7 @@ export const statusCommand: Command = {
   operandKind: "check",
   description:
     "Shows what the kept state knows of every active check, or of those that are named, beside a running " +
-    "monitor or without one. The exit code is the worst confirmed condition; a check that never ran, or whose next run " +
+    "monitor or without one. The exit code is the highest confirmed severity; a check that never ran, or whose next run " +
     "is overdue by two intervals or lies in the future, counts as unknown. Checks that are named are shown with all that is known of them. The last line says whether a " +
     "monitor is running.",
   options: [
@@ -120,7 +120,7 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
   const all: Known = { statuses, notifications, monitor, configError: opened.error?.message ?? null };
   const known = hasProblemsOnly ? problemsOf(all) : all;
   system.stdout.write(
-    format === "json" ? renderJson(known, worst(conditions)) : renderPretty(known, {
+    format === "json" ? renderJson(known, highestSeverity(conditions)) : renderPretty(known, {
       nowMs,
       all,
       colors: createColors(wantsColor(invocation, system.stdout, system)),
@@ -219,14 +219,14 @@ interface PrettyOptions extends TableOptions {
   readonly detailed: boolean;
 }
 
-/** The mildest first, so that the worst stands at the end, where the eye is; then what waits, and what sums it up. */
+/** Lowest severity first, so that the highest stands at the end, where the eye is; then what waits, and what sums it up. */
 function renderPretty(
   { statuses, notifications, monitor, configError }: Known,
   options: PrettyOptions,
 ): string {
   const { nowMs, all, columns } = options;
   const rows = statuses
-    .toSorted((one, other) => badness(one.condition) - badness(other.condition))
+    .toSorted((one, other) => severity(one.condition) - severity(other.condition))
     .map((status) => toRow(status, options));
   const trouble = describeMonitorTrouble(monitor, { nowMs, hasErrors: configError !== null });
   const running = describeMonitor(monitor, nowMs);

@@ -13,7 +13,7 @@ export interface RunRecord {
 
 /** A finished run of `check --once`. */
 export interface RunSummary {
-  /** The worst condition seen; `ok` when nothing ran. */
+  /** The highest severity seen; `ok` when nothing ran. */
   readonly condition: Condition;
   /** Wall time, milliseconds since 1970. */
   readonly startedAtMs: number;

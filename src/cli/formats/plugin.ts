@@ -1,4 +1,4 @@
-import { badness, type Condition, CONDITIONS, worst } from "../../domain/condition.ts";
+import { type Condition, CONDITIONS, highestSeverity, severity } from "../../domain/condition.ts";
 import { truncateBytes } from "../../shared/truncate.ts";
 import { printable } from "../../shared/printable.ts";
 import type { Format, FormatOptions, RunSummary } from "./format.ts";
@@ -44,7 +44,7 @@ export const PLUGIN_WITHOUT_CHECKS: Condition = "unknown";
 
 /**
  * The whole run as the answer of one plugin (Monitoring Plugins Development Guidelines, "Plugin Output" and
- * "Performance data"): a status line with performance data, then a line for each problem, worst first. The status
+ * "Performance data"): a status line with performance data, then a line for each problem, highest severity first. The status
  * word goes with the exit code, so it leaves out what `--fail-on` lets pass.
  */
 export const pluginFormat: Format = {
@@ -91,7 +91,7 @@ function itemsOf({ records }: RunSummary): readonly PluginItem[] {
 function findProblems({ items, unfinished }: Answer): readonly Problem[] {
   const problems = items
     .filter((item) => item.condition !== "ok")
-    .toSorted((a, b) => badness(b.condition) - badness(a.condition));
+    .toSorted((a, b) => severity(b.condition) - severity(a.condition));
   return [
     ...problems.map(({ name, condition, output }) => ({
       word: condition.toUpperCase(),
@@ -111,7 +111,7 @@ function statusLine(
   const failing = items.map((item) => item.condition).filter(fails);
   if (unfinished.length > 0) failing.push("unknown");
   if (items.length + unfinished.length === 0) failing.push(PLUGIN_WITHOUT_CHECKS);
-  const head = `MONITOR ${worst(failing).toUpperCase()} - ${countText(answer)}`;
+  const head = `MONITOR ${highestSeverity(failing).toUpperCase()} - ${countText(answer)}`;
   let line = head;
   for (const [index, problem] of problems.entries()) {
     const output = problem.output === "" ? "" : ` (${truncateBytes(problem.output, PROBLEM_BYTES_MAX)})`;

@@ -15,7 +15,7 @@ const UNFINISHED_NAMES_MAX = 5;
 const UNFINISHED_NAME_LENGTH_MAX = 60;
 
 /**
- * A table for people, mildest condition first so that the worst stands at the end, where the eye is, and a line
+ * A table for people, lowest severity first, so that the highest stands at the end, where the eye is, and a line
  * that sums up. On a terminal texts wrap within their column, and where that leaves too little room the output
  * goes below the name; elsewhere nothing is wrapped.
  */
@@ -31,7 +31,7 @@ export const prettyFormat: Format = {
   },
 };
 
-/** Mildest condition first, within one in the config's order; what has no result stands before `unknown`. */
+/** Lowest severity first, within one in the config's order; what has no result stands before `unknown`. */
 function makeRows(summary: RunSummary, colors: Colors): readonly TableRow[] {
   return CONDITIONS.flatMap((condition) => [
     ...(condition === "unknown" ? summary.unfinished.map((name) => unfinishedRow(name, colors)) : []),

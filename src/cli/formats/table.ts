@@ -2,7 +2,7 @@ import type { Colors } from "../color.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import { pad, wrap } from "../../shared/wrap.ts";
 
-/** Longer outputs and details are cut here, and the cut is said: the worst checks must stay in sight. */
+/** Longer outputs and details are cut here, and the cut is said: the most severe checks must stay in sight. */
 const LINES_MAX = 10;
 /** With less room than this the output stands below the name instead of beside it. */
 const OUTPUT_COLUMNS_MIN = 28;

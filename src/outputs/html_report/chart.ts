@@ -2,7 +2,7 @@
  * The picture of a check's days: a line of how long its runs took, above a strip of its conditions. One unit of the
  * picture is a day across. There may be a thousand of them on a page, so equal days in a row are one stroke.
  */
-import { badness, type Condition, CONDITIONS } from "../../domain/condition.ts";
+import { type Condition, CONDITIONS, severity } from "../../domain/condition.ts";
 import { durationText } from "../../shared/duration_text.ts";
 import type { PageDay } from "./snapshot.ts";
 
@@ -59,8 +59,8 @@ function toPoints(days: readonly PageDay[], daysPerPoint: number): readonly (num
 function stripPath(days: readonly PageDay[], condition: Condition): string {
   let path = "";
   let pen = 0;
-  for (const { from, count, worst } of runsOf(days)) {
-    if (worst !== condition) continue;
+  for (const { from, count, highest } of runsOf(days)) {
+    if (highest !== condition) continue;
     path += path === "" ? `M${from} ${STRIP_MIDDLE}h${count}` : `m${from - pen} 0h${count}`;
     pen = from + count;
   }
@@ -70,15 +70,15 @@ function stripPath(days: readonly PageDay[], condition: Condition): string {
 interface Run {
   readonly from: number;
   readonly count: number;
-  readonly worst: Condition | null;
+  readonly highest: Condition | null;
 }
 
 function runsOf(days: readonly PageDay[]): readonly Run[] {
   const runs: Run[] = [];
-  for (const [from, { worst }] of days.entries()) {
+  for (const [from, { highest }] of days.entries()) {
     const last = runs.at(-1);
-    if (last?.worst === worst) runs.splice(-1, 1, { ...last, count: last.count + 1 });
-    else runs.push({ from, count: 1, worst });
+    if (last?.highest === highest) runs.splice(-1, 1, { ...last, count: last.count + 1 });
+    else runs.push({ from, count: 1, highest });
   }
   return runs;
 }
@@ -125,17 +125,17 @@ function linePath(
 const SPANS_TOLD = 6;
 
 function describeDays(days: readonly PageDay[], nowMs: number): string {
-  const counts = CONDITIONS.toSorted((one, other) => badness(other) - badness(one)).flatMap((condition) => {
-    const count = days.filter(({ worst }) => worst === condition).length;
+  const counts = CONDITIONS.toSorted((one, other) => severity(other) - severity(one)).flatMap((condition) => {
+    const count = days.filter(({ highest }) => highest === condition).length;
     return count === 0 ? [] : [`${count} ${condition}`];
   });
-  const unwatched = days.filter(({ worst }) => worst === null).length;
+  const unwatched = days.filter(({ highest }) => highest === null).length;
   if (unwatched > 0) counts.push(`${unwatched} not watched`);
   const dayOf = (index: number): string =>
     new Date(nowMs - (days.length - 1 - index) * 86_400_000).toISOString().slice(5, 10);
-  const troubles = runsOf(days).filter(({ worst }) => worst !== null && worst !== "ok").toReversed();
-  const told = troubles.slice(0, SPANS_TOLD).map(({ from, count, worst }) =>
-    `${worst} ${dayOf(from)}${count === 1 ? "" : ` to ${dayOf(from + count - 1)}`}`
+  const troubles = runsOf(days).filter(({ highest }) => highest !== null && highest !== "ok").toReversed();
+  const told = troubles.slice(0, SPANS_TOLD).map(({ from, count, highest }) =>
+    `${highest} ${dayOf(from)}${count === 1 ? "" : ` to ${dayOf(from + count - 1)}`}`
   );
   const rest = troubles.length - told.length;
   return `Days: ${counts.join(", ")}${told.length === 0 ? "" : `: ${told.join(", ")}`}${

@@ -1,5 +1,5 @@
 import { addPresent, type Availability, availabilityOf, type RunCounts } from "../../state/availability.ts";
-import { type Condition, CONDITIONS, worst } from "../../domain/condition.ts";
+import { type Condition, CONDITIONS, highestSeverity } from "../../domain/condition.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
 import { type CheckStatus, inactiveNames, type ShownCheck, statusOf } from "../../alerting/check_status.ts";
@@ -135,7 +135,7 @@ function toDays(sums: readonly RollupSum[], nowMs: number): readonly PageDay[] {
   const today = Math.floor(nowMs / DAY_MS);
   return Array.from({ length: DAYS_SHOWN }, (_, index) => {
     const sum = byDay.get(today - DAYS_SHOWN + 1 + index);
-    return sum === undefined ? UNWATCHED : { worst: worstOf(sum), durationMeanMs: meanOf(sum) };
+    return sum === undefined ? UNWATCHED : { highest: highestOf(sum), durationMeanMs: meanOf(sum) };
   });
 }
 
@@ -143,15 +143,15 @@ function toDays(sums: readonly RollupSum[], nowMs: number): readonly PageDay[] {
 function withPresent(days: readonly PageDay[], { condition, state }: CheckStatus): readonly PageDay[] {
   const today = days.at(-1);
   if (today === undefined || state !== "current") return days;
-  return days.with(-1, { ...today, worst: worst([condition, today.worst ?? condition]) });
+  return days.with(-1, { ...today, highest: highestSeverity([condition, today.highest ?? condition]) });
 }
 
-const UNWATCHED: PageDay = { worst: null, durationMeanMs: null };
+const UNWATCHED: PageDay = { highest: null, durationMeanMs: null };
 
-const WORST_FIRST = CONDITIONS.toReversed();
+const HIGHEST_FIRST = CONDITIONS.toReversed();
 
-function worstOf({ lastedMs }: RollupSum): Condition | null {
-  return WORST_FIRST.find((condition) => lastedMs[condition] > 0) ?? null;
+function highestOf({ lastedMs }: RollupSum): Condition | null {
+  return HIGHEST_FIRST.find((condition) => lastedMs[condition] > 0) ?? null;
 }
 
 function meanOf({ runs, durationTotalMs }: RollupSum): number | null {

@@ -4,7 +4,7 @@
  *
  * Everything that anybody but this file has written goes through `html_text.ts`.
  */
-import { badness, type Condition, CONDITIONS } from "../../domain/condition.ts";
+import { type Condition, CONDITIONS, severity } from "../../domain/condition.ts";
 import { exactDuration } from "../../domain/duration.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import { describeRow, describeSilence } from "../../alerting/outbox_status.ts";
@@ -26,7 +26,7 @@ const LINES_MAX = 50;
 export function* renderPage(snapshot: PageSnapshot): Generator<string> {
   const { checks, nowMs, timeZone } = snapshot;
   const time = createTimeText(timeZone);
-  const sorted = checks.toSorted((one, other) => badness(other.condition) - badness(one.condition));
+  const sorted = checks.toSorted((one, other) => severity(other.condition) - severity(one.condition));
   const problems = sorted.filter(({ condition }) => condition !== "ok");
   const fine = sorted.filter(({ condition }) => condition === "ok");
   const changesOf = shareOut(sorted);
@@ -72,7 +72,7 @@ export function* renderPage(snapshot: PageSnapshot): Generator<string> {
 }
 
 function renderHead(snapshot: PageSnapshot, problemCount: number): string {
-  const worst = CONDITIONS.findLast((condition) =>
+  const highest = CONDITIONS.findLast((condition) =>
     snapshot.checks.some((status) => status.condition === condition)
   );
   const title = `${snapshot.notRunning === null ? "" : "not running: "}${
@@ -84,7 +84,7 @@ function renderHead(snapshot: PageSnapshot, problemCount: number): string {
 <meta name=viewport content="width=device-width, initial-scale=1">
 <meta http-equiv=Content-Security-Policy content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <meta name=robots content=noindex>
-<link rel=icon href="data:image/svg+xml,${icon(worst ?? "ok")}">
+<link rel=icon href="data:image/svg+xml,${icon(highest ?? "ok")}">
 <title>${htmlLine(title, TEXT_MAX.name)}</title>
 <style>${STYLE}</style>
 `;
@@ -200,7 +200,7 @@ function renderLegend(daysPerPoint: number): string {
   const point = daysPerPoint === 1 ? "a day" : `${daysPerPoint} days`;
   return `<details><summary>How to read this page</summary>
 <p>The shares say for how much of the observed time ok was confirmed, in the last 24 hours, 7 days and ${DAYS_SHOWN} days. A note such as "4 min observed" stands where there is no data for the rest. Below the output are the shares of the other conditions, and how many runs failed, also those that were too few in a row to be confirmed.</p>
-<p>A picture shows the ${DAYS_SHOWN} days up to today, in UTC, with a mark every 30 days. Its line is how long the runs took, the mean of ${point}, from 0 at the bottom to the number beside it. Its strip is the worst condition that was confirmed on each day, the worse the taller: ok, unknown, warning, critical. Where there is none, nobody looked.</p>
+<p>A picture shows the ${DAYS_SHOWN} days up to today, in UTC, with a mark every 30 days. Its line is how long the runs took, the mean of ${point}, from 0 at the bottom to the number beside it. Its strip is the highest severity that was confirmed on each day, the worse the taller: ok, unknown, warning, critical. Where there is none, nobody looked.</p>
 <p>All changes of a check: <code>monitor history NAME</code></p>
 </details>
 `;

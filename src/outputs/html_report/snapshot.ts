@@ -9,8 +9,8 @@ export const DAYS_SHOWN = 90;
 
 /** A day of a check, in UTC. */
 export interface PageDay {
-  /** The worst condition that was confirmed for some of it; `null` when nobody looked. */
-  readonly worst: Condition | null;
+  /** The highest severity that was confirmed for some of it; `null` when nobody looked. */
+  readonly highest: Condition | null;
   /** How long its runs took on average; `null` without a run. */
   readonly durationMeanMs: number | null;
 }

@@ -16,7 +16,7 @@ Deno.test("logWatchEvent() tells trouble of this machine in one line, however ma
     ],
     [
       { event: "late", count: 7, worstMs: 4100, name: "web" },
-      /warning: checks started late count=7 worst_ms=4100 worst=web$/,
+      /warning: checks started late count=7 lag_max_ms=4100 check=web$/,
     ],
     [
       { event: "slept", forMs: 60_000, discarded: 3 },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { worst } from "../../../src/domain/condition.ts";
+import { highestSeverity } from "../../../src/domain/condition.ts";
 import { exitCodeOf } from "../../../src/cli/exit_code.ts";
 import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
 import { pluginFormat } from "../../../src/cli/formats/plugin.ts";
@@ -168,7 +168,7 @@ function assertGuidelines(summary: RunSummary, options: FormatOptions): void {
   if (summary.records.length + summary.unfinished.length === 0) assert.equal(word, "UNKNOWN");
   else if (summary.unfinished.length === 0) {
     assert.equal(EXIT_CODES[word], exitCodeOf(conditions, options.fails));
-  } else assert.equal(word, worst([...conditions.filter(options.fails), "unknown"]).toUpperCase());
+  } else assert.equal(word, highestSeverity([...conditions.filter(options.fails), "unknown"]).toUpperCase());
 }
 
 interface ParsedPlugin {

@@ -25,7 +25,7 @@ const MIXED = summaryOf([
   }),
 ], { unfinished: ["mail"], inactiveCount: 1 });
 
-Deno.test("prettyFormat prints a table with the worst at the end", async (t) => {
+Deno.test("prettyFormat prints a table with the highest severity at the end", async (t) => {
   const cases: readonly (readonly [name: string, columns: number | null, expected: string])[] = [
     [
       "off a terminal nothing is wrapped",

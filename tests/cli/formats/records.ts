@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { CheckKind } from "../../../src/domain/check.ts";
-import { type Condition, CONDITIONS, worst } from "../../../src/domain/condition.ts";
+import { type Condition, CONDITIONS, highestSeverity } from "../../../src/domain/condition.ts";
 import type { FormatOptions, RunRecord, RunSummary } from "../../../src/cli/formats/format.ts";
 
 /** What a test says of a finished check; the rest has defaults. */
@@ -89,7 +89,7 @@ export function summaryOf(
   more: Partial<Pick<RunSummary, "unfinished" | "inactiveCount" | "durationMs">> = {},
 ): RunSummary {
   return {
-    condition: worst(records.map((record) => record.result.condition)),
+    condition: highestSeverity(records.map((record) => record.result.condition)),
     startedAtMs: STARTED_AT_MS,
     durationMs: more.durationMs ?? 1234.56,
     records,

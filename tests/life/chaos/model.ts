@@ -2,7 +2,7 @@
  * What follows from what the checks have shown, written down as simply as can be: no counters, the last observations
  * themselves. Values are never changed, so that any number of them can be tried out.
  */
-import { badness, type Condition } from "../../../src/domain/condition.ts";
+import { type Condition, severity } from "../../../src/domain/condition.ts";
 
 /** A check of the campaign. */
 export interface PlayedCheck {
@@ -77,16 +77,16 @@ export function observe(
 
 const RECENT_COUNT = 5;
 
-/** Raised to the mildest of the last T where that is worse, lowered to the worst of the last R where that is better. */
+/** Raised to the lowest of the last T where that is worse, lowered to the highest of the last R where that is better. */
 function settle(
   recent: readonly Condition[],
   confirmed: Condition,
   { threshold, recoveryThreshold }: PlayedCheck,
 ): Condition {
   const last = (count: number): readonly Condition[] =>
-    recent.length < count ? [] : recent.slice(-count).sort((one, other) => badness(one) - badness(other));
-  const mildest = last(threshold)[0] ?? confirmed;
-  const worst = last(recoveryThreshold).at(-1) ?? confirmed;
-  if (badness(mildest) > badness(confirmed)) return mildest;
-  return badness(worst) < badness(confirmed) ? worst : confirmed;
+    recent.length < count ? [] : recent.slice(-count).sort((one, other) => severity(one) - severity(other));
+  const lowest = last(threshold)[0] ?? confirmed;
+  const highest = last(recoveryThreshold).at(-1) ?? confirmed;
+  if (severity(lowest) > severity(confirmed)) return lowest;
+  return severity(highest) < severity(confirmed) ? highest : confirmed;
 }

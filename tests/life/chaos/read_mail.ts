@@ -12,7 +12,10 @@ const RULE = `\n${"-".repeat(40)}\n\n`;
 const HEADLINE = /^([A-Z]+): (\S+)( \(was [A-Z]+ from .* to .* UTC\))?$/;
 
 function itemsOf(text: string): readonly ArrivedItem[] {
-  const body = text.replaceAll("\r\n", "\n").replace(/^.* in \d+ notifications, the worst first\.\n\n/, "");
+  const body = text.replaceAll("\r\n", "\n").replace(
+    /^.* in \d+ notifications, highest severity first\.\n\n/,
+    "",
+  );
   if (/^Check: /m.test(body)) return body.split(RULE).map(itemInFull);
   return body.trimEnd().split("\n\n").map(itemInShort);
 }

@@ -14,7 +14,7 @@ function daysOf(letters: string, means: readonly (number | null)[] = []): readon
     c: "critical",
   };
   return [...letters].map((letter, index) => ({
-    worst: conditions[letter] ?? null,
+    highest: conditions[letter] ?? null,
     durationMeanMs: letter === "." ? null : means[index] ?? 10,
   }));
 }
