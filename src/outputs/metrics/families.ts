@@ -2,7 +2,7 @@ import type { Family } from "./exposition.ts";
 
 const CODES = "0 ok, 1 warning, 2 critical, 3 unknown";
 
-/** Every metric there is. `docs/guides/prometheus.md` lists the same; a test compares them. */
+/** Every metric there is. `docs/reference/metrics.md` lists the same; a test compares them. */
 export const FAMILIES = {
   build: gauge("monitor_build_info", "The monitor's version; always 1."),
   running: gauge(
