@@ -1,3 +1,4 @@
+import { findProgram, type FoundProgram, programPlaces, type ProgramSystem } from "../shared/find_program.ts";
 import type { DesktopNotificationChannel } from "../domain/channel.ts";
 import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
 import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
@@ -20,8 +21,9 @@ export const desktopNotificationKind: ChannelKindEntry<"desktop_notification"> =
   gathers: () => false,
   describe: () => "desktop notification",
   findLack: async (system) => {
-    const found = await findProgram(NOTIFIERS[system.platform].program, system);
-    return "path" in found || found.isDenied ? null : found.problem;
+    const { program } = NOTIFIERS[system.platform];
+    const { path, denied } = await findNotifier(program, system);
+    return path !== null || denied !== null ? null : missing(program);
   },
   needs: (_channel, system) => describeNeeds(system),
   staleAfterMs: STALE_AFTER_MS,
@@ -35,22 +37,31 @@ async function deliverDesktopNotification(
 ): Promise<Delivery> {
   const { system } = context;
   const notifier = NOTIFIERS[system.platform];
-  const found = await findProgram(notifier.program, system);
-  if ("problem" in found) return notDelivered(found.problem, { retryable: false });
+  const { path, denied } = await findNotifier(notifier.program, system);
+  if (path === null) {
+    const reason = denied === null
+      ? missing(notifier.program)
+      : `cannot look up "${notifier.program}": grant --allow-${denied.permission}=${denied.value}`;
+    return notDelivered(reason, { retryable: false });
+  }
   for (const item of message.items) {
     const end = await system.processes.run({
-      path: found.path,
+      path,
       arguments: notifier.arguments(notificationOf(item, message.isTest), channel.parameters.icon),
       environment: desktopEnvironment(system),
       folder: context.folder,
       timeoutMs: TIMEOUT_MS,
       outputBytesMax: 4096,
     }, context.signal);
-    const delivery = judge(end, found.path);
+    const delivery = judge(end, path);
     if (!delivery.delivered) return delivery;
     context.onStep("shown");
   }
   return DELIVERED;
+}
+
+function missing(program: string): string {
+  return `there is no "${program}" in PATH; the package libnotify-bin or libnotify has it`;
 }
 
 function judge(end: ProcessEnd, program: string): Delivery {
@@ -156,37 +167,19 @@ function desktopEnvironment(system: Pick<System, "environment">): Readonly<Recor
 /** Where the notifier cannot be found, it is still named, so that whoever reads the needs sees what is missing. */
 async function describeNeeds(system: DeliverContext["system"]): Promise<Needs> {
   const { program } = NOTIFIERS[system.platform];
-  const found = await findProgram(program, system);
-  const path = "path" in found ? found.path : `/usr/bin/${program}`;
-  return { read: lookUpPlaces(program, system), run: [path], env: SESSION_VARIABLES };
+  const path = (await findNotifier(program, system)).path ?? `/usr/bin/${program}`;
+  return {
+    read: hasFolder(program) ? [] : programPlaces(program, system),
+    run: [path],
+    env: SESSION_VARIABLES,
+  };
 }
 
-/** Where a program is looked for, one path each. */
-function lookUpPlaces(program: string, { environment }: Pick<System, "environment">): readonly string[] {
-  if (/[\\/]/.test(program)) return [];
-  // An entry that is empty or relative means the working directory, which is no place to take programs from.
-  return (environment("PATH") ?? "/usr/bin:/bin").split(":").filter((folder) => folder.startsWith("/"))
-    .map((folder) => `${folder}/${program}`);
+/** What is named with its folder is started without looking; that fails with its own reason. */
+async function findNotifier(program: string, system: ProgramSystem): Promise<FoundProgram> {
+  return hasFolder(program) ? { path: program, denied: null } : await findProgram(program, system);
 }
 
-async function findProgram(
-  program: string,
-  system: Pick<System, "files" | "environment">,
-): Promise<{ readonly path: string } | { readonly problem: string; readonly isDenied: boolean }> {
-  // What is named with its folder is started without looking; that tells by itself what is wrong.
-  if (/[\\/]/.test(program)) return { path: program };
-  let denied: string | null = null;
-  for (const path of lookUpPlaces(program, system)) {
-    try {
-      const { kind, mode } = await system.files.stat(path);
-      if (kind === "file" && (mode === null || (mode & 0o111) !== 0)) return { path };
-    } catch (error) {
-      if (error instanceof Deno.errors.NotCapable) denied ??= path;
-    }
-  }
-  if (denied !== null) {
-    return { problem: `cannot look for "${program}": grant --allow-read=${denied}`, isDenied: true };
-  }
-  const problem = `there is no "${program}" in PATH; the package libnotify-bin or libnotify has it`;
-  return { problem, isDenied: false };
+function hasFolder(program: string): boolean {
+  return /[\\/]/.test(program);
 }

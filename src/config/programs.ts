@@ -1,5 +1,4 @@
-import type { PermissionClass } from "../domain/needs.ts";
-import type { Files } from "../domain/files.ts";
+import { findProgram, type FoundProgram, isProgram } from "../shared/find_program.ts";
 import type { System } from "../domain/system.ts";
 import type { FormattedValue } from "./formatted_value.ts";
 import { type Problem, quote } from "./problem.ts";
@@ -12,9 +11,6 @@ export interface FoundPrograms {
   readonly problems: readonly Problem[];
 }
 
-/** What {@linkcode findPrograms} needs of the machine. */
-export type ProgramSystem = Pick<System, "files" | "environment" | "mayReadEnvironment" | "platform">;
-
 /** Looks up in `PATH` every program that the config names without a slash, each name once. */
 export async function findPrograms(
   values: readonly FormattedValue[],
@@ -22,26 +18,31 @@ export async function findPrograms(
   system: ProgramSystem,
 ): Promise<FoundPrograms> {
   const programs = new Map<string, string>();
-  const missing = new Map<string, Refusal & { readonly isBeside: boolean }>();
+  const missing = new Map<string, Pick<FoundProgram, "denied"> & { readonly isBeside: boolean }>();
   const problems: Problem[] = [];
   for (const { path, value, written } of values) {
     const name = String(value);
     if (!isLookedUp(name, system.platform) || programs.has(name)) continue;
     let lack = missing.get(name);
     if (lack === undefined) {
-      const found = await lookUp(name, system);
-      if ("program" in found) {
-        programs.set(name, found.program);
+      const { path: program, denied } = await lookUp(name, system);
+      if (program !== null) {
+        programs.set(name, program);
         continue;
       }
-      const isBeside = found.denied === null && await isProgram(`${folder}/${name}`, system.files);
-      missing.set(name, lack = { ...found, isBeside });
+      const isBeside = denied === null &&
+        await isProgram(`${folder}/${name}`, system.files).catch(() => false);
+      missing.set(name, lack = { denied, isBeside });
     }
     problems.push({
       path,
-      message: `the program ${quote(written)} ${lack.reason}`,
+      message: `the program ${quote(written)} ${
+        lack.denied === null
+          ? "is not in PATH, expected one that is, or a path with a slash"
+          : `cannot be looked up: grant --allow-${lack.denied.permission}=${lack.denied.value}`
+      }`,
       isLack: true,
-      ...(lack.denied !== null && { denied: lack.denied }),
+      ...(lack.denied !== null && { denied: lack.denied.permission }),
       ...(lack.isBeside && { hint: `write ${quote(`./${written}`)} for the one beside the config` }),
     });
   }
@@ -53,58 +54,9 @@ function isLookedUp(name: string, platform: System["platform"]): boolean {
     !(platform === "windows" && name.includes("\\"));
 }
 
-/** Why a program was not found. */
-interface Refusal {
-  /** What is said of it. */
-  readonly reason: string;
-  /** The class of permissions that kept it from being looked for; `null`: it is nowhere. */
-  readonly denied: PermissionClass | null;
-}
+type ProgramSystem = Pick<System, "files" | "environment" | "mayReadEnvironment" | "platform">;
 
-function denial(denied: PermissionClass, value: string): Refusal {
-  return { reason: `cannot be looked up: grant --allow-${denied}=${value}`, denied };
-}
-
-const NOWHERE: Refusal = {
-  reason: "is not in PATH, expected one that is, or a path with a slash",
-  denied: null,
-};
-
-type Found = { readonly program: string } | Refusal;
-
-async function lookUp(name: string, system: ProgramSystem): Promise<Found> {
-  if (!system.mayReadEnvironment("PATH")) return denial("env", "PATH");
-  const isWindows = system.platform === "windows";
-  let refusal = NOWHERE;
-  for (const folder of (system.environment("PATH") ?? "").split(isWindows ? ";" : ":")) {
-    // An entry that is empty or relative means the working directory, which is no place to take programs from.
-    if (!isAbsolute(folder, isWindows)) continue;
-    for (const file of isWindows ? [name, `${name}.exe`] : [name]) {
-      try {
-        if (await isProgramThere(`${folder}/${file}`, system.files)) return { program: `${folder}/${file}` };
-      } catch (error) {
-        if (error instanceof Deno.errors.NotCapable && refusal === NOWHERE) {
-          refusal = denial("read", `${folder}/${file}`);
-        }
-      }
-    }
-  }
-  return refusal;
-}
-
-function isAbsolute(folder: string, isWindows: boolean): boolean {
-  return isWindows ? /^([A-Za-z]:)?[\\/]/.test(folder) : folder.startsWith("/");
-}
-
-async function isProgram(path: string, files: Files): Promise<boolean> {
-  try {
-    return await isProgramThere(path, files);
-  } catch {
-    return false;
-  }
-}
-
-async function isProgramThere(path: string, files: Files): Promise<boolean> {
-  const facts = await files.stat(path);
-  return facts.kind === "file" && (facts.mode === null || (facts.mode & 0o111) !== 0);
+async function lookUp(name: string, system: ProgramSystem): Promise<FoundProgram> {
+  const denied = { permission: "env", value: "PATH" } as const;
+  return system.mayReadEnvironment("PATH") ? await findProgram(name, system) : { path: null, denied };
 }

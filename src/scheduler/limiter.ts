@@ -1,3 +1,5 @@
+import { onAbort } from "../shared/on_abort.ts";
+
 /** Lets so many tasks run at a time; the others wait their turn, first come, first served. */
 export interface Limiter {
   /** How many tasks run. */
@@ -30,10 +32,10 @@ export function createLimiter(limit: number): Limiter {
     try {
       return await asPromise(task);
     } finally {
-      // The place goes from hand to hand at once, so that no newcomer can slip in before a waiting task.
-      const first = queue.takeFirst();
-      if (first === null) running--;
-      else first.start();
+      // The place is passed on at once, so that no newcomer can slip in before a waiting task.
+      const next = queue.takeFirst();
+      if (next === null) running--;
+      else next.start();
     }
   };
 
@@ -51,7 +53,17 @@ export function createLimiter(limit: number): Limiter {
         return perform(task);
       }
       return new Promise((resolve, reject) => {
-        queue.add({ signal, start: () => resolve(perform(task)), leave: reject });
+        const waiter: Waiter = {
+          start: () => {
+            stopListening();
+            resolve(perform(task));
+          },
+        };
+        const stopListening = onAbort(signal, () => {
+          queue.remove(waiter);
+          reject(signal.reason);
+        });
+        queue.add(waiter);
       });
     },
   };
@@ -62,85 +74,38 @@ async function asPromise<T>(task: () => Promise<T>): Promise<T> {
   return await task();
 }
 
-/** A task in the queue: exactly one of the two is called, once. */
 interface Waiter {
-  readonly signal: AbortSignal;
   start(): void;
-  leave(reason: unknown): void;
 }
 
-interface QueueEntry {
-  readonly waiter: Waiter;
-  previous: QueueEntry | null;
-  next: QueueEntry | null;
-}
-
-/** The entries that leave together when their signal aborts. */
-interface Company {
-  readonly entries: Set<QueueEntry>;
-  onAbort(): void;
-}
-
-/**
- * Waiters in order of arrival. A linked list, because an array is slow to lose its first member, and a set slow to
- * name it once many were deleted. One listener for each signal, whoever waits with it, because a signal looks
- * through all its listeners whenever one is added or removed.
- */
+/** Waiters in order of arrival. An array loses its first entry slowly, so entries are only marked as removed. */
 class WaitingQueue {
-  #first: QueueEntry | null = null;
-  #last: QueueEntry | null = null;
-  #size = 0;
-  readonly #companies = new Map<AbortSignal, Company>();
+  #entries: Waiter[] = [];
+  #first = 0;
+  readonly #removed = new Set<Waiter>();
 
   get size(): number {
-    return this.#size;
+    return this.#entries.length - this.#first - this.#removed.size;
   }
 
   add(waiter: Waiter): void {
-    const entry: QueueEntry = { waiter, previous: this.#last, next: null };
-    if (this.#last === null) this.#first = entry;
-    else this.#last.next = entry;
-    this.#last = entry;
-    this.#size++;
-    this.#companyOf(waiter.signal).entries.add(entry);
+    this.#entries.push(waiter);
+  }
+
+  remove(waiter: Waiter): void {
+    this.#removed.add(waiter);
   }
 
   takeFirst(): Waiter | null {
-    const entry = this.#first;
-    if (entry === null) return null;
-    this.#unlink(entry);
-    const { signal } = entry.waiter;
-    const company = this.#companyOf(signal);
-    company.entries.delete(entry);
-    if (company.entries.size === 0) {
-      this.#companies.delete(signal);
-      signal.removeEventListener("abort", company.onAbort);
-    }
-    return entry.waiter;
-  }
-
-  #companyOf(signal: AbortSignal): Company {
-    const known = this.#companies.get(signal);
-    if (known !== undefined) return known;
-    const entries = new Set<QueueEntry>();
-    const onAbort = () => {
-      this.#companies.delete(signal);
-      for (const entry of entries) {
-        this.#unlink(entry);
-        entry.waiter.leave(signal.reason);
+    for (;;) {
+      const waiter = this.#entries[this.#first];
+      if (waiter === undefined) return null;
+      this.#first++;
+      if (2 * this.#first >= this.#entries.length) {
+        this.#entries = this.#entries.slice(this.#first);
+        this.#first = 0;
       }
-    };
-    const company = { entries, onAbort };
-    this.#companies.set(signal, company);
-    signal.addEventListener("abort", onAbort, { once: true });
-    return company;
-  }
-
-  #unlink(entry: QueueEntry): void {
-    if (entry.previous === null) this.#first = entry.next;
-    else entry.previous.next = entry.next;
-    if (entry.next === null) this.#last = entry.previous;
-    else entry.next.previous = entry.previous;
-    this.#size--;
+      if (!this.#removed.delete(waiter)) return waiter;
+    }
   }
 }

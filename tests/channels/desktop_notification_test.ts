@@ -179,7 +179,7 @@ Deno.test("desktopNotificationKind names the permission that it needs to look fo
   const denied = (): Promise<never> => Promise.reject(new Deno.errors.NotCapable("Requires read access"));
   const { delivery } = await show({ system: { files: { ...createFiles(), stat: denied } } });
   assert.ok(!delivery.delivered && !delivery.retryable);
-  assert.equal(delivery.reason, 'cannot look for "notify-send": grant --allow-read=/usr/bin/notify-send');
+  assert.equal(delivery.reason, 'cannot look up "notify-send": grant --allow-read=/usr/bin/notify-send');
 });
 
 Deno.test("desktopNotificationKind says so when the desktop does not answer in time", async () => {

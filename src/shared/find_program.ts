@@ -1,0 +1,46 @@
+import type { PermissionClass } from "../domain/needs.ts";
+import type { Files } from "../domain/files.ts";
+import type { System } from "../domain/system.ts";
+
+/** What the look-up needs of the machine. */
+export type ProgramSystem = Pick<System, "files" | "environment" | "platform">;
+
+/** Where a program is; `path` is `null` if it isn't in `PATH`, or can't be looked up. */
+export interface FoundProgram {
+  /** Absolute. */
+  readonly path: string | null;
+  /** The first permission that kept it from being looked up. */
+  readonly denied: { readonly permission: PermissionClass; readonly value: string } | null;
+}
+
+/** Looks up a program in `PATH`, as a shell does. */
+export async function findProgram(name: string, system: ProgramSystem): Promise<FoundProgram> {
+  let denied: FoundProgram["denied"] = null;
+  for (const path of programPlaces(name, system)) {
+    try {
+      if (await isProgram(path, system.files)) return { path, denied: null };
+    } catch (error) {
+      if (error instanceof Deno.errors.NotCapable) denied ??= { permission: "read", value: path };
+    }
+  }
+  return { path: null, denied };
+}
+
+/** The paths at which a program is looked up. */
+export function programPlaces(
+  name: string,
+  { environment, platform }: Pick<System, "environment" | "platform">,
+): readonly string[] {
+  const isWindows = platform === "windows";
+  const files = isWindows ? [name, `${name}.exe`] : [name];
+  // An entry that is empty or relative means the working directory, which is no place to take programs from.
+  return (environment("PATH") ?? "").split(isWindows ? ";" : ":")
+    .filter((folder) => isWindows ? /^([A-Za-z]:)?[\\/]/.test(folder) : folder.startsWith("/"))
+    .flatMap((folder) => files.map((file) => `${folder}/${file}`));
+}
+
+/** Returns whether a path leads to a file that may be executed. */
+export async function isProgram(path: string, files: Pick<Files, "stat">): Promise<boolean> {
+  const { kind, mode } = await files.stat(path);
+  return kind === "file" && (mode === null || (mode & 0o111) !== 0);
+}

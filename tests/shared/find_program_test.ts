@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { findProgram } from "../../src/shared/find_program.ts";
+import { createFiles } from "../../src/system/files.ts";
+
+Deno.test("findProgram() finds the first executable file in an absolute directory of PATH", async () => {
+  const folder = await Deno.makeTempDir();
+  for (const name of ["one", "two", "three"]) await Deno.mkdir(join(folder, name));
+  await Deno.writeTextFile(join(folder, "one", "tool"), "", { mode: 0o644 });
+  await Deno.mkdir(join(folder, "two", "tool"));
+  await Deno.writeTextFile(join(folder, "three", "tool"), "", { mode: 0o755 });
+  const path = ["", ".", "/missing", "one", "two", "three"].map((name) =>
+    /^[a-z]/.test(name) ? join(folder, name) : name
+  ).join(":");
+  const system = { files: createFiles(), environment: () => path, platform: "linux" } as const;
+  assert.deepEqual(await findProgram("tool", system), { path: join(folder, "three", "tool"), denied: null });
+  assert.deepEqual(await findProgram("other", system), { path: null, denied: null });
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("findProgram() returns the first permission that was missing", async () => {
+  const refuse = () => Promise.reject(new Deno.errors.NotCapable("Requires read access"));
+  const files = { ...createFiles(), stat: refuse };
+  const system = { files, environment: () => "/a:/b", platform: "linux" } as const;
+  const denied = { permission: "read", value: "/a/tool" };
+  assert.deepEqual(await findProgram("tool", system), { path: null, denied });
+});
