@@ -10,7 +10,7 @@ import { openStateRepository, type StateRepository } from "../src/state/state_re
 import { DEFAULT_LIMITS } from "../src/scheduler/run_checks.ts";
 import { nextOnGrid, phaseOf } from "../src/scheduler/plan.ts";
 import { createSystem } from "../src/system/deno_system.ts";
-import { startWatch } from "../src/scheduler/scheduler.ts";
+import { startScheduler } from "../src/scheduler/scheduler.ts";
 import { steadyCheck } from "../scripts/soak/checks.ts";
 import { NO_REPORTING } from "../scripts/soak/no_notifying.ts";
 import { withRealStore } from "../scripts/soak/store.ts";
@@ -67,7 +67,7 @@ async function watch(store: Store, seconds: number): Promise<IdleSample> {
     (_, index) => steadyCheck({ name: `check ${index}`, intervalMs: HOUR_MS }),
   );
   for (const check of checks) enterRun(repository, check);
-  const watching = startWatch({ checks, folder: "/", redact: (text) => text }, {
+  const scheduler = startScheduler({ checks, folder: "/", redact: (text) => text }, {
     system: createSystem(),
     jobs: null,
     repository,
@@ -82,7 +82,7 @@ async function watch(store: Store, seconds: number): Promise<IdleSample> {
   });
   await sleep(BEGIN_SECONDS);
   const sample = await measure(seconds, () => runs);
-  await watching.stop(0);
+  await scheduler.stop(0);
   return sample;
 }
 

@@ -4,7 +4,7 @@ import { CONDITIONS } from "../../src/domain/condition.ts";
 import type { ConditionState } from "../../src/domain/condition_state.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
 import { DEFAULT_LIMITS } from "../../src/scheduler/run_checks.ts";
-import { startWatch } from "../../src/scheduler/scheduler.ts";
+import { startScheduler } from "../../src/scheduler/scheduler.ts";
 import { createFakeClock } from "../../tests/support/fake_clock.ts";
 import { createPlayedSystem } from "../../tests/support/played_targets.ts";
 import { askingCheck } from "./checks.ts";
@@ -39,7 +39,7 @@ export async function soakMemory({ steps, runs }: MemoryOptions): Promise<void> 
   await withRealStore(async (store) => {
     const clock = createFakeClock(Date.UTC(2026, 0, 31));
     let count = 0;
-    const watch = startWatch({ checks: flappingChecks(), folder: "/", redact: (text) => text }, {
+    const scheduler = startScheduler({ checks: flappingChecks(), folder: "/", redact: (text) => text }, {
       system: createPlayedSystem(clock, (_target, nowMs) => ({
         status: Math.floor(nowMs / 10_000) % 2 === 0 ? 200 : 500,
         afterMs: 20,
@@ -68,7 +68,7 @@ export async function soakMemory({ steps, runs }: MemoryOptions): Promise<void> 
       }
     };
     await watchMemory(`${runs.toLocaleString("en")} runs of ${CHECKS} checks`, passes());
-    const stopped = watch.stop(0);
+    const stopped = scheduler.stop(0);
     await clock.advance(1);
     await stopped;
   });

@@ -1,7 +1,7 @@
-import type { WatchOptions } from "../../src/scheduler/scheduler.ts";
+import type { SchedulerOptions } from "../../src/scheduler/scheduler.ts";
 
 /** Notifying without channels: what the soak measures ends at the kept state. */
-export const NO_REPORTING: WatchOptions["notifying"] = {
+export const NO_REPORTING: SchedulerOptions["notifying"] = {
   refresh: () => Promise.resolve(),
   deciding: () => ({ suppressedBy: null, known: [], queue: () => [] }),
   parentsToRun: () => [],

@@ -4,7 +4,7 @@ import type { Check } from "../../src/domain/check.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
 import { DEFAULT_LIMITS } from "../../src/scheduler/run_checks.ts";
 import { createSystem } from "../../src/system/deno_system.ts";
-import { startWatch } from "../../src/scheduler/scheduler.ts";
+import { startScheduler } from "../../src/scheduler/scheduler.ts";
 import { askingCheck, steadyCheck } from "./checks.ts";
 import { withRealStore } from "./store.ts";
 
@@ -71,7 +71,7 @@ async function watchAndCount(checks: readonly Check[], seconds: number): Promise
       newId: () => crypto.randomUUID(),
       hostName: "soak",
     });
-    const watch = startWatch({ checks, folder: "/", redact: (text) => text }, {
+    const scheduler = startScheduler({ checks, folder: "/", redact: (text) => text }, {
       system,
       jobs: null,
       repository,
@@ -91,7 +91,7 @@ async function watchAndCount(checks: readonly Check[], seconds: number): Promise
       onBug: reject,
     });
     await Promise.race([broken, new Promise((resolve) => setTimeout(resolve, untilMs - Date.now() + 1000))]);
-    await watch.stop(0);
+    await scheduler.stop(0);
     for (const { name } of checks) {
       if (name.startsWith("hanging")) continue;
       const count = counts.get(name) ?? 0;

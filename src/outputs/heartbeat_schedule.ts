@@ -1,6 +1,6 @@
 import type { System } from "../domain/system.ts";
 import { beat } from "./heartbeat_sender.ts";
-import type { Watch } from "../scheduler/scheduler.ts";
+import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Log } from "../domain/log.ts";
 
@@ -19,7 +19,7 @@ export interface PulseOptions {
   /** Told of trouble with the signs. */
   readonly log: Log;
   /** The loop whose life is shown. */
-  readonly watch: Watch;
+  readonly scheduler: Scheduler;
   /** Says where the signs go, if anywhere. */
   readonly config: LoadedConfig;
 }
@@ -29,7 +29,7 @@ export interface PulseOptions {
  * Trouble with it is said once, and when it is over.
  */
 export function startPulse(options: PulseOptions): Pulse {
-  const { system, log, watch } = options;
+  const { system, log, scheduler } = options;
   let { heartbeat, redact } = options.config;
   let cancel = (): void => {};
   let isInTrouble = false;
@@ -38,7 +38,7 @@ export function startPulse(options: PulseOptions): Pulse {
   const tick = async (): Promise<void> => {
     if (isEnded || heartbeat === null) return;
     const { intervalMs } = heartbeat;
-    if (watch.isAdvancing) {
+    if (scheduler.isAdvancing) {
       const failure = await beat(heartbeat, system);
       if (failure !== null && !isInTrouble) log.warning(redact(failure));
       if (failure === null && isInTrouble) log.info("the heartbeat works again");

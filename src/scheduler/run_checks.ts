@@ -6,7 +6,7 @@ import type { LimitClass, ObserveContext } from "../domain/observe.ts";
 import { type Redact, redactProcesses } from "../shared/redact.ts";
 import type { Observation, Result } from "../domain/result.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
-import { createUndisturbedRuns } from "./stall_safe.ts";
+import { StallSafeRuns } from "./stall_safe.ts";
 
 /** How many checks may run at a time that start a process, and that wait for the network. */
 export interface Limits {
@@ -38,7 +38,7 @@ export interface PassOptions {
 }
 
 /**
- * Runs each check once, or again where the machine slept during its run; answers the checks without a result, because
+ * Runs each check once, or again if the process stalled or the system was suspended during its run; returns the checks without a result, because
  * the pass was ended early.
  */
 export async function runPass(checks: readonly Check[], options: PassOptions): Promise<readonly Check[]> {
@@ -46,10 +46,10 @@ export async function runPass(checks: readonly Check[], options: PassOptions): P
     process: createLimiter(options.limits.process),
     network: createLimiter(options.limits.network),
   };
-  const runs = createUndisturbedRuns(options.system.clock);
+  const runs = new StallSafeRuns(options.system.clock);
   const isFinished = await Promise.all(checks.map(async (check) => {
     const { limit } = await entryOf(check);
-    const run = (): Promise<Result> => runs.run(() => runCheck(check, options), options.signal);
+    const run = (): Promise<Result> => runs.run(() => runCheck(check, options), options);
     try {
       options.onResult(limit === "none" ? await run() : await limiters[limit].run(run, options.signal));
       return true;
@@ -57,7 +57,7 @@ export async function runPass(checks: readonly Check[], options: PassOptions): P
       if (options.signal.aborted) return false;
       throw error;
     }
-  })).finally(runs.end);
+  })).finally(() => runs.end());
   return checks.filter((_check, index) => !isFinished[index]);
 }
 

@@ -1,50 +1,50 @@
-/** What is told of runs that began late, or that were held up. */
-export interface Lateness {
-  /** How many, since it was told last. */
+/** Runs that began late, or that were stalled. */
+export interface LagSummary {
+  /** How many, since the last summary. */
   readonly count: number;
-  /** By how much the worst of them was. */
+  /** The longest lag. */
   readonly worstMs: number;
-  /** The check of that one. */
+  /** The check with that lag. */
   readonly name: string;
 }
 
-/** Where {@linkcode createLatenessTeller} gets its time, and whom it tells. */
-export interface LatenessOptions {
+/** What {@linkcode createLagReporter} needs. */
+export interface LagReporterOptions {
   /** Calls back once after a delay. */
   after(delayMs: number, callback: () => void): void;
-  /** Called with what is to be told. */
-  tell(lateness: Lateness): void;
+  /** Gets each summary. */
+  report(summary: LagSummary): void;
 }
 
-/** Less than this is no lateness worth a word. */
-const LATE_MS = 1_000;
-const TOLD_EVERY_MS = 60_000;
+/** A shorter lag is not reported. */
+const LAG_MS_MIN = 1_000;
+const REPORT_EVERY_MS = 60_000;
 
 /**
- * Makes what is to be called with the lateness of every run: the first late one is told at once, those of the
- * minute after it together, so that an overload does not fill the log.
+ * Returns the function to call with the lag of each run. The first lag is reported at once, those of the minute after it
+ * together, so that an overload does not fill the log.
  */
-export function createLatenessTeller(
-  { after, tell }: LatenessOptions,
-): (name: string, lateMs: number) => void {
-  let noted: Lateness | null = null;
+export function createLagReporter(
+  { after, report }: LagReporterOptions,
+): (name: string, lagMs: number) => void {
+  let noted: LagSummary | null = null;
   let isResting = false;
-  const tellNoted = (): void => {
+  const reportNoted = (): void => {
     isResting = noted !== null;
     if (noted === null) return;
-    const lateness = noted;
+    const summary = noted;
     noted = null;
-    after(TOLD_EVERY_MS, tellNoted);
-    tell(lateness);
+    after(REPORT_EVERY_MS, reportNoted);
+    report(summary);
   };
-  return (name, lateMs) => {
-    if (lateMs < LATE_MS) return;
-    const isWorst = noted === null || lateMs > noted.worstMs;
+  return (name, lagMs) => {
+    if (lagMs < LAG_MS_MIN) return;
+    const isWorst = noted === null || lagMs > noted.worstMs;
     noted = {
       count: (noted?.count ?? 0) + 1,
-      worstMs: isWorst ? lateMs : noted?.worstMs ?? lateMs,
+      worstMs: isWorst ? lagMs : noted?.worstMs ?? lagMs,
       name: isWorst ? name : noted?.name ?? name,
     };
-    if (!isResting) tellNoted();
+    if (!isResting) reportNoted();
   };
 }

@@ -7,8 +7,6 @@ import type { Clock } from "../domain/clock.ts";
 export interface ScheduleTime {
   /** Now. */
   nowMs(): number;
-  /** The monotonic time of a time on this line. */
-  monotonicMs(atMs: number): number;
   /**
    * Catches up with the wall clock and answers by how much: it was set, or the machine slept (monotonic time
    * stands still then). Answers 0 where that is too little to matter, and then does not catch up.
@@ -24,7 +22,6 @@ export function createScheduleTime(clock: Clock): ScheduleTime {
   let offsetMs = clock.wallMs() - clock.monotonicMs();
   return {
     nowMs: () => clock.monotonicMs() + offsetMs,
-    monotonicMs: (atMs) => atMs - offsetMs,
     catchUp: () => {
       const stepMs = clock.wallMs() - clock.monotonicMs() - offsetMs;
       if (Math.abs(stepMs) <= STEP_MS) return 0;

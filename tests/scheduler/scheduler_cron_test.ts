@@ -10,7 +10,7 @@ import { enterAsked, isCheckDue } from "../../src/scheduler/next_run.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
 import { requestCheck, testCheck } from "../support/checks.ts";
 import { createFakeClock } from "../support/fake_clock.ts";
-import { startStage, type WatchStage } from "../support/watch_stage.ts";
+import { type SchedulerHarness, startHarness } from "../support/scheduler_harness.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -27,11 +27,11 @@ function cron(
   return testCheck(options.condition ?? "ok", { name: "web", schedule });
 }
 
-function startsOf(stage: Pick<WatchStage, "starts">): readonly string[] {
-  return stage.starts("web").map((ms) => new Date(ms).toISOString().slice(5, 19));
+function startsOf(harness: Pick<SchedulerHarness, "starts">): readonly string[] {
+  return harness.starts("web").map((ms) => new Date(ms).toISOString().slice(5, 19));
 }
 
-Deno.test("startWatch() runs a check of the calendar at its times, on the second, over both changes of the clock", async () => {
+Deno.test("startScheduler() runs a check of the calendar at its times, on the second, over both changes of the clock", async () => {
   for (
     const [from, expected] of [
       ["2026-03-28T00:30:00Z", ["03-28T01:30:00", "03-29T01:00:00", "03-30T00:30:00"]],
@@ -39,34 +39,34 @@ Deno.test("startWatch() runs a check of the calendar at its times, on the second
     ] as const
   ) {
     const clock = createFakeClock(Date.parse(from));
-    const stage = await startStage([cron("30 2 * * *")], { clock });
+    const harness = await startHarness([cron("30 2 * * *")], { clock });
     await clock.advance(2 * DAY + 2 * HOUR);
-    assert.deepStrictEqual(startsOf(stage), expected);
-    for (const { lateMs, entry } of stage.runs()) {
+    assert.deepStrictEqual(startsOf(harness), expected);
+    for (const { lateMs, entry } of harness.runs()) {
       assert.ok(lateMs < 2);
       assert.strictEqual(entry.record.missedRuns, 0);
     }
-    await stage.end();
+    await harness.end();
   }
 });
 
-Deno.test("startWatch() runs once soon after a sleep that its time fell into, and counts what it left out", async () => {
+Deno.test("startScheduler() runs once soon after a sleep that its time fell into, and counts what it left out", async () => {
   const clock = createFakeClock(Date.parse("2026-01-10T09:55:00Z"));
-  const stage = await startStage([cron("0 * * * *")], { clock });
+  const harness = await startHarness([cron("0 * * * *")], { clock });
   await clock.advance(10 * MINUTE);
   clock.stepWall(5 * HOUR + 10 * MINUTE);
   await clock.advance(2 * HOUR);
-  const [first, second = "", third, ...rest] = startsOf(stage);
+  const [first, second = "", third, ...rest] = startsOf(harness);
   assert.strictEqual(first, "01-10T10:00:00");
   // The sleep is noticed within half a minute, and then the network has 10 s to come back.
   assert.match(second, /^01-10T15:15:[1-4]\d$/);
   assert.deepStrictEqual([third, ...rest], ["01-10T16:00:00", "01-10T17:00:00"]);
   // 11:00 to 14:00; the one of 15:00 was made up for.
-  assert.strictEqual(stage.runs().at(-1)?.entry.record.missedRuns, 4);
-  await stage.end();
+  assert.strictEqual(harness.runs().at(-1)?.entry.record.missedRuns, 4);
+  await harness.end();
 });
 
-Deno.test("startWatch() follows the wall clock when it is set", async (t) => {
+Deno.test("startScheduler() follows the wall clock when it is set", async (t) => {
   const rows: readonly { name: string; stepMs: number; expected: readonly string[] }[] = [
     {
       name: "back by an hour",
@@ -80,53 +80,53 @@ Deno.test("startWatch() follows the wall clock when it is set", async (t) => {
   for (const { name, stepMs, expected } of rows) {
     await t.step(name, async () => {
       const clock = createFakeClock(Date.parse("2026-01-10T10:05:00Z"));
-      const stage = await startStage([cron("30 * * * *")], { clock });
+      const harness = await startHarness([cron("30 * * * *")], { clock });
       await clock.advance(5 * MINUTE);
       clock.stepWall(stepMs);
       await clock.advance(Date.parse("2026-01-10T11:31:00Z") - clock.wallMs());
-      assert.deepStrictEqual(startsOf(stage), expected);
-      await stage.end();
+      assert.deepStrictEqual(startsOf(harness), expected);
+      await harness.end();
     });
   }
 });
 
-Deno.test("startWatch() leaves out the times that fall into a long run", async () => {
+Deno.test("startScheduler() leaves out the times that fall into a long run", async () => {
   const schedule = cron("*/10 * * * *").schedule;
   const slow = { ...requestCheck("http://slow/", { name: "web", timeoutMs: HOUR }), schedule };
   const clock = createFakeClock(Date.parse("2026-01-10T10:05:00Z"));
-  const stage = await startStage([slow], { clock, play: () => ({ status: 200, afterMs: 25 * MINUTE }) });
+  const harness = await startHarness([slow], { clock, play: () => ({ status: 200, afterMs: 25 * MINUTE }) });
   await clock.advance(80 * MINUTE);
-  assert.deepStrictEqual(startsOf(stage), ["01-10T10:10:00", "01-10T10:40:00"]);
-  assert.deepStrictEqual(stage.runs().map(({ entry }) => entry.record.missedRuns), [2, 4]);
-  await stage.end();
+  assert.deepStrictEqual(startsOf(harness), ["01-10T10:10:00", "01-10T10:40:00"]);
+  assert.deepStrictEqual(harness.runs().map(({ entry }) => entry.record.missedRuns), [2, 4]);
+  await harness.end();
 });
 
-Deno.test("startWatch() runs by the attentive interval as well while something is being watched", async () => {
+Deno.test("startScheduler() runs by the attentive interval as well while something is being watched", async () => {
   const clock = createFakeClock(Date.parse("2026-01-10T10:40:00Z"));
-  const stage = await startStage([
+  const harness = await startHarness([
     cron("0 * * * *", { condition: "critical", attentiveIntervalMs: 25 * MINUTE }),
   ], {
     clock,
   });
   await clock.advance(2 * HOUR);
-  assert.deepStrictEqual(startsOf(stage), [
+  assert.deepStrictEqual(startsOf(harness), [
     "01-10T11:00:00",
     "01-10T11:25:00",
     "01-10T11:50:00",
     "01-10T12:00:00",
     "01-10T12:25:00",
   ]);
-  await stage.end();
+  await harness.end();
 });
 
-Deno.test("startWatch() makes up after a restart for the last time alone, and takes a new expression at once", async () => {
+Deno.test("startScheduler() makes up after a restart for the last time alone, and takes a new expression at once", async () => {
   const clock = createFakeClock(Date.parse("2026-01-10T09:55:00Z"));
   const store = createMemoryStore();
-  const first = await startStage([cron("0 * * * *")], { clock, store });
+  const first = await startHarness([cron("0 * * * *")], { clock, store });
   await clock.advance(10 * MINUTE);
   await first.end();
   await clock.advance(3 * HOUR);
-  const second = await startStage([cron("0 * * * *")], { clock, store });
+  const second = await startHarness([cron("0 * * * *")], { clock, store });
   await clock.advance(10 * MINUTE);
   assert.match(startsOf(second).join(), /^01-10T13:05:0[0-3]$/);
   second.reload([cron("20 * * * *")]);
@@ -135,7 +135,7 @@ Deno.test("startWatch() makes up after a restart for the last time alone, and ta
   await second.end();
 });
 
-Deno.test("startWatch() tells what a maintenance window kept back within half a minute of its end, and forgets what is over", async () => {
+Deno.test("startScheduler() tells what a maintenance window kept back within half a minute of its end, and forgets what is over", async () => {
   const maintenanceWindows = [{ fromMinute: 9 * 60, toMinute: 10 * 60, timeZone: "UTC" }];
   const clock = createFakeClock(Date.parse("2026-01-10T09:30:00Z"));
   const isDown = (name: string, nowMs: number): boolean => nowMs < 10 * MINUTE || name === "http://down/";
@@ -143,22 +143,22 @@ Deno.test("startWatch() tells what a maintenance window kept back within half a 
     ...requestCheck(`http://${name}/`, { name, regularIntervalMs: 7 * MINUTE }),
     maintenanceWindows,
   }));
-  const stage = await startStage(checks, {
+  const harness = await startHarness(checks, {
     clock,
     play: (target, nowMs) => ({ status: isDown(target, nowMs) ? 500 : 200, afterMs: 20 }),
     suppressedBy: (check, nowMs) => isInWindow(check.maintenanceWindows, nowMs) ? "maintenance" : null,
   });
   await clock.advance(30 * MINUTE - 1);
-  assert.strictEqual(stage.runs("blip").at(0)?.entry.record.condition.confirmed, "critical");
-  assert.deepStrictEqual(stage.notifications(), []);
+  assert.strictEqual(harness.runs("blip").at(0)?.entry.record.condition.confirmed, "critical");
+  assert.deepStrictEqual(harness.notifications(), []);
   await clock.advance(30 * SECOND + 1);
-  assert.deepStrictEqual(stage.notifications().map(({ check, event }) => [check, event]), [[
+  assert.deepStrictEqual(harness.notifications().map(({ check, event }) => [check, event]), [[
     "down",
     "problem",
   ]]);
   await clock.advance(HOUR);
-  assert.strictEqual(stage.notifications().length, 1);
-  await stage.end();
+  assert.strictEqual(harness.notifications().length, 1);
+  await harness.end();
 });
 
 /** Calls `--due` every so often, and answers when the check ran. */

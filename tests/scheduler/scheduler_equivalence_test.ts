@@ -15,7 +15,7 @@ import { enterAsked, isCheckDue } from "../../src/scheduler/next_run.ts";
 import { run } from "../../src/cli/run.ts";
 import { phaseOf } from "../../src/scheduler/plan.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
-import { startWatch } from "../../src/scheduler/scheduler.ts";
+import { startScheduler } from "../../src/scheduler/scheduler.ts";
 import { intervalsOf } from "../support/checks.ts";
 import { createSilentNotifying } from "../support/silent_notifying.ts";
 import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
@@ -56,7 +56,7 @@ async function driveByLoop(scene: Scene): Promise<readonly Notification[]> {
   const clock = createFakeClock(startOf(scene));
   const notifications: Notification[] = [];
   const checks = scene.subjects.map(({ check }) => check);
-  const watch = startWatch({ checks, folder: "/", redact: (text) => text }, {
+  const scheduler = startScheduler({ checks, folder: "/", redact: (text) => text }, {
     // The loop is never late here: what runs now was planned for now.
     system: createProgramSystem(clock, (name, nowMs) => played(scene, name, { nowMs, plannedMs: nowMs })),
     jobs: null,
@@ -72,7 +72,7 @@ async function driveByLoop(scene: Scene): Promise<readonly Notification[]> {
     },
   });
   await clock.advance((MINUTES + 1) * MINUTE);
-  const stopped = watch.stop(0);
+  const stopped = scheduler.stop(0);
   await clock.advance(1);
   await stopped;
   return notifications;

@@ -13,7 +13,7 @@ import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
 import { createFaultyStore, type FaultyStore } from "../support/faulty_store.ts";
 import type { PlayedAnswer } from "../support/played_targets.ts";
 import { assertRate } from "../support/rates.ts";
-import { startStage, type WatchStage } from "../support/watch_stage.ts";
+import { type SchedulerHarness, startHarness } from "../support/scheduler_harness.ts";
 
 /** How many random walks are taken; more in a soak: `WALK_ROUNDS=2000 deno test -A tests/scheduler/scheduler_random_test.ts`. */
 const ROUNDS = Number(Deno.env.get("WALK_ROUNDS") ?? 50);
@@ -129,7 +129,7 @@ function nameOf(target: string): string {
   return new URL(target).host;
 }
 
-/** What the runs of all stages have come to. */
+/** What the runs of all harnesses have come to. */
 interface World {
   readonly clock: FakeClock;
   readonly targets: Targets;
@@ -137,8 +137,8 @@ interface World {
   store: FaultyStore;
   /** All that was used, in order. */
   readonly stores: FaultyStore[];
-  stage: WatchStage;
-  readonly stages: WatchStage[];
+  harness: SchedulerHarness;
+  readonly harnesses: SchedulerHarness[];
   checks: readonly Check[];
 }
 
@@ -147,11 +147,11 @@ async function createWorld(checks: readonly Check[]): Promise<World> {
   let world: World | null = null;
   const targets = createTargets();
   const store = createFaultyStore();
-  const stages: WatchStage[] = [];
+  const harnesses: SchedulerHarness[] = [];
   const stores = [store];
-  const stage = await openStage({ clock, targets, store, stores, checks }, () => world);
-  stages.push(stage);
-  world = { clock, targets, store, stores, stage, stages, checks };
+  const harness = await openStage({ clock, targets, store, stores, checks }, () => world);
+  harnesses.push(harness);
+  world = { clock, targets, store, stores, harness, harnesses, checks };
   return world;
 }
 
@@ -161,8 +161,8 @@ function openStage(
     "clock" | "targets" | "store" | "stores" | "checks"
   >,
   worldOf: () => World | null,
-): Promise<WatchStage> {
-  return startStage(checks, {
+): Promise<SchedulerHarness> {
+  return startHarness(checks, {
     clock,
     store,
     play: targets.play,
@@ -186,17 +186,17 @@ async function take(world: World, step: Step): Promise<void> {
   else if (step.step === "store") world.store.failure = step.failure;
   else if (step.step === "reload") {
     world.checks = step.checks;
-    world.stage.reload(step.checks);
+    world.harness.reload(step.checks);
   } else await restart(world, step.pauseMs);
 }
 
 /** What the store cannot take in the end is lost with the process; so it can. */
 async function restart(world: World, pauseMs: number): Promise<void> {
   world.store.failure = null;
-  await world.stage.end();
+  await world.harness.end();
   await world.clock.advance(pauseMs);
-  world.stage = await openStage(world, () => world);
-  world.stages.push(world.stage);
+  world.harness = await openStage(world, () => world);
+  world.harnesses.push(world.harness);
 }
 
 function changesOf(
@@ -224,10 +224,10 @@ function assertSame(actual: readonly Told[], expected: readonly Told[], what: st
 }
 
 /** The moves of the confirmed conditions, as the results tell them. */
-function confirmedMoves(stages: readonly WatchStage[]): readonly Told[] {
+function confirmedMoves(harnesses: readonly SchedulerHarness[]): readonly Told[] {
   const confirmed = new Map<string, Condition>();
   const moves: Told[] = [];
-  for (const { name, entry } of stages.flatMap((stage) => stage.runs())) {
+  for (const { name, entry } of harnesses.flatMap((harness) => harness.runs())) {
     const from = confirmed.get(name) ?? "ok";
     const to = entry.record.condition.confirmed;
     confirmed.set(name, to);
@@ -244,10 +244,10 @@ async function assertInvariants(first: readonly Check[], steps: readonly Step[])
   world.targets.behaviours.clear();
   world.store.failure = null;
   await world.clock.advance(CALM_MS);
-  const before = world.stage.runs().length;
+  const before = world.harness.runs().length;
   await world.clock.advance(CALM_MS);
 
-  const calm = Map.groupBy(world.stage.runs().slice(before), ({ name }) => name);
+  const calm = Map.groupBy(world.harness.runs().slice(before), ({ name }) => name);
   assert.deepStrictEqual([...calm.keys()].toSorted(), world.checks.map(({ name }) => name).toSorted());
   for (const check of world.checks) {
     const { name } = check;
@@ -258,11 +258,11 @@ async function assertInvariants(first: readonly Check[], steps: readonly Step[])
     assertRate(runs.map(({ startedAtMs }) => startedAtMs), regularIntervalMs);
     for (const { lateMs } of runs) assert.ok(lateMs < 2, `${name} was ${lateMs} ms late`);
   }
-  await world.stage.end();
+  await world.harness.end();
 
   assert.deepStrictEqual(world.targets.beside, [], "no check runs beside itself");
-  const moves = confirmedMoves(world.stages);
-  const notifications = world.stages.flatMap((stage) => stage.notifications())
+  const moves = confirmedMoves(world.harnesses);
+  const notifications = world.harnesses.flatMap((harness) => harness.notifications())
     .map(({ check, previous, condition }) => ({ name: check, from: previous, to: condition }));
   assertSame(notifications, moves, "every change is told once");
   const saved = world.stores.flatMap((store) => changesOf([store], () => store.saved.flat()));
@@ -270,7 +270,7 @@ async function assertInvariants(first: readonly Check[], steps: readonly Step[])
   return moves.length;
 }
 
-Deno.test("startWatch() holds its promises whatever happens", async () => {
+Deno.test("startScheduler() holds its promises whatever happens", async () => {
   let moves = 0;
   await fc.assert(
     fc.asyncProperty(CHECKS, fc.array(STEP, { maxLength: 120, size: "max" }), async (checks, steps) => {

@@ -5,7 +5,7 @@ import { requestCheck, testCheck } from "../support/checks.ts";
 import { createFaultyStore } from "../support/faulty_store.ts";
 import { programCheck } from "../support/played_programs.ts";
 import { assertRate, assertSpread } from "../support/rates.ts";
-import { startStage, type WatchStage } from "../support/watch_stage.ts";
+import { type SchedulerHarness, startHarness } from "../support/scheduler_harness.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -15,12 +15,12 @@ function many(count: number, make: (index: number) => Check): readonly Check[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
-Deno.test("startWatch() runs each of 1,000 checks once a second for a minute, never late", async () => {
+Deno.test("startScheduler() runs each of 1,000 checks once a second for a minute, never late", async () => {
   const checks = many(
     1000,
     (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: SECOND }),
   );
-  const { clock, runs, end } = await startStage(checks);
+  const { clock, runs, end } = await startHarness(checks);
   await clock.advance(MINUTE);
   const counts = Map.groupBy(runs(), ({ name }) => name);
   assert.strictEqual(counts.size, 1000);
@@ -31,11 +31,11 @@ Deno.test("startWatch() runs each of 1,000 checks once a second for a minute, ne
   await end();
 });
 
-Deno.test("startWatch() never runs a check beside itself, and counts the beats it skips", async () => {
+Deno.test("startScheduler() never runs a check beside itself, and counts the beats it skips", async () => {
   const slow = requestCheck("http://slow/", { name: "slow", regularIntervalMs: SECOND });
   let begun = 0;
   let most = 0;
-  const { clock, runs, end } = await startStage([slow], {
+  const { clock, runs, end } = await startHarness([slow], {
     play: () => {
       begun++;
       most = Math.max(most, begun - runs().length);
@@ -49,9 +49,9 @@ Deno.test("startWatch() never runs a check beside itself, and counts the beats i
   await end();
 });
 
-Deno.test("startWatch() skips the beats of a run that takes an hour", async () => {
+Deno.test("startScheduler() skips the beats of a run that takes an hour", async () => {
   const long = requestCheck("http://long/", { regularIntervalMs: MINUTE, timeoutMs: 2 * HOUR });
-  const { clock, runs, starts, end } = await startStage([long], {
+  const { clock, runs, starts, end } = await startHarness([long], {
     play: (_target, nowMs) => ({ status: 200, afterMs: nowMs < 10 * MINUTE ? HOUR : 20 }),
   });
   await clock.advance(2 * HOUR);
@@ -65,7 +65,7 @@ Deno.test("startWatch() skips the beats of a run that takes an hour", async () =
   await end();
 });
 
-Deno.test("startWatch() keeps other checks on time while 50 targets hang", async () => {
+Deno.test("startScheduler() keeps other checks on time while 50 targets hang", async () => {
   const hanging = many(
     50,
     (index) => requestCheck("http://hang/", { name: `hanging ${index}`, regularIntervalMs: SECOND }),
@@ -74,7 +74,7 @@ Deno.test("startWatch() keeps other checks on time while 50 targets hang", async
     20,
     (index) => requestCheck("http://quick/", { name: `quick ${index}`, regularIntervalMs: 5 * SECOND }),
   );
-  const { clock, runs, end } = await startStage([...hanging, ...quick], {
+  const { clock, runs, end } = await startHarness([...hanging, ...quick], {
     play: (target) => target === "http://hang/" ? "hang" : { status: 200, afterMs: 5 },
   });
   await clock.advance(2 * MINUTE);
@@ -85,7 +85,7 @@ Deno.test("startWatch() keeps other checks on time while 50 targets hang", async
   await end();
 });
 
-Deno.test("startWatch() limits programs and requests apart, and both limits hold", async (t) => {
+Deno.test("startScheduler() limits programs and requests apart, and both limits hold", async (t) => {
   const limits = { process: 3, network: 5 };
   const requests = (target: string, count: number): readonly Check[] =>
     many(
@@ -97,7 +97,7 @@ Deno.test("startWatch() limits programs and requests apart, and both limits hold
   await t.step("requests that hang hold up no program", async () => {
     let running = 0;
     let most = 0;
-    const { clock, runs, end } = await startStage([...requests("http://hang/", 50), ...programs(2)], {
+    const { clock, runs, end } = await startHarness([...requests("http://hang/", 50), ...programs(2)], {
       limits,
       play: () => {
         running++;
@@ -113,7 +113,7 @@ Deno.test("startWatch() limits programs and requests apart, and both limits hold
     await end();
   });
   await t.step("programs that take long hold up no request", async () => {
-    const { clock, runs, end } = await startStage([...programs(50), ...requests("http://web/", 2)], {
+    const { clock, runs, end } = await startHarness([...programs(50), ...requests("http://web/", 2)], {
       limits,
       playProgram: () => ({ condition: "ok", afterMs: 9 * SECOND }),
     });
@@ -128,7 +128,7 @@ Deno.test("startWatch() limits programs and requests apart, and both limits hold
   });
 });
 
-Deno.test("startWatch() lets others wait for a place no longer than what hangs may take", async () => {
+Deno.test("startScheduler() lets others wait for a place no longer than what hangs may take", async () => {
   const limits = { process: 1, network: 5 };
   const timeoutMs = 10 * SECOND;
   const hanging = many(
@@ -137,7 +137,7 @@ Deno.test("startWatch() lets others wait for a place no longer than what hangs m
       requestCheck("http://hang/", { name: `hanging ${index}`, regularIntervalMs: 15 * SECOND, timeoutMs }),
   );
   const quick = requestCheck("http://quick/", { name: "quick", regularIntervalMs: MINUTE });
-  const { clock, runs, events, end } = await startStage([...hanging, quick], {
+  const { clock, runs, events, end } = await startHarness([...hanging, quick], {
     limits,
     play: (target) => target === "http://hang/" ? "hang" : { status: 200, afterMs: 5 },
   });
@@ -151,12 +151,12 @@ Deno.test("startWatch() lets others wait for a place no longer than what hangs m
   await end();
 });
 
-Deno.test("startWatch() tells of lateness at once, and then once a minute with everything since", async () => {
+Deno.test("startScheduler() tells of lateness at once, and then once a minute with everything since", async () => {
   const checks = many(
     10,
     (index) => programCheck({ name: `program ${index}`, regularIntervalMs: 10 * SECOND }),
   );
-  const { clock, events, runs, end } = await startStage(checks, {
+  const { clock, events, runs, end } = await startHarness(checks, {
     limits: { process: 1, network: 1 },
     playProgram: () => ({ condition: "ok", afterMs: 3 * SECOND }),
   });
@@ -174,13 +174,13 @@ Deno.test("startWatch() tells of lateness at once, and then once a minute with e
   await end();
 });
 
-Deno.test("startWatch() looks at a problem in the attentive interval, and again regularly when it is over", async () => {
+Deno.test("startScheduler() looks at a problem in the attentive interval, and again regularly when it is over", async () => {
   const check = requestCheck("http://flappy/", {
     regularIntervalMs: 5 * MINUTE,
     attentiveIntervalMs: 10 * SECOND,
     threshold: 3,
   });
-  const { clock, notifications, starts, end } = await startStage([check], {
+  const { clock, notifications, starts, end } = await startHarness([check], {
     play: (_target, nowMs) => ({
       status: nowMs > 20 * MINUTE && nowMs < 30 * MINUTE ? 500 : 200,
       afterMs: 1,
@@ -197,12 +197,12 @@ Deno.test("startWatch() looks at a problem in the attentive interval, and again 
   await end();
 });
 
-Deno.test("startWatch() spreads 10,000 checks that never ran over a tenth of their interval", async () => {
+Deno.test("startScheduler() spreads 10,000 checks that never ran over a tenth of their interval", async () => {
   const checks = many(
     10_000,
     (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: MINUTE }),
   );
-  const { clock, runs, end } = await startStage(checks);
+  const { clock, runs, end } = await startHarness(checks);
   const startMs = clock.wallMs();
   await clock.advance(6 * SECOND);
   assert.strictEqual(runs().length, 10_000);
@@ -222,7 +222,7 @@ Deno.test("reload() keeps what is unchanged, starts what is new and stops what i
   const kept = testCheck("ok", { name: "kept", regularIntervalMs: 10 * SECOND });
   const gone = testCheck("ok", { name: "gone", regularIntervalMs: 10 * SECOND });
   const added = testCheck("critical", { name: "added", regularIntervalMs: 10 * SECOND });
-  const { clock, runs, starts, reload, end } = await startStage([kept, gone]);
+  const { clock, runs, starts, reload, end } = await startHarness([kept, gone]);
   await clock.advance(MINUTE);
   const goneRuns = runs("gone").length;
   reload([{ ...kept }, added]);
@@ -236,7 +236,7 @@ Deno.test("reload() keeps what is unchanged, starts what is new and stops what i
 
 Deno.test("reload() lets a changed check keep its counts", async () => {
   const check = testCheck("critical", { threshold: 5, regularIntervalMs: 10 * SECOND });
-  const { clock, notifications, reload, end } = await startStage([check]);
+  const { clock, notifications, reload, end } = await startHarness([check]);
   await clock.advance(35 * SECOND);
   assert.strictEqual(notifications().length, 0);
   reload([{ ...check, threshold: 4, recoveryThreshold: 4 }]);
@@ -247,36 +247,38 @@ Deno.test("reload() lets a changed check keep its counts", async () => {
 
 Deno.test("reload() lets a run count that is under way, unless it looks at what the check was before", async (t) => {
   /** A check whose run is under way: it began at some time of the first second and takes five. */
-  const begin = async (): Promise<{ stage: WatchStage; check: Check; asked: string[] }> => {
+  const begin = async (): Promise<{ harness: SchedulerHarness; check: Check; asked: string[] }> => {
     const asked: string[] = [];
     const check = requestCheck("http://old/", { regularIntervalMs: 10 * SECOND, threshold: 2 });
-    const stage = await startStage([check], {
+    const harness = await startHarness([check], {
       play: (target) => {
         asked.push(target);
         return { status: 500, afterMs: 5 * SECOND };
       },
     });
-    await stage.clock.advance(SECOND);
-    assert.deepStrictEqual([asked, stage.watch.running, stage.runs().length], [["http://old/"], ["web"], 0]);
-    return { stage, check, asked };
+    await harness.clock.advance(SECOND);
+    assert.deepStrictEqual([asked, harness.scheduler.running, harness.runs().length], [["http://old/"], [
+      "web",
+    ], 0]);
+    return { harness, check, asked };
   };
 
   await t.step("an unchanged check's run counts", async () => {
-    const { stage: { clock, reload, runs, end }, check, asked } = await begin();
+    const { harness: { clock, reload, runs, end }, check, asked } = await begin();
     reload([{ ...check }]);
     await clock.advance(5 * SECOND);
     assert.deepStrictEqual([asked.length, runs().length], [1, 1]);
     await end();
   });
   await t.step("a new threshold applies to the run's result", async () => {
-    const { stage: { clock, reload, notifications, end }, check } = await begin();
+    const { harness: { clock, reload, notifications, end }, check } = await begin();
     reload([{ ...check, threshold: 1 }]);
     await clock.advance(5 * SECOND);
     assert.strictEqual(notifications().length, 1);
     await end();
   });
   await t.step("a new target is asked soon, and what the old one answers does not count", async () => {
-    const { stage: { clock, reload, runs, end }, asked } = await begin();
+    const { harness: { clock, reload, runs, end }, asked } = await begin();
     reload([requestCheck("http://new/", { regularIntervalMs: 10 * SECOND })]);
     await clock.advance(1);
     assert.strictEqual(runs().length, 0);
@@ -287,23 +289,23 @@ Deno.test("reload() lets a run count that is under way, unless it looks at what 
     await end();
   });
   await t.step("a new schedule applies after the run", async () => {
-    const { stage: { clock, reload, starts, end }, check } = await begin();
+    const { harness: { clock, reload, starts, end }, check } = await begin();
     reload([{ ...check, schedule: { regularIntervalMs: 20 * SECOND, attentiveIntervalMs: 20 * SECOND } }]);
     await clock.advance(2 * MINUTE);
     assertRate(starts(check.name).slice(1), 20 * SECOND);
     await end();
   });
   await t.step("a check that left is ended and tells nothing", async () => {
-    const { stage: { clock, watch, reload, runs, end }, asked } = await begin();
+    const { harness: { clock, scheduler, reload, runs, end }, asked } = await begin();
     reload([]);
     await clock.advance(1);
-    assert.deepStrictEqual(watch.running, []);
+    assert.deepStrictEqual(scheduler.running, []);
     await clock.advance(MINUTE);
     assert.deepStrictEqual([asked.length, runs().length], [1, 0]);
     await end();
   });
   await t.step("a check that left and came back runs anew, never beside itself", async () => {
-    const { stage: { clock, reload, runs, starts, end }, check } = await begin();
+    const { harness: { clock, reload, runs, starts, end }, check } = await begin();
     reload([]);
     reload([check]);
     await clock.advance(1);
@@ -323,7 +325,7 @@ Deno.test("reload() applies a new attentive interval to a check that is being wa
     await t.step(name, async () => {
       const make = (attentiveIntervalMs: number): Check =>
         testCheck("critical", { regularIntervalMs: HOUR, attentiveIntervalMs });
-      const { clock, reload, starts, end } = await startStage([make(from)]);
+      const { clock, reload, starts, end } = await startHarness([make(from)]);
       await clock.advance(HOUR + 3 * MINUTE);
       const before = starts("web").length;
       reload([make(to)]);
@@ -336,11 +338,11 @@ Deno.test("reload() applies a new attentive interval to a check that is being wa
   }
 });
 
-Deno.test("startWatch() keeps a confirmed change before its notification, and goes on while the store is full", async () => {
+Deno.test("startScheduler() keeps a confirmed change before its notification, and goes on while the store is full", async () => {
   const store = createFaultyStore();
   const check = requestCheck("http://web/", { regularIntervalMs: 10 * SECOND, threshold: 2 });
   let status = 200;
-  const { clock, troubles, notifications, end } = await startStage([check], {
+  const { clock, troubles, notifications, end } = await startHarness([check], {
     store,
     play: () => ({ status, afterMs: 1 }),
   });
@@ -364,25 +366,25 @@ Deno.test("startWatch() keeps a confirmed change before its notification, and go
   await end();
 });
 
-Deno.test("startWatch() writes what is not urgent about once a second, many results at a time", async () => {
+Deno.test("startScheduler() writes what is not urgent about once a second, many results at a time", async () => {
   const store = createFaultyStore();
   const checks = many(
     1000,
     (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: SECOND }),
   );
-  const { clock, end } = await startStage(checks, { store });
+  const { clock, end } = await startHarness(checks, { store });
   await clock.advance(MINUTE);
   assert.ok(store.attempts.length >= 59 && store.attempts.length <= 180, `${store.attempts.length} writes`);
   await end();
 });
 
-Deno.test("startWatch() asks a store that takes nothing ever more seldom, whatever happens", async () => {
+Deno.test("startScheduler() asks a store that takes nothing ever more seldom, whatever happens", async () => {
   const store = createFaultyStore();
   const checks = many(
     100,
     (index) => requestCheck("http://flaps/", { name: `check ${index}`, regularIntervalMs: SECOND }),
   );
-  const { clock, troubles, notifications, end } = await startStage(checks, {
+  const { clock, troubles, notifications, end } = await startHarness(checks, {
     store,
     play: (_target, nowMs) => ({ status: Math.floor(nowMs / SECOND) % 2 === 0 ? 200 : 500, afterMs: 10 }),
   });
@@ -407,10 +409,12 @@ Deno.test("startWatch() asks a store that takes nothing ever more seldom, whatev
   );
 });
 
-Deno.test("startWatch() forgets what is too old step by step, and goes on with the checks in between", async () => {
+Deno.test("startScheduler() forgets what is too old step by step, and goes on with the checks in between", async () => {
   const store = createFaultyStore();
   store.pruneCalls = 5;
-  const { clock, runs, end } = await startStage([testCheck("ok", { regularIntervalMs: SECOND })], { store });
+  const { clock, runs, end } = await startHarness([testCheck("ok", { regularIntervalMs: SECOND })], {
+    store,
+  });
   await clock.advance(30 * SECOND);
   assert.strictEqual(store.pruned, 5);
   assert.ok(runs().length >= 29);
@@ -426,12 +430,12 @@ Deno.test("stop() waits for running checks, ends those that take too long, and k
     regularIntervalMs: 10 * SECOND,
     timeoutMs: 100 * SECOND,
   });
-  const { clock, store, watch, runs } = await startStage([quick, hanging], {
+  const { clock, store, scheduler, runs } = await startHarness([quick, hanging], {
     play: (target) => target === "http://hang/" ? "hang" : { status: 500, afterMs: 2000 },
   });
   await clock.advance(1500);
   let isStopped = false;
-  const stopped = watch.stop(10 * SECOND).finally(() => isStopped = true);
+  const stopped = scheduler.stop(10 * SECOND).finally(() => isStopped = true);
   await clock.advance(9 * SECOND);
   assert.strictEqual(isStopped, false);
   assert.strictEqual(runs("quick").length, 1);
@@ -445,13 +449,13 @@ Deno.test("stop() waits for running checks, ends those that take too long, and k
 
 Deno.test("stop() starts nothing that waits for its turn", async () => {
   const checks = many(3, (index) => programCheck({ name: `program ${index}`, regularIntervalMs: SECOND }));
-  const { clock, watch, runs } = await startStage(checks, {
+  const { clock, scheduler, runs } = await startHarness(checks, {
     limits: { process: 1, network: 1 },
     playProgram: () => ({ condition: "ok", afterMs: 5 * SECOND }),
   });
   await clock.advance(SECOND);
-  const [running] = watch.running;
-  const stopped = watch.stop(30 * SECOND);
+  const [running] = scheduler.running;
+  const stopped = scheduler.stop(30 * SECOND);
   await clock.advance(30 * SECOND);
   assert.deepStrictEqual(await stopped, [], "what never began is not without a result");
   assert.deepStrictEqual(runs().map(({ name }) => name), [running]);
@@ -459,7 +463,7 @@ Deno.test("stop() starts nothing that waits for its turn", async () => {
 
 Deno.test("stop() has told every notification before it resolves", async () => {
   const store = createFaultyStore();
-  const { clock, watch, notifications } = await startStage([
+  const { clock, scheduler, notifications } = await startHarness([
     testCheck("critical", { regularIntervalMs: SECOND }),
   ], {
     store,
@@ -467,15 +471,15 @@ Deno.test("stop() has told every notification before it resolves", async () => {
   const release = store.hold();
   await clock.advance(2 * SECOND);
   assert.strictEqual(notifications().length, 0, "it is not told before it is kept");
-  const stopped = watch.stop(0);
+  const stopped = scheduler.stop(0);
   await clock.advance(1);
   release();
   await stopped;
   assert.strictEqual(notifications().length, 1);
 });
 
-Deno.test("startWatch() holds notifications back with --no-notify, and still confirms", async () => {
-  const { clock, runs, notifications, end } = await startStage(
+Deno.test("startScheduler() holds notifications back with --no-notify, and still confirms", async () => {
+  const { clock, runs, notifications, end } = await startHarness(
     [testCheck("critical", { regularIntervalMs: 10 * SECOND })],
     { notifies: false },
   );
@@ -485,15 +489,15 @@ Deno.test("startWatch() holds notifications back with --no-notify, and still con
   await end();
 });
 
-Deno.test("startWatch() runs a dependency at once whose state is needed, and decides again after it", async (t) => {
+Deno.test("startScheduler() runs a dependency at once whose state is needed, and decides again after it", async (t) => {
   const router = requestCheck("http://router/", { name: "router", regularIntervalMs: HOUR });
   const web = requestCheck("http://web/", { name: "web", regularIntervalMs: MINUTE });
   for (const isRouterDown of [false, true]) {
     await t.step(isRouterDown ? "it is down as well" : "it is well", async () => {
       let isDown = false;
       let routerRuns = 0;
-      const isUnknown = (): boolean => isDown && stage.runs(router.name).length === routerRuns;
-      const stage = await startStage([router, web], {
+      const isUnknown = (): boolean => isDown && harness.runs(router.name).length === routerRuns;
+      const harness = await startHarness([router, web], {
         play: (target) => ({
           status: isDown && (target.includes("web") || isRouterDown) ? 500 : 200,
           afterMs: 20,
@@ -501,7 +505,7 @@ Deno.test("startWatch() runs a dependency at once whose state is needed, and dec
         suppressedBy: ({ name }) => name === web.name && (isUnknown() || isRouterDown) ? "dependency" : null,
         parentsToRun: () => isUnknown() ? [router] : [],
       });
-      const { clock, runs, notifications, end } = stage;
+      const { clock, runs, notifications, end } = harness;
       await clock.advance(10 * MINUTE);
       routerRuns = runs(router.name).length;
       isDown = true;
@@ -523,7 +527,7 @@ Deno.test("reload() notifications at once what a channel does not know any more,
   let known: readonly Condition[] = [];
   let silentUntilMs = 0;
   const hourly = requestCheck("http://web/", { regularIntervalMs: HOUR });
-  const { clock, store, notifications, reload, end } = await startStage([hourly], {
+  const { clock, store, notifications, reload, end } = await startHarness([hourly], {
     known: () => known,
     suppressedBy: (_check, nowMs) => nowMs < silentUntilMs ? "silence" : null,
     play: () => ({ status: 500, afterMs: 20 }),
@@ -544,21 +548,21 @@ Deno.test("reload() notifications at once what a channel does not know any more,
   assert.deepStrictEqual(events(), ["problem", "problem", "problem"]);
   await end();
 
-  const next = await startStage([hourly], { clock, store, known: () => known });
+  const next = await startHarness([hourly], { clock, store, known: () => known });
   next.reload([hourly]);
   await clock.advance(MINUTE);
   assert.deepStrictEqual(next.notifications(), [], "it may be over");
   await next.end();
 });
 
-Deno.test("startWatch() tells what a hold kept back soon after its end, not at the next run", async (t) => {
+Deno.test("startScheduler() tells what a hold kept back soon after its end, not at the next run", async (t) => {
   let silentUntilMs = Infinity;
   const suppressedBy = (_check: Check, nowMs: number): "silence" | null =>
     nowMs < silentUntilMs ? "silence" : null;
   const hourly = requestCheck("http://web/", { regularIntervalMs: HOUR });
   await t.step("a problem that is still there", async () => {
     silentUntilMs = Infinity;
-    const { clock, runs, notifications, end } = await startStage([hourly], {
+    const { clock, runs, notifications, end } = await startHarness([hourly], {
       suppressedBy,
       play: () => ({ status: 500, afterMs: 20 }),
     });
@@ -583,12 +587,12 @@ Deno.test("startWatch() tells what a hold kept back soon after its end, not at t
   });
   await t.step("not what was kept before the start and nobody has looked at since", async () => {
     silentUntilMs = Infinity;
-    const first = await startStage([hourly], { suppressedBy, play: () => ({ status: 500, afterMs: 20 }) });
+    const first = await startHarness([hourly], { suppressedBy, play: () => ({ status: 500, afterMs: 20 }) });
     await first.clock.advance(10 * MINUTE);
     await first.end();
     silentUntilMs = 0;
     const { clock, store } = first;
-    const { runs, notifications, end } = await startStage([hourly], { clock, store, suppressedBy });
+    const { runs, notifications, end } = await startHarness([hourly], { clock, store, suppressedBy });
     await clock.advance(20 * MINUTE);
     assert.deepStrictEqual([runs().length, notifications().length], [0, 0]);
     await end();

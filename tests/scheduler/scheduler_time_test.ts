@@ -5,7 +5,7 @@ import { createMemoryStore } from "../support/memory_store.ts";
 import { requestCheck, testCheck } from "../support/checks.ts";
 import { createFakeClock } from "../support/fake_clock.ts";
 import { assertRate, assertSpread } from "../support/rates.ts";
-import { startStage, type WatchStage } from "../support/watch_stage.ts";
+import { type SchedulerHarness, startHarness } from "../support/scheduler_harness.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -16,7 +16,7 @@ function many(count: number, make: (index: number) => Check): readonly Check[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
-Deno.test("startWatch() goes on with every plan after a restart", async (t) => {
+Deno.test("startScheduler() goes on with every plan after a restart", async (t) => {
   const rows = [
     { name: "regular checks", condition: "ok", intervalMs: MINUTE },
     { name: "checks that are being watched", condition: "critical", intervalMs: 40 * SECOND },
@@ -34,14 +34,14 @@ Deno.test("startWatch() goes on with every plan after a restart", async (t) => {
       );
       const clock = createFakeClock(NOW);
       const store = createMemoryStore();
-      const first = await startStage(checks, { clock, store });
+      const first = await startHarness(checks, { clock, store });
       await clock.advance(10 * MINUTE + 8 * SECOND);
       await first.end();
       const planned = new Map((await store.records()).map((record) => [record.name, record.nextRunAtMs]));
       // So short a pause that nothing is overdue for most.
       await clock.advance(2 * SECOND);
       const restartMs = clock.wallMs();
-      const second = await startStage(checks, { clock, store });
+      const second = await startHarness(checks, { clock, store });
       await clock.advance(10 * MINUTE);
       for (const { name: check } of checks) {
         const [firstMs = 0] = second.starts(check);
@@ -60,18 +60,18 @@ Deno.test("startWatch() goes on with every plan after a restart", async (t) => {
   }
 });
 
-Deno.test("startWatch() runs what is overdue first, then what never ran, the rest when it was planned", async () => {
+Deno.test("startScheduler() runs what is overdue first, then what never ran, the rest when it was planned", async () => {
   const make = (name: string, regularIntervalMs: number): readonly Check[] =>
     many(100, (index) => testCheck("ok", { name: `${name} ${index}`, regularIntervalMs }));
   const clock = createFakeClock(NOW);
   const store = createMemoryStore();
   const known = [...make("overdue", 10 * MINUTE), ...make("planned", 100 * HOUR)];
-  const before = await startStage(known, { clock, store });
+  const before = await startHarness(known, { clock, store });
   await clock.advance(20 * MINUTE);
   await before.end();
   await clock.advance(HOUR);
   const startMs = clock.wallMs();
-  const { runs, end } = await startStage([...make("new", 10 * MINUTE), ...known], { clock, store });
+  const { runs, end } = await startHarness([...make("new", 10 * MINUTE), ...known], { clock, store });
   await clock.advance(10 * SECOND);
   const order = runs().map(({ name }) => name.split(" ")[0]);
   assert.deepStrictEqual(order.slice(0, 100), Array(100).fill("overdue"));
@@ -81,19 +81,19 @@ Deno.test("startWatch() runs what is overdue first, then what never ran, the res
   await end();
 });
 
-Deno.test("startWatch() spreads 10,000 overdue checks over three seconds", async () => {
+Deno.test("startScheduler() spreads 10,000 overdue checks over three seconds", async () => {
   const checks = many(
     10_000,
     (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: HOUR }),
   );
   const clock = createFakeClock(NOW);
   const store = createMemoryStore();
-  const before = await startStage(checks, { clock, store });
+  const before = await startHarness(checks, { clock, store });
   await clock.advance(10 * SECOND);
   await before.end();
   await clock.advance(3 * HOUR);
   const startMs = clock.wallMs();
-  const { runs, end } = await startStage(checks, { clock, store });
+  const { runs, end } = await startHarness(checks, { clock, store });
   await clock.advance(3 * SECOND);
   assertSpread(runs().map(({ startedAtMs }) => startedAtMs - startMs), {
     withinMs: 3 * SECOND,
@@ -103,15 +103,15 @@ Deno.test("startWatch() spreads 10,000 overdue checks over three seconds", async
   await end();
 });
 
-Deno.test("startWatch() keeps its plans where kept times lie in the future, since the clock was set back", async () => {
+Deno.test("startScheduler() keeps its plans where kept times lie in the future, since the clock was set back", async () => {
   const clock = createFakeClock(NOW);
   const store = createMemoryStore();
   const check = testCheck("ok", { regularIntervalMs: MINUTE });
-  const before = await startStage([check], { clock, store });
+  const before = await startHarness([check], { clock, store });
   await clock.advance(10 * MINUTE);
   await before.end();
   clock.stepWall(-24 * HOUR);
-  const { starts, end } = await startStage([check], { clock, store });
+  const { starts, end } = await startHarness([check], { clock, store });
   await clock.advance(10 * MINUTE);
   assert.ok(starts("web").length >= 9, `ran ${starts("web").length} times`);
   assertRate(starts("web"), MINUTE);
@@ -119,21 +119,23 @@ Deno.test("startWatch() keeps its plans where kept times lie in the future, sinc
 });
 
 /** Starts some checks of an interval with answers that take a while, and lets them run for a minute. */
-async function startSteady(intervalMs: number): Promise<WatchStage & { readonly names: readonly string[] }> {
+async function startSteady(
+  intervalMs: number,
+): Promise<SchedulerHarness & { readonly names: readonly string[] }> {
   const checks = many(20, (index) =>
     requestCheck("http://web/", {
       name: `check ${index}`,
       regularIntervalMs: intervalMs,
     }));
-  const stage = await startStage(checks, {
+  const harness = await startHarness(checks, {
     clock: createFakeClock(NOW),
     play: () => ({ status: 200, afterMs: 300 }),
   });
-  await stage.clock.advance(10 * intervalMs);
-  return { ...stage, names: checks.map(({ name }) => name) };
+  await harness.clock.advance(10 * intervalMs);
+  return { ...harness, names: checks.map(({ name }) => name) };
 }
 
-Deno.test("startWatch() goes on at its rate when the wall clock is set", async (t) => {
+Deno.test("startScheduler() goes on at its rate when the wall clock is set", async (t) => {
   for (const intervalMs of [SECOND, 10 * SECOND, 5 * MINUTE]) {
     for (
       const stepMs of [-48 * HOUR, -10 * SECOND, -3 * SECOND, -150, 150, 3 * SECOND, 10 * SECOND, 48 * HOUR]
@@ -158,14 +160,14 @@ Deno.test("startWatch() goes on at its rate when the wall clock is set", async (
   }
 });
 
-Deno.test("startWatch() never runs a check beside itself when the clock is set, at whatever moment", async () => {
+Deno.test("startScheduler() never runs a check beside itself when the clock is set, at whatever moment", async () => {
   for (let offsetMs = 0; offsetMs < 1000; offsetMs += 77) {
     for (const stepMs of [-HOUR, -3 * SECOND, 3 * SECOND, HOUR]) {
       const check = requestCheck("http://web/", { regularIntervalMs: SECOND });
       const under: string[] = [];
       const clock = createFakeClock(NOW);
       let begun = 0;
-      const { runs, events, end } = await startStage([check], {
+      const { runs, events, end } = await startHarness([check], {
         clock,
         play: () => {
           begun++;
@@ -177,7 +179,7 @@ Deno.test("startWatch() never runs a check beside itself when the clock is set, 
         clock.stepWall(stepMs);
         await clock.advance(500);
         const discarded = events.reduce(
-          (sum, event) => event.event === "slept" ? sum + event.discarded : sum,
+          (sum, event) => event.event === "clock_jumped" ? sum + event.discarded : sum,
           0,
         );
         const open = begun - runs().length - discarded;
@@ -189,11 +191,11 @@ Deno.test("startWatch() never runs a check beside itself when the clock is set, 
   }
 });
 
-Deno.test("startWatch() discards a run that was under way while the machine slept, and repeats it after 10 s", async () => {
+Deno.test("startScheduler() discards a run that was under way while the machine slept, and repeats it after 10 s", async () => {
   const check = requestCheck("http://web/", { regularIntervalMs: MINUTE, timeoutMs: 10 * SECOND });
   const clock = createFakeClock(NOW);
   let hangs = true;
-  const { events, runs, starts, end } = await startStage([check], {
+  const { events, runs, starts, end } = await startHarness([check], {
     clock,
     play: () => hangs ? "hang" : { status: 200, afterMs: 1 },
   });
@@ -204,7 +206,9 @@ Deno.test("startWatch() discards a run that was under way while the machine slep
   await clock.advance(10 * SECOND);
   assert.strictEqual(runs().length, 0, "the network has to come back");
   await clock.advance(30 * SECOND);
-  assert.deepStrictEqual(events.flatMap((event) => event.event === "slept" ? [event.discarded] : []), [1]);
+  assert.deepStrictEqual(events.flatMap((event) => event.event === "clock_jumped" ? [event.discarded] : []), [
+    1,
+  ]);
   const [firstMs = 0] = starts("web");
   assert.ok(firstMs >= NOW + 8 * HOUR + 16 * SECOND && firstMs <= NOW + 8 * HOUR + 50 * SECOND);
   assert.ok(runs().every(({ condition }) => condition === "ok"));
@@ -212,32 +216,34 @@ Deno.test("startWatch() discards a run that was under way while the machine slep
   await end();
 });
 
-Deno.test("startWatch() discards an answer that is the first thing to happen after a sleep", async () => {
+Deno.test("startScheduler() discards an answer that is the first thing to happen after a sleep", async () => {
   const clock = createFakeClock(NOW);
   let status = 500;
-  const { runs, watch, events, end } = await startStage([
+  const { runs, scheduler, events, end } = await startHarness([
     requestCheck("http://web/", { regularIntervalMs: HOUR }),
   ], {
     clock,
     play: () => ({ status, afterMs: 300 }),
   });
-  while (watch.running.length === 0) await clock.advance(100);
+  while (scheduler.running.length === 0) await clock.advance(100);
   clock.stepWall(HOUR);
   await clock.advance(5 * SECOND);
   status = 200;
-  assert.deepStrictEqual(events.flatMap((event) => event.event === "slept" ? [event.discarded] : []), [1]);
+  assert.deepStrictEqual(events.flatMap((event) => event.event === "clock_jumped" ? [event.discarded] : []), [
+    1,
+  ]);
   assert.deepStrictEqual(runs(), []);
   await clock.advance(20 * SECOND);
   assert.deepStrictEqual(runs().map(({ condition }) => condition), ["ok"]);
   await end();
 });
 
-Deno.test("startWatch() repeats after 10 s what ran while the clock was set back, however far", async (t) => {
+Deno.test("startScheduler() repeats after 10 s what ran while the clock was set back, however far", async (t) => {
   for (const stepMs of [-10 * SECOND, -30 * MINUTE, -24 * HOUR]) {
     await t.step(`by ${stepMs} ms`, async () => {
       const clock = createFakeClock(NOW);
       let hangs = true;
-      const { starts, end } = await startStage(
+      const { starts, end } = await startHarness(
         [requestCheck("http://web/", { regularIntervalMs: HOUR, timeoutMs: MINUTE })],
         { clock, play: () => hangs ? "hang" : { status: 200, afterMs: 1 } },
       );
@@ -253,15 +259,15 @@ Deno.test("startWatch() repeats after 10 s what ran while the clock was set back
   }
 });
 
-Deno.test("startWatch() notices a sleep soon after it, and repeats once what it left out", async () => {
+Deno.test("startScheduler() notices a sleep soon after it, and repeats once what it left out", async () => {
   const checks = many(100, (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: HOUR }));
   const clock = createFakeClock(NOW);
-  const { events, runs, starts, end } = await startStage(checks, { clock });
+  const { events, runs, starts, end } = await startHarness(checks, { clock });
   await clock.advance(10 * SECOND + HOUR + 1);
   const before = runs().length;
   const wokenMs = clock.wallMs() + 8 * HOUR;
   clock.stepWall(8 * HOUR);
-  while (!events.some(({ event }) => event === "slept")) await clock.advance(100);
+  while (!events.some(({ event }) => event === "clock_jumped")) await clock.advance(100);
   const noticedMs = clock.wallMs();
   assert.ok(noticedMs <= wokenMs + 30 * SECOND, `noticed after ${noticedMs - wokenMs} ms`);
   await clock.advance(15 * SECOND);
@@ -279,9 +285,9 @@ Deno.test("startWatch() notices a sleep soon after it, and repeats once what it 
   await end();
 });
 
-Deno.test("startWatch() believes no time-out that this process slept through", async (t) => {
-  const start = (answer: "hang" | number): Promise<WatchStage> =>
-    startStage([requestCheck("http://web/", { regularIntervalMs: MINUTE, timeoutMs: 10 * SECOND })], {
+Deno.test("startScheduler() believes no time-out that this process slept through", async (t) => {
+  const start = (answer: "hang" | number): Promise<SchedulerHarness> =>
+    startHarness([requestCheck("http://web/", { regularIntervalMs: MINUTE, timeoutMs: 10 * SECOND })], {
       clock: createFakeClock(NOW),
       play: (_target, nowMs) => {
         if (nowMs > 20 * SECOND) return { status: 200, afterMs: 5 };
@@ -307,7 +313,7 @@ Deno.test("startWatch() believes no time-out that this process slept through", a
     await end();
   });
   await t.step("a target that is down is told all the same, when it is asked again", async () => {
-    const { clock, runs, notifications, end } = await startStage([
+    const { clock, runs, notifications, end } = await startHarness([
       requestCheck("http://web/", { regularIntervalMs: MINUTE, timeoutMs: 10 * SECOND }),
     ], { clock: createFakeClock(NOW), play: () => ({ status: 500, afterMs: 5 * SECOND }) });
     await clock.advance(7 * SECOND);
@@ -323,13 +329,13 @@ Deno.test("startWatch() believes no time-out that this process slept through", a
   });
 });
 
-Deno.test("startWatch() spreads what is overdue after the process stood still, and makes up for nothing", async () => {
+Deno.test("startScheduler() spreads what is overdue after the process stood still, and makes up for nothing", async () => {
   const checks = many(
     5000,
     (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: MINUTE }),
   );
   const clock = createFakeClock(NOW);
-  const { events, runs, end } = await startStage(checks, { clock });
+  const { events, runs, end } = await startHarness(checks, { clock });
   await clock.advance(2 * MINUTE);
   const before = runs().length;
   clock.freeze(30 * MINUTE);
@@ -348,12 +354,12 @@ Deno.test("startWatch() spreads what is overdue after the process stood still, a
   await end();
 });
 
-Deno.test("startWatch() runs every check also on a machine that stands still all the time", async () => {
+Deno.test("startScheduler() runs every check also on a machine that stands still all the time", async () => {
   const checks = many(
     50,
     (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: 10 * SECOND }),
   );
-  const { clock, runs, end } = await startStage(checks, { clock: createFakeClock(NOW) });
+  const { clock, runs, end } = await startHarness(checks, { clock: createFakeClock(NOW) });
   for (let round = 0; round < 20; round++) {
     clock.freeze(5 * SECOND);
     await clock.advance(100);

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import { createLatenessTeller, type Lateness } from "../../src/scheduler/scheduling_lag.ts";
+import { createLagReporter, type LagSummary } from "../../src/scheduler/scheduling_lag.ts";
 import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
 
-function start(): { clock: FakeClock; told: Lateness[]; note: (name: string, lateMs: number) => void } {
+function start(): { clock: FakeClock; told: LagSummary[]; note: (name: string, lateMs: number) => void } {
   const clock = createFakeClock();
-  const told: Lateness[] = [];
-  const note = createLatenessTeller({ after: clock.after, tell: (lateness) => void told.push(lateness) });
+  const told: LagSummary[] = [];
+  const note = createLagReporter({ after: clock.after, report: (lateness) => void told.push(lateness) });
   return { clock, told, note };
 }
 
-Deno.test("createLatenessTeller() tells the first late run at once, and nothing of less than a second", () => {
+Deno.test("createLagReporter() tells the first late run at once, and nothing of less than a second", () => {
   const { told, note } = start();
   note("a", 999);
   assert.deepStrictEqual(told, []);
@@ -17,7 +17,7 @@ Deno.test("createLatenessTeller() tells the first late run at once, and nothing 
   assert.deepStrictEqual(told, [{ count: 1, worstMs: 1000, name: "b" }]);
 });
 
-Deno.test("createLatenessTeller() tells what came within a minute in one go, with the worst of it", async () => {
+Deno.test("createLagReporter() tells what came within a minute in one go, with the worst of it", async () => {
   const { clock, told, note } = start();
   note("a", 1500);
   await clock.advance(10_000);
@@ -38,7 +38,7 @@ Deno.test("createLatenessTeller() tells what came within a minute in one go, wit
   );
 });
 
-Deno.test("createLatenessTeller() leaves no timer behind once nothing is late any more", async () => {
+Deno.test("createLagReporter() leaves no timer behind once nothing is late any more", async () => {
   const { clock, note } = start();
   note("a", 1500);
   note("a", 1500);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { Result } from "../../src/domain/result.ts";
-import { createUndisturbedRuns } from "../../src/scheduler/stall_safe.ts";
+import { StallSafeRuns } from "../../src/scheduler/stall_safe.ts";
 import { testCheck } from "../support/checks.ts";
 import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
 
@@ -61,14 +61,14 @@ Deno.test("run() does not count what is not ok where the process stood still or 
   for (const [name, { condition, disturb, runs: expected, endMs }] of Object.entries(SCENES)) {
     await t.step(name, async () => {
       const clock = createFakeClock();
-      const runs = createUndisturbedRuns(clock);
+      const runs = new StallSafeRuns(clock);
       let count = 0;
       const observe = async (): Promise<Result> => {
         const shown = count++ === 0 ? condition : "ok";
         await new Promise<void>((resolve) => void clock.after(RUN_MS, resolve));
         return resultOf(shown);
       };
-      const running = runs.run(observe, new AbortController().signal);
+      const running = runs.run(observe, { signal: new AbortController().signal });
       await clock.advance(RUN_MS / 2);
       disturb(clock);
       await clock.advance(Math.max(0, endMs - clock.monotonicMs()));
@@ -84,11 +84,11 @@ Deno.test("run() does not count what is not ok where the process stood still or 
 
 Deno.test("run() counts the second run whatever happens, so that a machine that often stands still hides nothing", async () => {
   const clock = createFakeClock();
-  const runs = createUndisturbedRuns(clock);
+  const runs = new StallSafeRuns(clock);
   const running = runs.run(async () => {
     await new Promise<void>((resolve) => void clock.after(RUN_MS, resolve));
     return resultOf("critical");
-  }, new AbortController().signal);
+  }, { signal: new AbortController().signal });
   for (let round = 0; round < 2; round++) {
     await clock.advance(RUN_MS / 2);
     clock.freeze(60_000);
@@ -101,12 +101,12 @@ Deno.test("run() counts the second run whatever happens, so that a machine that 
 
 Deno.test("run() throws the reason of a signal that aborts before the second run", async () => {
   const clock = createFakeClock();
-  const runs = createUndisturbedRuns(clock);
+  const runs = new StallSafeRuns(clock);
   const abort = new AbortController();
   const running = runs.run(() => {
     clock.stepWall(60_000);
     return Promise.resolve(resultOf("critical"));
-  }, abort.signal);
+  }, abort);
   await clock.advance(5_000);
   abort.abort(new Error("Stopped"));
   await assert.rejects(running, /^Error: Stopped$/);

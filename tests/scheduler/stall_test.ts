@@ -1,40 +1,46 @@
 import assert from "node:assert/strict";
-import { createStandstillWatch, type StandstillWatch } from "../../src/scheduler/stall.ts";
+import { StallDetector } from "../../src/scheduler/stall.ts";
 import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
 
-function start(): { clock: FakeClock; standstill: StandstillWatch; stay: (isBusy: boolean) => void } {
+function start(): { clock: FakeClock; detector: StallDetector; stay: (isBusy: boolean) => void } {
   const clock = createFakeClock();
   let isBusy = true;
-  const standstill = createStandstillWatch({ clock, after: clock.after, isBusy: () => isBusy });
-  return { clock, standstill, stay: (next) => void (isBusy = next) };
+  const detector = new StallDetector(clock, () => isBusy);
+  detector.start();
+  return { clock, detector, stay: (next) => void (isBusy = next) };
 }
 
-Deno.test("takeMs() answers for how long the process stood still, once", async () => {
-  const { clock, standstill } = start();
-  standstill.start();
+Deno.test("stalledMs counts how long the process stalled, once", async () => {
+  const { clock, detector } = start();
   await clock.advance(5_500);
-  assert.strictEqual(standstill.takeMs(), 0);
+  assert.strictEqual(detector.stalledMs, 0);
   clock.freeze(10_000);
-  assert.strictEqual(standstill.takeMs(), 9_500, "counted from the look that did not come");
-  assert.strictEqual(standstill.takeMs(), 0);
+  assert.strictEqual(detector.stalledMs, 9_500, "counted from the look that was due");
+  assert.strictEqual(detector.stalledMs, 9_500);
   await clock.advance(10_000);
-  assert.strictEqual(standstill.takeMs(), 0);
+  assert.strictEqual(detector.stalledMs, 9_500);
 });
 
-Deno.test("takeMs() takes a busy machine for no standstill", async () => {
-  const { clock, standstill } = start();
-  standstill.start();
+Deno.test("stalledMs counts a stall that only the overdue look notices", async () => {
+  const { clock, detector } = start();
+  await clock.advance(5_500);
+  clock.freeze(10_000);
+  await clock.advance(5_000);
+  assert.strictEqual(detector.stalledMs, 9_500);
+});
+
+Deno.test("stalledMs does not count a busy machine", async () => {
+  const { clock, detector } = start();
   for (let round = 0; round < 20; round++) {
     clock.freeze(1_900);
-    assert.strictEqual(standstill.takeMs(), 0);
+    assert.strictEqual(detector.stalledMs, 0);
     await clock.advance(1000);
   }
 });
 
-Deno.test("start() looks until nothing is under way any more, and one look at a time", async () => {
-  const { clock, standstill, stay } = start();
-  standstill.start();
-  standstill.start();
+Deno.test("start() looks until no run is in progress, with one timer", async () => {
+  const { clock, detector, stay } = start();
+  detector.start();
   assert.strictEqual(clock.timers, 1);
   await clock.advance(10_000);
   assert.strictEqual(clock.timers, 1);
@@ -42,8 +48,10 @@ Deno.test("start() looks until nothing is under way any more, and one look at a 
   await clock.advance(1000);
   assert.strictEqual(clock.timers, 0);
   clock.freeze(60_000);
-  assert.strictEqual(standstill.takeMs(), 0, "nothing was under way");
+  assert.strictEqual(detector.stalledMs, 0, "no run was in progress");
   stay(true);
-  standstill.start();
+  detector.start();
   assert.strictEqual(clock.timers, 1);
+  detector.end();
+  assert.strictEqual(clock.timers, 0);
 });

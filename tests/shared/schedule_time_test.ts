@@ -10,7 +10,6 @@ Deno.test("createScheduleTime() goes on by the monotonic clock, whatever becomes
   await clock.advance(1500);
   clock.stepWall(3_600_000);
   assert.strictEqual(time.nowMs(), NOW + 1500);
-  assert.strictEqual(time.monotonicMs(NOW + 2000), 2000);
 });
 
 Deno.test("catchUp() answers how far the wall clock has stepped, once", async (t) => {
@@ -28,7 +27,6 @@ Deno.test("catchUp() answers how far the wall clock has stepped, once", async (t
       clock.stepWall(stepMs);
       assert.strictEqual(time.catchUp(), expected);
       assert.strictEqual(time.nowMs(), NOW + expected);
-      assert.strictEqual(time.monotonicMs(NOW + expected), 0);
       assert.strictEqual(time.catchUp(), 0);
     });
   }

@@ -21,37 +21,92 @@ export interface FakeClock extends Clock {
 export function createFakeClock(wallMs = 1_800_000_000_000): FakeClock {
   let monotonic = 0;
   let offset = wallMs;
-  const timers = new Map<number, { readonly at: number; readonly callback: () => void }>();
+  const waiting = new TimerHeap();
   let nextId = 0;
+  let timers = 0;
   // A macrotask: all promise callbacks, however deep, have run before it.
   const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
   return {
     wallMs: () => monotonic + offset,
     monotonicMs: () => monotonic,
     after: (delayMs, callback) => {
-      const id = nextId++;
-      timers.set(id, { at: monotonic + Math.max(0, delayMs), callback });
-      return () => void timers.delete(id);
+      const timer: FakeTimer = { atMs: monotonic + Math.max(0, delayMs), id: nextId++, callback };
+      waiting.add(timer);
+      timers++;
+      return () => {
+        if (timer.callback !== null) timers--;
+        timer.callback = null;
+      };
     },
     stepWall: (ms) => void (offset += ms),
     freeze: (ms) => void (monotonic += ms),
     get timers() {
-      return timers.size;
+      return timers;
     },
     advance: async (ms) => {
       const end = monotonic + ms;
       await settle();
-      for (;;) {
-        let first: [number, { readonly at: number; readonly callback: () => void }] | null = null;
-        for (const entry of timers) if (first === null || entry[1].at < first[1].at) first = entry;
-        if (first === null || first[1].at > end) break;
-        timers.delete(first[0]);
-        monotonic = Math.max(monotonic, first[1].at);
-        first[1].callback();
+      for (let first = waiting.take(end); first !== null; first = waiting.take(end)) {
+        const { atMs, callback } = first;
+        if (callback === null) continue;
+        first.callback = null;
+        timers--;
+        monotonic = Math.max(monotonic, atMs);
+        callback();
         await settle();
       }
       monotonic = end;
       await settle();
     },
   };
+}
+
+interface FakeTimer {
+  readonly atMs: number;
+  readonly id: number;
+  /** `null` once it was called or cancelled. */
+  callback: (() => void) | null;
+}
+
+/** A binary heap: the first timer is at index 0, the two after that of index i are at 2 i + 1 and 2 i + 2. */
+class TimerHeap {
+  readonly #timers: FakeTimer[] = [];
+
+  add(timer: FakeTimer): void {
+    let index = this.#timers.push(timer) - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if (!this.#swapIfBefore(index, parent)) return;
+      index = parent;
+    }
+  }
+
+  /** Removes the first timer if it is due by then. */
+  take(untilMs: number): FakeTimer | null {
+    const [first] = this.#timers;
+    const last = this.#timers.at(-1);
+    if (first === undefined || last === undefined || first.atMs > untilMs) return null;
+    this.#timers.pop();
+    if (last !== first) this.#timers[0] = last;
+    for (let index = 0;;) {
+      const left = 2 * index + 1;
+      const child = this.#isBefore(left + 1, left) ? left + 1 : left;
+      if (!this.#swapIfBefore(child, index)) return first;
+      index = child;
+    }
+  }
+
+  #isBefore(index: number, other: number): boolean {
+    const [one, two] = [this.#timers[index], this.#timers[other]];
+    if (one === undefined || two === undefined) return false;
+    return one.atMs === two.atMs ? one.id < two.id : one.atMs < two.atMs;
+  }
+
+  #swapIfBefore(index: number, other: number): boolean {
+    const [one, two] = [this.#timers[index], this.#timers[other]];
+    if (one === undefined || two === undefined || !this.#isBefore(index, other)) return false;
+    this.#timers[index] = two;
+    this.#timers[other] = one;
+    return true;
+  }
 }

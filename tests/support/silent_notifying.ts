@@ -1,7 +1,7 @@
-import type { WatchOptions } from "../../src/scheduler/scheduler.ts";
+import type { SchedulerOptions } from "../../src/scheduler/scheduler.ts";
 
 /** Notifying without channels, for tests of what leads to notifications. */
-export function createSilentNotifying(notifies = true): WatchOptions["notifying"] {
+export function createSilentNotifying(notifies = true): SchedulerOptions["notifying"] {
   return {
     refresh: () => Promise.resolve(),
     deciding: () => ({ suppressedBy: notifies ? null : "no_notify", known: [], queue: () => [] }),

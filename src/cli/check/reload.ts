@@ -2,7 +2,7 @@ import { ConfigError, type PlacedProblem } from "../../config/problem.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
 import type { Notifying, ReportedConfig } from "../../alerting/notifying.ts";
-import type { Watch, Watched } from "../../scheduler/scheduler.ts";
+import type { ScheduledConfig, Scheduler } from "../../scheduler/scheduler.ts";
 import { type Invocation, UsageError } from "../command_definition.ts";
 import { type OpenConfig, openConfig, readSelection, selectChecks, type Selection } from "../open_config.ts";
 import {
@@ -15,7 +15,7 @@ import { describeFailure } from "../failure.ts";
 import type { Log } from "../../domain/log.ts";
 import { permissionFlag } from "../../permissions/permission_flags.ts";
 import { locateState } from "../state.ts";
-import { countChecks, type WatchFacts, type WatchOutput } from "./watch_output.ts";
+import { countChecks, type ServiceFacts, type ServiceOutput } from "./service_output.ts";
 
 /** What a reload replaces, and who is told. */
 export interface ReloadOptions {
@@ -25,10 +25,10 @@ export interface ReloadOptions {
   readonly system: System;
   /** The config in force at first. */
   readonly config: OpenConfig;
-  /** What is watched at first. */
-  readonly watched: Watched;
+  /** What is scheduled at first. */
+  readonly scheduled: ScheduledConfig;
   /** Goes on with what was read. */
-  readonly watch: Watch;
+  readonly scheduler: Scheduler;
   /** Sends on to the channels of what was read. */
   readonly notifying: Notifying;
   /** What else goes by the config, such as the signs of life that it asks for. */
@@ -38,30 +38,30 @@ export interface ReloadOptions {
   /** Told of every mistake, and of what follows. */
   readonly log: Log;
   /** Prints what became of it. */
-  readonly output: WatchOutput;
+  readonly output: ServiceOutput;
 }
 
 /** Makes what reloads, one time after another: each reads what the config is by then. */
 export function createReload(options: ReloadOptions): () => Promise<void> {
-  const { invocation, system, watch, notifying, followers, statePath, log, output } = options;
-  let { config, watched } = options;
+  const { invocation, system, scheduler, notifying, followers, statePath, log, output } = options;
+  let { config, scheduled } = options;
   let isRequested = false;
   let isReloading = false;
 
   const reloadOnce = async (): Promise<void> => {
     const reread = await readAgain({ invocation, system, config, log });
     if ("error" in reread) return output.reloaded({ adopted: false, error: reread.error });
-    const { added, changed, removed } = compare(watched.checks, reread.watched.checks);
-    ({ config, watched } = reread);
-    notifying.adopt(toNotified(config, watched));
-    watch.reload(watched);
+    const { added, changed, removed } = compare(scheduled.checks, reread.scheduled.checks);
+    ({ config, scheduled } = reread);
+    notifying.adopt(toNotified(config, scheduled));
+    scheduler.reload(scheduled);
     for (const follower of followers) follower.adopt(config);
     logDoubts(config, log);
     const place = await locateState(invocation, config, system);
     if (place.path !== null && place.path !== statePath) {
       log.warning(`the state would be kept in "${place.path}" now; restart to use it`);
     }
-    const facts = factsOf(config, watched);
+    const facts = factsOf(config, scheduled);
     const difference = `${added.length} added, ${changed.length} changed, ${removed.length} removed`;
     log.info(`the config was read again: ${countChecks(facts.checks)}, ${difference}`);
     output.reloaded({ adopted: true, ...facts, added, changed, removed });
@@ -86,7 +86,7 @@ export function createReload(options: ReloadOptions): () => Promise<void> {
  *
  * @throws {UsageError} If a name or a tag is not in the config.
  */
-export function toWatched(config: OpenConfig, selection: Selection): Watched {
+export function toScheduled(config: OpenConfig, selection: Selection): ScheduledConfig {
   return {
     checks: selectChecks(config.checks, selection).filter((check) => check.active),
     configChecks: config.checks,
@@ -96,15 +96,15 @@ export function toWatched(config: OpenConfig, selection: Selection): Watched {
 }
 
 /** What of a config notifications go by: what waits for a channel of any of its checks can go. */
-export function toNotified(config: OpenConfig, { checks, folder, redact }: Watched): ReportedConfig {
+export function toNotified(config: OpenConfig, { checks, folder, redact }: ScheduledConfig): ReportedConfig {
   return { checks: config.checks, running: checks, folder, redact };
 }
 
-/** What is watched of a config, in numbers. */
-export function factsOf(config: OpenConfig, watched: Watched): WatchFacts {
+/** What is scheduled of a config, in numbers. */
+export function factsOf(config: OpenConfig, scheduled: ScheduledConfig): ServiceFacts {
   return {
     config: config.source.label,
-    checks: watched.checks.length,
+    checks: scheduled.checks.length,
     inactive: config.checks.filter((check) => !check.active).length,
   };
 }
@@ -116,9 +116,9 @@ export function logDoubts({ source, placedWarnings }: OpenConfig, log: Log): voi
 
 type RereadOptions = Pick<ReloadOptions, "invocation" | "system" | "config" | "log">;
 
-/** A config that was read again and what to watch by it, or why the old one stays in force. */
+/** A config that was read again and what to run of it, or why the old one stays in force. */
 type Reread =
-  | { readonly config: OpenConfig; readonly watched: Watched }
+  | { readonly config: OpenConfig; readonly scheduled: ScheduledConfig }
   | { readonly error: string };
 
 /** Reads the config again. What is wrong with it is logged, every mistake at its place. */
@@ -132,12 +132,12 @@ async function readAgain({ invocation, system, config, log }: RereadOptions): Pr
         `another config, "${next.source.label}", is found now instead of "${source.label}"; restart to use it`,
       );
     }
-    const watched = toWatched(next, readSelection(invocation));
-    const { checks } = watched;
+    const scheduled = toScheduled(next, readSelection(invocation));
+    const { checks } = scheduled;
     refuseDropped(next, system);
     const missing = requireGranted(await needsOfConfig(next, { invocation, system, checks }), system);
     for (const need of missing) log.warning(describeMissing(need));
-    return { config: next, watched };
+    return { config: next, scheduled };
   } catch (error) {
     if (error instanceof ConfigError) {
       for (const problem of error.problems) log.error(describePlace(error.source?.label ?? "", problem));

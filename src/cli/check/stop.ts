@@ -1,11 +1,11 @@
 import type { System } from "../../domain/system.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
-import type { Watch } from "../../scheduler/scheduler.ts";
+import type { Scheduler } from "../../scheduler/scheduler.ts";
 import { EXIT } from "../exit_code.ts";
 import type { Log } from "../../domain/log.ts";
 import { stopCode } from "./start_signals.ts";
-import type { WatchOutput } from "./watch_output.ts";
+import type { ServiceOutput } from "./service_output.ts";
 
 /** How long running checks may take to finish once somebody asked to stop. */
 const STOP_GRACE_MS = 10_000;
@@ -13,7 +13,7 @@ const STOP_GRACE_MS = 10_000;
 /** What is stopped, and who is told. */
 export interface StopOptions {
   /** Gives its checks some time. */
-  readonly watch: Watch;
+  readonly scheduler: Scheduler;
   /** What waits in it is written. */
   readonly repository: StateRepository;
   /** Tries once more what waits for a channel. */
@@ -23,7 +23,7 @@ export interface StopOptions {
   /** Says what is waited for. */
   readonly log: Log;
   /** Prints the last event. */
-  readonly output: WatchOutput;
+  readonly output: ServiceOutput;
   /** Leaves word that the service was stopped on purpose: in the state, and if there is time on the page and in metrics. */
   recordStop(hasTime: boolean): Promise<void>;
   /** Gets the exit code. */
@@ -43,13 +43,13 @@ export interface Stop {
  * killed with this process.
  */
 export function createStop(options: StopOptions): Stop {
-  const { watch, repository, notifying, system, log, output, recordStop, stopped } = options;
+  const { scheduler, repository, notifying, system, log, output, recordStop, stopped } = options;
   let wasAsked = false;
   let isAtOnce = false;
   const stop = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
-    const { running } = watch;
+    const { running } = scheduler;
     log.info(`stopping, after ${signal}${running.length === 0 ? "" : `; waiting for ${list(running)}`}`);
-    const unfinished = await watch.stop(STOP_GRACE_MS);
+    const unfinished = await scheduler.stop(STOP_GRACE_MS);
     if (unfinished.length > 0) {
       log.warning(`no result of ${list(unfinished)}: ended after ${STOP_GRACE_MS / 1000} s`);
     }
@@ -63,7 +63,7 @@ export function createStop(options: StopOptions): Stop {
   };
   const stopAtOnce = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
     isAtOnce = true;
-    const unfinished = watch.running;
+    const unfinished = scheduler.running;
     log.warning(`stopping at once, after another ${signal}`);
     await repository.flush();
     await recordStop(false);

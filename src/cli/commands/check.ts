@@ -118,6 +118,6 @@ async function runChecks(invocation: Invocation, { system, settings, signals }: 
     }
     return await runOnce(checks, options);
   }
-  const { runWatch } = await import("../check/run_watch.ts");
-  return await runWatch({ ...options, missing });
+  const { runService } = await import("../check/run_service.ts");
+  return await runService({ ...options, missing });
 }

@@ -1,6 +1,6 @@
 import type { System } from "../../domain/system.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
-import type { WatchEvent } from "../../scheduler/scheduler.ts";
+import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { type KeptFile, startKeptFiles } from "../file_publisher.ts";
 import type { Check } from "../../domain/check.ts";
 import type { LoadedConfig } from "../../config/load.ts";
@@ -48,11 +48,11 @@ export function keptPageOf(config: LoadedConfig, source: KeptPageSource): readon
 }
 
 /** The page beside the loop. */
-export interface WatchPage {
+export interface ReportPublisher {
   /** Goes on with another config. */
   adopt(config: LoadedConfig): void;
   /** Looks whether the page is to be renewed because of what happened. */
-  happened(event: WatchEvent): void;
+  happened(event: SchedulerEvent): void;
   /** Writes it for the last time: it says that the service was stopped. */
   stopped(atMs: number): Promise<void>;
   /** Writes no more. */
@@ -60,7 +60,7 @@ export interface WatchPage {
 }
 
 /** Where this page comes from, and who is told of trouble. */
-export interface WatchPageOptions extends KeptPageSource {
+export interface ReportPublisherOptions extends KeptPageSource {
   /** Its clock, its names and its files. */
   readonly system: Pick<System, "clock" | "files" | "hostName" | "timeZone">;
   /** Told of trouble with the file. */
@@ -72,7 +72,7 @@ export interface WatchPageOptions extends KeptPageSource {
 }
 
 /** Keeps the config's page fresh: at its interval, and soon after a confirmed condition has changed. */
-export function startWatchPage(options: WatchPageOptions): WatchPage {
+export function startReportPublisher(options: ReportPublisherOptions): ReportPublisher {
   let stoppedAtMs: number | null = null;
   const source = { ...options, stoppedAtMs: () => stoppedAtMs };
   const files = startKeptFiles(keptPageOf(options.config, source), options);

@@ -1,7 +1,7 @@
 import type { System } from "../../domain/system.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
-import type { Watch } from "../../scheduler/scheduler.ts";
+import type { Scheduler } from "../../scheduler/scheduler.ts";
 import { type KeptFile, startKeptFiles } from "../file_publisher.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { Log } from "../../domain/log.ts";
@@ -9,7 +9,7 @@ import { gatherMetrics } from "./gather_metrics.ts";
 import { renderMetrics } from "./render_metrics.ts";
 
 /** The file of metrics beside the loop. */
-export interface WatchMetrics {
+export interface MetricsPublisher {
   /** Goes on with another config. */
   adopt(config: LoadedConfig): void;
   /** Notes what became of a reload. */
@@ -21,7 +21,7 @@ export interface WatchMetrics {
 }
 
 /** Where these metrics come from, and who is told of trouble. */
-export interface WatchMetricsOptions {
+export interface MetricsPublisherOptions {
   /** Its clock and its files. */
   readonly system: Pick<System, "clock" | "files">;
   /** Told of trouble with the file. */
@@ -31,7 +31,7 @@ export interface WatchMetricsOptions {
   /** Knows the notifications. */
   readonly notifying: Notifying;
   /** The loop. */
-  readonly watch: Watch;
+  readonly scheduler: Scheduler;
   /** Of this program. */
   readonly version: string;
   /** Says where the file is, if anywhere. */
@@ -41,8 +41,8 @@ export interface WatchMetricsOptions {
 }
 
 /** Keeps the config's file of metrics fresh. */
-export function startWatchMetrics(options: WatchMetricsOptions): WatchMetrics {
-  const { system, log, repository, notifying, watch, version, onBug } = options;
+export function startMetricsPublisher(options: MetricsPublisherOptions): MetricsPublisher {
+  const { system, log, repository, notifying, scheduler, version, onBug } = options;
   const { clock } = system;
   let { config } = options;
   let configLoadedAtMs = clock.wallMs();
@@ -53,7 +53,7 @@ export function startWatchMetrics(options: WatchMetricsOptions): WatchMetrics {
   const pause = (): Promise<void> => new Promise((resolve) => void clock.after(0, resolve));
   const render = (schedulerLagMs: number): Promise<string> => {
     const nowMs = clock.wallMs();
-    if (watch.isAdvancing) lastLoopAtMs = nowMs;
+    if (scheduler.isAdvancing) lastLoopAtMs = nowMs;
     const loop = { lastLoopAtMs, schedulerLagMs, configLoadedAtMs, isReloadSuccessful, isRunning };
     return renderMetrics(gatherMetrics({ config, version, repository, notifying, nowMs, loop }), pause);
   };

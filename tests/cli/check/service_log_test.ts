@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { logWatchEvent } from "../../../src/cli/check/watch_log.ts";
+import { logSchedulerEvent } from "../../../src/cli/check/service_log.ts";
 import { createLog } from "../../../src/cli/create_log.ts";
-import type { WatchEvent } from "../../../src/scheduler/scheduler.ts";
+import type { SchedulerEvent } from "../../../src/scheduler/scheduler.ts";
 import { createFakeClock } from "../../support/fake_clock.ts";
 
-Deno.test("logWatchEvent() tells trouble of this machine in one line, however many checks it hit", async (t) => {
-  const rows: readonly (readonly [event: WatchEvent, line: RegExp])[] = [
+Deno.test("logSchedulerEvent() tells trouble of this machine in one line, however many checks it hit", async (t) => {
+  const rows: readonly (readonly [event: SchedulerEvent, line: RegExp])[] = [
     [
       { event: "stalled", count: 1, worstMs: 2500, name: "web" },
       /warning: monitor itself stood still: the result of "web" is not used, it is run again for_ms=2500$/,
@@ -19,7 +19,7 @@ Deno.test("logWatchEvent() tells trouble of this machine in one line, however ma
       /warning: checks started late count=7 lag_max_ms=4100 check=web$/,
     ],
     [
-      { event: "slept", forMs: 60_000, discarded: 3 },
+      { event: "clock_jumped", forMs: 60_000, discarded: 3 },
       /warning: the machine slept or its clock was set: what ran then is run again for_ms=60000 runs=3$/,
     ],
   ];
@@ -28,7 +28,7 @@ Deno.test("logWatchEvent() tells trouble of this machine in one line, however ma
       let text = "";
       const sink = { write: (part: string) => void (text += part), isTerminal: false };
       const log = createLog({ sink: sink as never, clock: createFakeClock(), level: "info", format: "text" });
-      logWatchEvent(event, log);
+      logSchedulerEvent(event, log);
       assert.match(text.trimEnd(), line);
     });
   }

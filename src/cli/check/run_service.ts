@@ -3,30 +3,30 @@ import { jobBookOf } from "../../state/job_log.ts";
 import { openStateRepository } from "../../state/state_repository.ts";
 import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
 import { BATCHING_DELAY_MS, startNotifying } from "../../alerting/notifying.ts";
-import { startWatch, type Watched } from "../../scheduler/scheduler.ts";
+import { type ScheduledConfig, startScheduler } from "../../scheduler/scheduler.ts";
 import type { Need } from "../../permissions/required_permissions.ts";
 import type { Invocation } from "../command_definition.ts";
 import { isEverything, type OpenConfig, readSelection, selectChecks } from "../open_config.ts";
 import { describeMissing } from "../config_permissions.ts";
 import type { Log } from "../../domain/log.ts";
 import { createLog } from "../create_log.ts";
-import { startWatchPage } from "../../outputs/html_report/publish_report.ts";
-import { startWatchMetrics } from "../../outputs/metrics/publish_metrics.ts";
+import { startReportPublisher } from "../../outputs/html_report/publish_report.ts";
+import { startMetricsPublisher } from "../../outputs/metrics/publish_metrics.ts";
 import { locateState, type OwnedState, ownState } from "../state.ts";
 import { describeOutboxEvent } from "./outbox_words.ts";
 import { startPulse } from "../../outputs/heartbeat_schedule.ts";
-import { createReload, factsOf, logDoubts, toNotified, toWatched } from "./reload.ts";
+import { createReload, factsOf, logDoubts, toNotified, toScheduled } from "./reload.ts";
 import type { CheckSettings } from "./settings.ts";
 import { createRunRecorder } from "./run_recorder.ts";
 import type { StartSignals } from "./start_signals.ts";
 import { createSteadySink } from "./steady_sink.ts";
 import { VERSION } from "../version.ts";
 import { createStop } from "./stop.ts";
-import { logWatchEvent } from "./watch_log.ts";
-import { createEventOutput, createPrettyOutput, type WatchOutput } from "./watch_output.ts";
+import { logSchedulerEvent } from "./service_log.ts";
+import { createEventOutput, createPrettyOutput, type ServiceOutput } from "./service_output.ts";
 
 /** What `monitor check` without `--once` is about. */
-export interface WatchCommandOptions {
+export interface ServiceOptions {
   /** Names the config, the checks and the state; a reload goes by it again. */
   readonly invocation: Invocation;
   /** The machine that is checked from and printed to. */
@@ -42,11 +42,11 @@ export interface WatchCommandOptions {
 }
 
 /** Keeps running the checks until a stop signal comes, and answers the exit code. */
-export async function runWatch(options: WatchCommandOptions): Promise<number> {
+export async function runService(options: ServiceOptions): Promise<number> {
   const { invocation, config, settings } = options;
   const { system, log } = withSteadySinks(options);
   const output = settings.format === "ndjson" ? createEventOutput(system, log) : createPrettyOutput(system);
-  const first = toWatched(config, readSelection(invocation));
+  const first = toScheduled(config, readSelection(invocation));
   logDoubts(config, log);
   for (const need of options.missing) log.warning(describeMissing(need));
   const state = await ownState(await locateState(invocation, config, system), {
@@ -56,7 +56,7 @@ export async function runWatch(options: WatchCommandOptions): Promise<number> {
   });
   try {
     return await state.whileLocked(
-      watchUntilStopped({ ...options, system, first, log, output, state }),
+      runUntilStopped({ ...options, system, first, log, output, state }),
     );
   } finally {
     await state.close();
@@ -65,7 +65,7 @@ export async function runWatch(options: WatchCommandOptions): Promise<number> {
 
 /** What is printed can never end the monitor: it goes on when the disk of its log is full. */
 function withSteadySinks(
-  { system, settings }: WatchCommandOptions,
+  { system, settings }: ServiceOptions,
 ): { readonly system: System; readonly log: Log } {
   const stderr = createSteadySink(system.stderr, () => {});
   const log = createLog({
@@ -84,14 +84,14 @@ function withSteadySinks(
   return { system: { ...system, stdout, stderr }, log };
 }
 
-interface UntilStoppedOptions extends WatchCommandOptions {
-  readonly first: Watched;
+interface UntilStoppedOptions extends ServiceOptions {
+  readonly first: ScheduledConfig;
   readonly log: Log;
-  readonly output: WatchOutput;
+  readonly output: ServiceOutput;
   readonly state: OwnedState;
 }
 
-async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> {
+async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
   const { invocation, system, config, settings, first, log, output, state, signals } = options;
   const repository = await openStateRepository({
     store: state.store,
@@ -124,7 +124,7 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     onBug: stopped.reject,
   });
   const selection = readSelection(invocation);
-  const page = startWatchPage({
+  const page = startReportPublisher({
     system,
     log,
     repository,
@@ -133,27 +133,27 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     isWhole: isEverything(selection),
     onBug: stopped.reject,
   });
-  const watch = startWatch(first, {
+  const scheduler = startScheduler(first, {
     system,
     jobs: state.path === null ? null : jobBookOf(repository),
     repository,
     limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
     notifying,
     onEvent: (event) => {
-      logWatchEvent(event, log);
+      logSchedulerEvent(event, log);
       page.happened(event);
       output.happened(event);
     },
     onBug: stopped.reject,
   });
-  const pulse = startPulse({ system, log, watch, config });
-  const metrics = startWatchMetrics({
+  const pulse = startPulse({ system, log, scheduler, config });
+  const metrics = startMetricsPublisher({
     version: VERSION,
     system,
     log,
     repository,
     notifying,
-    watch,
+    scheduler,
     config,
     onBug: stopped.reject,
   });
@@ -162,14 +162,14 @@ async function watchUntilStopped(options: UntilStoppedOptions): Promise<number> 
     await recorder.stopped(nowMs);
     if (hasTime) await Promise.all([page.stopped(nowMs), metrics.stopped()]);
   };
-  const stop = createStop({ watch, repository, notifying, system, log, output, recordStop, stopped });
+  const stop = createStop({ scheduler, repository, notifying, system, log, output, recordStop, stopped });
   const stopSignals = system.onStopSignal(stop.ask);
   signals.stopIsHandled();
-  const places = { config, watched: first, statePath: state.path };
+  const places = { config, scheduled: first, statePath: state.path };
   const reload = createReload({
     invocation,
     system,
-    watch,
+    scheduler,
     notifying,
     followers: [pulse, page, metrics, { adopt: (next) => void recorder.adopt(next).catch(stopped.reject) }],
     log,

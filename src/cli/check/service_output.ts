@@ -1,5 +1,5 @@
 import type { System } from "../../domain/system.ts";
-import type { WatchEvent } from "../../scheduler/scheduler.ts";
+import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { checkMembers, isoTime, roundedMs } from "../formats/check_members.ts";
 import { jsonText } from "../formats/json_text.ts";
 import type { Log } from "../../domain/log.ts";
@@ -7,8 +7,8 @@ import { printable } from "../../shared/printable.ts";
 import { VERSION } from "../version.ts";
 import { notificationFields } from "../../channels/notification_fields.ts";
 
-/** What is watched, in numbers and names. */
-export interface WatchFacts {
+/** What the service runs, in numbers and names. */
+export interface ServiceFacts {
   /** What the config is called. */
   readonly config: string;
   /** How many checks run. */
@@ -19,7 +19,7 @@ export interface WatchFacts {
 
 /** What became of a reload. */
 export type ReloadOutcome =
-  | WatchFacts & {
+  | ServiceFacts & {
     readonly adopted: true;
     readonly added: readonly string[];
     readonly changed: readonly string[];
@@ -27,7 +27,7 @@ export type ReloadOutcome =
   }
   | { readonly adopted: false; readonly error: string };
 
-/** How the watch ended. */
+/** How the service ended. */
 export interface StopFacts {
   /** What asked for it. */
   readonly signal: "SIGINT" | "SIGTERM";
@@ -35,12 +35,12 @@ export interface StopFacts {
   readonly unfinished: readonly string[];
 }
 
-/** What the continuous mode prints on stdout. */
-export interface WatchOutput {
-  /** Says what is watched; the first that is printed. */
-  started(facts: WatchFacts, statePath: string | null): void;
+/** What the service prints on stdout. */
+export interface ServiceOutput {
+  /** Prints what the service runs; the first line. */
+  started(facts: ServiceFacts, statePath: string | null): void;
   /** Prints what happened, where the format has something for it. */
-  happened(event: WatchEvent): void;
+  happened(event: SchedulerEvent): void;
   /** Prints what became of a reload. */
   reloaded(outcome: ReloadOutcome): void;
   /** The last that is printed. */
@@ -55,7 +55,7 @@ export function countChecks(count: number): string {
 }
 
 /** The output of the `pretty` format: a line at the start, and the console channel's lines. */
-export function createPrettyOutput({ stdout }: Pick<System, "stdout">): WatchOutput {
+export function createPrettyOutput({ stdout }: Pick<System, "stdout">): ServiceOutput {
   const writeLine = (line: string): void => stdout.write(`${printable(line)}\n`);
   return {
     started: ({ config, checks, inactive }, statePath) => {
@@ -77,7 +77,7 @@ export function createPrettyOutput({ stdout }: Pick<System, "stdout">): WatchOut
 export function createEventOutput(
   { stdout, clock }: Pick<System, "stdout" | "clock">,
   log: Log,
-): WatchOutput {
+): ServiceOutput {
   const write = (event: string, members: Readonly<Record<string, unknown>>): void =>
     stdout.write(`${jsonText({ event, ...members }, { indent: 0 })}\n`);
   const now = (): string => isoTime(clock.wallMs());

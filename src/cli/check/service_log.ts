@@ -1,13 +1,16 @@
-import type { WatchEvent } from "../../scheduler/scheduler.ts";
+import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
 import type { Log } from "../../domain/log.ts";
 
-/** Logs what happens in a watch: results for whoever looks for a mistake, trouble of this machine for everybody. */
-export function logWatchEvent(event: WatchEvent, log: Log): void {
+/** Logs an event of the scheduler: results at level `debug`, trouble of this machine as warnings. */
+export function logSchedulerEvent(event: SchedulerEvent, log: Log): void {
   LOGGERS[event.event](event as never, log);
 }
 
 const LOGGERS: {
-  readonly [Name in WatchEvent["event"]]: (event: Extract<WatchEvent, { event: Name }>, log: Log) => void;
+  readonly [Name in SchedulerEvent["event"]]: (
+    event: Extract<SchedulerEvent, { event: Name }>,
+    log: Log,
+  ) => void;
 } = {
   result: ({ result, entry, lateMs }, log) =>
     log.debug(`${result.check.name}: ${result.condition}: ${result.output}`, {
@@ -17,7 +20,7 @@ const LOGGERS: {
     }),
   // The channels tell of it.
   notification: () => {},
-  slept: ({ forMs, discarded }, log) =>
+  clock_jumped: ({ forMs, discarded }, log) =>
     log.warning("the machine slept or its clock was set: what ran then is run again", {
       for_ms: Math.round(forMs),
       runs: discarded,

@@ -9,7 +9,12 @@ import type { Recorded } from "../../src/state/state_repository.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
 import type { Limits } from "../../src/scheduler/run_checks.ts";
 import { createMemoryStore } from "./memory_store.ts";
-import { startWatch, type Watch, type Watched, type WatchEvent } from "../../src/scheduler/scheduler.ts";
+import {
+  type ScheduledConfig,
+  type Scheduler,
+  type SchedulerEvent,
+  startScheduler,
+} from "../../src/scheduler/scheduler.ts";
 import { createFakeClock, type FakeClock } from "./fake_clock.ts";
 import { createPlayedSystem, type PlayedAnswer } from "./played_targets.ts";
 import { createProgramSystem, type PlayedRun } from "./played_programs.ts";
@@ -24,12 +29,12 @@ export interface SeenRun {
   readonly entry: Recorded;
 }
 
-/** A watch on a fake clock, and what it has told. */
-export interface WatchStage {
+/** A scheduler on a fake clock, and its events. */
+export interface SchedulerHarness {
   readonly clock: FakeClock;
   readonly store: Store;
-  readonly watch: Watch;
-  readonly events: readonly WatchEvent[];
+  readonly scheduler: Scheduler;
+  readonly events: readonly SchedulerEvent[];
   /** What the repository said of its store. */
   readonly troubles: readonly (StoreError | null)[];
   /** The results so far, of one check where a name is given. */
@@ -40,13 +45,13 @@ export interface WatchStage {
   starts(name: string): readonly number[];
   /** Reloads with other checks. */
   reload(checks: readonly Check[]): void;
-  /** Stops the watch, which then waits for nothing any more. */
+  /** Stops the scheduler, which then waits for nothing any more. */
   end(): Promise<void>;
 }
 
 /** What a test may set. */
-export interface WatchStageOptions {
-  /** A clock that runs already: a restart goes on with that of the stage before. */
+export interface SchedulerHarnessOptions {
+  /** A clock that runs already: a restart goes on with that of the harness before. */
   readonly clock?: FakeClock;
   readonly store?: Store;
   readonly limits?: Limits;
@@ -67,14 +72,14 @@ export interface WatchStageOptions {
   reopen?(error: StoreError): Promise<Store>;
 }
 
-/** Starts watching. */
-export async function startStage(
+/** Starts a scheduler. */
+export async function startHarness(
   checks: readonly Check[],
-  options: WatchStageOptions = {},
-): Promise<WatchStage> {
+  options: SchedulerHarnessOptions = {},
+): Promise<SchedulerHarness> {
   const clock = options.clock ?? createFakeClock();
   const store = options.store ?? createMemoryStore();
-  const events: WatchEvent[] = [];
+  const events: SchedulerEvent[] = [];
   const troubles: (StoreError | null)[] = [];
   const repository = await openStateRepository({
     store,
@@ -83,7 +88,7 @@ export async function startStage(
     newId: () => crypto.randomUUID(),
     hostName: "test-host",
   });
-  const watched = (some: readonly Check[]): Watched => ({
+  const scheduled = (some: readonly Check[]): ScheduledConfig => ({
     checks: some,
     folder: "/",
     redact: (text) => text,
@@ -91,7 +96,7 @@ export async function startStage(
   const play = options.play ?? (() => ({ status: 200, afterMs: 20 }));
   const { requests } = createPlayedSystem(clock, play, (target) => options.ended?.(target));
   const playProgram = options.playProgram ?? (() => ({ condition: "ok", afterMs: 20 }) as const);
-  const watch = startWatch(watched(checks), {
+  const scheduler = startScheduler(scheduled(checks), {
     system: { ...createProgramSystem(clock, playProgram), requests },
     jobs: null,
     repository,
@@ -119,20 +124,20 @@ export async function startStage(
   return {
     clock,
     store,
-    watch,
+    scheduler,
     events,
     troubles,
     runs,
     notifications: () =>
       events.flatMap((event) => event.event === "notification" ? [event.notification] : []),
     starts: (name) => runs(name).map(({ startedAtMs }) => startedAtMs),
-    reload: (some) => watch.reload(watched(some)),
+    reload: (some) => scheduler.reload(scheduled(some)),
     end: async () => {
-      const stopped = watch.stop(0);
+      const stopped = scheduler.stop(0);
       await clock.advance(1);
       await stopped;
       assert.strictEqual(clock.timers, 0, "no timer is left");
-      assert.deepStrictEqual(watch.running, []);
+      assert.deepStrictEqual(scheduler.running, []);
     },
   };
 }

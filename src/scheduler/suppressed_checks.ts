@@ -1,0 +1,87 @@
+import type { Check } from "../domain/check.ts";
+import type { Recorded, StateRepository } from "../state/state_repository.ts";
+import type { Notifying } from "../alerting/notifying.ts";
+
+/** What {@linkcode SuppressedChecks} needs of the scheduler and of the layers below. */
+export interface SuppressedChecksOptions {
+  /** Decides again. */
+  readonly repository: Pick<StateRepository, "review">;
+  /** Knows what suppresses notifications, and which dependencies have to run first. */
+  readonly notifying: Pick<Notifying, "refresh" | "deciding" | "parentsToRun">;
+  /** Now. */
+  nowMs(): number;
+  /** The check of a name; `null` if it is not scheduled any more. */
+  checkOf(name: string): Check | null;
+  /** Runs a check at once, unless it runs already. */
+  request(name: string): void;
+  /** Sends what was decided. */
+  send(entry: Recorded): void;
+}
+
+/**
+ * Checks whose notification is suppressed. They are decided again when the suppression may have ended, not only at their
+ * next run. A dependency whose state is needed for that runs at once.
+ */
+export class SuppressedChecks {
+  readonly #options: SuppressedChecksOptions;
+  readonly #suppressed = new Set<string>();
+  /** Dependencies: after their next result the suppressed checks are decided again. */
+  readonly #awaited = new Set<string>();
+  /** Checks with a result since the start; what was true of others before that may be over. */
+  readonly #current = new Set<string>();
+
+  /** Without checks. */
+  constructor(options: SuppressedChecksOptions) {
+    this.#options = options;
+  }
+
+  /** Takes in what a result led to. */
+  async recorded(check: Check, entry: Recorded): Promise<void> {
+    this.#current.add(check.name);
+    this.#note(check, entry, true);
+    // Without running dependencies: by a clock that was set back, this one may never seem to be new.
+    if (this.#awaited.delete(check.name)) await this.review({ runsParents: false });
+  }
+
+  /** Decides again about every check that is current: a pending notification of a removed channel is due again. */
+  async reloaded(): Promise<void> {
+    for (const name of this.#current) this.#suppressed.add(name);
+    await this.review();
+  }
+
+  /** Forgets a check that is not scheduled any more. */
+  removed(name: string): void {
+    this.#current.delete(name);
+    this.#awaited.delete(name);
+  }
+
+  /** Decides again about the suppressed checks. */
+  async review({ runsParents = true } = {}): Promise<void> {
+    const { repository, notifying, nowMs, checkOf, send } = this.#options;
+    if (![...this.#suppressed].some((name) => checkOf(name) !== null)) return;
+    await notifying.refresh();
+    const atMs = nowMs();
+    for (const name of [...this.#suppressed]) {
+      const check = checkOf(name);
+      if (check === null) continue;
+      const entry = repository.review(check, { nowMs: atMs, ...notifying.deciding(check, atMs) });
+      if (entry.notification !== null) send(entry);
+      this.#note(check, entry, runsParents);
+    }
+  }
+
+  #note(check: Check, { suppressed }: Recorded, runsParents: boolean): void {
+    if (suppressed === null) this.#suppressed.delete(check.name);
+    else this.#suppressed.add(check.name);
+    if (suppressed === "dependency" && runsParents) this.#runParents(check);
+  }
+
+  #runParents(check: Check): void {
+    const { notifying, nowMs, checkOf, request } = this.#options;
+    for (const { name } of notifying.parentsToRun(check, nowMs())) {
+      if (checkOf(name) === null || this.#awaited.has(name)) continue;
+      this.#awaited.add(name);
+      request(name);
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import type { Clock } from "../domain/clock.ts";
+
+/** Timers of one owner, which end together. */
+export class TimerGroup {
+  readonly #clock: Pick<Clock, "after">;
+  readonly #cancels = new Set<() => void>();
+  #isEnded = false;
+
+  /** An empty group. */
+  constructor(clock: Pick<Clock, "after">) {
+    this.#clock = clock;
+  }
+
+  /** Calls back once after a delay, unless the group has ended; returns what cancels it. */
+  after(delayMs: number, callback: () => void): () => void {
+    if (this.#isEnded) return () => {};
+    const end = this.#clock.after(delayMs, () => {
+      this.#cancels.delete(cancel);
+      callback();
+    });
+    const cancel = (): void => {
+      this.#cancels.delete(cancel);
+      end();
+    };
+    this.#cancels.add(cancel);
+    return cancel;
+  }
+
+  /** Cancels every timer, for good. */
+  end(): void {
+    this.#isEnded = true;
+    for (const cancel of [...this.#cancels]) cancel();
+  }
+}
