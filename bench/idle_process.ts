@@ -3,6 +3,7 @@
  *
  *     deno run --allow-all bench/idle_process.ts '{"checks":"hourly","seconds":10}'
  */
+import { createRealClock } from "../testing/real_clock.ts";
 import process from "node:process";
 import type { Check } from "../src/domain/check.ts";
 import type { Store } from "../src/domain/store.ts";
@@ -68,7 +69,7 @@ async function watch(store: Store, seconds: number): Promise<IdleSample> {
   );
   for (const check of checks) enterRun(repository, check);
   const scheduler = startScheduler({ checks, folder: "/", redact: (text) => text }, {
-    system: createSystem(),
+    system: createSystem(createRealClock()),
     jobs: null,
     repository,
     limits: DEFAULT_LIMITS,

@@ -58,9 +58,12 @@ async function askNeeds(path: string): Promise<NeedsByClass> {
 function entryText(path: string): string {
   return [
     'import { run } from "../src/cli/run.ts";',
+    'import { createWheelClock } from "../src/scheduler/wheel_clock.ts";',
     'import { createSystem } from "../src/system/deno_system.ts";',
+    'import { createRawTimer } from "../src/system/raw_timer.ts";',
     "",
-    `Deno.exit(await run(Deno.args, createSystem({ ownConfig: ${JSON.stringify(path)} })));`,
+    "const clock = createWheelClock(createRawTimer());",
+    `Deno.exit(await run(Deno.args, createSystem(clock, { ownConfig: ${JSON.stringify(path)} })));`,
     "",
   ].join("\n");
 }

@@ -1,3 +1,4 @@
+import { createRealClock } from "../../testing/real_clock.ts";
 import { NO_REPORTING } from "./no_notifying.ts";
 import { startServer } from "../../bench/server.ts";
 import type { Check } from "../../src/domain/check.ts";
@@ -58,7 +59,7 @@ export async function soakRate({ seconds }: RateOptions): Promise<void> {
 /** Watches, and answers how late the runs were that are not of a target that hangs. */
 async function watchAndCount(checks: readonly Check[], seconds: number): Promise<Lateness> {
   return await withRealStore(async (store) => {
-    const system = createSystem();
+    const system = createSystem(createRealClock());
     const latenesses: number[] = [];
     const counts = new Map<string, number>();
     const fromMs = Date.now() + SETTLE_MS;

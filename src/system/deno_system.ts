@@ -1,5 +1,5 @@
+import type { Clock } from "../domain/clock.ts";
 import type { System } from "../domain/system.ts";
-import { createClock } from "./clock.ts";
 import { createFiles } from "./files.ts";
 import { acquireLock, isLocked, lockHolder } from "./lock.ts";
 import { lazyConnections, lazyForeground, lazyMail, lazyProcesses, lazyRequests } from "./lazy_parts.ts";
@@ -14,16 +14,15 @@ export interface SystemOptions {
   readonly ownConfig?: string;
 }
 
-/** The machine this program runs on. */
-export function createSystem({ ownConfig }: SystemOptions = {}): System {
-  const clock = createClock();
+/** The machine this program runs on, with the clock that everything waits by. */
+export function createSystem(clock: Clock, { ownConfig }: SystemOptions = {}): System {
   const { environment, mayReadEnvironment, hostName, ...permissions } = createPermissions();
   return {
     clock,
     files: createFiles(),
     processes: lazyProcesses(clock),
     foreground: lazyForeground(clock),
-    requests: lazyRequests({ environment }),
+    requests: lazyRequests({ clock, environment }),
     connections: lazyConnections(clock),
     mail: lazyMail(clock),
     state: { files: createStoreFiles(), lock: acquireLock, holder: lockHolder, isLocked },

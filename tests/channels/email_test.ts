@@ -9,7 +9,7 @@ import type { Message, MessageItem } from "../../src/domain/delivery.ts";
 import type { Notification } from "../../src/domain/notification.ts";
 import type { MailEnd, OutgoingMail } from "../../src/domain/mail.ts";
 import { createSystem } from "../../src/system/deno_system.ts";
-import { createClock } from "../../src/system/clock.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
 import { createMail } from "../../src/system/mail/mail.ts";
 import { startMailServer } from "../support/mail_server.ts";
 
@@ -60,7 +60,7 @@ function message(items: readonly MessageItem[], rest: Partial<Message> = {}): Me
 /** Everything of the machine, with a mail that answers as it is told. */
 function contextWith(send: (mail: OutgoingMail) => MailEnd | Promise<MailEnd>): DeliverContext {
   return {
-    system: { ...createSystem(), mail: { send: (mail) => Promise.resolve(send(mail)) } },
+    system: { ...createSystem(createRealClock()), mail: { send: (mail) => Promise.resolve(send(mail)) } },
     folder: "/",
     writeLine: () => {},
     onStep: () => {},
@@ -319,7 +319,7 @@ Deno.test("deliver() hands a mail to a real server, which reads what was meant",
   const steps: string[] = [];
   const context: DeliverContext = {
     ...contextWith(() => ({ sent: true, refused: [] })),
-    system: { ...createSystem(), mail: createMail(createClock()) },
+    system: { ...createSystem(createRealClock()), mail: createMail(createRealClock()) },
     onStep: (step) => steps.push(step),
   };
   const title = "Größe \u{1f525} der\r\nX-Evil: 1 日本語 ".repeat(10);

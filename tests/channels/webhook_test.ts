@@ -3,7 +3,7 @@ import { webhookKind } from "../../src/channels/webhook.ts";
 import type { WebhookChannel } from "../../src/domain/channel.ts";
 import type { Delivery } from "../../src/domain/delivery.ts";
 import { TEMPLATE_FIELDS } from "../../src/shared/template.ts";
-import { createClock } from "../../src/system/clock.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { createCertificate } from "../support/certificates.ts";
 import {
@@ -355,7 +355,7 @@ const ANSWERS: readonly Answer[] = [
 
 Deno.test("webhookKind judges an answer", async (t) => {
   // The wall clock stands; the timers run.
-  const clock = { ...createClock(), wallMs: () => Date.UTC(2026, 0, 31, 10, 0) };
+  const clock = { ...createRealClock(), wallMs: () => Date.UTC(2026, 0, 31, 10, 0) };
   for (const [name, answer, delivery] of ANSWERS) {
     await t.step(name, async () => {
       await using server = startAnswering(answer);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { httpRequestKind } from "../../src/checks/http_request.ts";
 import type { Clock } from "../../src/domain/clock.ts";
-import { createClock } from "../../src/system/clock.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
 import { httpCheck, type HttpExpectations, observeTarget } from "../support/http_check.ts";
 import { response, startAnswering, startServer } from "../support/http_servers.ts";
 
@@ -214,7 +214,7 @@ Deno.test("observeHttpRequest() looks at hostile bodies and ends", async (t) => 
 /** A clock that measures what a test wants: from the start to the head, and to the end of the body. */
 function measuring(headMs: number, totalMs: number): Clock {
   const times = [5000, 5000 + headMs, 5000 + totalMs];
-  return { ...createClock(), monotonicMs: () => times.shift() ?? 5000 + totalMs };
+  return { ...createRealClock(), monotonicMs: () => times.shift() ?? 5000 + totalMs };
 }
 
 Deno.test("observeHttpRequest() holds the duration to its limits", async (t) => {

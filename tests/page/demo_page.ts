@@ -1,7 +1,7 @@
 import { writePage } from "../../src/outputs/html_report/write_report.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { openSqliteStore } from "../../src/state/sqlite_store.ts";
-import { createClock } from "../../src/system/clock.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
 import { createStoreFiles } from "../../src/system/store_files.ts";
 import { demoChecks, makeHistory } from "../../scripts/make_history.ts";
 
@@ -36,7 +36,7 @@ export async function withDemo(
     await use({
       store,
       folder,
-      page: () => writePage({ store, checks, isWhole: true, facts, clock: createClock() }),
+      page: () => writePage({ store, checks, isWhole: true, facts, clock: createRealClock() }),
     });
   } finally {
     await store.close();

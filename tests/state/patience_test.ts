@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../../src/domain/store.ts";
 import { whileBusy } from "../../src/state/patience.ts";
-import { createClock } from "../../src/system/clock.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
 import { createFakeClock } from "../support/fake_clock.ts";
 import { NOW_MS, silenceOf } from "./records.ts";
 import { openState, withState, withStatePath } from "./state_folder.ts";
@@ -79,7 +79,7 @@ Deno.test("a patient store waits for another process, goes on meanwhile, and kee
     await withState(path, () => Promise.resolve());
     using other = new DatabaseSync(path);
     other.exec("BEGIN IMMEDIATE");
-    const patience = { clock: createClock(), timeoutMs: 20_000, pauseMsMax: 5 };
+    const patience = { clock: createRealClock(), timeoutMs: 20_000, pauseMsMax: 5 };
     const { store } = await openState(path, { patience });
     const added = store.addSilences([silenceOf("a")]);
     const ended = store.endSilences(["web"], NOW_MS);
@@ -100,7 +100,7 @@ Deno.test("openSqliteStore() beside waits for a process that writes, as long as 
     const note = (timeoutMs: number): Promise<void> =>
       withState(path, (store) => store.addSilences([silenceOf("a")]), {
         access: "beside",
-        patience: { clock: createClock(), timeoutMs },
+        patience: { clock: createRealClock(), timeoutMs },
       });
     await assert.rejects(note(30), (error) => error instanceof StoreError && error.failure === "busy");
     const noted = note(20_000);

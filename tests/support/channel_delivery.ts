@@ -3,7 +3,7 @@ import type { ChannelKindEntry, DeliverContext } from "../../src/domain/deliver.
 import type { Delivery, Message, MessageItem } from "../../src/domain/delivery.ts";
 import type { Notification } from "../../src/domain/notification.ts";
 import type { Mail } from "../../src/domain/mail.ts";
-import { createClock } from "../../src/system/clock.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { createProcesses } from "../../src/system/process/processes.ts";
 import { createRequests } from "../../src/system/http/requests.ts";
@@ -69,7 +69,7 @@ export async function deliverOver<C extends Channel>(
 ): Promise<DeliveryFindings> {
   const { message = makeMessage(), signal = new AbortController().signal, folder = "/" } = settings;
   const environment = settings.environment ?? { PATH: "/usr/bin:/bin" };
-  const clock = createClock();
+  const clock = createRealClock();
   const lines: string[] = [];
   const steps: string[] = [];
   const delivery = await entry.deliver(message, channel as never, {
@@ -80,7 +80,7 @@ export async function deliverOver<C extends Channel>(
       processes: {
         run: (command, end) => createProcesses(clock, { terminationGraceMs: 200 }).run(command, end),
       },
-      requests: createRequests(),
+      requests: createRequests({ clock: createRealClock() }),
       mail: NO_MAIL,
       environment: (name) => environment[name],
       platform: "linux",

@@ -1,4 +1,5 @@
 /** The webhook and email channels, for faults at every byte. */
+import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
 import { emailKind } from "../../src/channels/email.ts";
 import { webhookKind } from "../../src/channels/webhook.ts";
@@ -59,7 +60,7 @@ export function startWebhookTarget(tls?: ReceiverTls): ChannelTarget {
       };
       const { delivery } = await deliverOver(webhookKind, channel, {
         message: messageOf(id),
-        system: { clock, requests: trusting(createRequests(), tls) },
+        system: { clock, requests: trusting(createRequests({ clock: createRealClock() }), tls) },
       });
       return { delivery, isTaken: taken.has(id) };
     },

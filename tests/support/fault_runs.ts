@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import type { Clock } from "../../src/domain/clock.ts";
-import { createClock } from "../../src/system/clock.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
 import { countTimers } from "./counted_clock.ts";
 import { type Course, type Fault, FAULT_KINDS, type FaultKind, startFaultProxy } from "./fault_proxy.ts";
 
@@ -141,7 +141,7 @@ async function runOnce<Outcome>(
   fault: Fault | null,
   whole?: readonly Course[],
 ): Promise<FaultRun<Outcome>> {
-  const clock = countTimers(createClock());
+  const clock = countTimers(createRealClock());
   const timeoutMs = fault !== null && WAITS[fault.kind] ? SHORT_MS : LONG_MS;
   const place = placeOf(target, fault);
   await using proxy = startFaultProxy(target.serverPort, fault);

@@ -4,7 +4,7 @@ import type { HttpExpectation, HttpRequest } from "../../src/domain/http_check.t
 import type { ObserveContext } from "../../src/domain/observe.ts";
 import type { Observation } from "../../src/domain/result.ts";
 import type { Clock } from "../../src/domain/clock.ts";
-import { createClock } from "../../src/system/clock.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
 import { createConnections } from "../../src/system/tcp/connections.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { lazyProcesses } from "../../src/system/lazy_parts.ts";
@@ -54,8 +54,8 @@ export function httpCheck(target: string, expectations: HttpExpectations = {}): 
 
 /** Observes a target as an `http_request` check. */
 export function observeTarget(target: string, run: HttpRun = {}): Promise<Observation> {
-  const { clock = createClock(), signal = new AbortController().signal, onHead, ...expectations } = run;
-  const requests = createRequests();
+  const { clock = createRealClock(), signal = new AbortController().signal, onHead, ...expectations } = run;
+  const requests = createRequests({ clock: createRealClock() });
   const context: ObserveContext = {
     system: {
       clock,

@@ -1,7 +1,7 @@
 import type { PermissionClass } from "../../src/domain/needs.ts";
 import type { System } from "../../src/domain/system.ts";
 import type { TextSink } from "../../src/domain/text_sink.ts";
-import { createClock } from "../../src/system/clock.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
 import { createConnections } from "../../src/system/tcp/connections.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { acquireLock, isLocked, lockHolder } from "../../src/system/lock.ts";
@@ -54,7 +54,7 @@ export interface MemorySystemOptions {
 
 /** Makes a system for a test. */
 export function createMemorySystem(options: MemorySystemOptions = {}): MemorySystem {
-  const clock = createClock();
+  const clock = createRealClock();
   const environment = options.environment ?? { PATH: "/usr/local/bin:/usr/bin:/bin" };
   const listeners = new Set<(signal: "SIGINT" | "SIGTERM") => void>();
   const dropped = new Set<PermissionClass>();
@@ -64,7 +64,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     files: createFiles(),
     processes: createProcesses(clock),
     foreground: createForeground(clock),
-    requests: createRequests(),
+    requests: createRequests({ clock: createRealClock() }),
     connections: createConnections(clock),
     mail: createMail(clock),
     state: { files: createStoreFiles(), lock: acquireLock, holder: lockHolder, isLocked },

@@ -3,7 +3,7 @@ import type { ScriptCheck, ScriptParameters } from "../../src/domain/check.ts";
 import type { ObserveContext } from "../../src/domain/observe.ts";
 import type { Observation } from "../../src/domain/result.ts";
 import type { Requests } from "../../src/domain/requests.ts";
-import { createClock } from "../../src/system/clock.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
 import { createConnections } from "../../src/system/tcp/connections.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { createProcesses } from "../../src/system/process/processes.ts";
@@ -36,7 +36,7 @@ export function observeProgram(path: string, run: ScriptRun = {}): Promise<Obser
     kind: "script",
     parameters: { path, arguments: [], environment: {}, conditionOnTimeout: "unknown", ...parameters },
   };
-  const clock = createClock();
+  const clock = createRealClock();
   const context: ObserveContext = {
     system: {
       clock,

@@ -3,7 +3,7 @@
  * trusts. Arguments: the mail as JSON, and how it is protected where that is not the port's business.
  */
 import type { OutgoingMail } from "../../src/domain/mail.ts";
-import { createClock } from "../../src/system/clock.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
 import { createMail } from "../../src/system/mail/mail.ts";
 import { type Protection, protectionOf } from "../../src/system/mail/mail_protection.ts";
 import { onUncaughtError } from "../../src/system/uncaught.ts";
@@ -17,7 +17,7 @@ onUncaughtError((error) => {
 const [mail = "", protection] = Deno.args;
 const steps: string[] = [];
 const protect = protection === undefined ? protectionOf : () => protection as Protection;
-const end = await createMail(createClock(), protect).send(JSON.parse(mail) as OutgoingMail, {
+const end = await createMail(createRealClock(), protect).send(JSON.parse(mail) as OutgoingMail, {
   onStep: (step) => steps.push(step),
   signal: new AbortController().signal,
 });

@@ -1,3 +1,4 @@
+import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
 import { createRequests } from "../../src/system/http/requests.ts";
 import { connectTcp } from "../../src/system/tcp/connect_tcp.ts";
@@ -7,6 +8,8 @@ import { inTime } from "../life/in_time.ts";
 import { untilLeft } from "../support/http_servers.ts";
 import { fixture } from "../support/processes.ts";
 import { startChild } from "../support/tools.ts";
+
+const clock = createRealClock();
 
 const ROUNDS = 10;
 const AT_ONCE = 30;
@@ -60,7 +63,7 @@ async function abortMany(attempt: (signal: AbortSignal) => Promise<void>): Promi
 Deno.test("connectTcp() keeps no connection that comes at the moment of the abort", () =>
   withServer(async (port) => {
     const aborted = await abortMany(async (signal) =>
-      closeQuietly(await connectTcp({ host: "127.0.0.1", port }, signal))
+      closeQuietly(await connectTcp({ host: "127.0.0.1", port }, { clock, signal }))
     );
     assert.ok(aborted > 0, "no abort ever came first");
     await untilLeft(port);
@@ -68,7 +71,7 @@ Deno.test("connectTcp() keeps no connection that comes at the moment of the abor
 
 Deno.test("send() keeps no response that comes at the moment of the abort", () =>
   withServer(async (port) => {
-    const requests = createRequests();
+    const requests = createRequests({ clock });
     const request = { target: `http://127.0.0.1:${port}/`, method: "GET", headers: {} };
     const aborted = await abortMany(async (signal) => (await requests.send(request, signal)).close());
     assert.ok(aborted > 0, "no abort ever came first");

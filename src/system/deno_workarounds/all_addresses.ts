@@ -8,9 +8,9 @@
 import type { LookupAddress } from "node:dns";
 import { connect, type LookupFunction, type Socket } from "node:net";
 import { onAbort } from "../../shared/on_abort.ts";
+import type { Clock } from "../../domain/clock.ts";
 import type { ConnectionTarget } from "../../domain/connections.ts";
 import { type KnownAddresses, lookUpName } from "../tcp/look_up_name.ts";
-import { shareTimers } from "../shared_timers.ts";
 import { closeQuietly } from "../tcp/tcp_stream.ts";
 import { connectDirectly } from "./connect_directly.ts";
 import { createHangingLimit } from "./hanging_limit.ts";
@@ -21,21 +21,21 @@ import { createHangingLimit } from "./hanging_limit.ts";
  */
 export async function connectToAny(
   target: ConnectionTarget,
-  signal: AbortSignal,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<Deno.TcpConn> {
   const end = new AbortController();
   const stopListening = onAbort(signal, () => end.abort(signal.reason));
   const first = connectDirectly(target, end.signal);
   const attempts = [first];
   try {
-    if (!await wantsAnother(attempts)) return await first;
+    if (!await wantsAnother(attempts, clock)) return await first;
     const { addresses, token } = await lookUpBeside(first, { target, signal: end.signal });
     for (const address of addresses.length > 1 ? addresses : []) {
       if (signal.aborted) break;
       // What has not answered again and again is left out for a while; an address that does answer is never among it.
       if (hanging.isReached({ host: address.address, port: target.port })) continue;
       attempts.push(connectToAddress({ ...target, ...address, token }, end.signal));
-      if (!await wantsAnother(attempts)) break;
+      if (!await wantsAnother(attempts, clock)) break;
     }
     const winner = await Promise.any(attempts).catch(() => first);
     for (const attempt of attempts) {
@@ -48,20 +48,13 @@ export async function connectToAny(
   }
 }
 
-/** Hundreds of attempts begin together, and nearly all take their timer back. */
-const after = shareTimers({
-  nowMs: () => performance.now(),
-  set: (callback, delayMs) => setTimeout(callback, Math.ceil(delayMs)),
-  clear: (timer) => clearTimeout(timer),
-});
-
 /** So long an address has before the next one is tried beside it (RFC 8305, section 5). */
 const ALONE_MS = 250;
 
 /** Whether none has succeeded when the last one has failed in a way that is the address's, or takes long. */
-async function wantsAnother(attempts: readonly Promise<unknown>[]): Promise<boolean> {
+async function wantsAnother(attempts: readonly Promise<unknown>[], clock: Clock): Promise<boolean> {
   const { promise: isDecided, resolve } = Promise.withResolvers<boolean>();
-  const cancel = after(ALONE_MS, () => resolve(true));
+  const cancel = clock.after(ALONE_MS, () => resolve(true));
   attempts.at(-1)?.catch((error: unknown) => resolve(isOfAddress(error)));
   for (const attempt of attempts) attempt.then(() => resolve(false), () => {});
   try {

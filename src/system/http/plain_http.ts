@@ -10,7 +10,7 @@
 import { setImmediate } from "node:timers";
 import type { ConnectionTarget } from "../../domain/connections.ts";
 import type { IncomingResponse, OutgoingRequest } from "../../domain/requests.ts";
-import { connectTcp } from "../tcp/connect_tcp.ts";
+import { connectTcp, type ConnectTcpOptions } from "../tcp/connect_tcp.ts";
 import { explainConnectionError } from "../tcp/connection_failure.ts";
 import {
   BODY_BROKEN,
@@ -38,12 +38,15 @@ export class ConnectError extends Error {
  * @throws {ConnectError} If there is no connection.
  * @throws {HttpError} If no head comes.
  */
-export async function sendPlain(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingResponse> {
+export async function sendPlain(
+  request: OutgoingRequest,
+  { clock, signal }: ConnectTcpOptions,
+): Promise<IncomingResponse> {
   const url = new URL(request.target);
   const content = requestBytes(request, url);
   let connection: Deno.TcpConn;
   try {
-    connection = await connectTcp(plainTarget(url), signal);
+    connection = await connectTcp(plainTarget(url), { clock, signal });
   } catch (error) {
     signal.throwIfAborted();
     throw new ConnectError("Cannot connect", { cause: error });

@@ -1,4 +1,5 @@
 import { messageOf } from "../../shared/describe_error.ts";
+import type { Clock } from "../../domain/clock.ts";
 import type { IncomingResponse, OutgoingRequest, RequestFailure, Requests } from "../../domain/requests.ts";
 import type { System } from "../../domain/system.ts";
 import { explainConnectionError } from "../tcp/connection_failure.ts";
@@ -9,8 +10,10 @@ import { ConnectError, plainTarget, sendPlain } from "./plain_http.ts";
 import { explainRequestError } from "./request_failure.ts";
 import type { ClientTls } from "../tls/tls_settings.ts";
 
-/** What {@linkcode createRequests} needs to know of the machine. */
+/** What {@linkcode createRequests} needs of the machine. */
 export interface RequestsOptions {
+  /** Times the attempts to connect. */
+  readonly clock: Clock;
   /** Reads a variable; those that name a proxy matter. @default there are none */
   readonly environment?: System["environment"];
 }
@@ -26,13 +29,13 @@ export interface RequestsOptions {
  * head (denoland/deno#35610, see `tests/system/deno_workarounds/fetch_retry_test.ts`). No option prevents that, so there
  * only the second such failure in a row is seen.
  */
-export function createRequests({ environment = () => undefined }: RequestsOptions = {}): Requests {
+export function createRequests({ clock, environment = () => undefined }: RequestsOptions): Requests {
   return {
     async send(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingResponse> {
       signal.throwIfAborted();
       const isPlain = /^http:/i.test(request.target);
       const isDirect = isPlain && !PLAIN_PROXY_VARIABLES.some((name) => environment(name));
-      return isDirect ? await sendPlain(request, signal) : await sendByRuntime(request, signal);
+      return isDirect ? await sendPlain(request, { clock, signal }) : await sendByRuntime(request, signal);
     },
     explain: (error, target) => {
       if (error instanceof HttpError) return { phase: error.phase, reason: error.message };

@@ -94,7 +94,7 @@ export async function connectToServer(
       await lookUpName(target, end.signal);
       onStep("resolved");
     }
-    const connection = await connectTcp(target, end.signal);
+    const connection = await connectTcp(target, { clock, signal: end.signal });
     onStep("connected");
     return connection;
   } finally {

@@ -10,7 +10,7 @@ import type { Connection, ConnectionOptions, Connections } from "../../domain/co
 import type { CertificateProblem, CertificateReading } from "../../domain/tls.ts";
 import { onAbort } from "../../shared/on_abort.ts";
 import { createCertificateReader } from "../tls/certificate_reader.ts";
-import { connectTcp } from "./connect_tcp.ts";
+import { connectTcp, type ConnectTcpOptions } from "./connect_tcp.ts";
 import { explainConnectionError } from "./connection_failure.ts";
 import { createHangingLimit, type HangingLimit } from "../deno_workarounds/hanging_limit.ts";
 import { explainRequestError } from "../http/request_failure.ts";
@@ -23,10 +23,10 @@ export function createConnections(clock: Clock): Connections {
   const hanging = createHangingLimit(() => clock.monotonicMs());
   return {
     async connect({ tls, ...target }, options): Promise<Connection> {
-      if (tls === undefined) return await connectPlain(target, options);
+      if (tls === undefined) return await connectPlain(target, { ...options, clock });
       try {
-        await tryHandshake({ ...target, tls }, options);
-        return await connectTls({ ...target, tls }, { hanging, signal: options.signal });
+        await tryHandshake({ ...target, tls }, { ...options, clock });
+        return await connectTls({ ...target, tls }, { hanging, clock, signal: options.signal });
       } catch (error) {
         throw refusedCertificate(error) ?? error;
       }
@@ -36,7 +36,7 @@ export function createConnections(clock: Clock): Connections {
       let facts = null;
       let problem: CertificateProblem | null = null;
       try {
-        facts = await tryHandshake(target, options);
+        facts = await tryHandshake(target, { ...options, clock });
       } catch (error) {
         const refused = refusedCertificate(error);
         if (refused === null) throw error;
@@ -51,11 +51,11 @@ export function createConnections(clock: Clock): Connections {
 
 async function connectPlain(
   target: { readonly host: string; readonly port: number },
-  { onPhase, signal }: ConnectionOptions,
+  { onPhase, clock, signal }: ConnectionOptions & ConnectTcpOptions,
 ): Promise<Connection> {
   signal.throwIfAborted();
   onPhase?.("connecting");
-  return standingConnection(await connectTcp(target, signal), signal);
+  return standingConnection(await connectTcp(target, { clock, signal }), signal);
 }
 
 /**
@@ -64,12 +64,9 @@ async function connectPlain(
  */
 async function connectTls(
   target: HandshakeTarget,
-  { hanging, signal }: {
-    readonly hanging: HangingLimit;
-    readonly signal: AbortSignal;
-  },
+  { hanging, clock, signal }: ConnectTcpOptions & { readonly hanging: HangingLimit },
 ): Promise<Connection> {
-  const connection = await connectTcp(target, signal);
+  const connection = await connectTcp(target, { clock, signal });
   if (signal.aborted || hanging.isReached(target)) {
     closeQuietly(connection);
     signal.throwIfAborted();

@@ -30,7 +30,7 @@ export async function failsForGood(
 ): Promise<boolean> {
   using deadline = startDeadline(clock, HANDSHAKE_MS, signal);
   try {
-    await tryHandshake(target, { signal: deadline.signal });
+    await tryHandshake(target, { clock, signal: deadline.signal });
     return false;
   } catch (error) {
     return isLastingTlsError(error);

@@ -2,7 +2,7 @@ import type { ConnectionOptions, ConnectionTarget, StartTlsProtocol } from "../.
 import type { CertificateFacts, TlsExpectations } from "../../domain/tls.ts";
 import { onAbort } from "../../shared/on_abort.ts";
 import { certificateFacts } from "./certificate_facts.ts";
-import { connectTcp } from "../tcp/connect_tcp.ts";
+import { connectTcp, type ConnectTcpOptions } from "../tcp/connect_tcp.ts";
 import { askForTls } from "./start_tls.ts";
 import { clearTextOf, closeQuietly, TcpStream } from "../tcp/tcp_stream.ts";
 import { beginTls, handshaken } from "./tls_stream.ts";
@@ -21,11 +21,11 @@ export interface HandshakeTarget extends ConnectionTarget {
  */
 export async function tryHandshake(
   { host, port, tls, startTls }: HandshakeTarget,
-  { onPhase, signal }: ConnectionOptions,
+  { onPhase, clock, signal }: ConnectionOptions & ConnectTcpOptions,
 ): Promise<CertificateFacts | null> {
   signal.throwIfAborted();
   onPhase?.("connecting");
-  const connection = await connectTcp({ host, port }, signal);
+  const connection = await connectTcp({ host, port }, { clock, signal });
   let end = (): void => closeQuietly(connection);
   const stopListening = onAbort(signal, () => end());
   try {

@@ -1,4 +1,5 @@
 /** What is sent and read over HTTP/1.1 in clear text. */
+import { createRealClock } from "../../../testing/real_clock.ts";
 import assert from "node:assert/strict";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import type { IncomingResponse, OutgoingRequest } from "../../../src/domain/requests.ts";
@@ -14,7 +15,7 @@ function send(
   request: Partial<Omit<OutgoingRequest, "target">> & { readonly path?: string } = {},
 ): Promise<IncomingResponse> {
   const { path = "/", ...others } = request;
-  return createRequests().send(
+  return createRequests({ clock: createRealClock() }).send(
     { target: `${server.origin}${path}`, method: "GET", headers: {}, ...others },
     NEVER,
   );
@@ -23,7 +24,7 @@ function send(
 /** What came, or why it did not. */
 async function receive(answer: string | Uint8Array): Promise<string> {
   await using server = startAnswering(answer);
-  const requests = createRequests();
+  const requests = createRequests({ clock: createRealClock() });
   const target = `${server.origin}/`;
   let response: IncomingResponse | null = null;
   try {
@@ -200,7 +201,12 @@ Deno.test("createRequests() sends what the runtime's client would send", async (
   const host = `127.0.0.1:${server.port}`;
   const target = `http://us%20er:p%C3%A4ss@${host}/a b?x=ü#fragment`;
   const headers = { "X-Name": "Zürich", "User-Agent": "test" };
-  await (await createRequests().send({ target, method: "PUT", headers, body: "hé" }, NEVER)).close();
+  await (await createRequests({ clock: createRealClock() }).send({
+    target,
+    method: "PUT",
+    headers,
+    body: "hé",
+  }, NEVER)).close();
   const [head = "", body] = server.heads[0]?.split("\r\n\r\n") ?? [];
   const [first, ...lines] = head.split("\r\n");
   assert.deepEqual([first, body], ["PUT /a%20b?x=%C3%BC HTTP/1.1", "hé"]);
@@ -237,7 +243,7 @@ Deno.test("createRequests() offers HTTP/1.1 alone over TLS", async () => {
   });
   const target = `https://127.0.0.1:${listener.addr.port}/`;
   const request = { target, method: "GET", headers: {}, tls: { authority: authority.cert } };
-  const response = await createRequests().send(request, NEVER);
+  const response = await createRequests({ clock: createRealClock() }).send(request, NEVER);
   await response.close();
   assert.deepEqual([response.status, await agreeing], [204, "http/1.1"]);
 });

@@ -1,3 +1,4 @@
+import { createRealClock } from "../../../testing/real_clock.ts";
 import assert from "node:assert/strict";
 import { createRequests } from "../../../src/system/http/requests.ts";
 import { until } from "../../life/in_time.ts";
@@ -20,7 +21,7 @@ Deno.test("createRequests() uses a fresh connection for each request", async () 
       await visitor.send(response(200, {}, "body"));
     }
   });
-  const requests = createRequests();
+  const requests = createRequests({ clock: createRealClock() });
   // As long as it is open, the others could use its client's connections.
   const first = await requests.send(get(`${server.origin}/`), NEVER);
   for (const _ of [2, 3]) {
@@ -36,7 +37,7 @@ Deno.test("createRequests() uses a fresh connection for each request", async () 
 
 Deno.test("createRequests() serves many requests at a time", async () => {
   await using server = startAnswering(response(200, {}, "body"));
-  const requests = createRequests();
+  const requests = createRequests({ clock: createRealClock() });
   const sending = Array.from({ length: 50 }, async () => {
     const { body, close } = await requests.send(get(`${server.origin}/`), NEVER);
     const text = await new Response(body).text();
@@ -56,7 +57,7 @@ Deno.test("createRequests() ends one of two requests without the other", async (
     await bothMayGoOn.promise;
     await visitor.send("full");
   });
-  const requests = createRequests();
+  const requests = createRequests({ clock: createRealClock() });
   const first = await requests.send(get(`${server.origin}/`), NEVER);
   const second = await requests.send(get(`${server.origin}/`), NEVER);
   await first.close();
@@ -87,7 +88,10 @@ Deno.test("createRequests() ends the connection when the response is closed", as
         await visitor.untilGone();
         gone = true;
       });
-      const incoming = await createRequests().send(get(`${server.origin}/`), NEVER);
+      const incoming = await createRequests({ clock: createRealClock() }).send(
+        get(`${server.origin}/`),
+        NEVER,
+      );
       await incoming.close();
       await incoming.close();
       await server.untilLeft();
@@ -98,7 +102,10 @@ Deno.test("createRequests() ends the connection when the response is closed", as
 
 Deno.test("createRequests() shows redirects instead of following them", async () => {
   await using server = startAnswering(response(302, { location: "/new" }));
-  const { status, headers, close } = await createRequests().send(get(`${server.origin}/`), NEVER);
+  const { status, headers, close } = await createRequests({ clock: createRealClock() }).send(
+    get(`${server.origin}/`),
+    NEVER,
+  );
   assert.equal(status, 302);
   assert.equal(headers.get("location"), "/new");
   await close();
@@ -109,7 +116,7 @@ Deno.test("createRequests() sends the headers that it is given", async () => {
   await using server = startAnswering(response(200));
   const headers = { "Host": "other.example", "User-Agent": "test", "X-A": "1" };
   const request = { target: `${server.origin}/`, method: "POST", headers };
-  await (await createRequests().send(request, NEVER)).close();
+  await (await createRequests({ clock: createRealClock() }).send(request, NEVER)).close();
   const [head = ""] = server.heads;
   assert.match(head, /^POST \/ HTTP\/1\.1\r\n/);
   assert.match(head, /\r\nhost: other\.example\r\n/i);
@@ -122,7 +129,10 @@ Deno.test("createRequests() throws the reason of an abort", async (t) => {
   const reason = new Error("enough");
   await t.step("before the request", async () => {
     await using server = startAnswering(response(200));
-    const sending = createRequests().send(get(`${server.origin}/`), AbortSignal.abort(reason));
+    const sending = createRequests({ clock: createRealClock() }).send(
+      get(`${server.origin}/`),
+      AbortSignal.abort(reason),
+    );
     await assert.rejects(sending, reason);
     assert.equal(server.visits, 0);
   });
@@ -134,7 +144,10 @@ Deno.test("createRequests() throws the reason of an abort", async (t) => {
         end.abort(reason);
         await visitor.untilGone();
       });
-      const sending = createRequests().send(get(`${scheme}://127.0.0.1:${server.port}/`), end.signal);
+      const sending = createRequests({ clock: createRealClock() }).send(
+        get(`${scheme}://127.0.0.1:${server.port}/`),
+        end.signal,
+      );
       await assert.rejects(sending, reason);
       await server.untilLeft();
     });
@@ -146,7 +159,10 @@ Deno.test("createRequests() throws the reason of an abort", async (t) => {
       await visitor.send("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nab");
       await visitor.untilGone();
     });
-    const { body, close } = await createRequests().send(get(`${server.origin}/`), end.signal);
+    const { body, close } = await createRequests({ clock: createRealClock() }).send(
+      get(`${server.origin}/`),
+      end.signal,
+    );
     const reading = new Response(body).text();
     end.abort(reason);
     await assert.rejects(reading, reason);
@@ -156,7 +172,7 @@ Deno.test("createRequests() throws the reason of an abort", async (t) => {
 });
 
 Deno.test("createRequests() explains what it throws", async (t) => {
-  const requests = createRequests();
+  const requests = createRequests({ clock: createRealClock() });
   const explain = async (target: string) => {
     try {
       await (await requests.send(get(target), NEVER)).close();

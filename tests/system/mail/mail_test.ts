@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import PostalMime from "postal-mime";
 import type { MailEnd, OutgoingMail } from "../../../src/domain/mail.ts";
-import { createClock } from "../../../src/system/clock.ts";
+import { createRealClock } from "../../../testing/real_clock.ts";
 import { createMail } from "../../../src/system/mail/mail.ts";
 import { connectFailure } from "../../../src/system/mail/mail_failure.ts";
 import { type Protection, protectionOf } from "../../../src/system/mail/mail_protection.ts";
@@ -51,7 +51,7 @@ async function send(
   const onStep = (step: string): void => {
     steps.push(step);
   };
-  const end = await createMail(createClock(), protect).send({ ...MAIL, ...mail }, { onStep, signal });
+  const end = await createMail(createRealClock(), protect).send({ ...MAIL, ...mail }, { onStep, signal });
   return { end, steps };
 }
 

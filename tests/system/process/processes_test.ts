@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { ProcessEnd } from "../../../src/domain/processes.ts";
-import { createClock } from "../../../src/system/clock.ts";
+import { createRealClock } from "../../../testing/real_clock.ts";
 import { createProcesses } from "../../../src/system/process/processes.ts";
 import { until } from "../../life/in_time.ts";
 import { concurrentSteps, concurrentTests } from "../../support/concurrent_tests.ts";
@@ -16,7 +16,7 @@ import {
 import { type ChildEnd, needs, runChild } from "../../support/tools.ts";
 
 const test = concurrentTests("createProcesses()");
-const processes = createProcesses(createClock(), { terminationGraceMs: 500 });
+const processes = createProcesses(createRealClock(), { terminationGraceMs: 500 });
 const never = new AbortController().signal;
 
 /** How long a killed program may take to go, as processes.ts has it. */
@@ -406,7 +406,7 @@ test("run() comes back from a program that cannot be ended, and says so", async 
 });
 
 Deno.test("run() comes back from a program that went while this process stood still, and says that it went", async () => {
-  const clock = createClock();
+  const clock = createRealClock();
   let stills = 0;
   const after: typeof clock.after = (delayMs, callback) => {
     const cancel = clock.after(delayMs, callback);

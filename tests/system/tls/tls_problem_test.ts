@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Clock } from "../../../src/domain/clock.ts";
-import { createClock } from "../../../src/system/clock.ts";
+import { createRealClock } from "../../../testing/real_clock.ts";
 import { createConnections } from "../../../src/system/tcp/connections.ts";
 import { failsForGood } from "../../../src/system/tls/tls_problem.ts";
 import { beSilent } from "../../support/hostile_servers.ts";
@@ -8,7 +8,7 @@ import { startServer, type Visitor } from "../../support/http_servers.ts";
 
 /** A clock on which the time limit of a handshake is over soon. */
 function hurriedClock(): Clock {
-  const clock = createClock();
+  const clock = createRealClock();
   return { ...clock, after: (delayMs, callback) => clock.after(Math.min(delayMs, 200), callback) };
 }
 
