@@ -1,224 +1,219 @@
 /**
- * What waits for one channel, and what of it is due. Pure: times go in, and nobody is called.
+ * The queue of one channel as a state machine. {@linkcode transition} takes a queue and an event, and returns the next
+ * queue with the effects that the dispatcher executes in order. Pure.
+ *
+ * - At least once: a notification leaves the queue only if it was delivered, dropped, or moved to another queue.
+ * - Persisted first: a message is delivered once its notifications are persisted with its id. While it may have
+ *   arrived, it is sent again under that id.
+ * - Order: of one check, nothing overtakes anything.
+ * - Independent: a queue knows of no other queue, and of checks only which notifications are still true.
+ *
+ * The timer is no effect. It follows from the queue, see {@linkcode wakeAtMs}.
  */
-import type { Channel } from "../domain/channel.ts";
 import type { QueuedNotification } from "../domain/outbox.ts";
+import { bySequence } from "./batching.ts";
+import { mergeDue, mergeNow, mergeSoon } from "./merge_pending.ts";
+import type {
+  ChannelQueue,
+  EventOf,
+  QueueContext,
+  QueueEvent,
+  QueueIn,
+  QueueStatus,
+  StatusKind,
+  Step,
+} from "./queue_state.ts";
+import { NEW_DURING_BACKOFF_MS, restoredAttemptMs } from "./retry.ts";
+import { onDelivered, onFailed, rest, retrySoon, soonerForNew, startRound } from "./sending.ts";
 
-/** What the sender needs to know of a channel. */
-export interface LaneChannel {
-  /** The channel as the config has it now. */
-  readonly channel: Channel;
-  /** Whether everything that waits goes as one message. */
-  readonly gathers: boolean;
-  /** Older rows are given up unsent; milliseconds, `null`: none is too old. */
-  readonly staleAfterMs: number | null;
-  /** The time limit of one attempt, in milliseconds. */
-  readonly attemptMs: number;
+/** Returns what an event does to a queue. An event that a status does not know changes nothing. */
+export function transition(queue: ChannelQueue, event: QueueEvent, context: QueueContext): Step {
+  const act = TRANSITIONS[queue.status.kind][event.kind] as
+    | Transition<StatusKind, QueueEvent["kind"]>
+    | undefined;
+  return act?.(queue, event, context) ?? { queue, effects: [] };
 }
 
-/** The rows of one channel, in order. */
-export interface Lane {
-  /** The channel's. */
-  readonly key: string;
-  /** In the order in which they were decided. */
-  rows: readonly QueuedNotification[];
-  /** When the next attempt is; `null` when nothing waits. */
-  timer: (() => void) | null;
-  /** Wall time of that, milliseconds since 1970; `Infinity` when nothing waits. */
-  timerAtMs: number;
-  /** Ends when what is being sent has been. */
-  sending: Promise<void> | null;
-  /** Attempts that failed since it last answered. */
-  failures: number;
-  /** The receiver asked not to be tried before (`Retry-After`); wall time, milliseconds since 1970. */
-  askedUntilMs: number;
-  /** The trouble that was told since it last worked; `stuck`: it takes some, and what it did not take still waits. */
-  trouble: "down" | "rejected" | "stuck" | null;
-  /** When its rows are merged; `null` where nothing came since the last time. */
-  mergeTimer: (() => void) | null;
-  /** Whether it was logged that older problems are summarized, since it was last empty. */
-  isSummarizing: boolean;
+/** A queue without notifications. */
+export const EMPTY_QUEUE: ChannelQueue = {
+  notifications: [],
+  status: { kind: "idle" },
+  trouble: null,
+  mergeAtMs: null,
+};
+
+/** Returns when a queue wants to be woken; wall time, `Infinity`: not at all. */
+export function wakeAtMs({ status, mergeAtMs }: ChannelQueue): number {
+  if (status.kind === "idle" || status.kind === "stopped") return Infinity;
+  return Math.min(mergeAtMs ?? Infinity, "untilMs" in status ? status.untilMs : Infinity);
 }
 
-/** Retries back off from 10 s to 15 min. */
-const BACK_OFF_MS_MIN = 10_000;
-const BACK_OFF_MS_MAX = 15 * 60_000;
-/** What a channel refuses may be the matter of a moment, or somebody has to mend it: it is tried ever more seldom. */
-const REFUSED_MS_MIN = 60_000;
-const REFUSED_MS_MAX = 3_600_000;
-/** More items in one message are of no use to anybody, and a receiver may refuse them. */
-const ITEMS_MAX = 1000;
-
-/** When a row is tried that was kept; nothing waits for longer than an hour, so what says so has seen another clock. */
-export function keptTime(nextAttemptAtMs: number, nowMs: number): number {
-  return nextAttemptAtMs > nowMs + REFUSED_MS_MAX ? nowMs : Math.max(nowMs, nextAttemptAtMs);
-}
-
-/** By the rows of a lane, the last one of each check. */
-const lastByCheck = new WeakMap<readonly QueuedNotification[], ReadonlyMap<string, QueuedNotification>>();
-
-/** The last row of a check in a lane; fast, since each result asks for it. */
-export function lastRowOf({ rows }: Lane, check: string): QueuedNotification | null {
-  let last = lastByCheck.get(rows);
+/** Returns the last notification of a check in a queue. Fast, since each result asks for it. */
+export function lastOf({ notifications }: ChannelQueue, check: string): QueuedNotification | null {
+  let last = lastByCheck.get(notifications);
   if (last === undefined) {
-    lastByCheck.set(rows, last = new Map(rows.map((row) => [row.notification.check, row])));
+    last = new Map(notifications.map((queued) => [queued.notification.check, queued]));
+    lastByCheck.set(notifications, last);
   }
   return last.get(check) ?? null;
 }
 
-/** The rows of some that are in a lane. */
-export function rowsIn({ rows }: Lane, some: readonly QueuedNotification[]): readonly QueuedNotification[] {
-  const ids = new Set(rows.map((row) => row.id));
-  return some.filter((row) => ids.has(row.id));
-}
+const lastByCheck = new WeakMap<
+  readonly QueuedNotification[],
+  ReadonlyMap<string, QueuedNotification>
+>();
 
-/** Puts rows in the place of those with their ids. */
-export function replace(lane: Lane, rows: readonly QueuedNotification[]): void {
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  lane.rows = lane.rows.map((row) => byId.get(row.id) ?? row);
-}
+type Transition<S extends StatusKind, E extends QueueEvent["kind"]> = (
+  queue: QueueIn<S>,
+  event: EventOf<E>,
+  context: QueueContext,
+) => Step;
 
-/** Takes rows out. */
-export function remove(lane: Lane, rows: readonly QueuedNotification[]): void {
-  const ids = new Set(rows.map((row) => row.id));
-  lane.rows = lane.rows.filter((row) => !ids.has(row.id));
-}
+/** By status and event. */
+const TRANSITIONS: {
+  readonly [S in StatusKind]: { readonly [E in QueueEvent["kind"]]?: Transition<S, E> };
+} = {
+  idle: { added: addAndWait, reloaded: reload, stopped: stop },
+  batching: { added, woke: wake, reloaded: reload, clock_set_back: setBack, stopped: stop },
+  sending: {
+    added,
+    woke: merge,
+    delivered: onDelivered,
+    failed: onFailed,
+    aborted: stop,
+    reloaded: reloadWhileSending,
+    clock_set_back: setBack,
+    stopped: stopWhileSending,
+  },
+  backing_off: {
+    added: addDuringBackoff,
+    woke: wake,
+    reloaded: reload,
+    clock_set_back: setBack,
+    stopped: stop,
+  },
+  rejected: { added: addAndWait, woke: wake, reloaded: reload, clock_set_back: setBack, stopped: stop },
+  stopped: { added },
+};
 
-/** Doubles from try to try, and spreads, so that many monitors do not come back in step. */
-export function backOff(failures: number, random: number): number {
-  const full = Math.min(BACK_OFF_MS_MAX, BACK_OFF_MS_MIN * 2 ** Math.min(failures - 1, 20));
-  return Math.round(full * (0.75 + random / 4));
-}
-
-/**
- * How long refused rows wait: twice as long as it has been going on, a minute at least and an hour at most. So there are
- * four tries in ten minutes, fewer than those of somebody who guesses passwords.
- */
-export function refusedWaitMs(rows: readonly QueuedNotification[], nowMs: number): number {
-  const sinceMs = rows.reduce(
-    (least, row) => row.state === "rejected" ? Math.min(least, row.firstFailedAtMs ?? nowMs) : least,
-    nowMs,
+/** Adds notifications, in order. Those that were moved may be older than what is queued. */
+function added(queue: ChannelQueue, event: EventOf<"added">, { nowMs }: QueueContext): Step {
+  const notifications = [
+    ...queue.notifications,
+    ...event.notifications.map((queued) => restore(queued, nowMs)),
+  ];
+  const isInOrder = notifications.every(({ sequence }, index) =>
+    index === 0 || sequence > (notifications[index - 1]?.sequence ?? 0)
   );
-  return Math.min(REFUSED_MS_MAX, Math.max(REFUSED_MS_MIN, 2 * (nowMs - sinceMs)));
+  const next = {
+    ...queue,
+    notifications: isInOrder ? notifications : notifications.toSorted(bySequence),
+    trouble: queue.trouble ?? troubleOf(event.notifications),
+  };
+  return { queue: mergeSoon(next, nowMs), effects: [] };
 }
 
-/** Lets refused rows wait that were not tried, where one of them stood for all. */
-export function holdRefused(lane: Lane, untilMs: number): void {
-  lane.rows = lane.rows.map((row) =>
-    row.state === "rejected" && row.nextAttemptAtMs < untilMs ? { ...row, nextAttemptAtMs: untilMs } : row
-  );
+/** New ones wait for more. Restored ones wait as long as they still had to. */
+function addAndWait(before: ChannelQueue, event: EventOf<"added">, context: QueueContext): Step {
+  const { queue } = added(before, event, context);
+  const retried = event.notifications.filter(({ state, attempts }) => state === "pending" && attempts > 0);
+  if (retried.length === 0) return { queue: rest(queue, context), effects: [] };
+  const restoredMs = Math.min(...retried.map((queued) => restoredAttemptMs(queued, context.nowMs)));
+  const hasNew = event.notifications.some(isNew);
+  const untilMs = hasNew ? Math.min(restoredMs, context.nowMs + NEW_DURING_BACKOFF_MS) : restoredMs;
+  const failures = Math.max(...retried.map(({ attempts }) => attempts));
+  return {
+    queue: { ...queue, status: { kind: "backing_off", failures, untilMs, notBeforeMs: -Infinity } },
+    effects: [],
+  };
 }
 
-/** What is held back, and until when. */
-export interface HoldBackOptions {
-  /** Rows that were there before the attempt. */
-  readonly behind: readonly QueuedNotification[];
-  /** When those are tried; wall time, milliseconds since 1970. */
-  readonly untilMs: number;
-  /** When the others are tried at the latest. */
-  readonly soonMs: number;
+function addDuringBackoff(
+  before: QueueIn<"backing_off">,
+  event: EventOf<"added">,
+  context: QueueContext,
+): Step {
+  const { queue } = added(before, event, context);
+  const untilMs = soonerForNew(before.status, context.nowMs);
+  return { queue: { ...queue, status: { ...before.status, untilMs } }, effects: [] };
 }
 
-/** Lets rows that were not tried wait for the channel; without that each of them would be a reason to try at once. */
-export function holdBack(lane: Lane, { behind, untilMs, soonMs }: HoldBackOptions): void {
-  const ids = new Set(behind.map((row) => row.id));
-  lane.rows = lane.rows.map((row) => {
-    if (row.state !== "pending") return row;
-    const nextAttemptAtMs = ids.has(row.id) ? untilMs : Math.min(untilMs, soonMs);
-    return row.nextAttemptAtMs >= nextAttemptAtMs ? row : { ...row, nextAttemptAtMs };
-  });
+/** Sends if it is time; the timer also fires to merge. */
+function wake(
+  queue: QueueIn<"batching" | "backing_off" | "rejected">,
+  { isForced }: EventOf<"woke">,
+  context: QueueContext,
+): Step {
+  const { status } = queue;
+  if (!isForced && context.nowMs < status.untilMs) return merge(queue, null, context);
+  const failures = status.kind === "backing_off" ? status.failures : 0;
+  return startRound(queue, { failures, isForced }, context);
 }
 
-/** What {@linkcode nextBatch} goes by. */
-export interface BatchOptions {
-  /** Where it goes. */
-  readonly target: LaneChannel;
-  /** Rows that were tried in this round. */
-  readonly tried: ReadonlySet<string>;
-  /** How many messages were taken in this round. */
-  readonly taken: number;
-  /** Wall time, milliseconds since 1970. */
-  readonly nowMs: number;
-  /** Whether what is not due goes as well. */
-  readonly force: boolean;
+function merge(queue: ChannelQueue, _event: unknown, { nowMs }: QueueContext): Step {
+  return mergeDue(queue, nowMs);
 }
 
-/**
- * The rows of the next message. A message that may have arrived goes again as it was. Otherwise a gathering channel
- * takes everything that waits; any other one row at a time.
- *
- * What fails again and again may do so for what it says, so it lets all else go first, and what failed together is then
- * tried apart. Of one check nothing ever overtakes anything.
- */
-export function nextBatch(lane: Lane, options: BatchOptions): readonly QueuedNotification[] | null {
-  const { target, tried, nowMs, force } = options;
-  // What came of a check after it was refused in this round waits for the next one, to stay behind it.
-  const refused = new Set(lane.rows.filter((row) => tried.has(row.id)).map((row) => row.notification.check));
-  const open = lane.rows.filter((row) => !refused.has(row.notification.check));
-  const isDue = (row: QueuedNotification): boolean => force || row.nextAttemptAtMs <= nowMs;
-  // Refused rows go when their time has come, or with what is new of their check; they hold up no other check.
-  const checks = new Set(
-    open.filter((row) => row.state === "pending" || isDue(row)).map((row) => row.notification.check),
-  );
-  const waiting = open.filter((row) => checks.has(row.notification.check));
-  // What is due takes along the others that wait, and a channel that works takes all of them.
-  if (waiting.length === 0 || (tried.size === 0 && !waiting.some(isDue))) return null;
-  const stuck = stuckChecks(waiting, target);
-  const fresh = waiting.filter((row) => !stuck.has(row.notification.check));
-  const [first] = fresh;
-  if (first === undefined) return nextOfStuck(lane, waiting, options);
-  const sealed = fresh.find((row) => row.messageId !== null);
-  if (sealed !== undefined) return sealedWith(lane, sealed);
-  if (target.gathers) return fresh.slice(0, ITEMS_MAX);
-  return [first];
+function reload(queue: ChannelQueue, { notifications }: EventOf<"reloaded">, context: QueueContext): Step {
+  return { queue: retrySoon(mergeSoon({ ...queue, notifications }, context.nowMs), context), effects: [] };
 }
 
-/** All that goes with a row that may have arrived. */
-function sealedWith(lane: Lane, { messageId }: QueuedNotification): readonly QueuedNotification[] {
-  return lane.rows.filter((row) => row.messageId === messageId);
+/** The outcome still counts for what was not moved; then everything is tried again. */
+function reloadWhileSending(
+  queue: QueueIn<"sending">,
+  { notifications, moved }: EventOf<"reloaded">,
+): Step {
+  const { message } = queue.status;
+  const own = message.notifications.filter(({ id }) => !moved.has(id));
+  const status: QueueStatus = {
+    ...queue.status,
+    message: { ...message, notifications: own },
+    next: "retry_soon",
+  };
+  return { queue: { ...queue, notifications, status }, effects: [] };
 }
 
-/** So often a message is tried before others, about half a minute long. */
-const ATTEMPTS_FIRST = 3;
-/** The same where all that waits goes as one, about an hour: a channel that was down shall get it as one. */
-const ATTEMPTS_TOGETHER = 10;
-
-/** Checks with a row that was tried too often, or that was refused together with others; and those in one message with them. */
-function stuckChecks(rows: readonly QueuedNotification[], { gathers }: LaneChannel): ReadonlySet<string> {
-  const isStuck = ({ state, attempts }: QueuedNotification): boolean =>
-    gathers ? state === "rejected" || attempts >= ATTEMPTS_TOGETHER : attempts >= ATTEMPTS_FIRST;
-  const stuck = rows.filter(isStuck);
-  const messages = new Set(stuck.map((row) => row.messageId).filter((id) => id !== null));
-  return new Set(
-    [...stuck, ...rows.filter((row) => row.messageId !== null && messages.has(row.messageId))]
-      .map((row) => row.notification.check),
-  );
+/** What waits does not wait longer because the wall clock was set back. */
+function setBack(queue: ChannelQueue, { byMs }: EventOf<"clock_set_back">): Step {
+  const { notifications, status, mergeAtMs } = queue;
+  return {
+    queue: {
+      ...queue,
+      notifications: notifications.map((queued) => ({
+        ...queued,
+        nextAttemptAtMs: queued.nextAttemptAtMs - byMs,
+      })),
+      status: {
+        ...status,
+        ..."untilMs" in status && { untilMs: status.untilMs - byMs },
+        ..."notBeforeMs" in status && { notBeforeMs: status.notBeforeMs - byMs },
+      },
+      mergeAtMs: mergeAtMs === null ? null : mergeAtMs - byMs,
+    },
+    effects: [],
+  };
 }
 
-/**
- * Of what is stuck, that which was tried least. Of a gathering channel one check at first. When that is taken, all that
- * is left where it was down; where it refuses, one more, and then twice as many each time. When it is refused, nothing more in this
- * round, so that a wrong password is not tried more often; but where each must be tried, all that is left.
- */
-function nextOfStuck(
-  lane: Lane,
-  waiting: readonly QueuedNotification[],
-  { target, tried, taken, force }: BatchOptions,
-): readonly QueuedNotification[] | null {
-  const heads = [...new Map(waiting.toReversed().map((row) => [row.notification.check, row])).values()]
-    .toSorted((one, other) => one.attempts - other.attempts || one.sequence - other.sequence);
-  const [first] = heads;
-  if (first === undefined) return null;
-  if (first.messageId !== null) return sealedWith(lane, first);
-  if (!target.gathers) return [first];
-  const isRefused = first.state === "rejected";
-  if (isRefused && tried.size > 0 && taken === 0 && !force) return null;
-  const count = tried.size === 0 ? 1 : isRefused && taken > 0 ? 2 ** Math.min(taken - 1, 30) : Infinity;
-  const chosen = new Set(
-    heads.filter(({ messageId }) => messageId === null)
-      // What was refused more often stays apart.
-      .filter(({ attempts }) => !isRefused || attempts === first.attempts)
-      .slice(0, count).map(({ notification }) => notification.check),
-  );
-  return waiting.filter((row) => chosen.has(row.notification.check)).slice(0, ITEMS_MAX);
+function stop(queue: ChannelQueue, _event: unknown, { nowMs }: QueueContext): Step {
+  const merged = mergeNow(queue, nowMs);
+  return { ...merged, queue: { ...merged.queue, status: { kind: "stopped" } } };
+}
+
+function stopWhileSending(queue: QueueIn<"sending">, _event: unknown, { nowMs }: QueueContext): Step {
+  return mergeNow({ ...queue, status: { ...queue.status, next: "stop" } }, nowMs);
+}
+
+function restore(queued: QueuedNotification, nowMs: number): QueuedNotification {
+  return isNew(queued) ? queued : { ...queued, nextAttemptAtMs: restoredAttemptMs(queued, nowMs) };
+}
+
+function isNew({ state, attempts }: QueuedNotification): boolean {
+  return state === "pending" && attempts === 0;
+}
+
+/** What an earlier process has logged is not logged again. */
+function troubleOf(notifications: readonly QueuedNotification[]): ChannelQueue["trouble"] {
+  const failed = notifications.filter(({ firstFailedAtMs }) => firstFailedAtMs !== null);
+  if (failed.length === 0) return null;
+  return failed.some(({ state }) => state === "rejected") ? "rejected" : "down";
 }

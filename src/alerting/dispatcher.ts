@@ -1,609 +1,330 @@
 /**
- * The sender: takes the rows of the outbox to their channels, apart from the checks. Each channel is a lane of its
- * own; a lane that hangs or waits holds up no other.
+ * The dispatcher delivers queued notifications, apart from the checks. It has a queue for each channel, gives events to
+ * it, and executes the effects that `channel_queue.ts` returns.
  *
- * Invariant: a row is removed only once its channel has taken it, or nobody needs it any more. Before an attempt
- * the rows are marked with the id of their message, and while it may have arrived they go again under that id.
+ * - Independent: a channel that hangs delays no other channel and no check.
+ * - What is in memory here follows from what was given to `persist`.
+ * - A notification of which the config has neither check nor channel is kept for a day, since another config may use
+ *   the same state.
  */
-import type { ChannelCount } from "../domain/channel_count.ts";
 import type { Channel } from "../domain/channel.ts";
+import type { Clock } from "../domain/clock.ts";
 import type { Delivery, Message } from "../domain/delivery.ts";
 import type { DeliveryMarker, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
-import type { Clock } from "../domain/clock.ts";
 import type { KeptOutbox } from "../domain/store.ts";
-import { messageIdOf } from "./message_id.ts";
-import {
-  backOff,
-  holdBack,
-  holdRefused,
-  keptTime,
-  type Lane,
-  type LaneChannel,
-  lastRowOf,
-  nextBatch,
-  refusedWaitMs,
-  remove,
-  replace,
-  rowsIn,
-} from "./channel_queue.ts";
-import { mergeRows } from "./merge_pending.ts";
-import { markerKey, messageOf } from "./outbox_message.ts";
-import { type Rekeyed, rekeyRows } from "./rekey.ts";
-import { createScheduleTime } from "../shared/schedule_time.ts";
+import type { Failure } from "./retry.ts";
+import { createScheduleTime, type ScheduleTime } from "../shared/schedule_time.ts";
+import { bySequence } from "./batching.ts";
+import { EMPTY_QUEUE, lastOf, transition, wakeAtMs } from "./channel_queue.ts";
+import type { DeliveryEvent } from "./delivery_event.ts";
+import { markerKey } from "./delivery_markers.ts";
+import { dropChange, RETRY_OBSOLETE_MS } from "./dropping.ts";
+import { messageOf } from "./message.ts";
+import type { ChannelQueue, QueueContext, QueueEffect, QueueEvent, SentMessage } from "./queue_state.ts";
+import { moveMarkers, type Rekeyed, rekeyQueued } from "./rekey.ts";
 
-/** A lane in back-off tries again this soon for a row that came later. */
-const HELD_MS_MAX = 60_000;
-/** After so long a row is given up, once what it tells no longer holds. */
-const GIVE_UP_MS = 24 * 3_600_000;
+/** Where a queue delivers. */
+export interface DeliveryTarget extends Pick<QueueContext, "batches" | "staleAfterMs"> {
+  /** The channel as the config has it now. */
+  readonly channel: Channel;
+  /** The timeout of one attempt. */
+  readonly attemptTimeoutMs: number;
+}
 
-/** As long as results wait to be written together. */
-const MERGE_AFTER_MS = 1_000;
-
-/** How often rows of checks that the config does not have are looked through for those that are too old. */
-const PARKED_EVERY_MS = 3_600_000;
-
-/** Something that happened to rows, for whoever tells it. */
-export type OutboxEvent =
-  | {
-    readonly event: "delivered";
-    readonly rows: readonly QueuedNotification[];
-    readonly note: string | null;
-    /** Whether trouble was told before. */
-    readonly isBack: boolean;
-  }
-  /** The first failure of a lane since it last worked, and the first refusal. */
-  | {
-    readonly event: "failed";
-    readonly rows: readonly QueuedNotification[];
-    readonly reason: string;
-    readonly isRefused: boolean;
-  }
-  /** Older problems that recovered unsent are counted from now on instead of listed; once until all is sent. */
-  | { readonly event: "summarized"; readonly rows: readonly QueuedNotification[] }
-  | { readonly event: "dropped"; readonly rows: readonly QueuedNotification[]; readonly reason: string };
-
-/** What a sender needs. */
-export interface OutboxOptions {
-  /** Wall time for the rows, timers for the attempts. */
+/** What a dispatcher needs. */
+export interface DispatcherOptions extends Pick<QueueContext, "batchingMs" | "isStillTrue"> {
+  /** Wall time for the queues, timers for the attempts. */
   readonly clock: Clock;
   /** 0 or more, below 1. */
   random(): number;
-  /** The channel of a key in the present config; `null` when the config has it no more. */
-  channelOf(key: string): LaneChannel | null;
+  /** The channel of a key in the present config; `null`: the config has none. */
+  targetOf(channelKey: string): DeliveryTarget | null;
   /**
    * What the present config has of a check and a channel. `here`: the channel, and the check unless it left the config;
    * `unwanted`: the check without this channel; `absent`: neither.
    */
   placeOf(check: string, channelKey: string): "here" | "unwanted" | "absent";
-  /** Hands a message to a channel; throws only when the signal aborts, and for bugs. */
+  /** Delivers a message; throws only if the signal aborts, and for bugs. */
   deliver(message: Message, channel: Channel, signal: AbortSignal): Promise<Delivery>;
-  /** Keeps what changed. Rejects never: a store in trouble is the repository's business, and it tries again. */
-  keep(change: OutboxChange): Promise<void>;
-  /** Whether what a notification tells still holds. */
-  holds(row: QueuedNotification): boolean;
-  /** Told of what becomes of rows. */
-  onEvent(event: OutboxEvent): void;
-  /** Told of what must not happen; the lane goes on. */
+  /** Persists a change. Never rejects: while the state can't be written, it is retried there. */
+  persist(change: OutboxChange): Promise<void>;
+  /** Called with what happens to notifications. */
+  onEvent(event: DeliveryEvent): void;
+  /** Called with errors that must not happen; the queue goes on. */
   onBug(error: unknown): void;
-  /** How long to wait for more after the first row of a lane, so that what fails together is told together. */
-  readonly gatherMs: number;
+}
+
+/** How often notifications without a check and a channel are searched for those that are too old. */
+const UNASSIGNED_EVERY_MS = 3_600_000;
+
+/** A queue with what runs for it. */
+interface RunningQueue {
+  readonly channelKey: string;
+  queue: ChannelQueue;
+  timer: { readonly atMs: number; cancel(): void } | null;
+  /** Aborts the attempt. */
+  abort: AbortController | null;
+  /** The attempt in progress, or the last one; ends when its outcome is persisted. */
+  attempt: Promise<void>;
 }
 
 /** See the top of the file. */
-export interface Outbox {
-  /** Takes rows that are kept, or that the store cannot keep just now. */
-  add(rows: readonly QueuedNotification[]): void;
-  /** Tries every row once, whatever its time, and comes back when each was tried or time is up. */
-  drain(deadlineMs: number): Promise<void>;
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #time: ScheduleTime;
+  readonly #queues = new Map<string, RunningQueue>();
+  readonly #markers = new Map<string, DeliveryMarker>();
+  readonly #dropped = new Map<string, QueuedNotification>();
+  readonly #unassigned = new Map<string, QueuedNotification>();
+  #unassignedTimer: (() => void) | null = null;
+  #isStopping = false;
+
+  /** Starts with what was persisted. */
+  constructor(
+    { notifications, markers }: Pick<KeptOutbox, "notifications" | "markers">,
+    options: DispatcherOptions,
+  ) {
+    this.#options = options;
+    this.#time = createScheduleTime(options.clock);
+    for (const marker of markers) this.#markers.set(markerKey(marker.check, marker.channelKey), marker);
+    this.add(notifications.toSorted(bySequence));
+  }
+
+  /** Takes notifications that are persisted, or that can't be persisted now. */
+  add(notifications: readonly QueuedNotification[]): void {
+    for (const [channelKey, some] of this.#assign(notifications)) {
+      this.#apply(this.#queueOf(channelKey), { kind: "added", notifications: some });
+    }
+  }
+
   /**
-   * Goes by the present config. Rows and marks of edited channels get the new key; rows that their check has no channel
-   * for are dropped; rows of checks that the config does not have stay as they are for a day, since another config may
-   * use the same state. What a channel knows that its check does not have is uncertain from now on, since it gets no
-   * recovery; what `isObsolete` names is forgotten. All else is tried soon, since somebody may have fixed what was wrong.
+   * Follows a new config. Notifications and markers of edited channels get the new key. Those are dropped of which the
+   * check no longer has the channel, and its markers become uncertain, or are deleted if obsolete. All else is tried
+   * soon, since an administrator may have fixed the cause.
    */
-  adopt(rekeyed: Rekeyed, isObsolete: (mark: DeliveryMarker) => boolean): void;
-  /** All rows, those too that were dropped or that this config cannot send, in order. */
-  readonly rows: readonly QueuedNotification[];
-  /** Rows that are still to be sent, rejected ones included. */
-  readonly pending: readonly QueuedNotification[];
-  /** What was told of a check's problem over a channel. */
-  toldOf(check: string, channelKey: string): DeliveryMarker | null;
-  /** What is to be told last of a check over a channel; `null`: nothing. */
-  lastOf(check: string, channelKey: string): QueuedNotification | null;
-  /** All that channels were told. */
-  readonly told: readonly DeliveryMarker[];
-  /** Starts nothing more and ends what is under way. */
-  stop(): Promise<void>;
-}
-
-/** Starts a sender with the rows and marks that were kept. */
-export function startOutbox(
-  kept: Pick<KeptOutbox, "notifications" | "markers">,
-  options: OutboxOptions,
-): Outbox {
-  const { clock } = options;
-  const time = createScheduleTime(clock);
-  const lanes = new Map<string, Lane>();
-  const told = new Map<string, DeliveryMarker>();
-  const dropped = new Map<string, QueuedNotification>();
-  /** Rows that the present config has no channel for, by id. */
-  const parked = new Map<string, QueuedNotification>();
-  let parkedTimer: (() => void) | null = null;
-  const stopping = new AbortController();
-  /** One for each attempt that is under way. */
-  const attempts = new Set<AbortController>();
-  for (const mark of kept.markers) told.set(markerKey(mark.check, mark.channelKey), mark);
-  /** Grows with each config. */
-  let generation = 0;
-
-  const laneOf = (key: string): Lane => {
-    let lane = lanes.get(key);
-    if (lane === undefined) {
-      lane = {
-        key,
-        rows: [],
-        timer: null,
-        timerAtMs: Infinity,
-        sending: null,
-        failures: 0,
-        askedUntilMs: -Infinity,
-        trouble: null,
-        mergeTimer: null,
-        isSummarizing: false,
-      };
-      lanes.set(key, lane);
+  reload(rekeyed: Rekeyed, isObsolete: (marker: DeliveryMarker) => boolean): void {
+    const all = [...this.pending, ...this.#unassigned.values()];
+    const moved = rekeyQueued(all, rekeyed, (key) => this.#options.targetOf(key)?.batches ?? false);
+    const movedById = new Map(moved.map(({ old, row }) => [old.id, row]));
+    this.#unassigned.clear();
+    const byChannel = this.#assign(all.map((queued) => movedById.get(queued.id) ?? queued));
+    for (const key of byChannel.keys()) this.#queueOf(key);
+    for (const running of this.#queues.values()) {
+      const notifications = byChannel.get(running.channelKey) ?? [];
+      this.#apply(running, { kind: "reloaded", notifications, moved: new Set(movedById.keys()) });
     }
-    return lane;
-  };
-
-  /** What waits does not wait longer because the wall clock was set back; where it was set on, or the machine slept, less. */
-  const noticeStep = (): void => {
-    const stepMs = Math.min(0, time.catchUp());
-    if (stepMs === 0) return;
-    for (const lane of lanes.values()) {
-      lane.timerAtMs += stepMs;
-      lane.askedUntilMs += stepMs;
-      lane.rows = lane.rows.map((row) => ({ ...row, nextAttemptAtMs: row.nextAttemptAtMs + stepMs }));
-    }
-  };
-
-  const wakeAt = (lane: Lane, atMs: number): void => {
-    if (stopping.signal.aborted || atMs >= lane.timerAtMs) return;
-    lane.timer?.();
-    lane.timerAtMs = atMs;
-    lane.timer = clock.after(Math.max(0, atMs - clock.wallMs()), () => {
-      lane.timer = null;
-      lane.timerAtMs = Infinity;
-      work(lane);
+    const { markers, cleared } = moveMarkers([...this.#markers.values()], rekeyed, {
+      isUnwanted: ({ check, channelKey }) => this.#options.placeOf(check, channelKey) === "unwanted",
+      isObsolete,
     });
-  };
+    if (moved.length + cleared.length === 0) return;
+    const changed = moved.map(({ row }) => row);
+    this.#persist({ changed, removed: [...movedById.keys()], markers, cleared });
+  }
 
-  const add = (rows: readonly QueuedNotification[]): void => {
-    noticeStep();
+  /** Tries everything once, whatever its time, and returns when all was tried or time is up. */
+  async drain(deadlineMs: number): Promise<void> {
+    const { clock } = this.#options;
+    const { promise: timeIsUp, resolve } = Promise.withResolvers<void>();
+    const cancel = clock.after(Math.max(0, deadlineMs - clock.wallMs()), resolve);
+    const drained = [...this.#queues.values()].map(async (running) => {
+      await this.#settled(running);
+      this.#apply(running, { kind: "woke", isForced: true });
+      await this.#settled(running);
+    });
+    await Promise.race([Promise.all(drained), timeIsUp]);
+    cancel();
+  }
+
+  /** Aborts the attempts in progress, and starts no more. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    for (const running of this.#queues.values()) {
+      this.#apply(running, { kind: "stopped" });
+      running.abort?.abort(new Error("Stopped"));
+    }
+    this.#unassignedTimer?.();
+    await Promise.all([...this.#queues.values()].map((running) => this.#settled(running)));
+  }
+
+  /** All notifications by sequence, also those that were dropped or that this config can't send. */
+  get all(): readonly QueuedNotification[] {
+    return [...this.pending, ...this.#unassigned.values(), ...this.#dropped.values()].sort(bySequence);
+  }
+
+  /** Those that are still to be sent, rejected ones included. */
+  get pending(): readonly QueuedNotification[] {
+    return [...this.#queues.values()].flatMap(({ queue }) => queue.notifications);
+  }
+
+  /** What all channels were last notified of. */
+  get markers(): readonly DeliveryMarker[] {
+    return [...this.#markers.values()];
+  }
+
+  /** What a channel was last notified of, for the problem of a check. */
+  markerOf(check: string, channelKey: string): DeliveryMarker | null {
+    return this.#markers.get(markerKey(check, channelKey)) ?? null;
+  }
+
+  /** The last notification of a check in the queue of a channel. */
+  lastOf(check: string, channelKey: string): QueuedNotification | null {
+    const running = this.#queues.get(channelKey);
+    return running === undefined ? null : lastOf(running.queue, check);
+  }
+
+  #queueOf(channelKey: string): RunningQueue {
+    let running = this.#queues.get(channelKey);
+    if (running === undefined) {
+      running = { channelKey, queue: EMPTY_QUEUE, timer: null, abort: null, attempt: Promise.resolve() };
+      this.#queues.set(channelKey, running);
+    }
+    return running;
+  }
+
+  /** Returns notifications by the channel whose queue they belong to; keeps or drops the others. */
+  #assign(notifications: readonly QueuedNotification[]): Map<string, QueuedNotification[]> {
     const byPlace = Map.groupBy(
-      rows,
+      notifications,
       ({ state, notification, channelKey }) =>
-        state === "dropped" ? state : options.placeOf(notification.check, channelKey),
+        state === "dropped" ? state : this.#options.placeOf(notification.check, channelKey),
     );
-    for (const row of byPlace.get("dropped") ?? []) dropped.set(row.id, row);
-    for (const row of byPlace.get("absent") ?? []) parked.set(row.id, row);
-    for (const [key, some] of Map.groupBy(byPlace.get("here") ?? [], ({ channelKey }) => channelKey)) {
-      enqueue(laneOf(key), some);
-    }
-    drop(byPlace.get("unwanted") ?? [], "its check no longer has this channel");
-    dropParked();
-  };
+    for (const queued of byPlace.get("dropped") ?? []) this.#dropped.set(queued.id, queued);
+    for (const queued of byPlace.get("absent") ?? []) this.#unassigned.set(queued.id, queued);
+    this.#drop(byPlace.get("unwanted") ?? [], "its check no longer has this channel");
+    this.#dropUnassigned();
+    return Map.groupBy(byPlace.get("here") ?? [], ({ channelKey }) => channelKey);
+  }
 
-  const enqueue = (lane: Lane, rows: readonly QueuedNotification[]): void => {
-    const nowMs = clock.wallMs();
-    const added = rows.map((row): QueuedNotification => {
-      // What a process before this one has said is not said again.
-      if (row.firstFailedAtMs !== null && lane.trouble !== "rejected" && lane.trouble !== "stuck") {
-        lane.trouble = row.state === "rejected" ? "rejected" : "down";
-      }
-      if (row.state === "pending") lane.failures = Math.max(lane.failures, row.attempts);
-      const soonMs = Math.max(
-        nowMs + (lane.failures === 0 ? options.gatherMs : HELD_MS_MAX),
-        lane.askedUntilMs,
-      );
-      const isNew = row.state === "pending" && row.attempts === 0;
-      return { ...row, nextAttemptAtMs: isNew ? soonMs : keptTime(row.nextAttemptAtMs, nowMs) };
+  /** Gives an event to a queue, executes its effects and sets its timer. Returns when all of it is persisted. */
+  #apply(running: RunningQueue, event: QueueEvent): Promise<void> {
+    const target = this.#options.targetOf(running.channelKey);
+    this.#followClock();
+    const { queue, effects } = transition(running.queue, event, {
+      nowMs: this.#options.clock.wallMs(),
+      batchingMs: this.#options.batchingMs,
+      batches: target?.batches ?? false,
+      staleAfterMs: target?.staleAfterMs ?? null,
+      markers: this.#markers,
+      isStillTrue: (queued) => this.#options.isStillTrue(queued),
     });
-    if (rows.some(({ summarized }) => summarized > 0)) lane.isSummarizing = true;
-    const lastSequence = lane.rows.at(-1)?.sequence ?? -Infinity;
-    lane.rows = [...lane.rows, ...added];
-    // What was parked or rekeyed may be older than what came meanwhile.
-    if (added.some(({ sequence }) => sequence < lastSequence)) {
-      lane.rows = lane.rows.toSorted((one, other) => one.sequence - other.sequence);
-    }
-    mergeSoon(lane);
-    for (const { nextAttemptAtMs } of added) wakeAt(lane, nextAttemptAtMs);
-  };
+    running.queue = queue;
+    this.#setTimer(running);
+    return this.#execute(running, effects);
+  }
 
-  /** Merges what comes within a second together: each time costs a transaction. */
-  const mergeSoon = (lane: Lane): void => {
-    if (lane.rows.length > 1 && !stopping.signal.aborted) {
-      lane.mergeTimer ??= clock.after(MERGE_AFTER_MS, () => merge(lane));
+  #execute(running: RunningQueue, effects: readonly QueueEffect[]): Promise<void> {
+    let persisted: Promise<void> = Promise.resolve();
+    for (const effect of effects) {
+      if (effect.kind === "persist") persisted = this.#persist(effect.change);
+      else if (effect.kind === "emit") this.#options.onEvent(effect.event);
+      else if (effect.kind === "drop") persisted = this.#drop(effect.notifications, effect.reason);
+      else running.attempt = this.#attempt(running, effect.message, persisted);
     }
-  };
+    return persisted;
+  }
 
-  /** Keeps the rows of a lane few, whatever happens while its channel is down. */
-  const merge = (lane: Lane): void => {
-    lane.mergeTimer?.();
-    lane.mergeTimer = null;
-    const merged = mergeRows(lane.rows);
-    if (merged === null) return;
-    const { rows, changed, removed, summarized } = merged;
-    lane.rows = rows;
-    const counted = summarized === 0 ? [] : countOf(changed, { summarized, countedAtMs: clock.wallMs() });
-    options.keep({ changed, removed, markers: [], cleared: [], counted });
-    if (summarized > 0 && !lane.isSummarizing) {
-      lane.isSummarizing = true;
-      options.onEvent({ event: "summarized", rows: changed });
-    }
-  };
-
-  /** Drops rows of absent checks after a day, and looks again later. */
-  const dropParked = (): void => {
-    const nowMs = clock.wallMs();
-    const old = [...parked.values()].filter(({ notification }) =>
-      nowMs - notification.decidedAtMs > GIVE_UP_MS
-    );
-    for (const row of old) parked.delete(row.id);
-    drop(old, "neither its check nor its channel is in the config any more");
-    if (parked.size === 0 || parkedTimer !== null || stopping.signal.aborted) return;
-    parkedTimer = clock.after(PARKED_EVERY_MS, () => {
-      parkedTimer = null;
-      dropParked();
+  #setTimer(running: RunningQueue): void {
+    const { clock } = this.#options;
+    const atMs = wakeAtMs(running.queue);
+    if (running.timer?.atMs === atMs) return;
+    running.timer?.cancel();
+    running.timer = null;
+    if (atMs === Infinity) return;
+    const cancel = clock.after(Math.max(0, atMs - clock.wallMs()), () => {
+      running.timer = null;
+      this.#apply(running, { kind: "woke", isForced: false });
     });
-  };
+    running.timer = { atMs, cancel };
+  }
 
-  /** Sends what is due in a lane, one message after another. */
-  const work = (lane: Lane, { force = false } = {}): Promise<void> => {
-    if (lane.sending !== null || stopping.signal.aborted) return lane.sending ?? Promise.resolve();
-    noticeStep();
-    const begunIn = generation;
-    lane.sending = sendDue(lane, force).catch(options.onBug).finally(() => {
-      lane.sending = null;
-      noticeStep();
-      // What failed under the config before says nothing of this one.
-      if (begunIn !== generation) trySoon(lane);
-      const next = lane.rows.reduce((least, row) => Math.min(least, row.nextAttemptAtMs), Infinity);
-      if (Number.isFinite(next)) wakeAt(lane, Math.max(next, clock.wallMs() + 1));
-    });
-    return lane.sending;
-  };
+  /** Tells all queues that the wall clock was set back, so that nothing waits longer. */
+  #followClock(): void {
+    const byMs = -this.#time.catchUp();
+    if (byMs <= 0) return;
+    for (const running of this.#queues.values()) this.#apply(running, { kind: "clock_set_back", byMs });
+  }
 
-  const sendDue = async (lane: Lane, force: boolean): Promise<void> => {
-    const tried = new Set<string>();
-    let taken = 0;
-    while (!stopping.signal.aborted) {
-      const target = options.channelOf(lane.key);
-      // A reload has taken its rows elsewhere.
-      if (target === null) return;
-      merge(lane);
-      dropStale(lane, target);
-      const batch = nextBatch(lane, { target, tried, taken, nowMs: clock.wallMs(), force });
-      if (batch === null) return;
-      for (const row of batch) tried.add(row.id);
-      const outcome = await attempt(lane, batch, { target, taken });
-      if (outcome === "down") return;
-      if (outcome === "taken") taken++;
-    }
-  };
-
-  const dropStale = (lane: Lane, { staleAfterMs }: LaneChannel): void => {
-    if (staleAfterMs === null) return;
-    const nowMs = clock.wallMs();
-    const isStale = (row: QueuedNotification): boolean =>
-      nowMs - row.notification.decidedAtMs > staleAfterMs &&
-      (!options.holds(row) || row.missedProblem !== null);
-    dropFrom(lane, lane.rows.filter(isStale), "it was too old to be shown");
-  };
-
-  /** One message: marks its rows, hands it over, and keeps what came of it. */
-  const attempt = async (
-    lane: Lane,
-    batch: readonly QueuedNotification[],
-    { target, taken }: { readonly target: LaneChannel; readonly taken: number },
-  ): Promise<Outcome> => {
-    const messageId = batch[0]?.messageId ?? messageIdOf(batch.map((row) => row.notification.id));
-    const nextAttemptAtMs = clock.wallMs();
-    const marked = batch.map((row) => ({ ...row, messageId, attempts: row.attempts + 1, nextAttemptAtMs }));
-    const behind = lane.rows.filter((row) => !batch.includes(row));
-    const mayHaveArrivedBefore = batch.some((row) => row.messageId !== null);
-    replace(lane, marked);
-    await options.keep({ changed: marked, removed: [], markers: [], cleared: [] });
-    const delivery = await handOver(messageOf(messageId, marked, told), target);
-    if (delivery === null) return "down";
-    // It may have taken long, and what follows goes by the present time.
-    noticeStep();
-    if (delivery.delivered) {
-      await finish(lane, marked, messageId);
-      const isWell = lane.rows.every((row) => row.firstFailedAtMs === null);
-      options.onEvent({
-        event: "delivered",
-        rows: marked,
-        note: delivery.note,
-        isBack: isWell && lane.trouble !== null,
-      });
-      lane.failures = 0;
-      lane.askedUntilMs = -Infinity;
-      if (lane.rows.length === 0) lane.isSummarizing = false;
-      if (isWell) lane.trouble = null;
-      else if (lane.trouble !== null) lane.trouble = "stuck";
-      return "taken";
-    }
-    // That it did not arrive this time tells nothing of the times before.
-    const mayHaveArrived = delivery.mayHaveArrived || mayHaveArrivedBefore;
-    return await noteFailure(lane, {
-      rows: marked,
-      behind,
-      standsForAll: target.gathers && taken === 0,
-      failure: { ...delivery, mayHaveArrived },
-    });
-  };
-
-  const handOver = async (
-    message: Message,
-    { channel, attemptMs }: LaneChannel,
-  ): Promise<Delivery | null> => {
-    const abort = new AbortController();
-    attempts.add(abort);
-    const cancel = clock.after(attemptMs, () => abort.abort(new Error("Time is up")));
+  async #attempt(running: RunningQueue, message: SentMessage, persisted: Promise<void>): Promise<void> {
     try {
-      return await options.deliver(message, channel, abort.signal);
+      await persisted;
+      await this.#apply(running, await this.#deliver(running, message));
     } catch (error) {
-      if (stopping.signal.aborted) return null;
-      if (!abort.signal.aborted) throw error;
-      const reason = `no answer within ${attemptMs / 1000} s`;
-      return { delivered: false, retryable: true, mayHaveArrived: true, reason, retryAfterMs: null };
+      this.#options.onBug(error);
+    }
+  }
+
+  /** Delivers a message within the timeout, and returns the outcome as the queue's next event. */
+  async #deliver(running: RunningQueue, { id, notifications }: SentMessage): Promise<QueueEvent> {
+    const { clock, random, onBug } = this.#options;
+    const target = this.#options.targetOf(running.channelKey);
+    if (this.#isStopping) return { kind: "aborted" };
+    const failed = (failure: Failure): QueueEvent => ({ kind: "failed", failure, jitter: random() });
+    const failure = { delivered: false, retryable: true, mayHaveArrived: true, retryAfterMs: null } as const;
+    // A reload came between, and has moved the notifications.
+    if (target === null) return failed({ ...failure, mayHaveArrived: false, reason: "no such channel" });
+    const { channel, attemptTimeoutMs } = target;
+    const abort = running.abort = new AbortController();
+    const cancel = clock.after(attemptTimeoutMs, () => abort.abort(new Error("Time is up")));
+    try {
+      const message = messageOf(id, notifications, this.#markers);
+      const delivery = await this.#options.deliver(message, channel, abort.signal);
+      return delivery.delivered ? { kind: "delivered", note: delivery.note } : failed(delivery);
+    } catch (error) {
+      if (this.#isStopping) return { kind: "aborted" };
+      if (!abort.signal.aborted) onBug(error);
+      const reason = abort.signal.aborted
+        ? `no answer within ${attemptTimeoutMs / 1000} s`
+        : "internal error";
+      return failed({ ...failure, reason });
     } finally {
       cancel();
-      attempts.delete(abort);
     }
-  };
+  }
 
-  const finish = async (
-    lane: Lane,
-    rows: readonly QueuedNotification[],
-    messageId: string,
-  ): Promise<void> => {
-    // A reload may have dropped or parked what was under way. What it gave another key goes there once more.
-    const own = [
-      ...rowsIn(lane, rows),
-      ...rows.filter(({ id }) => dropped.has(id) || parked.has(id)),
-    ];
-    remove(lane, rows);
-    for (const { id } of rows) {
-      dropped.delete(id);
-      parked.delete(id);
-    }
-    const marks: DeliveryMarker[] = [];
-    const untold: { check: string; channelKey: string }[] = [];
-    // In order: the last notification of a check says what the channel knows of it.
-    for (const { notification: { check, event, condition }, channelKey } of own) {
-      const key = markerKey(check, channelKey);
-      if (event === "recovery") {
-        told.delete(key);
-        untold.push({ check, channelKey });
-      } else {
-        const first = told.get(key)?.messageId ?? messageId;
-        const mark: DeliveryMarker = { check, channelKey, messageId: first, condition, certain: true };
-        told.set(key, mark);
-        marks.push(mark);
-      }
-    }
-    const known = marks.filter((mark) => told.get(markerKey(mark.check, mark.channelKey)) === mark);
-    const counted = countOf(rows, { sent: rows.length, countedAtMs: clock.wallMs() });
-    await options.keep({
-      changed: [],
-      removed: rows.map((row) => row.id),
-      markers: known,
-      cleared: untold,
-      counted,
-    });
-  };
+  async #settled(running: RunningQueue): Promise<void> {
+    let attempt: Promise<void> | null = null;
+    while (attempt !== running.attempt) await (attempt = running.attempt);
+  }
 
-  const noteFailure = async (
-    lane: Lane,
-    { rows: tried, behind, standsForAll, failure }: FailedAttempt,
-  ): Promise<Outcome> => {
-    const nowMs = clock.wallMs();
-    // What a reload took elsewhere meanwhile is no matter of this lane any more.
-    const rows = rowsIn(lane, tried);
-    const { reason, retryable } = failure;
-    const old = rows.filter((row) =>
-      nowMs - row.notification.decidedAtMs > GIVE_UP_MS && !options.holds(row)
+  #persist(change: OutboxChange): Promise<void> {
+    for (const id of change.removed) {
+      this.#dropped.delete(id);
+      this.#unassigned.delete(id);
+    }
+    for (const queued of change.changed) if (queued.state === "dropped") this.#dropped.set(queued.id, queued);
+    for (const { check, channelKey } of change.cleared) this.#markers.delete(markerKey(check, channelKey));
+    for (const marker of change.markers) {
+      this.#markers.set(markerKey(marker.check, marker.channelKey), marker);
+    }
+    return this.#options.persist(change);
+  }
+
+  #drop(notifications: readonly QueuedNotification[], reason: string): Promise<void> {
+    if (notifications.length === 0) return Promise.resolve();
+    const nowMs = this.#options.clock.wallMs();
+    const change = dropChange(notifications, { reason, nowMs, before: this.#dropped.values() });
+    const persisted = this.#persist(change);
+    for (const some of Map.groupBy(notifications, ({ channelKey }) => channelKey).values()) {
+      this.#options.onEvent({ event: "dropped", notifications: some, reason });
+    }
+    return persisted;
+  }
+
+  /** Drops what is too old and of which the config has neither check nor channel, now and from time to time. */
+  #dropUnassigned(): void {
+    const { clock } = this.#options;
+    const old = [...this.#unassigned.values()].filter(({ notification }) =>
+      clock.wallMs() - notification.decidedAtMs > RETRY_OBSOLETE_MS
     );
-    const kept = rows.filter((row) => !old.includes(row));
-    // A refusal is an answer: whoever gives it is there.
-    lane.failures = retryable ? lane.failures + 1 : 0;
-    const ownWaitMs = retryable ? backOff(lane.failures, options.random()) : refusedWaitMs(rows, nowMs);
-    const waitMs = Math.max(ownWaitMs, failure.retryAfterMs ?? 0);
-    lane.askedUntilMs = nowMs + (failure.retryAfterMs ?? 0);
-    const failed = (row: QueuedNotification): QueuedNotification => ({
-      ...row,
-      state: retryable ? "pending" : "rejected",
-      nextAttemptAtMs: nowMs + waitMs,
-      lastFailure: reason,
-      firstFailedAtMs: row.firstFailedAtMs ?? nowMs,
-      messageId: failure.mayHaveArrived ? row.messageId : null,
+    for (const { id } of old) this.#unassigned.delete(id);
+    this.#drop(old, "neither its check nor its channel is in the config any more");
+    if (this.#unassigned.size === 0 || this.#unassignedTimer !== null || this.#isStopping) {
+      return;
+    }
+    this.#unassignedTimer = clock.after(UNASSIGNED_EVERY_MS, () => {
+      this.#unassignedTimer = null;
+      this.#dropUnassigned();
     });
-    // What came later of the same check is not to overtake what was refused.
-    const checks = new Set(kept.map((row) => row.notification.check));
-    const later = retryable
-      ? []
-      : lane.rows.filter((row) =>
-        checks.has(row.notification.check) && !rows.some(({ id }) => id === row.id)
-      );
-    const changed = [...kept, ...later].map(failed);
-    replace(lane, changed);
-    // Behind a channel that is down everything waits as long; what came meanwhile a minute at most.
-    const soonMs = Math.max(nowMs + HELD_MS_MAX, lane.askedUntilMs);
-    if (retryable) holdBack(lane, { behind, untilMs: nowMs + waitMs, soonMs });
-    else if (standsForAll) holdRefused(lane, nowMs + waitMs);
-    const counted = countOf(tried, { failedAttempts: 1, countedAtMs: nowMs });
-    await options.keep({ changed, removed: [], markers: [], cleared: [], counted });
-    // Where only some of it is stuck, what was taken until now is news.
-    const isNews = rows.length > 0 &&
-      (lane.trouble === null || (!retryable && lane.trouble === "down") ||
-        (lane.trouble === "stuck" && rows.some((row) => row.firstFailedAtMs === null)));
-    if (isNews && changed.length > 0) {
-      options.onEvent({ event: "failed", rows: changed, reason, isRefused: !retryable });
-    }
-    if (isNews) lane.trouble = retryable ? "down" : "rejected";
-    dropFrom(lane, old, reason);
-    // What is known not to have arrived may be merged with what came meanwhile.
-    mergeSoon(lane);
-    // After a refusal the next message may be welcome; behind a server that is down it is not.
-    return retryable ? "down" : "rejected";
-  };
-
-  const dropFrom = (lane: Lane, some: readonly QueuedNotification[], reason: string): void => {
-    remove(lane, some);
-    drop(some, reason);
-  };
-
-  /** Keeps rows that are in no lane any more only to be shown; of each check and channel the last one. */
-  const drop = (rows: readonly QueuedNotification[], reason: string): void => {
-    if (rows.length === 0) return;
-    const nowMs = clock.wallMs();
-    const made = rows.map((row): QueuedNotification => ({
-      ...row,
-      notification: { ...row.notification, output: "", detail: "" },
-      missedProblem: null,
-      state: "dropped",
-      nextAttemptAtMs: nowMs,
-      lastFailure: reason,
-      firstFailedAtMs: row.firstFailedAtMs ?? nowMs,
-      messageId: null,
-    }));
-    const keyOf = ({ notification, channelKey }: QueuedNotification): string =>
-      markerKey(notification.check, channelKey);
-    const last = new Map(made.map((row) => [keyOf(row), row]));
-    const before = [...dropped.values()].filter((row) => last.has(keyOf(row)));
-    const removed = [...before, ...made.filter((row) => last.get(keyOf(row)) !== row)].map(({ id }) => id);
-    for (const { id } of before) dropped.delete(id);
-    for (const row of last.values()) dropped.set(row.id, row);
-    const byChannel = [...Map.groupBy(made, ({ channelKey }) => channelKey).values()];
-    const counted = byChannel.flatMap((some) => countOf(some, { dropped: some.length, countedAtMs: nowMs }));
-    // A channel that may have got a problem is to get its end.
-    const unsure = rows.flatMap(({ notification: { check, event, condition }, channelKey, messageId }) =>
-      messageId === null || event === "recovery"
-        ? []
-        : [{ check, channelKey, messageId, condition, certain: false }]
-    );
-    for (const mark of unsure) told.set(markerKey(mark.check, mark.channelKey), mark);
-    options.keep({ changed: [...last.values()], removed, markers: unsure, cleared: [], counted });
-    for (const some of byChannel) options.onEvent({ event: "dropped", rows: some, reason });
-  };
-
-  const adopt = (rekeyed: Rekeyed, isObsolete: (mark: DeliveryMarker) => boolean): void => {
-    generation++;
-    const all = [...pending(), ...parked.values()];
-    const moved = rekeyRows(all, rekeyed, (key) => options.channelOf(key)?.gathers ?? false);
-    const movedById = new Map(moved.map(({ old, row }) => [old.id, row]));
-    const marksLeft: DeliveryMarker[] = [];
-    const marksMoved: DeliveryMarker[] = [];
-    for (const mark of told.values()) {
-      const target = rekeyed.get(markerKey(mark.check, mark.channelKey));
-      if (target !== undefined) marksMoved.push({ ...mark, channelKey: target.channelKey });
-      else if (options.placeOf(mark.check, mark.channelKey) !== "unwanted") continue;
-      else if (!isObsolete(mark)) {
-        if (!mark.certain) continue;
-        marksMoved.push({ ...mark, certain: false });
-      }
-      marksLeft.push(mark);
-    }
-    for (const { check, channelKey } of marksLeft) told.delete(markerKey(check, channelKey));
-    for (const mark of marksMoved) told.set(markerKey(mark.check, mark.channelKey), mark);
-    for (const lane of lanes.values()) lane.rows = [];
-    parked.clear();
-    add(all.map((row) => movedById.get(row.id) ?? row));
-    if (moved.length + marksLeft.length > 0) {
-      const removed = moved.map(({ old }) => old.id);
-      options.keep({
-        changed: moved.map(({ row }) => row),
-        removed,
-        markers: marksMoved,
-        cleared: marksLeft,
-      });
-    }
-    for (const lane of lanes.values()) trySoon(lane);
-  };
-  const trySoon = (lane: Lane): void => {
-    lane.failures = 0;
-    lane.askedUntilMs = -Infinity;
-    if (lane.rows.length === 0) return;
-    const nowMs = clock.wallMs();
-    lane.rows = lane.rows.map((row) => ({ ...row, nextAttemptAtMs: nowMs }));
-    wakeAt(lane, nowMs + options.gatherMs);
-  };
-
-  const pending = (): readonly QueuedNotification[] => [...lanes.values()].flatMap((lane) => lane.rows);
-  add(kept.notifications.toSorted((one, other) => one.sequence - other.sequence));
-  return {
-    add,
-    adopt,
-    drain: async (deadlineMs) => {
-      const { promise: timeIsUp, resolve } = Promise.withResolvers<void>();
-      const cancel = clock.after(Math.max(0, deadlineMs - clock.wallMs()), resolve);
-      const workAll = (chosen: readonly Lane[]): Promise<unknown> =>
-        Promise.all(chosen.map(async (lane) => {
-          await lane.sending;
-          await work(lane, { force: true });
-        }));
-      await Promise.race([workAll([...lanes.values()]), timeIsUp]);
-      cancel();
-    },
-    get rows() {
-      return [...pending(), ...parked.values(), ...dropped.values()].sort((one, other) =>
-        one.sequence - other.sequence
-      );
-    },
-    get pending() {
-      return pending();
-    },
-    get told() {
-      return [...told.values()];
-    },
-    toldOf: (check, channelKey) => told.get(markerKey(check, channelKey)) ?? null,
-    lastOf: (check, channelKey) => {
-      const lane = lanes.get(channelKey);
-      return lane === undefined ? null : lastRowOf(lane, check);
-    },
-    stop: async () => {
-      stopping.abort(new Error("Stopped"));
-      for (const attempt of attempts) attempt.abort(new Error("Stopped"));
-      for (const lane of lanes.values()) {
-        lane.timer?.();
-        merge(lane);
-      }
-      parkedTimer?.();
-      await Promise.all([...lanes.values()].map((lane) => lane.sending));
-    },
-  };
-}
-
-/** What rows of one channel add to its counts; nothing without rows. */
-function countOf(
-  [row]: readonly QueuedNotification[],
-  numbers: Partial<ChannelCount> & Pick<ChannelCount, "countedAtMs">,
-): readonly ChannelCount[] {
-  if (row === undefined) return [];
-  const { channelKey, channelName } = row;
-  return [{ channelKey, channelName, sent: 0, failedAttempts: 0, dropped: 0, summarized: 0, ...numbers }];
-}
-
-/** What came of an attempt; after `down` the lane does not go on. */
-type Outcome = "taken" | "rejected" | "down";
-
-interface FailedAttempt {
-  readonly rows: readonly QueuedNotification[];
-  /** What else was in the lane when it began. */
-  readonly behind: readonly QueuedNotification[];
-  /** Whether a refusal of it says that the others that were refused need not be tried now. */
-  readonly standsForAll: boolean;
-  readonly failure: Extract<Delivery, { delivered: false }>;
+  }
 }

@@ -1,60 +1,91 @@
 /**
- * What pending rows of a channel come to, so that they stay few while its receiver is down: of each check the rows that
- * say the same as all of them, and of problems that recovered unsent so many as somebody may want to read. Pure.
+ * Merging keeps a queue short while its receiver is down. Of each check, those notifications stay that mean the same as
+ * all of them; of problems that recovered unsent, as many as an administrator may want to read. Pure.
  *
- * A row that is being sent, or may have arrived, is never touched: it has a message id.
+ * A notification that is being sent, or may have arrived, is never touched: it has a message id.
  */
 import type { QueuedNotification } from "../domain/outbox.ts";
+import { countOf } from "./channel_counts.ts";
+import type { ChannelQueue, QueueEffect, Step } from "./queue_state.ts";
 
-/** Problems that recovered unsent: so many are listed in one message at most. */
+/** New notifications are merged together after this time, since each time costs a transaction. */
+const MERGE_AFTER_MS = 1_000;
+/** The most problems that recovered unsent and are listed in one message. */
 const MISSED_MAX = 1000;
-/** What their texts take together, in UTF-16 code units; in one message they share half of it. */
+/** The most UTF-16 code units of their texts together; in one message they share half of it. */
 const MISSED_LENGTH_MAX = 1024 * 1024;
+
+/** Returns a queue that is merged within a second. */
+export function mergeSoon(queue: ChannelQueue, nowMs: number): ChannelQueue {
+  const mergeAtMs = queue.notifications.length < 2 ? null : queue.mergeAtMs ?? nowMs + MERGE_AFTER_MS;
+  return { ...queue, mergeAtMs };
+}
+
+/** Merges a queue if it is time. */
+export function mergeDue(queue: ChannelQueue, nowMs: number): Step {
+  if (queue.mergeAtMs === null || nowMs < queue.mergeAtMs) return { queue, effects: [] };
+  return mergeNow(queue, nowMs);
+}
+
+/** Merges a queue. The first time that problems are counted is logged, until the count is sent. */
+export function mergeNow(before: ChannelQueue, nowMs: number): Step {
+  const queue = { ...before, mergeAtMs: null };
+  const merged = mergeNotifications(queue.notifications);
+  if (merged === null) return { queue, effects: [] };
+  const { notifications, changed, removed, summarized } = merged;
+  const counted = summarized === 0 ? [] : countOf(changed, { summarized, countedAtMs: nowMs });
+  const isFirst = summarized > 0 && queue.notifications.every((queued) => queued.summarized === 0);
+  const effects: QueueEffect[] = [
+    { kind: "persist", change: { changed, removed, markers: [], cleared: [], counted } },
+  ];
+  if (isFirst) effects.push({ kind: "emit", event: { event: "summarized", notifications: changed } });
+  return { queue: { ...queue, notifications }, effects };
+}
 
 /** What merging changes. */
 export interface Merged {
-  /** All rows, in order. */
-  readonly rows: readonly QueuedNotification[];
-  /** Rows as they are now. */
+  /** All that is left, in order. */
+  readonly notifications: readonly QueuedNotification[];
+  /** Those that are other than before. */
   readonly changed: readonly QueuedNotification[];
-  /** Ids of rows that others speak for. */
+  /** Ids of those that others stand for. */
   readonly removed: readonly string[];
   /** How many problems were counted instead of listed. */
   readonly summarized: number;
 }
 
-/** Merges the rows of one channel; `null` if there is nothing to merge. */
-export function mergeRows(rows: readonly QueuedNotification[]): Merged | null {
-  const merged = summarize(mergeChecks(rows));
-  const before = new Map(rows.map((row) => [row.id, row]));
-  const changed = merged.rows.filter((row) => before.get(row.id) !== row);
-  for (const row of merged.rows) before.delete(row.id);
+/** Merges the notifications of one channel; `null`: there is nothing to merge. */
+export function mergeNotifications(queued: readonly QueuedNotification[]): Merged | null {
+  const { notifications, summarized } = summarize(mergeChecks(queued));
+  const before = new Map(queued.map((one) => [one.id, one]));
+  const changed = notifications.filter((one) => before.get(one.id) !== one);
+  for (const { id } of notifications) before.delete(id);
   if (changed.length + before.size === 0) return null;
-  return { ...merged, changed, removed: [...before.keys()] };
+  return { notifications, changed, removed: [...before.keys()], summarized };
 }
 
-/** Merges what follows one another of one check. */
-function mergeChecks(rows: readonly QueuedNotification[]): readonly QueuedNotification[] {
+/** Merges neighbors of one check. */
+function mergeChecks(notifications: readonly QueuedNotification[]): readonly QueuedNotification[] {
   const merged: (QueuedNotification | null)[] = [];
   const places = new Map<string, number>();
-  for (const row of rows) {
-    const { check } = row.notification;
+  for (const queued of notifications) {
+    const { check } = queued.notification;
     const place = places.get(check);
     const older = place === undefined ? null : merged[place] ?? null;
-    const both = older === null ? null : mergePair(older, row);
-    if (place === undefined || both === null) places.set(check, merged.push(row) - 1);
+    const both = older === null ? null : mergePair(older, queued);
+    if (place === undefined || both === null) places.set(check, merged.push(queued) - 1);
     else merged[place] = both;
   }
-  return merged.filter((row) => row !== null);
+  return merged.filter((queued) => queued !== null);
 }
 
-/** One row for two of a check, in the place of the older one; `null`: the receiver needs both. */
+/** Returns one notification for two of a check, in the place of the older one; `null`: the receiver needs both. */
 function mergePair(older: QueuedNotification, newer: QueuedNotification): QueuedNotification | null {
   const { notification: before } = older;
   const { notification: after } = newer;
   if (older.messageId !== null || newer.messageId !== null || before.event === "recovery") return null;
   const isFirst = before.event === "problem";
-  const row = {
+  const both = {
     ...older,
     id: newer.id,
     // What was rejected keeps its time: a check that flaps is no reason to try a wrong password more often.
@@ -64,36 +95,41 @@ function mergePair(older: QueuedNotification, newer: QueuedNotification): Queued
     summarized: older.summarized + newer.summarized,
   };
   if (after.event === "recovery") {
-    return { ...row, notification: after, missedProblem: isFirst ? before : null };
+    return { ...both, notification: after, missedProblem: isFirst ? before : null };
   }
-  if (isFirst) return { ...row, notification: { ...after, event: "problem", previous: before.previous } };
-  return { ...row, notification: after };
+  if (isFirst) return { ...both, notification: { ...after, event: "problem", previous: before.previous } };
+  return { ...both, notification: after };
 }
 
-/** Counts the oldest problems that recovered unsent, if there are too many, in the row that follows them. */
-function summarize(rows: readonly QueuedNotification[]): Pick<Merged, "rows" | "summarized"> {
-  const missed = rows.filter((row) => row.missedProblem !== null && row.messageId === null);
-  let length = missed.reduce((sum, row) => sum + lengthOf(row), 0);
+/** Counts the oldest problems that recovered unsent, if there are too many, in the notification that follows them. */
+function summarize(
+  notifications: readonly QueuedNotification[],
+): Pick<Merged, "notifications" | "summarized"> {
+  const missed = notifications.filter((queued) => queued.missedProblem !== null && queued.messageId === null);
+  let length = missed.reduce((sum, queued) => sum + lengthOf(queued), 0);
   let count = 0;
   while (missed.length - count > MISSED_MAX || (length > MISSED_LENGTH_MAX && missed.length - count > 1)) {
     length -= lengthOf(missed[count]);
     count++;
   }
-  const heir = missed[count];
-  if (count === 0 || heir === undefined) return { rows, summarized: 0 };
+  const next = missed[count];
+  if (count === 0 || next === undefined) return { notifications, summarized: 0 };
   const left = new Set(missed.slice(0, count));
-  const total = missed.slice(0, count).reduce((sum, row) => sum + row.summarized, heir.summarized + count);
+  const total = missed.slice(0, count).reduce(
+    (sum, queued) => sum + queued.summarized,
+    next.summarized + count,
+  );
   return {
-    rows: rows.filter((row) => !left.has(row)).map((row) =>
-      row === heir ? { ...row, summarized: total } : row
+    notifications: notifications.filter((queued) => !left.has(queued)).map((queued) =>
+      queued === next ? { ...queued, summarized: total } : queued
     ),
     summarized: count,
   };
 }
 
-function lengthOf(row: QueuedNotification | undefined): number {
-  if (row === undefined) return 0;
-  const { notification, missedProblem } = row;
+function lengthOf(queued: QueuedNotification | undefined): number {
+  if (queued === undefined) return 0;
+  const { notification, missedProblem } = queued;
   return notification.output.length + notification.detail.length +
     (missedProblem?.output.length ?? 0) + (missedProblem?.detail.length ?? 0);
 }

@@ -18,7 +18,8 @@ import { type KeptOutbox, StoreError } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import type { RecordOptions, StateRepository } from "../state/state_repository.ts";
 import { isInWindow } from "./maintenance_windows.ts";
-import { type Outbox, type OutboxEvent, startOutbox } from "./dispatcher.ts";
+import type { DeliveryEvent } from "./delivery_event.ts";
+import { Dispatcher } from "./dispatcher.ts";
 import { joinChanges } from "./outbox_changes.ts";
 import { rowsFor } from "./queued_notifications.ts";
 import { findRekeyed, type Rekeyed } from "./rekey.ts";
@@ -47,11 +48,11 @@ export interface NotifyingOptions {
   /** Whether anything is notified at all. */
   readonly notifies: boolean;
   /** How long to wait for more, so that what fails together is told together; milliseconds. */
-  readonly gatherMs: number;
+  readonly batchingMs: number;
   /** Writes one line where the console channel's lines go. */
   writeLine(line: string): void;
   /** Told of what becomes of rows. */
-  onEvent(event: OutboxEvent): void;
+  onEvent(event: DeliveryEvent): void;
   /** Told of what must not happen. */
   onBug(error: unknown): void;
 }
@@ -144,13 +145,13 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
     }
   };
   const everything = (): OutboxChange => {
-    const changed = notifies ? outbox.rows : kept.notifications;
+    const changed = notifies ? dispatcher.all : kept.notifications;
     const ids = new Set(changed.map((row) => row.id));
     return {
       changed,
       // What was told while nothing could be kept may be among what the repository has just written.
       removed: unkept.flatMap(({ removed }) => removed).filter((id) => !ids.has(id)),
-      markers: outbox.told,
+      markers: dispatcher.markers,
       cleared: [],
       counted: [...counts.values()],
     };
@@ -164,21 +165,21 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
     return keeping = keeping.then(keepAll).catch(options.onBug);
   };
 
-  const outbox: Outbox = startOutbox(notifies ? kept : { notifications: [], markers: kept.markers }, {
+  const dispatcher = new Dispatcher(notifies ? kept : { notifications: [], markers: kept.markers }, {
     clock,
     random: system.random,
-    gatherMs: options.gatherMs,
-    channelOf: (key) => {
+    batchingMs: options.batchingMs,
+    targetOf: (key) => {
       const channel = channels.get(key);
       if (channel === undefined) return null;
       const entry = channelEntryOf(channel);
       const { parameters } = channel;
       return {
         channel,
-        gathers: entry.gathers(channel as never),
+        batches: entry.batches(channel as never),
         staleAfterMs: entry.staleAfterMs,
         // A channel with a time limit of its own keeps to it, and then says more than that time is up.
-        attemptMs: Math.max(
+        attemptTimeoutMs: Math.max(
           ATTEMPT_MS,
           "timeoutMs" in parameters ? parameters.timeoutMs + OWN_LIMIT_EXTRA_MS : 0,
         ),
@@ -199,8 +200,8 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
       };
       return redactDelivery(await deliverTo(channel, message, context), redact);
     },
-    keep,
-    holds: ({ notification }) =>
+    persist: keep,
+    isStillTrue: ({ notification }) =>
       repository.recordOf(notification.check, clock.wallMs()).condition.confirmed === notification.condition,
     onEvent: options.onEvent,
     onBug: options.onBug,
@@ -213,19 +214,19 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
     return confirmed === "ok" && nowMs - (confirmedSinceMs ?? nowMs) > OBSOLETE_AFTER_MS;
   };
   const adoptChannels = (rekeyed: Rekeyed): void => {
-    if (notifies) outbox.adopt(rekeyed, isObsolete);
+    if (notifies) dispatcher.reload(rekeyed, isObsolete);
   };
   adoptChannels(new Map());
 
   /** What is to be sent last of a check to a channel. */
   const lastOf = (check: string, channelKey: string): QueuedNotification | null =>
     [...upcoming].findLast((row) => row.notification.check === check && row.channelKey === channelKey) ??
-      outbox.lastOf(check, channelKey);
+      dispatcher.lastOf(check, channelKey);
   /** What a channel was notified of last, or is about to be; two conditions where it may have been. */
   const knownOf = (check: string, channelKey: string): readonly Condition[] => {
     const last = lastOf(check, channelKey);
     if (last !== null) return [last.notification.condition];
-    const mark = outbox.toldOf(check, channelKey);
+    const mark = dispatcher.markerOf(check, channelKey);
     if (mark === null) return ["ok"];
     return mark.certain ? [mark.condition] : [mark.condition, "ok"];
   };
@@ -278,7 +279,7 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
     parentsToRun: (check, nowMs) => parentsWhere(check, nowMs, dependencyIsUnknown),
     send: (rows) => {
       for (const row of rows) upcoming.delete(row);
-      outbox.add(rows);
+      dispatcher.add(rows);
     },
     adopt: (next) => {
       const { checks } = config;
@@ -289,13 +290,13 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
       running = byName(next.running);
       adoptChannels(rekeyed);
     },
-    drain: (deadlineMs) => outbox.drain(deadlineMs),
+    drain: (deadlineMs) => dispatcher.drain(deadlineMs),
     catchUp: () => keeping = keeping.then(keepAll).catch(options.onBug),
     get rows() {
-      return notifies ? outbox.rows : kept.notifications;
+      return notifies ? dispatcher.all : kept.notifications;
     },
     get pending() {
-      return outbox.pending;
+      return dispatcher.pending;
     },
     get counts() {
       return [...counts.values()];
@@ -304,7 +305,7 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
       return new Map([...channels].map(([key, channel]) => [key, nameOf(channel)]));
     },
     stop: async () => {
-      await outbox.stop();
+      await dispatcher.stop();
       await (keeping = keeping.then(keepAll).catch(options.onBug));
     },
   };

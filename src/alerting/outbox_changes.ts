@@ -1,6 +1,6 @@
 import { addCounts, type ChannelCount } from "../domain/channel_count.ts";
 import type { DeliveryMarker, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
-import { markerKey } from "./outbox_message.ts";
+import { markerKey } from "./delivery_markers.ts";
 
 /** Returns the one change that several come to, one after the other. */
 export function joinChanges(changes: readonly OutboxChange[]): OutboxChange {

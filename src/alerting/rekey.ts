@@ -5,8 +5,8 @@
  */
 import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
-import type { QueuedNotification } from "../domain/outbox.ts";
-import { markerKey } from "./outbox_message.ts";
+import type { DeliveryMarker, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
+import { markerKey } from "./delivery_markers.ts";
 import { freshRow } from "./queued_notifications.ts";
 
 /** The channel in the place of another, as rows name it. */
@@ -42,7 +42,7 @@ export function findRekeyed(
 }
 
 /** A row before and after. */
-export interface RekeyedRow {
+export interface RekeyedNotification {
   /** As it was. */
   readonly old: QueuedNotification;
   /** In its place. */
@@ -53,11 +53,11 @@ export interface RekeyedRow {
  * Returns the rows that get another channel. A message that may have arrived keeps its id if all of it goes to one
  * channel that accepts it as one message, so that the receiver can drop the duplicate.
  */
-export function rekeyRows(
+export function rekeyQueued(
   rows: readonly QueuedNotification[],
   rekeyed: Rekeyed,
   batches: (channelKey: string) => boolean,
-): readonly RekeyedRow[] {
+): readonly RekeyedNotification[] {
   const targetOf = ({ notification, channelKey }: QueuedNotification): NewChannel | undefined =>
     rekeyed.get(markerKey(notification.check, channelKey));
   const messages = Map.groupBy(rows, messageOfChannel);
@@ -81,4 +81,31 @@ export function rekeyRows(
 /** Two channels that get the same notifications have messages of the same id. */
 function messageOfChannel({ messageId, channelKey }: QueuedNotification): string {
   return `${channelKey} ${messageId}`;
+}
+
+/**
+ * Returns what a reload does with delivery markers. Those of edited channels get the new key. Those of which the check
+ * no longer has the channel become uncertain, since the channel gets no recovery; obsolete ones are deleted.
+ */
+export function moveMarkers(
+  markers: readonly DeliveryMarker[],
+  rekeyed: Rekeyed,
+  { isUnwanted, isObsolete }: {
+    isUnwanted(marker: DeliveryMarker): boolean;
+    isObsolete(marker: DeliveryMarker): boolean;
+  },
+): Pick<OutboxChange, "markers" | "cleared"> {
+  const cleared: DeliveryMarker[] = [];
+  const moved: DeliveryMarker[] = [];
+  for (const marker of markers) {
+    const target = rekeyed.get(markerKey(marker.check, marker.channelKey));
+    if (target !== undefined) {
+      cleared.push(marker);
+      moved.push({ ...marker, channelKey: target.channelKey });
+    } else if (isUnwanted(marker)) {
+      if (isObsolete(marker)) cleared.push(marker);
+      else if (marker.certain) moved.push({ ...marker, certain: false });
+    }
+  }
+  return { markers: moved, cleared };
 }

@@ -31,7 +31,7 @@ export const commandKind: ChannelKindEntry<"command"> = {
     }
     return DELIVERED;
   },
-  gathers: () => false,
+  batches: () => false,
   describe: (channel) => `command ${channel.parameters.path}`,
   needs: ({ parameters }) => Promise.resolve({ run: [parameters.path], env: PASSED_VARIABLES }),
   staleAfterMs: null,

@@ -24,7 +24,7 @@ export const consoleKind: ChannelKindEntry<"console"> = {
     context.onStep("written");
     return Promise.resolve(DELIVERED);
   },
-  gathers: () => true,
+  batches: () => true,
   describe: () => "console",
   needs: () => Promise.resolve({}),
   staleAfterMs: null,

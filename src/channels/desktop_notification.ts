@@ -18,7 +18,7 @@ const TEXT_LENGTH_MAX = 700;
 /** The channel that shows notifications on this machine's desktop, by the system's own notifier. */
 export const desktopNotificationKind: ChannelKindEntry<"desktop_notification"> = {
   deliver: deliverDesktopNotification,
-  gathers: () => false,
+  batches: () => false,
   describe: () => "desktop notification",
   findLack: async (system) => {
     const { program } = NOTIFIERS[system.platform];

@@ -16,7 +16,7 @@ import {
 /** The email channel: one mail for everything that waits, to all receivers. */
 export const emailKind: ChannelKindEntry<"email"> = {
   deliver: deliverEmail,
-  gathers: () => true,
+  batches: () => true,
   describe: describeEmail,
   needs: ({ parameters: { access } }) =>
     Promise.resolve({ net: [hostAndPort(access.host, access.port)], ...needsOfTls(mayUseTls(access)) }),

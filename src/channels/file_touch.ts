@@ -18,7 +18,7 @@ export const fileTouchKind: ChannelKindEntry<"file_touch"> = {
     onStep("touched");
     return DELIVERED;
   },
-  gathers: () => true,
+  batches: () => true,
   describe: (channel) => `file ${channel.parameters.path}`,
   needs: ({ parameters: { path } }) => Promise.resolve({ write: [path] }),
   staleAfterMs: null,

@@ -25,7 +25,7 @@ import { oneLine, truncate } from "../shared/truncate.ts";
 /** The channel that posts notifications to an address. */
 export const webhookKind: ChannelKindEntry<"webhook"> = {
   deliver: deliverWebhook,
-  gathers: (channel) => !isTemplate(channel),
+  batches: (channel) => !isTemplate(channel),
   // The path and the query of such addresses often are the secret.
   describe: (channel) => `webhook ${URL.parse(channel.parameters.target)?.host ?? "of an unknown host"}`,
   needs: ({ parameters }) => Promise.resolve(needsOfUrl(parameters.target)),

@@ -38,7 +38,7 @@ export interface ChannelKindEntry<K extends ChannelKind> {
    */
   deliver(message: Message, channel: ChannelOf<K>, context: DeliverContext): Promise<Delivery>;
   /** Whether everything that waits for the channel goes as one message. Otherwise each item is a message. */
-  gathers(channel: ChannelOf<K>): boolean;
+  batches(channel: ChannelOf<K>): boolean;
   /** How messages and `monitor status` name the channel, such as `email to admin@example.org`; no secrets. */
   describe(channel: ChannelOf<K>): string;
   /** Describes what this machine lacks for every channel of the kind; `null`: nothing. @default nothing */

@@ -4,8 +4,9 @@ import type { Condition } from "../../src/domain/condition.ts";
 import type { NotificationEvent } from "../../src/domain/condition_state.ts";
 import type { Delivery, Message } from "../../src/domain/delivery.ts";
 import type { DeliveryMarker, OutboxChange, QueuedNotification } from "../../src/domain/outbox.ts";
-import { type Outbox, type OutboxEvent, startOutbox } from "../../src/alerting/dispatcher.ts";
-import { markerKey } from "../../src/alerting/outbox_message.ts";
+import type { DeliveryEvent } from "../../src/alerting/delivery_event.ts";
+import { markerKey } from "../../src/alerting/delivery_markers.ts";
+import { Dispatcher } from "../../src/alerting/dispatcher.ts";
 import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
 
 const SECOND = 1000;
@@ -71,9 +72,9 @@ function row(options: RowOptions = {}): QueuedNotification {
 
 interface Stage {
   readonly clock: FakeClock;
-  readonly outbox: Outbox;
+  readonly dispatcher: Dispatcher;
   readonly sent: { readonly channel: string; readonly message: Message; readonly atMs: number }[];
-  readonly events: OutboxEvent[];
+  readonly events: DeliveryEvent[];
   readonly kept: OutboxChange[];
   /** Goes by another config: `{ "web mail": "other" }` gives what waits for `mail` of the check `web` to `other`. */
   adopt(rekeyed?: Readonly<Record<string, string>>): void;
@@ -101,20 +102,20 @@ interface StageOptions {
 function stage(options: StageOptions = {}): Stage {
   const clock = createFakeClock(START);
   const sent: Stage["sent"] = [];
-  const events: OutboxEvent[] = [];
+  const events: DeliveryEvent[] = [];
   const kept: OutboxChange[] = [];
   let attempt = 0;
   const { gone = [] } = options;
-  const outbox = startOutbox({ notifications: options.rows ?? [], markers: options.told ?? [] }, {
+  const dispatcher = new Dispatcher({ notifications: options.rows ?? [], markers: options.told ?? [] }, {
     clock,
     random: () => 0.5,
-    gatherMs: 2 * SECOND,
-    channelOf: (key) =>
+    batchingMs: 2 * SECOND,
+    targetOf: (key) =>
       gone.includes(key) ? null : {
         channel: { kind: "console", parameters: {}, key } as Channel,
-        gathers: !(options.single ?? []).includes(key),
+        batches: !(options.single ?? []).includes(key),
         staleAfterMs: options.staleAfterMs ?? null,
-        attemptMs: MINUTE,
+        attemptTimeoutMs: MINUTE,
       },
     placeOf: (check, channelKey) =>
       !gone.includes(channelKey) ? "here" : (options.absent ?? []).includes(check) ? "absent" : "unwanted",
@@ -124,12 +125,12 @@ function stage(options: StageOptions = {}): Stage {
       if (delivery !== "hang") return Promise.resolve(delivery);
       return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     },
-    keep: (change) => {
+    persist: (change) => {
       kept.push(change);
       options.onKeep?.(change);
       return Promise.resolve();
     },
-    holds: () => options.holds ?? true,
+    isStillTrue: () => options.holds ?? true,
     onEvent: (event) => void events.push(event),
     onBug: (error) => {
       throw error;
@@ -140,9 +141,9 @@ function stage(options: StageOptions = {}): Stage {
       const [check = "", old = ""] = name.split(" ");
       return [markerKey(check, old), { channelKey, channelName: channelKey }] as const;
     });
-    outbox.adopt(new Map(moves), () => false);
+    dispatcher.reload(new Map(moves), () => false);
   };
-  return { clock, outbox, sent, events, kept, adopt };
+  return { clock, dispatcher, sent, events, kept, adopt };
 }
 
 function checksOf(message: Message): readonly string[] {
@@ -150,20 +151,20 @@ function checksOf(message: Message): readonly string[] {
 }
 
 Deno.test("add() gathers what comes within two seconds into one message, highest severity first", async () => {
-  const { clock, outbox, sent } = stage();
-  outbox.add([row({ check: "a", condition: "warning" })]);
+  const { clock, dispatcher, sent } = stage();
+  dispatcher.add([row({ check: "a", condition: "warning" })]);
   await clock.advance(1 * SECOND);
-  outbox.add([row({ check: "b", condition: "critical" }), row({ check: "c", condition: "unknown" })]);
+  dispatcher.add([row({ check: "b", condition: "critical" }), row({ check: "c", condition: "unknown" })]);
   await clock.advance(1 * MINUTE);
   assert.deepStrictEqual(sent.map(({ message }) => checksOf(message)), [["b", "a", "c"]]);
   assert.strictEqual(sent[0]?.atMs, 2 * SECOND);
-  assert.deepStrictEqual(outbox.rows, []);
-  await outbox.stop();
+  assert.deepStrictEqual(dispatcher.all, []);
+  await dispatcher.stop();
 });
 
 Deno.test("add() tells the highest severity first, and of each check in order", async () => {
-  const { clock, outbox, sent } = stage();
-  outbox.add([
+  const { clock, dispatcher, sent } = stage();
+  dispatcher.add([
     row({ check: "a", event: "recovery" }),
     row({ check: "b", condition: "warning" }),
     row({ check: "a", condition: "critical" }),
@@ -175,94 +176,96 @@ Deno.test("add() tells the highest severity first, and of each check in order", 
     sent[0]?.message.items.map(({ notification }) => `${notification.check} ${notification.condition}`),
     ["a ok", "a critical", "b warning", "c ok"],
   );
-  await outbox.stop();
+  await dispatcher.stop();
 });
 
 Deno.test("add() sends one item at a time to a channel that takes no more, in order", async () => {
-  const { clock, outbox, sent } = stage({ single: ["mail"] });
-  outbox.add([row({ check: "a", event: "recovery" }), row({ check: "b" }), row({ check: "a" })]);
+  const { clock, dispatcher, sent } = stage({ single: ["mail"] });
+  dispatcher.add([row({ check: "a", event: "recovery" }), row({ check: "b" }), row({ check: "a" })]);
   await clock.advance(1 * MINUTE);
   assert.deepStrictEqual(sent.map(({ message }) => checksOf(message)), [["a"], ["b"], ["a"]]);
-  await outbox.stop();
+  await dispatcher.stop();
 });
 
 Deno.test("add() sends a message again until it is taken, under back-off, exactly once delivered", async () => {
-  const { clock, outbox, sent, events } = stage({
+  const { clock, dispatcher, sent, events } = stage({
     deliver: (_message, _channel, attempt) => attempt < 4 ? DOWN : OK,
   });
-  outbox.add([row()]);
+  dispatcher.add([row()]);
   await clock.advance(5 * MINUTE);
   assert.strictEqual(sent.length, 4);
   const waits = sent.slice(1).map(({ atMs }, index) => atMs - (sent[index]?.atMs ?? 0));
   assert.deepStrictEqual(waits.map((wait) => Math.round(wait / SECOND)), [9, 18, 35]);
   assert.deepStrictEqual(events.map(({ event }) => event), ["failed", "delivered"], "a failure is said once");
-  assert.deepStrictEqual(outbox.rows, []);
+  assert.deepStrictEqual(dispatcher.all, []);
   assert.strictEqual(new Set(sent.map(({ message }) => message.id)).size, 1);
-  await outbox.stop();
+  await dispatcher.stop();
 });
 
 Deno.test("add() waits no longer than 15 minutes between tries, and asks a refusing channel ever more seldom", async (t) => {
   await t.step("a channel that is down", async () => {
-    const { clock, outbox, sent } = stage({ deliver: () => DOWN });
-    outbox.add([row()]);
+    const { clock, dispatcher, sent } = stage({ deliver: () => DOWN });
+    dispatcher.add([row()]);
     await clock.advance(12 * HOUR);
     const waits = sent.slice(1).map(({ atMs }, index) => atMs - (sent[index]?.atMs ?? 0));
     assert.ok(Math.max(...waits) <= 15 * MINUTE);
     assert.ok(sent.length > 48);
-    await outbox.stop();
+    await dispatcher.stop();
   });
   await t.step("a channel that refuses", async () => {
-    const { clock, outbox, sent } = stage({ deliver: () => REFUSED });
-    outbox.add([row()]);
+    const { clock, dispatcher, sent } = stage({ deliver: () => REFUSED });
+    dispatcher.add([row()]);
     await clock.advance(5 * HOUR + MINUTE);
     const waits = sent.slice(1).map(({ atMs }, index) =>
       Math.round((atMs - (sent[index]?.atMs ?? 0)) / MINUTE)
     );
-    assert.deepStrictEqual(waits, [1, 2, 6, 18, 54, 60, 60, 60]);
-    assert.strictEqual(outbox.rows[0]?.state, "rejected");
-    await outbox.stop();
+    assert.deepStrictEqual(waits, [5, 10, 30, 60, 60, 60, 60]);
+    assert.strictEqual(dispatcher.all[0]?.state, "rejected");
+    await dispatcher.stop();
   });
 });
 
 Deno.test("add() lets a later row wait a minute at most behind one in back-off", async () => {
   let isDown = true;
-  const { clock, outbox, sent } = stage({ deliver: () => isDown ? DOWN : OK });
-  outbox.add([row({ check: "first" })]);
+  const { clock, dispatcher, sent } = stage({ deliver: () => isDown ? DOWN : OK });
+  dispatcher.add([row({ check: "first" })]);
   await clock.advance(20 * MINUTE);
   isDown = false;
-  outbox.add([row({ check: "later" })]);
+  dispatcher.add([row({ check: "later" })]);
   const before = sent.length;
   await clock.advance(61 * SECOND);
   assert.strictEqual(sent.length, before + 1);
   assert.deepStrictEqual(checksOf(sent.at(-1)?.message ?? assert.fail()), ["first", "later"]);
-  await outbox.stop();
+  await dispatcher.stop();
 });
 
 Deno.test("add() keeps channels apart: one that hangs holds up no other", async () => {
-  const { clock, outbox, sent } = stage({ deliver: (_message, channel) => channel === "hang" ? "hang" : OK });
-  outbox.add([row({ channel: "hang" }), row({ channel: "quick" })]);
+  const { clock, dispatcher, sent } = stage({
+    deliver: (_message, channel) => channel === "hang" ? "hang" : OK,
+  });
+  dispatcher.add([row({ channel: "hang" }), row({ channel: "quick" })]);
   await clock.advance(3 * SECOND);
-  outbox.add([row({ channel: "quick", check: "other" })]);
+  dispatcher.add([row({ channel: "quick", check: "other" })]);
   await clock.advance(3 * SECOND);
   assert.deepStrictEqual(sent.map(({ channel }) => channel), ["hang", "quick", "quick"]);
   await clock.advance(2 * MINUTE);
-  const [waiting] = outbox.rows;
+  const [waiting] = dispatcher.all;
   assert.match(waiting?.lastFailure ?? "", /no answer within 60 s/);
-  await outbox.stop();
+  await dispatcher.stop();
 });
 
 Deno.test("add() tells a problem that was over before it could be told in one item", async (t) => {
   for (const single of [[], ["mail"]]) {
     await t.step(single.length === 0 ? "gathered" : "one by one", async () => {
       let isDown = true;
-      const { clock, outbox, sent } = stage({ single, deliver: () => isDown ? DOWN : OK });
+      const { clock, dispatcher, sent } = stage({ single, deliver: () => isDown ? DOWN : OK });
       const problem = row();
-      outbox.add([problem]);
+      dispatcher.add([problem]);
       await clock.advance(3 * MINUTE);
       const change = row({ event: "change", condition: "warning" });
-      outbox.add([change, row({ event: "recovery" })]);
+      dispatcher.add([change, row({ event: "recovery" })]);
       await clock.advance(SECOND);
-      assert.deepStrictEqual(outbox.rows.length, 1, "they are merged within a second");
+      assert.deepStrictEqual(dispatcher.all.length, 1, "they are merged within a second");
       isDown = false;
       await clock.advance(5 * MINUTE);
       const last = sent.at(-1)?.message;
@@ -274,43 +277,43 @@ Deno.test("add() tells a problem that was over before it could be told in one it
         "problem",
         "ok",
       ]);
-      assert.deepStrictEqual(outbox.rows, []);
-      await outbox.stop();
+      assert.deepStrictEqual(dispatcher.all, []);
+      await dispatcher.stop();
     });
   }
 });
 
 Deno.test("add() sends a message that may have arrived again as it was, and what came later after it", async () => {
-  const { clock, outbox, sent } = stage({
+  const { clock, dispatcher, sent } = stage({
     deliver: (_message, _channel, attempt) => attempt === 1 ? UNSURE : OK,
   });
-  outbox.add([row({ check: "a" }), row({ check: "b" })]);
+  dispatcher.add([row({ check: "a" }), row({ check: "b" })]);
   await clock.advance(3 * SECOND);
-  outbox.add([row({ check: "a", event: "recovery" })]);
+  dispatcher.add([row({ check: "a", event: "recovery" })]);
   await clock.advance(5 * MINUTE);
   assert.deepStrictEqual(sent.map(({ message }) => checksOf(message)), [["a", "b"], ["a", "b"], ["a"]]);
   assert.strictEqual(sent[0]?.message.id, sent[1]?.message.id);
   assert.notStrictEqual(sent[1]?.message.id, sent[2]?.message.id);
   assert.strictEqual(sent[2]?.message.items[0]?.threadId, sent[0]?.message.id, "the recovery is threaded");
-  await outbox.stop();
+  await dispatcher.stop();
 });
 
-Deno.test("startOutbox() goes on with what a crash left: marked rows under the same id, others as new", async () => {
+Deno.test("Dispatcher goes on with what a crash left: marked rows under the same id, others as new", async () => {
   const sealed = { ...row({ check: "a" }), attempts: 1, messageId: "m1" };
-  const { clock, outbox, sent } = stage({ rows: [row({ check: "b" }), sealed] });
+  const { clock, dispatcher, sent } = stage({ rows: [row({ check: "b" }), sealed] });
   await clock.advance(1 * MINUTE);
   assert.deepStrictEqual(sent.map(({ message }) => checksOf(message)), [["a"], ["b"]]);
   assert.strictEqual(sent[0]?.message.id, "m1");
-  await outbox.stop();
+  await dispatcher.stop();
 });
 
-Deno.test("startOutbox() gives other notifications another id, where nothing could be noted of those before", async () => {
+Deno.test("Dispatcher gives other notifications another id, where nothing could be noted of those before", async () => {
   const rows = [row({ check: "a" }), row({ check: "b" })];
   const others = [row({ check: "c" })];
   const idAfter = async (kept: readonly QueuedNotification[]): Promise<string> => {
-    const { clock, outbox, sent } = stage({ rows: kept });
+    const { clock, dispatcher, sent } = stage({ rows: kept });
     await clock.advance(MINUTE);
-    await outbox.stop();
+    await dispatcher.stop();
     assert.strictEqual(sent.length, 1);
     return sent[0]?.message.id ?? "";
   };
@@ -331,45 +334,48 @@ Deno.test("startOutbox() gives other notifications another id, where nothing cou
 Deno.test("add() gives up after a day, once what it tells no longer holds", async (t) => {
   for (const holds of [true, false]) {
     await t.step(holds ? "still true: kept" : "no longer true: given up", async () => {
-      const { clock, outbox, events } = stage({ deliver: () => DOWN, holds });
-      outbox.add([row()]);
+      const { clock, dispatcher, events } = stage({ deliver: () => DOWN, holds });
+      dispatcher.add([row()]);
       await clock.advance(25 * HOUR);
-      assert.strictEqual(outbox.rows[0]?.state, holds ? "pending" : "dropped");
+      assert.strictEqual(dispatcher.all[0]?.state, holds ? "pending" : "dropped");
       assert.strictEqual(events.some(({ event }) => event === "dropped"), !holds);
-      await outbox.stop();
+      await dispatcher.stop();
     });
   }
 });
 
 Deno.test("add() drops rows that their check has no channel for, and says so", async () => {
-  const { clock, outbox, sent, events } = stage({ gone: ["mail"] });
-  outbox.add([{ ...row(), notification: { ...row().notification, output: "long", detail: "long" } }]);
+  const { clock, dispatcher, sent, events } = stage({ gone: ["mail"] });
+  dispatcher.add([{ ...row(), notification: { ...row().notification, output: "long", detail: "long" } }]);
   await clock.advance(1 * MINUTE);
   assert.strictEqual(sent.length, 0);
   const [event] = events;
   assert.ok(event?.event === "dropped" && event.reason === "its check no longer has this channel");
-  assert.deepStrictEqual(outbox.pending, []);
-  assert.deepStrictEqual(outbox.rows.map(({ notification }) => notification.output + notification.detail), [
-    "",
-  ]);
-  await outbox.stop();
+  assert.deepStrictEqual(dispatcher.pending, []);
+  assert.deepStrictEqual(
+    dispatcher.all.map(({ notification }) => notification.output + notification.detail),
+    [
+      "",
+    ],
+  );
+  await dispatcher.stop();
 });
 
 Deno.test("drop keeps the last dropped row of each check and channel", async () => {
   const gone: string[] = [];
-  const { outbox, kept, adopt } = stage({ gone });
+  const { dispatcher, kept, adopt } = stage({ gone });
   for (const condition of ["warning", "critical", "unknown"] as const) {
     gone.length = 0;
-    outbox.add([row({ condition }), row({ check: "other", condition })]);
+    dispatcher.add([row({ condition }), row({ check: "other", condition })]);
     gone.push("mail");
     adopt();
   }
   assert.deepStrictEqual(
-    outbox.rows.map(({ notification, state }) => [notification.check, notification.condition, state]),
+    dispatcher.all.map(({ notification, state }) => [notification.check, notification.condition, state]),
     [["web", "unknown", "dropped"], ["other", "unknown", "dropped"]],
   );
-  assert.deepStrictEqual(keptIds(kept), outbox.rows.map(({ id }) => id));
-  await outbox.stop();
+  assert.deepStrictEqual(keptIds(kept), dispatcher.all.map(({ id }) => id));
+  await dispatcher.stop();
 });
 
 /** What a store has after these changes. */
@@ -386,35 +392,39 @@ Deno.test("add() leaves rows as they are whose check and channel the config does
   await t.step("they come back", async () => {
     const gone = ["mail"];
     const problem = { ...row(), attempts: 1, messageId: "m1" };
-    const { clock, outbox, sent, kept, events, adopt } = stage({ rows: [problem], gone, absent: ["web"] });
+    const { clock, dispatcher, sent, kept, events, adopt } = stage({
+      rows: [problem],
+      gone,
+      absent: ["web"],
+    });
     await clock.advance(20 * HOUR);
     assert.deepStrictEqual([sent, kept, events], [[], [], []]);
-    assert.deepStrictEqual([outbox.rows, outbox.pending], [[problem], []]);
+    assert.deepStrictEqual([dispatcher.all, dispatcher.pending], [[problem], []]);
     gone.pop();
     adopt();
     await clock.advance(3 * SECOND);
     assert.deepStrictEqual(sent.map(({ message }) => message.id), ["m1"]);
-    assert.deepStrictEqual(outbox.rows, []);
-    await outbox.stop();
+    assert.deepStrictEqual(dispatcher.all, []);
+    await dispatcher.stop();
   });
   await t.step("they stay away", async () => {
-    const { clock, outbox, events } = stage({ rows: [row()], gone: ["mail"], absent: ["web"] });
+    const { clock, dispatcher, events } = stage({ rows: [row()], gone: ["mail"], absent: ["web"] });
     await clock.advance(26 * HOUR);
     assert.deepStrictEqual(events.map(({ event }) => event), ["dropped"]);
-    assert.deepStrictEqual(outbox.rows.map(({ state }) => state), ["dropped"]);
-    await outbox.stop();
+    assert.deepStrictEqual(dispatcher.all.map(({ state }) => state), ["dropped"]);
+    await dispatcher.stop();
   });
 });
 
 Deno.test("adopt() gives the rows and marks of an edited channel its new key, and tries everything soon", async () => {
   let isDown = true;
   const gone: string[] = [];
-  const { clock, outbox, sent, events, kept, adopt } = stage({
+  const { clock, dispatcher, sent, events, kept, adopt } = stage({
     gone,
     told: [{ check: "web", channelKey: "mail", messageId: "m0", condition: "warning", certain: true }],
     deliver: () => isDown ? DOWN : OK,
   });
-  outbox.add([row({ event: "change" }), row({ check: "db" }), row({ check: "db", channel: "page" })]);
+  dispatcher.add([row({ event: "change" }), row({ check: "db" }), row({ check: "db", channel: "page" })]);
   await clock.advance(30 * MINUTE);
   isDown = false;
   gone.push("mail");
@@ -430,10 +440,10 @@ Deno.test("adopt() gives the rows and marks of an edited channel its new key, an
       ["web", "m0"],
     ],
   );
-  assert.strictEqual(outbox.toldOf("web", "mail"), null);
-  assert.strictEqual(outbox.toldOf("web", "other")?.messageId, "m0");
+  assert.strictEqual(dispatcher.markerOf("web", "mail"), null);
+  assert.strictEqual(dispatcher.markerOf("web", "other")?.messageId, "m0");
   assert.deepStrictEqual(
-    outbox.rows.map(({ notification, state, channelKey }) => [notification.check, state, channelKey]),
+    dispatcher.all.map(({ notification, state, channelKey }) => [notification.check, state, channelKey]),
     [
       ["db", "dropped", "mail"],
     ],
@@ -442,7 +452,7 @@ Deno.test("adopt() gives the rows and marks of an edited channel its new key, an
   for (const { event } of events) counts.set(event, (counts.get(event) ?? 0) + 1);
   assert.deepStrictEqual(Object.fromEntries(counts), { failed: 2, dropped: 1, delivered: 2 });
   assert.strictEqual(keptIds(kept).length, 1, "nothing is kept but what was dropped");
-  await outbox.stop();
+  await dispatcher.stop();
 });
 
 Deno.test("adopt() gives what is being sent its new key at once, under the same message id", async (t) => {
@@ -452,11 +462,11 @@ Deno.test("adopt() gives what is being sent its new key at once, under the same 
     await t.step(name, async () => {
       const gone: string[] = [];
       const { promise, resolve } = Promise.withResolvers<Delivery>();
-      const { clock, outbox, sent, adopt } = stage({
+      const { clock, dispatcher, sent, adopt } = stage({
         gone,
         deliver: (_message, channel) => channel === "mail" ? promise : OK,
       });
-      outbox.add([row()]);
+      dispatcher.add([row()]);
       await clock.advance(3 * SECOND);
       gone.push("mail");
       adopt({ "web mail": "other" });
@@ -466,9 +476,9 @@ Deno.test("adopt() gives what is being sent its new key at once, under the same 
       resolve(end);
       await clock.advance(HOUR);
       assert.strictEqual(sent.length, 2);
-      assert.deepStrictEqual(outbox.rows, []);
-      assert.strictEqual(outbox.toldOf("web", "other")?.condition, "critical");
-      await outbox.stop();
+      assert.deepStrictEqual(dispatcher.all, []);
+      assert.strictEqual(dispatcher.markerOf("web", "other")?.condition, "critical");
+      await dispatcher.stop();
     });
   }
 });
@@ -478,17 +488,17 @@ Deno.test("adopt() lets what is being sent arrive though it is dropped or its ch
     await t.step(absent.length === 0 ? "dropped" : "its check is gone", async () => {
       const gone: string[] = [];
       const { promise, resolve } = Promise.withResolvers<Delivery>();
-      const { clock, outbox, kept, adopt } = stage({ gone, absent, deliver: () => promise });
-      outbox.add([row()]);
+      const { clock, dispatcher, kept, adopt } = stage({ gone, absent, deliver: () => promise });
+      dispatcher.add([row()]);
       await clock.advance(3 * SECOND);
       gone.push("mail");
       adopt();
       resolve(OK);
       await clock.advance(3 * SECOND);
-      assert.deepStrictEqual(outbox.rows, []);
+      assert.deepStrictEqual(dispatcher.all, []);
       assert.deepStrictEqual(keptIds(kept), []);
-      assert.strictEqual(outbox.toldOf("web", "mail")?.condition, "critical");
-      await outbox.stop();
+      assert.strictEqual(dispatcher.markerOf("web", "mail")?.condition, "critical");
+      await dispatcher.stop();
     });
   }
 });
@@ -496,13 +506,13 @@ Deno.test("adopt() lets what is being sent arrive though it is dropped or its ch
 Deno.test("adopt() keeps the id of a message only if all of it goes to one channel", async () => {
   for (const [other, isKept] of [["other", true], ["elsewhere", false]] as const) {
     const gone: string[] = [];
-    const { clock, outbox, sent, adopt } = stage({
+    const { clock, dispatcher, sent, adopt } = stage({
       gone,
       deliver: (_message, channel) => channel === "mail" ? UNSURE : OK,
     });
-    outbox.add([row(), row({ check: "db" })]);
+    dispatcher.add([row(), row({ check: "db" })]);
     await clock.advance(3 * SECOND);
-    outbox.add([row({ check: "late" })]);
+    dispatcher.add([row({ check: "late" })]);
     gone.push("mail");
     adopt({ "web mail": "other", "db mail": other, "late mail": "other" });
     await clock.advance(3 * SECOND);
@@ -513,7 +523,7 @@ Deno.test("adopt() keeps the id of a message only if all of it goes to one chann
       "late",
       "web",
     ]);
-    await outbox.stop();
+    await dispatcher.stop();
   }
 });
 
@@ -526,12 +536,12 @@ Deno.test("adopt() makes several messages of one for a channel that takes one it
   for (const [name, [rows, isKept]] of Object.entries(cases)) {
     await t.step(name, async () => {
       const gone: string[] = [];
-      const { clock, outbox, sent, adopt } = stage({
+      const { clock, dispatcher, sent, adopt } = stage({
         gone,
         single: ["pager"],
         deliver: (_message, channel) => channel === "mail" ? UNSURE : OK,
       });
-      outbox.add(rows);
+      dispatcher.add(rows);
       await clock.advance(3 * SECOND);
       gone.push("mail");
       adopt({ "web mail": "pager", "db mail": "pager" });
@@ -540,19 +550,19 @@ Deno.test("adopt() makes several messages of one for a channel that takes one it
       assert.deepStrictEqual(others.map(({ items }) => items.length), others.map(() => 1));
       assert.strictEqual(new Set(others.map(({ id }) => id)).size, isKept ? 1 : 2);
       assert.strictEqual(others[0]?.id === first?.id, isKept);
-      await outbox.stop();
+      await dispatcher.stop();
     });
   }
 });
 
 Deno.test("adopt() keeps a message together, whatever other channels have of the same reports", async () => {
   const gone: string[] = [];
-  const { clock, outbox, sent, adopt } = stage({
+  const { clock, dispatcher, sent, adopt } = stage({
     gone,
     deliver: (_message, channel) => channel === "other" ? OK : UNSURE,
   });
   const notification = row();
-  outbox.add([notification, {
+  dispatcher.add([notification, {
     ...notification,
     id: `${notification.notification.id}-page`,
     channelKey: "page",
@@ -564,14 +574,14 @@ Deno.test("adopt() keeps a message together, whatever other channels have of the
   assert.strictEqual(new Set(sent.map(({ message }) => message.id)).size, 1);
   assert.deepStrictEqual(sent.map(({ channel }) => channel).slice(0, 2), ["mail", "page"]);
   assert.ok(sent.some(({ channel }) => channel === "other"));
-  await outbox.stop();
+  await dispatcher.stop();
 });
 
 Deno.test("adopt() tries soon what fails under the config before, however often it did so", async () => {
   for (const end of [DOWN, REFUSED]) {
     const ends: (Promise<Delivery> | Delivery)[] = [];
-    const { clock, outbox, sent, adopt } = stage({ deliver: () => ends.shift() ?? end });
-    outbox.add([row()]);
+    const { clock, dispatcher, sent, adopt } = stage({ deliver: () => ends.shift() ?? end });
+    dispatcher.add([row()]);
     await clock.advance(100 * MINUTE);
     const { promise, resolve } = Promise.withResolvers<Delivery>();
     ends.push(promise);
@@ -581,103 +591,103 @@ Deno.test("adopt() tries soon what fails under the config before, however often 
     const before = sent.length;
     await clock.advance(5 * SECOND);
     assert.strictEqual(sent.length, before + 1);
-    await outbox.stop();
+    await dispatcher.stop();
   }
 });
 
 Deno.test("adopt() loses sight of no row while its key changes", async () => {
   const gone: string[] = [];
   const seen: (readonly string[])[] = [];
-  const { clock, outbox, adopt } = stage({
+  const { clock, dispatcher, adopt } = stage({
     gone,
     deliver: () => DOWN,
     onKeep: ({ removed }) => {
-      if (removed.length > 0) seen.push(outbox.rows.map(({ channelKey }) => channelKey));
+      if (removed.length > 0) seen.push(dispatcher.all.map(({ channelKey }) => channelKey));
     },
   });
-  outbox.add([row()]);
+  dispatcher.add([row()]);
   await clock.advance(MINUTE);
   gone.push("mail");
   adopt({ "web mail": "other" });
   await clock.advance(3 * SECOND);
   assert.deepStrictEqual(seen, [["other"]]);
-  await outbox.stop();
+  await dispatcher.stop();
 });
 
 Deno.test("add() tells a refusal that follows on other trouble, and lets what is new pass soon after it", async () => {
   const ends = [DOWN, REFUSED];
-  const { clock, outbox, sent, events } = stage({ deliver: () => ends.shift() ?? OK });
-  outbox.add([row()]);
+  const { clock, dispatcher, sent, events } = stage({ deliver: () => ends.shift() ?? OK });
+  dispatcher.add([row()]);
   await clock.advance(20 * SECOND);
-  assert.deepStrictEqual(events.map((one) => one.event === "failed" && one.isRefused), [false, true]);
-  outbox.add([row({ check: "other" })]);
+  assert.deepStrictEqual(events.map((one) => one.event === "failed" && one.isRejected), [false, true]);
+  dispatcher.add([row({ check: "other" })]);
   await clock.advance(3 * SECOND);
   assert.deepStrictEqual(sent.slice(2).map(({ message }) => checksOf(message)), [["other"]]);
-  await clock.advance(2 * MINUTE);
-  assert.deepStrictEqual(outbox.rows, []);
-  await outbox.stop();
+  await clock.advance(6 * MINUTE);
+  assert.deepStrictEqual(dispatcher.all, []);
+  await dispatcher.stop();
 });
 
 Deno.test("add() drops early what a channel shows only while it is news, unless it is still true", async (t) => {
   for (const holds of [true, false]) {
     await t.step(holds ? "still true: retried" : "no longer true: dropped", async () => {
       let isDown = true;
-      const { clock, outbox, sent } = stage({
+      const { clock, dispatcher, sent } = stage({
         deliver: () => isDown ? DOWN : OK,
         staleAfterMs: 5 * MINUTE,
         holds,
       });
-      outbox.add([row()]);
+      dispatcher.add([row()]);
       await clock.advance(10 * MINUTE);
       const before = sent.length;
       isDown = false;
       await clock.advance(20 * MINUTE);
       assert.strictEqual(sent.length, before + (holds ? 1 : 0));
-      assert.deepStrictEqual(outbox.pending, []);
-      assert.deepStrictEqual(outbox.rows.map(({ state }) => state), holds ? [] : ["dropped"]);
-      await outbox.stop();
+      assert.deepStrictEqual(dispatcher.pending, []);
+      assert.deepStrictEqual(dispatcher.all.map(({ state }) => state), holds ? [] : ["dropped"]);
+      await dispatcher.stop();
     });
   }
 });
 
 Deno.test("add() honours what a receiver asks to wait", async () => {
-  const { clock, outbox, sent } = stage({
+  const { clock, dispatcher, sent } = stage({
     deliver: (_message, _channel, attempt) => attempt === 1 ? { ...DOWN, retryAfterMs: 5 * MINUTE } : OK,
   });
-  outbox.add([row()]);
+  dispatcher.add([row()]);
   await clock.advance(4 * MINUTE);
   assert.strictEqual(sent.length, 1);
   await clock.advance(2 * MINUTE);
   assert.strictEqual(sent.length, 2);
-  await outbox.stop();
+  await dispatcher.stop();
 });
 
 Deno.test("add() waits for the longer of backoff and what the receiver asks for, also with newer rows", async (t) => {
   for (const retryAfterMs of [0, 1000]) {
     await t.step(`asked for ${retryAfterMs} ms: backoff`, async () => {
-      const { clock, outbox, sent } = stage({ deliver: () => ({ ...DOWN, retryAfterMs }) });
-      outbox.add([row()]);
+      const { clock, dispatcher, sent } = stage({ deliver: () => ({ ...DOWN, retryAfterMs }) });
+      dispatcher.add([row()]);
       await clock.advance(12 * HOUR);
       const waits = sent.slice(1).map(({ atMs }, index) => atMs - (sent[index]?.atMs ?? 0));
       assert.deepStrictEqual(waits.slice(0, 3).map((wait) => Math.round(wait / SECOND)), [9, 18, 35]);
       assert.ok(sent.length < 70, `${sent.length} attempts in 12 hours`);
-      await outbox.stop();
+      await dispatcher.stop();
     });
   }
   await t.step("asked for an hour: no attempt before, whatever comes later", async () => {
-    const { clock, outbox, sent } = stage({
+    const { clock, dispatcher, sent } = stage({
       deliver: (_message, _channel, attempt) => attempt === 1 ? { ...DOWN, retryAfterMs: HOUR } : OK,
     });
-    outbox.add([row({ check: "first" })]);
+    dispatcher.add([row({ check: "first" })]);
     for (let minute = 0; minute < 59; minute++) {
       await clock.advance(MINUTE);
-      outbox.add([row({ check: `later ${minute}` })]);
+      dispatcher.add([row({ check: `later ${minute}` })]);
     }
     assert.strictEqual(sent.length, 1);
     await clock.advance(2 * MINUTE);
     assert.strictEqual(sent.length, 2);
     assert.strictEqual(sent[1]?.message.items.length, 60);
-    await outbox.stop();
+    await dispatcher.stop();
   });
 });
 
@@ -701,79 +711,79 @@ Deno.test("add() waits no longer when the wall clock is set back meanwhile", asy
   };
   for (const [name, pass] of Object.entries(scenes)) {
     await t.step(name, async () => {
-      const { clock, outbox, sent } = stage({
+      const { clock, dispatcher, sent } = stage({
         deliver: (_message, _channel, attempt) =>
           attempt > 1 || name === "while it gathers" ? OK : name === "while it sends" ? "hang" : DOWN,
       });
-      outbox.add([row({ check: "a" })]);
+      dispatcher.add([row({ check: "a" })]);
       await pass(clock, () => clock.stepWall(-5 * HOUR));
       assert.strictEqual(sent.length, name === "while it gathers" ? 1 : 2);
-      outbox.add([row({ check: "b" })]);
+      dispatcher.add([row({ check: "b" })]);
       await clock.advance(3 * SECOND);
       assert.deepStrictEqual(checksOf(sent.at(-1)?.message ?? assert.fail()), ["b"]);
-      assert.deepStrictEqual(outbox.rows, []);
-      await outbox.stop();
+      assert.deepStrictEqual(dispatcher.all, []);
+      await dispatcher.stop();
     });
   }
 });
 
-Deno.test("startOutbox() does not wait for a time that only another clock can have meant", async (t) => {
+Deno.test("Dispatcher does not wait for a time that only another clock can have meant", async (t) => {
   for (const [aheadMs, dueMs] of [[30 * MINUTE, 30 * MINUTE], [5 * HOUR, 0]] as const) {
     await t.step(`${aheadMs / MINUTE} minutes ahead`, async () => {
       const kept = { ...row(), attempts: 3, nextAttemptAtMs: START + aheadMs };
-      const { clock, outbox, sent } = stage({ rows: [kept] });
+      const { clock, dispatcher, sent } = stage({ rows: [kept] });
       await clock.advance(HOUR);
       assert.deepStrictEqual(sent.map(({ atMs }) => atMs), [dueMs]);
-      await outbox.stop();
+      await dispatcher.stop();
     });
   }
 });
 
 Deno.test("drain() tries each row once, whatever its time, and comes back in time", async (t) => {
   await t.step("a channel that works", async () => {
-    const { clock, outbox, sent } = stage({
+    const { clock, dispatcher, sent } = stage({
       rows: [{ ...row(), nextAttemptAtMs: START + HOUR, attempts: 3 }],
     });
-    const drained = outbox.drain(START + MINUTE);
+    const drained = dispatcher.drain(START + MINUTE);
     await clock.advance(0);
     await drained;
     assert.strictEqual(sent.length, 1);
-    assert.deepStrictEqual(outbox.rows, []);
-    await outbox.stop();
+    assert.deepStrictEqual(dispatcher.all, []);
+    await dispatcher.stop();
   });
   await t.step("a channel that hangs", async () => {
-    const { clock, outbox } = stage({ rows: [row()], deliver: () => "hang" });
-    const drained = outbox.drain(START + 20 * SECOND);
+    const { clock, dispatcher } = stage({ rows: [row()], deliver: () => "hang" });
+    const drained = dispatcher.drain(START + 20 * SECOND);
     await clock.advance(21 * SECOND);
     await drained;
-    const stopped = outbox.stop();
+    const stopped = dispatcher.stop();
     await clock.advance(1);
     await stopped;
-    assert.strictEqual(outbox.rows.length, 1);
-    assert.notStrictEqual(outbox.rows[0]?.messageId, null, "it may have arrived");
+    assert.strictEqual(dispatcher.all.length, 1);
+    assert.notStrictEqual(dispatcher.all[0]?.messageId, null, "it may have arrived");
   });
 });
 
 Deno.test("finish keeps what each channel was told, and forgets it with the recovery", async () => {
-  const { clock, outbox, kept } = stage();
-  outbox.add([row()]);
+  const { clock, dispatcher, kept } = stage();
+  dispatcher.add([row()]);
   await clock.advance(5 * SECOND);
-  assert.strictEqual(outbox.toldOf("web", "mail")?.condition, "critical");
-  outbox.add([row({ event: "recovery" })]);
+  assert.strictEqual(dispatcher.markerOf("web", "mail")?.condition, "critical");
+  dispatcher.add([row({ event: "recovery" })]);
   await clock.advance(5 * SECOND);
-  assert.strictEqual(outbox.toldOf("web", "mail"), null);
+  assert.strictEqual(dispatcher.markerOf("web", "mail"), null);
   assert.deepStrictEqual(kept.at(-1)?.cleared, [{ check: "web", channelKey: "mail" }]);
-  await outbox.stop();
+  await dispatcher.stop();
 });
 
 Deno.test("add() keeps a message whole once it may have arrived, whatever becomes of later attempts", async () => {
   const ends = [UNSURE, DOWN, REFUSED, DOWN];
-  const { clock, outbox, sent } = stage({
+  const { clock, dispatcher, sent } = stage({
     deliver: (_message, _channel, attempt) => ends[attempt - 1] ?? OK,
   });
-  outbox.add([row({ check: "a" })]);
+  dispatcher.add([row({ check: "a" })]);
   await clock.advance(3 * SECOND);
-  outbox.add([row({ check: "b" }), row({ check: "a", event: "recovery" })]);
+  dispatcher.add([row({ check: "b" }), row({ check: "a", event: "recovery" })]);
   await clock.advance(3 * HOUR);
   const first = sent[0]?.message ?? assert.fail();
   const again = sent.filter(({ message }) => message.id === first.id);
@@ -786,41 +796,41 @@ Deno.test("add() keeps a message whole once it may have arrived, whatever become
     [],
     "it is told no other way",
   );
-  assert.deepStrictEqual(outbox.rows, []);
-  await outbox.stop();
+  assert.deepStrictEqual(dispatcher.all, []);
+  await dispatcher.stop();
 });
 
 Deno.test("add() lets nothing of a check overtake what was refused of it", async (t) => {
   for (const single of [[], ["mail"]]) {
     await t.step(single.length === 0 ? "gathered" : "one by one", async () => {
       let isRefusing = true;
-      const { clock, outbox, sent } = stage({ single, deliver: () => isRefusing ? REFUSED : OK });
+      const { clock, dispatcher, sent } = stage({ single, deliver: () => isRefusing ? REFUSED : OK });
       const problem = row();
-      outbox.add([problem]);
+      dispatcher.add([problem]);
       await clock.advance(3 * SECOND);
       const change = row({ event: "change", condition: "warning" });
-      outbox.add([change]);
+      dispatcher.add([change]);
       await clock.advance(3 * SECOND);
       isRefusing = false;
-      outbox.add([row({ event: "recovery" }), row({ check: "other" })]);
+      dispatcher.add([row({ event: "recovery" }), row({ check: "other" })]);
       await clock.advance(3 * HOUR);
       const told = sent.flatMap(({ message }) => message.items).filter(({ notification }) =>
         notification.event === "recovery"
       );
       assert.deepStrictEqual(told.map(({ missedProblem }) => missedProblem?.id), [change.notification.id]);
       assert.deepStrictEqual(checksOf(sent.at(-1)?.message ?? assert.fail()), ["web"]);
-      assert.deepStrictEqual(outbox.rows, []);
-      await outbox.stop();
+      assert.deepStrictEqual(dispatcher.all, []);
+      await dispatcher.stop();
     });
   }
 });
 
 Deno.test("add() backs off from a channel that is down whatever waits behind the row that was tried", async () => {
-  const { clock, outbox, sent } = stage({ single: ["mail"], deliver: () => DOWN });
-  outbox.add(Array.from({ length: 50 }, (_, index) => row({ check: `check ${index}` })));
+  const { clock, dispatcher, sent } = stage({ single: ["mail"], deliver: () => DOWN });
+  dispatcher.add(Array.from({ length: 50 }, (_, index) => row({ check: `check ${index}` })));
   await clock.advance(1 * HOUR);
   assert.ok(sent.length < 15, `${sent.length} attempts in an hour`);
-  await outbox.stop();
+  await dispatcher.stop();
 });
 
 /** A receiver that does not take whatever tells of the check `bad`. */
@@ -830,80 +840,80 @@ function exceptBad(failure: Delivery): (message: Message) => Delivery {
 
 Deno.test("add() lets others go first when one notification fails again and again", async (t) => {
   await t.step("one at a time", async () => {
-    const { clock, outbox, sent, events } = stage({ single: ["mail"], deliver: exceptBad(DOWN) });
-    outbox.add([row({ check: "bad" }), row({ check: "a" }), row({ check: "b" })]);
+    const { clock, dispatcher, sent, events } = stage({ single: ["mail"], deliver: exceptBad(DOWN) });
+    dispatcher.add([row({ check: "bad" }), row({ check: "a" }), row({ check: "b" })]);
     await clock.advance(2 * MINUTE);
     const taken = (): readonly string[] =>
       sent.map(({ message }) => checksOf(message).join()).filter((checks) => checks !== "bad");
     assert.deepStrictEqual(taken(), ["a", "b"]);
-    outbox.add([row({ check: "bad", event: "change", condition: "warning" }), row({ check: "c" })]);
+    dispatcher.add([row({ check: "bad", event: "change", condition: "warning" }), row({ check: "c" })]);
     await clock.advance(61 * SECOND);
     assert.deepStrictEqual(taken(), ["a", "b", "c"]);
     await clock.advance(3 * HOUR);
-    assert.deepStrictEqual(outbox.rows.map(({ notification }) => notification.condition), ["warning"]);
+    assert.deepStrictEqual(dispatcher.all.map(({ notification }) => notification.condition), ["warning"]);
     assert.deepStrictEqual(events.flatMap((one) => one.event === "failed" ? [one.reason] : []), ["down"]);
     assert.ok(events.every((one) => one.event !== "delivered" || !one.isBack), "it is not well again");
-    await outbox.stop();
+    await dispatcher.stop();
   });
   await t.step("one that may have arrived", async () => {
-    const { clock, outbox, sent } = stage({ deliver: exceptBad(UNSURE) });
-    outbox.add([row({ check: "bad" }), row({ check: "with it" })]);
+    const { clock, dispatcher, sent } = stage({ deliver: exceptBad(UNSURE) });
+    dispatcher.add([row({ check: "bad" }), row({ check: "with it" })]);
     await clock.advance(3 * HOUR);
-    outbox.add([row({ check: "a" })]);
+    dispatcher.add([row({ check: "a" })]);
     await clock.advance(61 * SECOND);
     const messages = sent.map(({ message }) => checksOf(message).join());
     assert.deepStrictEqual([...new Set(messages)], ["bad,with it", "a"], "it stays whole");
-    assert.strictEqual(outbox.rows.length, 2);
-    await outbox.stop();
+    assert.strictEqual(dispatcher.all.length, 2);
+    await dispatcher.stop();
   });
   await t.step("among many that go together", async () => {
-    const { clock, outbox } = stage({ deliver: exceptBad(DOWN) });
-    outbox.add(["a", "bad", "b", "c"].map((check) => row({ check })));
+    const { clock, dispatcher } = stage({ deliver: exceptBad(DOWN) });
+    dispatcher.add(["a", "bad", "b", "c"].map((check) => row({ check })));
     await clock.advance(3 * HOUR);
-    assert.deepStrictEqual(outbox.rows.map(({ notification }) => notification.check), ["bad"]);
-    await outbox.stop();
+    assert.deepStrictEqual(dispatcher.all.map(({ notification }) => notification.check), ["bad"]);
+    await dispatcher.stop();
   });
 });
 
 Deno.test("add() sends a long time's notifications of a channel that was down in two messages at most", async () => {
   let isDown = true;
-  const { clock, outbox, sent } = stage({ deliver: () => isDown ? DOWN : OK });
-  outbox.add(Array.from({ length: 200 }, (_, index) => row({ check: `check ${index}` })));
+  const { clock, dispatcher, sent } = stage({ deliver: () => isDown ? DOWN : OK });
+  dispatcher.add(Array.from({ length: 200 }, (_, index) => row({ check: `check ${index}` })));
   await clock.advance(5 * HOUR);
   isDown = false;
   const before = sent.length;
   await clock.advance(16 * MINUTE);
-  assert.deepStrictEqual(outbox.rows, []);
+  assert.deepStrictEqual(dispatcher.all, []);
   assert.ok(sent.length <= before + 2, `${sent.length - before} messages`);
-  await outbox.stop();
+  await dispatcher.stop();
 });
 
 Deno.test("add() tries apart what was refused together", async (t) => {
   const all = Array.from({ length: 20 }, (_, index) => index === 7 ? "bad" : `check ${index}`);
   await t.step("and tells all but what is refused, soon", async () => {
-    const { clock, outbox, events } = stage({ deliver: exceptBad(REFUSED) });
-    outbox.add(all.map((check) => row({ check })));
+    const { clock, dispatcher, events } = stage({ deliver: exceptBad(REFUSED) });
+    dispatcher.add(all.map((check) => row({ check })));
     await clock.advance(10 * MINUTE);
-    assert.deepStrictEqual(outbox.rows.map(({ notification }) => notification.check), ["bad"]);
-    outbox.add([row({ check: "new" })]);
+    assert.deepStrictEqual(dispatcher.all.map(({ notification }) => notification.check), ["bad"]);
+    dispatcher.add([row({ check: "new" })]);
     await clock.advance(3 * SECOND);
-    assert.deepStrictEqual(outbox.rows.map(({ notification }) => notification.check), ["bad"]);
+    assert.deepStrictEqual(dispatcher.all.map(({ notification }) => notification.check), ["bad"]);
     assert.deepStrictEqual(events.filter(({ event }) => event === "failed").length, 1);
     assert.ok(events.every((one) => one.event !== "delivered" || !one.isBack), "it is not well again");
-    await outbox.stop();
+    await dispatcher.stop();
   });
   await t.step("one at first, so that a wrong password is not tried more often", async () => {
     let isRefusing = true;
-    const { clock, outbox, sent, adopt } = stage({ deliver: () => isRefusing ? REFUSED : OK });
-    outbox.add(all.map((check) => row({ check })));
+    const { clock, dispatcher, sent, adopt } = stage({ deliver: () => isRefusing ? REFUSED : OK });
+    dispatcher.add(all.map((check) => row({ check })));
     await clock.advance(12 * MINUTE);
-    assert.deepStrictEqual(sent.map(({ atMs }) => Math.round(atMs / MINUTE)), [0, 1, 3, 9]);
+    assert.deepStrictEqual(sent.map(({ atMs }) => Math.round(atMs / MINUTE)), [0, 0, 5, 5]);
     isRefusing = false;
     adopt();
     await clock.advance(3 * SECOND);
-    assert.deepStrictEqual(outbox.rows, []);
-    assert.ok(sent.length <= 12, `${sent.length} messages for ${all.length} checks`);
-    await outbox.stop();
+    assert.deepStrictEqual(dispatcher.all, []);
+    assert.strictEqual(sent.length, 5);
+    await dispatcher.stop();
   });
   await t.step("where each row must be tried, all that is left after it", async () => {
     const rows = ["bad", "a", "b", "c"].map((check): QueuedNotification => ({
@@ -913,29 +923,35 @@ Deno.test("add() tries apart what was refused together", async (t) => {
       lastFailure: "rejected",
       firstFailedAtMs: START,
     }));
-    const { clock, outbox, sent } = stage({ rows, deliver: exceptBad(REFUSED) });
-    const drained = outbox.drain(START + MINUTE);
-    await clock.advance(0);
-    await drained;
-    assert.deepStrictEqual(sent.map(({ message }) => checksOf(message)), [["bad"], ["a", "b", "c"]]);
-    assert.deepStrictEqual(outbox.rows.map(({ notification }) => notification.check), ["bad"]);
-    await outbox.stop();
+    const { clock, dispatcher, sent } = stage({ rows, deliver: exceptBad(REFUSED) });
+    for (const round of [1, 2]) {
+      const drained = dispatcher.drain(START + round * MINUTE);
+      await clock.advance(0);
+      await drained;
+    }
+    const together = ["bad", "a", "b", "c"];
+    assert.deepStrictEqual(
+      sent.map(({ message }) => checksOf(message)),
+      [together, ["bad"], together, ["a"], ["b"], ["c"], ["bad"]],
+    );
+    assert.deepStrictEqual(dispatcher.all.map(({ notification }) => notification.check), ["bad"]);
+    await dispatcher.stop();
   });
 });
 
 Deno.test("add() counts older problems that recovered if there are too many, logs it once, and sends the number", async () => {
   let isDown = true;
-  const { clock, outbox, sent, events, kept } = stage({ deliver: () => isDown ? DOWN : OK });
+  const { clock, dispatcher, sent, events, kept } = stage({ deliver: () => isDown ? DOWN : OK });
   for (let index = 0; index < 1010; index++) {
     const check = `check ${index % 7}`;
-    outbox.add([row({ check })]);
+    dispatcher.add([row({ check })]);
     if (index === 500) await clock.advance(3 * SECOND);
-    outbox.add([row({ check, event: "recovery" })]);
+    dispatcher.add([row({ check, event: "recovery" })]);
   }
-  outbox.add([row({ check: "going on" })]);
+  dispatcher.add([row({ check: "going on" })]);
   await clock.advance(SECOND);
-  assert.strictEqual(outbox.rows.length, 1001);
-  const merged = outbox.rows.filter(({ missedProblem }) => missedProblem !== null);
+  assert.strictEqual(dispatcher.all.length, 1001);
+  const merged = dispatcher.all.filter(({ missedProblem }) => missedProblem !== null);
   assert.deepStrictEqual(keptIds(kept).toSorted(), merged.map(({ id }) => id).toSorted());
   assert.strictEqual(events.filter(({ event }) => event === "summarized").length, 1);
   const counted = kept.flatMap((change) => change.counted ?? []);
@@ -946,14 +962,14 @@ Deno.test("add() counts older problems that recovered if there are too many, log
   const items = sent.slice(before).flatMap(({ message }) => message.items);
   assert.strictEqual(items.length, 1001);
   assert.strictEqual(items.reduce((sum, { summarized }) => sum + summarized, 0), 10);
-  assert.deepStrictEqual(outbox.rows, []);
-  await outbox.stop();
+  assert.deepStrictEqual(dispatcher.all, []);
+  await dispatcher.stop();
 });
 
-Deno.test("startOutbox() merges what a kill left unmerged, and counts on", async () => {
+Deno.test("Dispatcher merges what a kill left unmerged, and counts on", async () => {
   const problem = { ...row(), summarized: 4 };
   const rows = [problem, row({ event: "recovery" })];
-  const { clock, outbox, sent, kept, events } = stage({ rows });
+  const { clock, dispatcher, sent, kept, events } = stage({ rows });
   await clock.advance(SECOND);
   assert.deepStrictEqual(kept.map(({ removed }) => removed), [[problem.id]]);
   await clock.advance(MINUTE);
@@ -964,32 +980,32 @@ Deno.test("startOutbox() merges what a kill left unmerged, and counts on", async
     [],
   ]);
   assert.deepStrictEqual(events.map(({ event }) => event), ["delivered"]);
-  await outbox.stop();
+  await dispatcher.stop();
 });
 
 Deno.test("add() merges what failed with what came while it was being sent", async () => {
   const { promise, resolve } = Promise.withResolvers<Delivery>();
-  const { clock, outbox, sent } = stage({
+  const { clock, dispatcher, sent } = stage({
     deliver: (_message, _channel, attempt) => attempt === 1 ? promise : OK,
   });
-  outbox.add([row()]);
+  dispatcher.add([row()]);
   await clock.advance(3 * SECOND);
-  outbox.add([row({ event: "recovery" })]);
-  assert.strictEqual(outbox.rows.length, 2, "it may have arrived");
+  dispatcher.add([row({ event: "recovery" })]);
+  assert.strictEqual(dispatcher.all.length, 2, "it may have arrived");
   resolve(DOWN);
   await clock.advance(SECOND);
-  assert.strictEqual(outbox.rows.length, 1);
+  assert.strictEqual(dispatcher.all.length, 1);
   await clock.advance(MINUTE);
   assert.strictEqual(sent.at(-1)?.message.items[0]?.missedProblem?.event, "problem");
-  await outbox.stop();
+  await dispatcher.stop();
 });
 
-Deno.test("startOutbox() counts what a channel took, the attempts that failed, and what was given up", async () => {
-  const { clock, outbox, kept } = stage({
+Deno.test("Dispatcher counts what a channel took, the attempts that failed, and what was given up", async () => {
+  const { clock, dispatcher, kept } = stage({
     deliver: (_message, _channel, attempt) => attempt === 1 ? DOWN : OK,
     gone: ["left"],
   });
-  outbox.add([row({ check: "a" }), row({ check: "b" }), row({ channel: "left" })]);
+  dispatcher.add([row({ check: "a" }), row({ check: "b" }), row({ channel: "left" })]);
   await clock.advance(HOUR);
   const counted = kept.flatMap((change) => change.counted ?? []);
   assert.deepStrictEqual(
@@ -999,5 +1015,5 @@ Deno.test("startOutbox() counts what a channel took, the attempts that failed, a
       .toSorted(),
     [["left", 0, 0, 1], ["mail", 0, 1, 0], ["mail", 2, 0, 0]],
   );
-  await outbox.stop();
+  await dispatcher.stop();
 });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { NotificationEvent } from "../../src/domain/condition_state.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
-import { mergeRows } from "../../src/alerting/merge_pending.ts";
+import { mergeNotifications } from "../../src/alerting/merge_pending.ts";
 import { notificationOf, queuedOf } from "../state/records.ts";
 
 /**
@@ -45,7 +45,7 @@ function textOf(rows: readonly QueuedNotification[]): string {
   }).join(" ");
 }
 
-Deno.test("mergeRows() makes of the rows of a check what its receiver needs", async (t) => {
+Deno.test("mergeNotifications() makes of the rows of a check what its receiver needs", async (t) => {
   const table: readonly (readonly [name: string, rows: string, merged: string | null])[] = [
     ["nothing", "", null],
     ["one", "a:ok>critical", null],
@@ -81,28 +81,32 @@ Deno.test("mergeRows() makes of the rows of a check what its receiver needs", as
   ];
   for (const [name, rows, merged] of table) {
     await t.step(name, () => {
-      const result = mergeRows(rowsOf(rows));
-      assert.equal(result === null ? null : textOf(result.rows), merged);
+      const result = mergeNotifications(rowsOf(rows));
+      assert.equal(result === null ? null : textOf(result.notifications), merged);
     });
   }
 });
 
-Deno.test("mergeRows() keeps the place and the tries of the older row, and the id of the newer one", async (t) => {
+Deno.test("mergeNotifications() keeps the place and the tries of the older row, and the id of the newer one", async (t) => {
   const [older, newer] = rowsOf("a:ok>warning a:warning>critical");
   if (older === undefined || newer === undefined) assert.fail();
   const tried = { ...older, attempts: 7, nextAttemptAtMs: 500, firstFailedAtMs: 3, lastFailure: "down" };
   for (const state of ["pending", "rejected"] as const) {
     await t.step(state, () => {
-      const merged = mergeRows([{ ...tried, state }, { ...newer, attempts: 0, nextAttemptAtMs: 100 }]);
+      const merged = mergeNotifications([{ ...tried, state }, {
+        ...newer,
+        attempts: 0,
+        nextAttemptAtMs: 100,
+      }]);
       const notification = { ...newer.notification, event: "problem", previous: "ok" } as const;
       const nextAttemptAtMs = state === "rejected" ? 500 : 100;
       const row = { ...tried, state, id: newer.id, notification, nextAttemptAtMs };
-      assert.deepEqual(merged, { rows: [row], changed: [row], removed: [older.id], summarized: 0 });
+      assert.deepEqual(merged, { notifications: [row], changed: [row], removed: [older.id], summarized: 0 });
     });
   }
 });
 
-Deno.test("mergeRows() counts the oldest problems that recovered unsent, if there are too many", async (t) => {
+Deno.test("mergeNotifications() counts the oldest problems that recovered unsent, if there are too many", async (t) => {
   const missed = (count: number, output = ""): readonly QueuedNotification[] =>
     Array.from({ length: count }, (_, index) =>
       queuedOf(`r${index}`, index, {
@@ -111,27 +115,29 @@ Deno.test("mergeRows() counts the oldest problems that recovered unsent, if ther
         messageId: null,
       }));
   await t.step("up to a number", () => {
-    assert.equal(mergeRows(missed(1000)), null);
-    const { rows = [], changed = [], removed = [], summarized } = mergeRows(missed(1003)) ?? {};
+    assert.equal(mergeNotifications(missed(1000)), null);
+    const { notifications: rows = [], changed = [], removed = [], summarized } =
+      mergeNotifications(missed(1003)) ?? {};
     assert.deepEqual([rows.length, removed, summarized], [1000, ["r0", "r1", "r2"], 3]);
     assert.deepEqual(changed.map(({ id, summarized }) => [id, summarized]), [["r3", 3]]);
     assert.equal(changed[0], rows[0]);
   });
   await t.step("up to a length", () => {
-    const { rows = [], summarized } = mergeRows(missed(100, "x".repeat(64 * 1024))) ?? {};
+    const { notifications: rows = [], summarized } = mergeNotifications(missed(100, "x".repeat(64 * 1024))) ??
+      {};
     assert.ok(rows.length < 17, `${rows.length} rows`);
     assert.equal(rows.length + (summarized ?? 0), 100);
     assert.equal(rows[0]?.summarized, summarized);
   });
   await t.step("one is left, whatever its length", () => {
     const two = missed(2, "x".repeat(2 ** 21));
-    assert.equal(mergeRows(two.slice(0, 1)), null);
-    assert.deepEqual(mergeRows(two)?.rows.map(({ id }) => id), ["r1"]);
+    assert.equal(mergeNotifications(two.slice(0, 1)), null);
+    assert.deepEqual(mergeNotifications(two)?.notifications.map(({ id }) => id), ["r1"]);
   });
   await t.step("again and again", () => {
-    const first = mergeRows(missed(1003))?.rows ?? [];
+    const first = mergeNotifications(missed(1003))?.notifications ?? [];
     const more = missed(2).map((row, index) => ({ ...row, id: `n${index}`, sequence: 2000 + index }));
-    const { rows = [], summarized } = mergeRows([...first, ...more]) ?? {};
+    const { notifications: rows = [], summarized } = mergeNotifications([...first, ...more]) ?? {};
     assert.deepEqual([rows.length, summarized, rows[0]?.id, rows[0]?.summarized], [1000, 2, "r5", 5]);
   });
   await t.step("none that goes on, nor one that may have arrived", () => {
@@ -141,7 +147,7 @@ Deno.test("mergeRows() counts the oldest problems that recovered unsent, if ther
     );
     const sealed = missed(5).map((row) => ({ ...row, messageId: "m" }));
     const rows = [...sealed, ...going.map((row, index) => ({ ...row, id: `g${index}` })), ...missed(1001)];
-    const { rows: left = [], summarized } = mergeRows(rows) ?? {};
+    const { notifications: left = [], summarized } = mergeNotifications(rows) ?? {};
     assert.deepEqual([left.length, summarized], [rows.length - 1, 1]);
     assert.deepEqual(left.slice(0, 2005), rows.slice(0, 2005));
   });
@@ -149,7 +155,7 @@ Deno.test("mergeRows() counts the oldest problems that recovered unsent, if ther
 
 const CONDITIONS: readonly Condition[] = ["ok", "unknown", "warning", "critical"];
 
-Deno.test("mergeRows() loses no condition and no problem, and merges at once as bit by bit", () => {
+Deno.test("mergeNotifications() loses no condition and no problem, and merges at once as bit by bit", () => {
   const step = fc.record({
     check: fc.constantFrom("a", "b", "c"),
     condition: fc.constantFrom(...CONDITIONS),
@@ -165,11 +171,11 @@ Deno.test("mergeRows() loses no condition and no problem, and merges at once as 
         return [`${check}:${previous}>${condition}${isSealed ? "!" : ""}`];
       });
       const all = rowsOf(words.join(" "));
-      const rows = mergeRows(all)?.rows ?? all;
-      assert.equal(mergeRows(rows), null, "nothing is left to merge");
+      const rows = mergeNotifications(all)?.notifications ?? all;
+      assert.equal(mergeNotifications(rows), null, "nothing is left to merge");
       const bitByBit = all.reduce<readonly QueuedNotification[]>((some, row) => {
         const more = [...some, row];
-        return mergeRows(more)?.rows ?? more;
+        return mergeNotifications(more)?.notifications ?? more;
       }, []);
       assert.deepEqual(bitByBit, rows);
       assert.deepEqual(

@@ -5,7 +5,7 @@ import type { Condition } from "../../src/domain/condition.ts";
 import type { Silence } from "../../src/domain/outbox.ts";
 import type { StoreFailure } from "../../src/domain/store.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
-import type { OutboxEvent } from "../../src/alerting/dispatcher.ts";
+import type { DeliveryEvent } from "../../src/alerting/delivery_event.ts";
 import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
 import { testCheck } from "../support/checks.ts";
 import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
@@ -30,7 +30,7 @@ interface Desk {
   readonly notifying: Notifying;
   /** The console channel's lines. */
   readonly lines: string[];
-  readonly events: OutboxEvent[];
+  readonly events: DeliveryEvent[];
   /** What the repository said of its store. */
   readonly troubles: (StoreFailure | null)[];
   /** Enters an observation as the watch does, and sends what it leads to. */
@@ -52,7 +52,7 @@ interface DeskOptions {
 async function openDesk(checks: readonly Check[], options: DeskOptions = {}): Promise<Desk> {
   const { clock = createFakeClock(START), store = createFaultyStore(), notifies = true } = options;
   const lines: string[] = [];
-  const events: OutboxEvent[] = [];
+  const events: DeliveryEvent[] = [];
   const troubles: (StoreFailure | null)[] = [];
   const repository = await openStateRepository({
     store,
@@ -66,7 +66,7 @@ async function openDesk(checks: readonly Check[], options: DeskOptions = {}): Pr
     repository,
     kept: await store.outbox(),
     notifies,
-    gatherMs: 0,
+    batchingMs: 0,
     writeLine: (line) => void lines.push(line),
     onEvent: (event) => void events.push(event),
     onBug: (error) => {

@@ -12,7 +12,7 @@ import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import type { Store } from "../../src/domain/store.ts";
 import type { System } from "../../src/domain/system.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
-import type { OutboxEvent } from "../../src/alerting/dispatcher.ts";
+import type { DeliveryEvent } from "../../src/alerting/delivery_event.ts";
 import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
 import { testCheck } from "../support/checks.ts";
@@ -79,9 +79,9 @@ for (const seed of SEEDS) {
     });
     /** What is known to have arrived. */
     const taken = new Set(
-      events.flatMap((event) => event.event === "delivered" ? event.rows.map(({ id }) => id) : []),
+      events.flatMap((event) => event.event === "delivered" ? event.notifications.map(({ id }) => id) : []),
     );
-    const dropped = events.flatMap((event) => event.event === "dropped" ? event.rows : []);
+    const dropped = events.flatMap((event) => event.event === "dropped" ? event.notifications : []);
     assert.ok(dropped.length > 20, `only ${dropped.length} notifications were dropped`);
     assert.deepEqual(waiting, [], "everything has gone in the end");
     const byTime = new Map(news.map((one) => [`${one.check} ${one.decidedAtMs}`, one]));
@@ -141,7 +141,7 @@ interface Trace {
   /** Whatever a channel may have been notified of. */
   readonly news: readonly NonNullable<Decision["news"]>[];
   readonly arrivals: readonly Arrival[];
-  readonly events: readonly OutboxEvent[];
+  readonly events: readonly DeliveryEvent[];
   readonly waiting: readonly string[];
   /** As they are in the end. */
   readonly lastChecks: readonly Check[];
@@ -164,7 +164,7 @@ async function playTrace(seed: number, { edit, editsAtStart }: TraceOptions): Pr
   const clock = createFakeClock();
   const store = createMemoryStore();
   const arrivals: Arrival[] = [];
-  const events: OutboxEvent[] = [];
+  const events: DeliveryEvent[] = [];
   const writtenChecks = makeChecks(random);
   let checks = writtenChecks;
   let editCount = 0;
@@ -270,7 +270,7 @@ interface MonitorOptions {
   readonly system: System;
   readonly store: Store;
   readonly clock: FakeClock;
-  onEvent(event: OutboxEvent): void;
+  onEvent(event: DeliveryEvent): void;
 }
 
 async function startMonitor({ checks, system, store, onEvent }: MonitorOptions): Promise<Monitor> {
@@ -289,7 +289,7 @@ async function startMonitor({ checks, system, store, onEvent }: MonitorOptions):
     repository,
     kept: await store.outbox(),
     notifies: true,
-    gatherMs: 2 * SECOND,
+    batchingMs: 2 * SECOND,
     writeLine: () => {},
     onEvent,
     onBug: fail,

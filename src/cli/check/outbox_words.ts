@@ -1,5 +1,5 @@
 import type { QueuedNotification } from "../../domain/outbox.ts";
-import type { OutboxEvent } from "../../alerting/dispatcher.ts";
+import type { DeliveryEvent } from "../../alerting/delivery_event.ts";
 
 /** What an event of the outbox is worth saying. */
 export interface OutboxWords {
@@ -10,9 +10,9 @@ export interface OutboxWords {
 }
 
 /** Puts an event of the outbox into words; `null` where there is nothing to say. */
-export function describeOutboxEvent(event: OutboxEvent, whatNext: string): OutboxWords | null {
-  const notifications = countNotifications(event.rows);
-  const channel = event.rows[0]?.channelName ?? "a channel";
+export function describeOutboxEvent(event: DeliveryEvent, whatNext: string): OutboxWords | null {
+  const notifications = countNotifications(event.notifications);
+  const channel = event.notifications[0]?.channelName ?? "a channel";
   if (event.event === "delivered") {
     if (event.note !== null) {
       return { level: "warning", message: `${notifications} delivered to ${channel}, but ${event.note}` };
@@ -22,7 +22,7 @@ export function describeOutboxEvent(event: OutboxEvent, whatNext: string): Outbo
       : null;
   }
   if (event.event === "failed") {
-    const what = event.isRefused ? "refused by" : "not delivered to";
+    const what = event.isRejected ? "refused by" : "not delivered to";
     return { level: "warning", message: `${notifications} ${what} ${channel}: ${event.reason}; ${whatNext}` };
   }
   if (event.event === "summarized") {

@@ -139,7 +139,7 @@ async function runNotifying(checks: readonly Check[], options: NotifyingRunOptio
     repository,
     kept: await repository.store.outbox(),
     notifies: settings.notifies && isKept,
-    gatherMs: BATCHING_DELAY_MS,
+    batchingMs: BATCHING_DELAY_MS,
     writeLine: (line) => {
       const text = `${printable(line)}\n`;
       progress.clear();

@@ -114,12 +114,13 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     repository,
     kept: await repository.store.outbox(),
     notifies: settings.notifies,
-    gatherMs: BATCHING_DELAY_MS,
+    batchingMs: BATCHING_DELAY_MS,
     writeLine: output.writeLine,
     onEvent: (event) => {
       const words = describeOutboxEvent(event, "it is tried again");
-      if (words === null) log.debug(`${event.rows.length} delivered to ${event.rows[0]?.channelName ?? ""}`);
-      else log[words.level](first.redact(words.message));
+      if (words === null) {
+        log.debug(`${event.notifications.length} delivered to ${event.notifications[0]?.channelName ?? ""}`);
+      } else log[words.level](first.redact(words.message));
     },
     onBug: stopped.reject,
   });

@@ -10,7 +10,7 @@ Deno.test("describeOutboxEvent() warns that older problems are only counted", ()
     sequence: 1,
     nowMs: 0,
   });
-  assert.deepEqual(describeOutboxEvent({ event: "summarized", rows: [row] }, "it is tried again"), {
+  assert.deepEqual(describeOutboxEvent({ event: "summarized", notifications: [row] }, "it is tried again"), {
     level: "warning",
     message: "too many recovered problems are pending for webhook a: the older ones are only counted",
   });

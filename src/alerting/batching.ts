@@ -1,0 +1,116 @@
+/**
+ * What the next message of a channel contains. Pure.
+ *
+ * - Order: of one check, nothing overtakes anything. A check takes part with its first notification, its head, and
+ *   with those that directly follow.
+ * - A message that may have arrived is sent again as it was, under the same id.
+ * - Other notifications of a batching channel go together, those of any other channel one at a time.
+ * - A batch that is rejected, or has failed for an hour, is sent one by one.
+ */
+import type { QueuedNotification } from "../domain/outbox.ts";
+
+/** Nobody reads more in one message, and a receiver may reject it. */
+const BATCH_MAX = 1000;
+/** A message that has failed more often lets others go first, so that it blocks no other check: after half a minute. */
+const ATTEMPTS_IN_ORDER = 2;
+/** The same for batches, after about an hour: when a receiver is back, old and new then arrive in few messages. */
+const ATTEMPTS_IN_ORDER_BATCHED = 9;
+
+/** The messages that a channel is sent in a row. It ends with a temporary failure, or if nothing is left to send. */
+export interface Round {
+  /** Ids of notifications that were attempted and not accepted. */
+  readonly tried: ReadonlySet<string>;
+  /** Ids of a failed batch, which are sent one by one. */
+  readonly oneByOne: ReadonlySet<string>;
+  /** How many messages were accepted. */
+  readonly accepted: number;
+  /** Temporary failures in a row before this round. */
+  readonly failures: number;
+  /** Whether rejected notifications are sent that are not due. */
+  readonly isForced: boolean;
+}
+
+/** Returns the first round after so many temporary failures. */
+export function newRound(failures: number, isForced: boolean): Round {
+  return { tried: new Set(), oneByOne: new Set(), accepted: 0, failures, isForced };
+}
+
+/** What {@linkcode nextBatch} goes by. */
+export interface BatchOptions {
+  /** Whether the channel accepts many notifications in one message. */
+  readonly batches: boolean;
+  /** Wall time, milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+/** Returns the notifications of the next message; `null`: the round is over. */
+export function nextBatch(
+  notifications: readonly QueuedNotification[],
+  round: Round,
+  { batches, nowMs }: BatchOptions,
+): readonly QueuedNotification[] | null {
+  const checks = checksOf(notifications);
+  const alone = checks.map(([head]) => head).filter(({ id }) => round.oneByOne.has(id));
+  const next = leastTried(alone, 0);
+  if (next !== null) return [next];
+  const untried = checks.filter((own) => own.every(({ id }) => !round.tried.has(id)));
+  const pending = untried.filter(([head]) => head.state === "pending");
+  const rejected = untried.filter(([head]) =>
+    head.state === "rejected" && (round.isForced || head.nextAttemptAtMs <= nowMs)
+  );
+  // Apart, so that a rejected notification spoils no new ones.
+  const chosen = pending.length > 0 ? pending : rejected;
+  const first = leastTried(
+    chosen.map(([head]) => head),
+    batches ? ATTEMPTS_IN_ORDER_BATCHED : ATTEMPTS_IN_ORDER,
+  );
+  if (first === null) return null;
+  const { messageId } = first;
+  if (messageId !== null) return notifications.filter((queued) => queued.messageId === messageId);
+  if (!batches) return [first];
+  return chosen.flatMap(unsealed).toSorted(bySequence).slice(0, BATCH_MAX);
+}
+
+/** Returns when the first rejected notification is retried; `null`: none is rejected, or the first of its check. */
+export function nextRejectedAttemptMs(notifications: readonly QueuedNotification[]): number | null {
+  const times = checksOf(notifications).flatMap(([{ state, nextAttemptAtMs }]) =>
+    state === "rejected" ? [nextAttemptAtMs] : []
+  );
+  return times.length === 0 ? null : times.reduce((least, time) => Math.min(least, time));
+}
+
+/** Whether some check's next notification is pending. */
+export function hasPending(notifications: readonly QueuedNotification[]): boolean {
+  return checksOf(notifications).some(([{ state }]) => state === "pending");
+}
+
+type NonEmpty = readonly [QueuedNotification, ...QueuedNotification[]];
+
+/** The notifications of each check, in order. */
+function checksOf(notifications: readonly QueuedNotification[]): readonly NonEmpty[] {
+  const byCheck = Map.groupBy(notifications, ({ notification }) => notification.check);
+  return [...byCheck.values()].flatMap(([head, ...rest]) => head === undefined ? [] : [[head, ...rest]]);
+}
+
+/** Up to the first one of a message that may have arrived. */
+function unsealed(own: NonEmpty): readonly QueuedNotification[] {
+  const end = own.findIndex(({ messageId }) => messageId !== null);
+  return end === -1 ? own : own.slice(0, end);
+}
+
+/** The first in order, except that those with more attempts go after all others, the least tried first. */
+function leastTried(
+  heads: readonly QueuedNotification[],
+  attemptsInOrder: number,
+): QueuedNotification | null {
+  const rank = ({ attempts }: QueuedNotification): number => Math.max(0, attempts - attemptsInOrder);
+  return heads.reduce<QueuedNotification | null>((first, head) => {
+    if (first === null) return head;
+    return (rank(head) - rank(first) || bySequence(head, first)) < 0 ? head : first;
+  }, null);
+}
+
+/** Orders the notifications of a channel. */
+export function bySequence(one: QueuedNotification, other: QueuedNotification): number {
+  return one.sequence - other.sequence;
+}

@@ -1,0 +1,12 @@
+import type { ChannelCount } from "../domain/channel_count.ts";
+import type { QueuedNotification } from "../domain/outbox.ts";
+
+/** Returns what notifications of one channel add to its counts; nothing if there are none. */
+export function countOf(
+  [first]: readonly QueuedNotification[],
+  numbers: Partial<ChannelCount> & Pick<ChannelCount, "countedAtMs">,
+): readonly ChannelCount[] {
+  if (first === undefined) return [];
+  const { channelKey, channelName } = first;
+  return [{ channelKey, channelName, sent: 0, failedAttempts: 0, dropped: 0, summarized: 0, ...numbers }];
+}

@@ -1,0 +1,25 @@
+import type { QueuedNotification } from "../domain/outbox.ts";
+
+/** What happened to notifications of one channel, for logs. */
+export type DeliveryEvent =
+  | {
+    readonly event: "delivered";
+    readonly notifications: readonly QueuedNotification[];
+    readonly note: string | null;
+    /** Whether the channel accepts everything again after failures. */
+    readonly isBack: boolean;
+  }
+  /** The first failure since the channel last accepted something, and the first rejection. */
+  | {
+    readonly event: "failed";
+    readonly notifications: readonly QueuedNotification[];
+    readonly reason: string;
+    readonly isRejected: boolean;
+  }
+  /** Older problems that recovered unsent are counted from now on instead of listed; once until the count is sent. */
+  | { readonly event: "summarized"; readonly notifications: readonly QueuedNotification[] }
+  | {
+    readonly event: "dropped";
+    readonly notifications: readonly QueuedNotification[];
+    readonly reason: string;
+  };

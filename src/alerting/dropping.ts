@@ -1,0 +1,79 @@
+/**
+ * Which notifications are dropped, and what is kept of them for `monitor status`. Pure.
+ *
+ * Invariant: a notification that is still true is never dropped while its check has the channel. If its check loses
+ * the channel, it is due again once the check has the channel back.
+ */
+import type { OutboxChange, QueuedNotification } from "../domain/outbox.ts";
+import { countOf } from "./channel_counts.ts";
+import { markerKey, markersOfDropped } from "./delivery_markers.ts";
+
+/** A notification that is no longer true is retried for so long. */
+export const RETRY_OBSOLETE_MS = 24 * 3_600_000;
+
+/** Why a notification is dropped before it is sent. */
+export const TOO_OLD_TO_SHOW = "it was too old to be shown";
+
+/** Returns whether a failed notification is dropped instead of retried. */
+export function isObsolete(queued: QueuedNotification, isStillTrue: boolean, nowMs: number): boolean {
+  return nowMs - queued.notification.decidedAtMs > RETRY_OBSOLETE_MS && !isStillTrue;
+}
+
+/** Returns whether a notification is too old for a channel that shows only news. */
+export function isStale(
+  queued: QueuedNotification,
+  isStillTrue: boolean,
+  { staleAfterMs, nowMs }: { readonly staleAfterMs: number | null; readonly nowMs: number },
+): boolean {
+  return staleAfterMs !== null && nowMs - queued.notification.decidedAtMs > staleAfterMs &&
+    (!isStillTrue || queued.missedProblem !== null);
+}
+
+/** What {@linkcode dropChange} goes by. */
+export interface DropOptions {
+  readonly reason: string;
+  /** Wall time, milliseconds since 1970. */
+  readonly nowMs: number;
+  /** Those that were dropped before. */
+  readonly before: Iterable<QueuedNotification>;
+}
+
+/** Returns the change that drops notifications. For each check and channel, only the last dropped one is kept. */
+export function dropChange(
+  notifications: readonly QueuedNotification[],
+  { reason, nowMs, before }: DropOptions,
+): OutboxChange {
+  const last = new Map(notifications.map((queued) => [placeOf(queued), dropped(queued, { reason, nowMs })]));
+  const kept = new Set([...last.values()].map(({ id }) => id));
+  const replaced = [...before].filter((queued) => last.has(placeOf(queued)));
+  const byChannel = Map.groupBy(notifications, ({ channelKey }) => channelKey);
+  return {
+    changed: [...last.values()],
+    removed: [...replaced, ...notifications].flatMap(({ id }) => kept.has(id) ? [] : [id]),
+    markers: markersOfDropped(notifications),
+    cleared: [],
+    counted: [...byChannel.values()].flatMap((some) =>
+      countOf(some, { dropped: some.length, countedAtMs: nowMs })
+    ),
+  };
+}
+
+function placeOf({ notification, channelKey }: QueuedNotification): string {
+  return markerKey(notification.check, channelKey);
+}
+
+function dropped(
+  queued: QueuedNotification,
+  { reason, nowMs }: Pick<DropOptions, "reason" | "nowMs">,
+): QueuedNotification {
+  return {
+    ...queued,
+    notification: { ...queued.notification, output: "", detail: "" },
+    missedProblem: null,
+    state: "dropped",
+    nextAttemptAtMs: nowMs,
+    lastFailure: reason,
+    firstFailedAtMs: queued.firstFailedAtMs ?? nowMs,
+    messageId: null,
+  };
+}

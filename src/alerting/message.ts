@@ -1,0 +1,30 @@
+import { severity } from "../domain/condition.ts";
+import type { Message, MessageItem } from "../domain/delivery.ts";
+import type { QueuedNotification } from "../domain/outbox.ts";
+import { type DeliveryMarkers, markerKey } from "./delivery_markers.ts";
+
+/** Returns the message of queued notifications: the checks of the highest severity first, and each check in order. */
+export function messageOf(
+  id: string,
+  notifications: readonly QueuedNotification[],
+  markers: DeliveryMarkers,
+): Message {
+  const items = notifications.map((queued): MessageItem => {
+    const { notification, missedProblem, summarized, channelKey } = queued;
+    const threadId = markers.get(markerKey(notification.check, channelKey))?.messageId ?? null;
+    return { notification, missedProblem, summarized, threadId: missedProblem === null ? threadId : null };
+  });
+  const severities = new Map(
+    items.map(({ notification }) => [notification.check, severity(notification.condition)]),
+  );
+  const severityOf = ({ notification: { check } }: MessageItem): number => severities.get(check) ?? 0;
+  return {
+    id,
+    items: items.sort((one, other) => severityOf(other) - severityOf(one)),
+    isTest: false,
+    decidedAtMs: notifications.reduce(
+      (latest, { notification }) => Math.max(latest, notification.decidedAtMs),
+      -Infinity,
+    ),
+  };
+}

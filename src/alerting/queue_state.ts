@@ -1,0 +1,118 @@
+/** The types of the state machine in `channel_queue.ts`. */
+import type { OutboxChange, QueuedNotification } from "../domain/outbox.ts";
+import type { Round } from "./batching.ts";
+import type { DeliveryEvent } from "./delivery_event.ts";
+import type { DeliveryMarkers } from "./delivery_markers.ts";
+import type { Failure } from "./retry.ts";
+
+/** What waits for one channel. All times are wall time, milliseconds since 1970. */
+export interface ChannelQueue {
+  /** By sequence; neither dropped ones nor those of other channels. */
+  readonly notifications: readonly QueuedNotification[];
+  readonly status: QueueStatus;
+  /** The failure that was logged since the channel last accepted something. */
+  readonly trouble: "down" | "rejected" | null;
+  /** When new notifications are merged with older ones; `null`: nothing is new. */
+  readonly mergeAtMs: number | null;
+}
+
+/** What the queue is doing. */
+export type QueueStatus =
+  /** Nothing is queued. */
+  | { readonly kind: "idle" }
+  /** Waits a moment for more, so that what fails together is sent together. */
+  | { readonly kind: "batching"; readonly untilMs: number }
+  /** A message is being delivered. */
+  | {
+    readonly kind: "sending";
+    readonly message: SentMessage;
+    readonly round: Round;
+    /** What follows its outcome: the next message; all again soon, since the config changed; or nothing. */
+    readonly next: "continue" | "retry_soon" | "stop";
+  }
+  /** The channel failed temporarily. */
+  | {
+    readonly kind: "backing_off";
+    readonly untilMs: number;
+    /** In a row. */
+    readonly failures: number;
+    /** The receiver asked not to be called before (`Retry-After`). */
+    readonly notBeforeMs: number;
+  }
+  /** The channel rejected all that is queued, or the first notification of each check. */
+  | { readonly kind: "rejected"; readonly untilMs: number }
+  /** The process ends. */
+  | { readonly kind: "stopped" };
+
+/** The message that is being delivered. */
+export interface SentMessage {
+  readonly id: string;
+  /** As they were marked. */
+  readonly notifications: readonly QueuedNotification[];
+  /** Whether it may have arrived at an earlier attempt. */
+  readonly mayHaveArrived: boolean;
+  /** The last sequence in the queue when it was sent: what has a larger one came later. */
+  readonly lastSequence: number;
+}
+
+/** What happens to a queue. */
+export type QueueEvent =
+  /** New notifications, or restored ones. */
+  | { readonly kind: "added"; readonly notifications: readonly QueuedNotification[] }
+  /** The timer of {@linkcode ChannelQueue} fired; forced: everything is tried once, whatever its time. */
+  | { readonly kind: "woke"; readonly isForced: boolean }
+  | { readonly kind: "delivered"; readonly note: string | null }
+  /** `jitter`: 0 or more, below 1. */
+  | { readonly kind: "failed"; readonly failure: Failure; readonly jitter: number }
+  /** The attempt was aborted because the process ends. */
+  | { readonly kind: "aborted" }
+  /** The config was reloaded: these are its notifications now, and `moved` ids are those of other queues. */
+  | {
+    readonly kind: "reloaded";
+    readonly notifications: readonly QueuedNotification[];
+    readonly moved: ReadonlySet<string>;
+  }
+  /** The wall clock was set back by so much. */
+  | { readonly kind: "clock_set_back"; readonly byMs: number }
+  | { readonly kind: "stopped" };
+
+/** What the dispatcher does after a transition, in order. */
+export type QueueEffect =
+  | { readonly kind: "persist"; readonly change: OutboxChange }
+  /** Delivers the message once all before it is persisted; its outcome is the next event. */
+  | { readonly kind: "deliver"; readonly message: SentMessage }
+  | { readonly kind: "drop"; readonly notifications: readonly QueuedNotification[]; readonly reason: string }
+  | { readonly kind: "emit"; readonly event: DeliveryEvent };
+
+/** What transitions depend on besides the queue and the event. */
+export interface QueueContext {
+  /** Wall time, milliseconds since 1970. */
+  readonly nowMs: number;
+  /** How long to wait for more. */
+  readonly batchingMs: number;
+  /** Whether the channel accepts many notifications in one message. */
+  readonly batches: boolean;
+  /** Older notifications that are no longer true are dropped unsent; `null`: none is too old. */
+  readonly staleAfterMs: number | null;
+  /** What channels were last notified of. */
+  readonly markers: DeliveryMarkers;
+  /** Whether a check still has the condition of a notification. */
+  isStillTrue(queued: QueuedNotification): boolean;
+}
+
+/** What a transition returns. */
+export interface Step {
+  readonly queue: ChannelQueue;
+  readonly effects: readonly QueueEffect[];
+}
+
+/** The names of the statuses. */
+export type StatusKind = QueueStatus["kind"];
+
+/** A queue of which the status is known. */
+export type QueueIn<K extends StatusKind> = ChannelQueue & {
+  readonly status: Extract<QueueStatus, { readonly kind: K }>;
+};
+
+/** The event of one kind. */
+export type EventOf<K extends QueueEvent["kind"]> = Extract<QueueEvent, { readonly kind: K }>;

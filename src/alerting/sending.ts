@@ -1,0 +1,298 @@
+/**
+ * From a due queue to messages, and from the outcome of each to the next: the transitions of a queue that sends. Pure.
+ */
+import type { QueuedNotification } from "../domain/outbox.ts";
+import { hasPending, newRound, nextBatch, nextRejectedAttemptMs, type Round } from "./batching.ts";
+import { countOf } from "./channel_counts.ts";
+import { markersAfter } from "./delivery_markers.ts";
+import { isObsolete, isStale, TOO_OLD_TO_SHOW } from "./dropping.ts";
+import { mergeNow, mergeSoon } from "./merge_pending.ts";
+import { messageIdOf } from "./message_id.ts";
+import type {
+  ChannelQueue,
+  EventOf,
+  QueueContext,
+  QueueEffect,
+  QueueIn,
+  QueueStatus,
+  SentMessage,
+  Step,
+} from "./queue_state.ts";
+import { afterFailure, backoffMs, type Failure, NEW_DURING_BACKOFF_MS, rejectedWaitMs } from "./retry.ts";
+
+/** A batch that fails temporarily is sent one by one after this time: the cause may be one of its notifications. */
+const ONE_BY_ONE_AFTER_MS = 3_600_000;
+
+/** Starts a round: merges, drops what is stale, and sends the first message. */
+export function startRound(
+  queue: ChannelQueue,
+  { failures, isForced }: { readonly failures: number; readonly isForced: boolean },
+  context: QueueContext,
+): Step {
+  return sendNext(queue, newRound(failures, isForced), context);
+}
+
+function sendNext(queue: ChannelQueue, round: Round, context: QueueContext): Step {
+  const { queue: merged, effects } = mergeNow(queue, context.nowMs);
+  const stale = merged.notifications.filter((queued) =>
+    isStale(queued, context.isStillTrue(queued), context)
+  );
+  const notifications = without(merged.notifications, stale);
+  const dropped = dropOf(stale, TOO_OLD_TO_SHOW);
+  const batch = nextBatch(notifications, round, context);
+  if (batch === null) {
+    return { queue: rest({ ...merged, notifications }, context), effects: [...effects, ...dropped] };
+  }
+  const id = batch[0]?.messageId ?? messageIdOf(batch.map(({ notification }) => notification.id));
+  const marked = batch.map((queued): QueuedNotification => ({
+    ...queued,
+    messageId: id,
+    attempts: queued.attempts + 1,
+    nextAttemptAtMs: context.nowMs,
+  }));
+  const message: SentMessage = {
+    id,
+    notifications: marked,
+    mayHaveArrived: batch.some(({ messageId }) => messageId !== null),
+    lastSequence: notifications.at(-1)?.sequence ?? 0,
+  };
+  return {
+    queue: {
+      ...merged,
+      notifications: replaced(notifications, marked),
+      status: { kind: "sending", message, round, next: "continue" },
+    },
+    effects: [
+      ...effects,
+      ...dropped,
+      { kind: "persist", change: { changed: marked, removed: [], markers: [], cleared: [] } },
+      { kind: "deliver", message },
+    ],
+  };
+}
+
+/** The channel accepted the message. */
+export function onDelivered(
+  queue: QueueIn<"sending">,
+  { note }: EventOf<"delivered">,
+  context: QueueContext,
+): Step {
+  const { message: { id, notifications: delivered }, round } = queue.status;
+  const notifications = without(queue.notifications, delivered);
+  const isWell = notifications.every(hasNotFailed);
+  const isBack = isWell && (queue.trouble !== null || !delivered.every(hasNotFailed));
+  const change = {
+    changed: [],
+    removed: delivered.map((queued) => queued.id),
+    ...markersAfter(delivered, id, context.markers),
+    counted: countOf(delivered, { sent: delivered.length, countedAtMs: context.nowMs }),
+  };
+  const effects: readonly QueueEffect[] = [
+    { kind: "persist", change },
+    { kind: "emit", event: { event: "delivered", notifications: delivered, note, isBack } },
+  ];
+  const nextRound = { ...round, accepted: round.accepted + 1, failures: 0 };
+  return after(
+    { ...queue, notifications, trouble: null },
+    { effects, context },
+    (next) => sendNext(next, nextRound, context),
+  );
+}
+
+/** The channel did not accept the message. */
+export function onFailed(
+  queue: QueueIn<"sending">,
+  { failure: reported, jitter }: EventOf<"failed">,
+  context: QueueContext,
+): Step {
+  const { message } = queue.status;
+  // That it did not arrive this time does not mean that it never did.
+  const failure = { ...reported, mayHaveArrived: reported.mayHaveArrived || message.mayHaveArrived };
+  const ids = idsOf(message.notifications);
+  // Without what a reload has moved or dropped meanwhile.
+  const failed = queue.notifications.filter(({ id }) => ids.has(id));
+  return failure.retryable
+    ? backOff(queue, { failed, failure, jitter }, context)
+    : reject(queue, { failed, failure }, context);
+}
+
+interface Failed {
+  readonly failed: readonly QueuedNotification[];
+  readonly failure: Failure;
+}
+
+/** The round ends, and everything waits for the channel; a batch that has failed for long is sent one by one first. */
+function backOff(
+  queue: QueueIn<"sending">,
+  { failed, failure, jitter }: Failed & { readonly jitter: number },
+  context: QueueContext,
+): Step {
+  const { nowMs } = context;
+  const { message, round } = queue.status;
+  const failures = round.failures + 1;
+  const notBeforeMs = nowMs + (failure.retryAfterMs ?? 0);
+  const untilMs = Math.max(nowMs + backoffMs(failures, jitter), notBeforeMs);
+  const { queue: next, effects } = noteFailure(queue, { failed, failure, nextAttemptAtMs: untilMs }, context);
+  const hasFailedForLong = failed.some(({ firstFailedAtMs }) =>
+    firstFailedAtMs !== null && nowMs - firstFailedAtMs > ONE_BY_ONE_AFTER_MS
+  );
+  if (hasFailedForLong && failure.retryAfterMs === null && isSeparable(failed, failure)) {
+    const nextRound = { ...triedIn(round, message), failures, oneByOne: idsOf(failed) };
+    return after(next, { effects, context }, (rest) => sendNext(rest, nextRound, context));
+  }
+  const hasNew = next.notifications.some(({ sequence }) => sequence > message.lastSequence);
+  const waitUntilMs = hasNew ? soonerForNew({ untilMs, notBeforeMs }, nowMs) : untilMs;
+  return after(next, { effects, context }, (rest) => ({
+    queue: { ...rest, status: { kind: "backing_off", failures, notBeforeMs, untilMs: waitUntilMs } },
+    effects: [],
+  }));
+}
+
+/** Returns when a channel that backs off is tried if something is new. */
+export function soonerForNew(
+  { untilMs, notBeforeMs }: { readonly untilMs: number; readonly notBeforeMs: number },
+  nowMs: number,
+): number {
+  return Math.max(Math.min(untilMs, nowMs + NEW_DURING_BACKOFF_MS), notBeforeMs);
+}
+
+/**
+ * The round goes on. A rejected batch is sent one by one at once, until the first of it is rejected while nothing was
+ * accepted in this round. Then the channel itself is what rejects, for example because of a wrong password, and all
+ * that is rejected waits.
+ */
+function reject(queue: QueueIn<"sending">, { failed, failure }: Failed, context: QueueContext): Step {
+  const { nowMs } = context;
+  const { message, round } = queue.status;
+  const waitMs = Math.max(rejectedWaitMs(failed, nowMs), failure.retryAfterMs ?? 0);
+  const nextAttemptAtMs = nowMs + waitMs;
+  const { queue: noted, effects } = noteFailure(queue, { failed, failure, nextAttemptAtMs }, context);
+  const rejectsAll = round.accepted === 0;
+  const remaining = rejectsAll ? [] : [...round.oneByOne];
+  const nextRound: Round = {
+    ...triedIn(round, message),
+    failures: 0,
+    oneByOne: isSeparable(failed, failure)
+      ? idsOf(failed)
+      : new Set(remaining.filter((id) => !idsOf(failed).has(id))),
+  };
+  const next = rejectsAll ? postpone(noted, nextAttemptAtMs) : noted;
+  return after(next, { effects, context }, (rest) => sendNext(rest, nextRound, context));
+}
+
+/** Whether a failed message can be sent one by one: one that may have arrived is sent again as it was. */
+function isSeparable(failed: readonly QueuedNotification[], { mayHaveArrived }: Failure): boolean {
+  return failed.length > 1 && !mayHaveArrived;
+}
+
+function triedIn(round: Round, { notifications }: SentMessage): Round {
+  return { ...round, tried: new Set([...round.tried, ...idsOf(notifications)]) };
+}
+
+/** All that is rejected waits at least until then. */
+function postpone(queue: ChannelQueue, untilMs: number): ChannelQueue {
+  return {
+    ...queue,
+    notifications: queue.notifications.map((queued) =>
+      queued.state === "rejected" && queued.nextAttemptAtMs < untilMs
+        ? { ...queued, nextAttemptAtMs: untilMs }
+        : queued
+    ),
+  };
+}
+
+/** Notes the failure on its notifications, drops those that are obsolete, and logs it if it is news. */
+function noteFailure(
+  queue: QueueIn<"sending">,
+  { failed, failure, nextAttemptAtMs }: Failed & { readonly nextAttemptAtMs: number },
+  { nowMs, isStillTrue }: QueueContext,
+): Step {
+  const { reason, retryable } = failure;
+  const obsolete = failed.filter((queued) => isObsolete(queued, isStillTrue(queued), nowMs));
+  const changed = without(failed, obsolete).map((queued) =>
+    afterFailure(queued, failure, { nowMs, nextAttemptAtMs })
+  );
+  const isNews = (queue.trouble === null && failed.some(hasNotFailed)) ||
+    (!retryable && queue.trouble === "down" && failed.length > 0);
+  const counted = countOf(queue.status.message.notifications, { failedAttempts: 1, countedAtMs: nowMs });
+  return {
+    // What did not arrive can be merged again.
+    queue: mergeSoon({
+      ...queue,
+      notifications: replaced(without(queue.notifications, obsolete), changed),
+      trouble: isNews ? (retryable ? "down" : "rejected") : queue.trouble,
+    }, nowMs),
+    effects: [
+      { kind: "persist", change: { changed, removed: [], markers: [], cleared: [], counted } },
+      ...isNews && changed.length > 0
+        ? [{
+          kind: "emit",
+          event: { event: "failed", notifications: changed, reason, isRejected: !retryable },
+        }] as const
+        : [],
+      ...dropOf(obsolete, reason),
+    ],
+  };
+}
+
+/** Goes on after an outcome, unless the config changed meanwhile or the process ends. */
+function after(
+  queue: ChannelQueue,
+  { effects, context }: { readonly effects: readonly QueueEffect[]; readonly context: QueueContext },
+  goOn: (queue: ChannelQueue) => Step,
+): Step {
+  const next = queue.status.kind === "sending" ? queue.status.next : "continue";
+  if (next === "stop") return { queue: { ...queue, status: { kind: "stopped" } }, effects };
+  if (next === "retry_soon") return { queue: retrySoon(queue, context), effects };
+  const step = goOn(queue);
+  return { queue: step.queue, effects: [...effects, ...step.effects] };
+}
+
+/** Returns a queue that tries everything soon, since an administrator may have fixed the cause. */
+export function retrySoon(queue: ChannelQueue, { nowMs, batchingMs }: QueueContext): ChannelQueue {
+  const notifications = queue.notifications.map((queued) => ({ ...queued, nextAttemptAtMs: nowMs }));
+  const status: QueueStatus = notifications.length === 0
+    ? { kind: "idle" }
+    : { kind: "batching", untilMs: nowMs + batchingMs };
+  return { ...queue, notifications, status };
+}
+
+/** Returns a queue of which nothing is due now. */
+export function rest(queue: ChannelQueue, { nowMs, batchingMs }: QueueContext): ChannelQueue {
+  return { ...queue, status: restStatus(queue.notifications, nowMs + batchingMs) };
+}
+
+function restStatus(notifications: readonly QueuedNotification[], soonMs: number): QueueStatus {
+  if (hasPending(notifications)) return { kind: "batching", untilMs: soonMs };
+  const untilMs = nextRejectedAttemptMs(notifications);
+  return untilMs === null ? { kind: "idle" } : { kind: "rejected", untilMs };
+}
+
+function hasNotFailed({ firstFailedAtMs }: QueuedNotification): boolean {
+  return firstFailedAtMs === null;
+}
+
+function dropOf(notifications: readonly QueuedNotification[], reason: string): readonly QueueEffect[] {
+  return notifications.length === 0 ? [] : [{ kind: "drop", notifications, reason }];
+}
+
+function idsOf(notifications: readonly QueuedNotification[]): ReadonlySet<string> {
+  return new Set(notifications.map(({ id }) => id));
+}
+
+function without(
+  notifications: readonly QueuedNotification[],
+  some: readonly QueuedNotification[],
+): readonly QueuedNotification[] {
+  if (some.length === 0) return notifications;
+  const ids = idsOf(some);
+  return notifications.filter(({ id }) => !ids.has(id));
+}
+
+function replaced(
+  notifications: readonly QueuedNotification[],
+  some: readonly QueuedNotification[],
+): readonly QueuedNotification[] {
+  const byId = new Map(some.map((queued) => [queued.id, queued]));
+  return notifications.map((queued) => byId.get(queued.id) ?? queued);
+}

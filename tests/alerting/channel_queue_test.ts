@@ -1,0 +1,379 @@
+import assert from "node:assert/strict";
+import { EMPTY_QUEUE, transition, wakeAtMs } from "../../src/alerting/channel_queue.ts";
+import type { ChannelQueue, QueueContext, QueueEvent } from "../../src/alerting/queue_state.ts";
+import type { Failure } from "../../src/alerting/retry.ts";
+import type { QueuedNotification } from "../../src/domain/outbox.ts";
+import { notificationOf, queuedOf } from "../state/records.ts";
+
+const NOW = 1_800_000_000_000;
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+const DOWN: Failure = {
+  delivered: false,
+  retryable: true,
+  mayHaveArrived: false,
+  reason: "down",
+  retryAfterMs: null,
+};
+const REJECTED: Failure = { ...DOWN, retryable: false, reason: "rejected" };
+
+/** Notifications from `a b:r c:3`: a check, `r` if it is rejected, a number of attempts, `!` if it may have arrived. */
+function notifications(text: string): readonly QueuedNotification[] {
+  return text.split(" ").filter((word) => word !== "").map((word, index) => {
+    const [check = "", marks = ""] = word.split(":");
+    const attempts = Number(/\d+/.exec(marks)?.[0] ?? (marks === "" ? 0 : 1));
+    return queuedOf(`${check}${index}`, index + 1, {
+      notification: notificationOf(check, { id: `${check}${index}`, decidedAtMs: NOW, output: "" }),
+      missedProblem: null,
+      state: marks.includes("r") ? "rejected" : "pending",
+      attempts,
+      nextAttemptAtMs: NOW + (marks.includes("r") ? 5 * MINUTE : 0),
+      firstFailedAtMs: attempts > 0 ? NOW - HOUR / 2 : null,
+      lastFailure: attempts > 0 ? "failed" : null,
+      messageId: marks.includes("!") ? `m-${check}` : null,
+    });
+  });
+}
+
+function contextAt(afterMs: number, batches: boolean): QueueContext {
+  return {
+    nowMs: NOW + afterMs,
+    batchingMs: 2 * SECOND,
+    batches,
+    staleAfterMs: null,
+    markers: new Map(),
+    isStillTrue: () => true,
+  };
+}
+
+/** What happens, in short; a number lets time pass. */
+const EVENTS: Readonly<Record<string, QueueEvent>> = {
+  woke: { kind: "woke", isForced: false },
+  forced: { kind: "woke", isForced: true },
+  delivered: { kind: "delivered", note: null },
+  down: { kind: "failed", failure: DOWN, jitter: 0 },
+  lost: { kind: "failed", failure: { ...DOWN, mayHaveArrived: true }, jitter: 0 },
+  "asked to wait": { kind: "failed", failure: { ...DOWN, retryAfterMs: HOUR }, jitter: 0 },
+  rejected: { kind: "failed", failure: REJECTED, jitter: 0 },
+  aborted: { kind: "aborted" },
+  stopped: { kind: "stopped" },
+  "set back": { kind: "clock_set_back", byMs: HOUR },
+};
+
+interface Row {
+  readonly name: string;
+  /** What is queued at first. */
+  readonly queued: string;
+  /** Names of {@linkcode EVENTS}, `+a b` to add, `=a b` to reload, numbers to let seconds pass. */
+  readonly events: readonly (string | number)[];
+  /** The messages that were sent. */
+  readonly sent: readonly string[];
+  /** The status, with the seconds until it ends. */
+  readonly status: string;
+  /** Whether the channel accepts one notification a message. */
+  readonly single?: boolean;
+}
+
+function play(
+  { queued, events, single = false }: Row,
+): { readonly sent: string[]; readonly queue: ChannelQueue; readonly afterMs: number } {
+  const sent: string[] = [];
+  let afterMs = 0;
+  let queue = EMPTY_QUEUE;
+  let sequence = 100;
+  const act = (event: QueueEvent): void => {
+    const step = transition(queue, event, contextAt(afterMs, !single));
+    queue = step.queue;
+    for (const effect of step.effects) {
+      if (effect.kind !== "deliver") continue;
+      sent.push(effect.message.notifications.map(({ notification }) => notification.check).join(" "));
+      const persisted = step.effects.findIndex((one) =>
+        one.kind === "persist" && one.change.changed[0]?.messageId === effect.message.id
+      );
+      assert.ok(
+        persisted >= 0 && persisted < step.effects.indexOf(effect),
+        "persisted before it is delivered",
+      );
+    }
+  };
+  if (queued !== "") act({ kind: "added", notifications: notifications(queued) });
+  for (const event of events) {
+    if (typeof event === "number") afterMs += event * SECOND;
+    else if (event.startsWith("+")) {
+      act({
+        kind: "added",
+        notifications: notifications(event.slice(1)).map((one) => ({
+          ...one,
+          id: `${one.id}-${++sequence}`,
+          sequence,
+        })),
+      });
+    } else if (event.startsWith("=")) {
+      act({ kind: "reloaded", notifications: notifications(event.slice(1)), moved: new Set() });
+    } else act(EVENTS[event] ?? assert.fail(event));
+  }
+  return { sent, queue, afterMs };
+}
+
+function describe({ status }: ChannelQueue, afterMs: number): string {
+  if (!("untilMs" in status)) return status.kind;
+  return `${status.kind} ${(status.untilMs - NOW - afterMs) / SECOND}`;
+}
+
+const TABLES: Readonly<Record<string, readonly Row[]>> = {
+  idle: [
+    {
+      name: "stays so without notifications",
+      queued: "",
+      events: ["woke", "forced"],
+      sent: [],
+      status: "idle",
+    },
+    { name: "waits for more with a new one", queued: "a", events: [], sent: [], status: "batching 2" },
+    {
+      name: "goes on with the backoff of a restored one",
+      queued: "a:3",
+      events: ["woke"],
+      sent: ["a"],
+      status: "sending",
+    },
+    {
+      name: "waits for the retry of a restored rejection",
+      queued: "a:r",
+      events: ["woke"],
+      sent: [],
+      status: "rejected 300",
+    },
+    {
+      name: "does not let a restored rejection delay others",
+      queued: "a:r b",
+      events: [2, "woke"],
+      sent: ["b"],
+      status: "sending",
+    },
+  ],
+  batching: [
+    { name: "is not extended by what comes", queued: "a", events: [1, "+b"], sent: [], status: "batching 1" },
+    { name: "ends with one message", queued: "a b", events: [2, "woke"], sent: ["a b"], status: "sending" },
+    {
+      name: "ends with one message for each notification",
+      queued: "a b",
+      events: [2, "woke", "delivered"],
+      sent: ["a", "b"],
+      status: "sending",
+      single: true,
+    },
+    { name: "sends earlier if forced", queued: "a", events: ["forced"], sent: ["a"], status: "sending" },
+    {
+      name: "is not longer after the clock was set back",
+      queued: "a",
+      events: ["set back", -3599, 1, "woke"],
+      sent: ["a"],
+      status: "sending",
+    },
+  ],
+  sending: [
+    {
+      name: "ends idle if all is delivered",
+      queued: "a b",
+      events: [2, "woke", "delivered"],
+      sent: ["a b"],
+      status: "idle",
+    },
+    {
+      name: "sends what came meanwhile",
+      queued: "a",
+      events: [2, "woke", "+b", "delivered"],
+      sent: ["a", "b"],
+      status: "sending",
+    },
+    {
+      name: "backs off after a temporary failure",
+      queued: "a",
+      events: [2, "woke", "down"],
+      sent: ["a"],
+      status: "backing_off 7.5",
+    },
+    {
+      name: "waits as long as the receiver asks",
+      queued: "a",
+      events: [2, "woke", "asked to wait"],
+      sent: ["a"],
+      status: "backing_off 3600",
+    },
+    {
+      name: "sends a rejected batch one by one",
+      queued: "a b c",
+      events: [2, "woke", "rejected", "delivered", "rejected", "delivered"],
+      sent: ["a b c", "a", "b", "c"],
+      status: "rejected 300",
+    },
+    {
+      name: "stops at the first of a rejected batch",
+      queued: "a b c",
+      events: [2, "woke", "rejected", "rejected"],
+      sent: ["a b c", "a"],
+      status: "rejected 300",
+    },
+    {
+      name: "begins with the least tried the next time",
+      queued: "a b",
+      events: [2, "woke", "rejected", "rejected", 300, "woke", "rejected", "delivered", "delivered"],
+      sent: ["a b", "a", "a b", "b", "a"],
+      status: "idle",
+    },
+    {
+      name: "lets what follows of a check wait with a rejected one",
+      queued: "a b",
+      events: [2, "woke", "+a", "rejected", "delivered"],
+      sent: ["a b", "b"],
+      status: "rejected 300",
+    },
+    {
+      name: "sends a new check after a rejection",
+      queued: "a b",
+      events: [2, "woke", "rejected"],
+      sent: ["a", "b"],
+      status: "sending",
+      single: true,
+    },
+    {
+      name: "retries soon if the config changed meanwhile",
+      queued: "a",
+      events: [2, "woke", "=a", "down"],
+      sent: ["a"],
+      status: "batching 2",
+    },
+    {
+      name: "stops after the message",
+      queued: "a",
+      events: [2, "woke", "stopped", "delivered"],
+      sent: ["a"],
+      status: "stopped",
+    },
+    {
+      name: "stops if the message is aborted",
+      queued: "a",
+      events: [2, "woke", "stopped", "aborted"],
+      sent: ["a"],
+      status: "stopped",
+    },
+  ],
+  "backing off": [
+    {
+      name: "doubles",
+      queued: "a",
+      events: [2, "woke", "down", 7.5, "woke", "down"],
+      sent: ["a", "a"],
+      status: "backing_off 15",
+    },
+    {
+      name: "ends with all that is pending",
+      queued: "a",
+      events: [2, "woke", "down", "+b", 7.5, "woke"],
+      sent: ["a", "a b"],
+      status: "sending",
+    },
+    {
+      name: "takes a minute at most for a new one",
+      queued: "a:9",
+      events: ["woke", "down", "+b"],
+      sent: ["a"],
+      status: "backing_off 60",
+    },
+    {
+      name: "is as long as the receiver asked, also for a new one",
+      queued: "a",
+      events: [2, "woke", "asked to wait", "+b", 60, "woke"],
+      sent: ["a"],
+      status: "backing_off 3540",
+    },
+    {
+      name: "sends again as it was what may have arrived",
+      queued: "a",
+      events: [2, "woke", "lost", "+b", 7.5, "woke", "delivered"],
+      sent: ["a", "a", "b"],
+      status: "sending",
+    },
+    {
+      name: "lets others go before what failed often",
+      queued: "a:3! b",
+      events: ["woke"],
+      sent: ["b"],
+      status: "sending",
+      single: true,
+    },
+    {
+      name: "separates a batch that has failed for an hour",
+      queued: "a:9 b:9",
+      events: [1860, "woke", "down", "delivered", "delivered"],
+      sent: ["a b", "a", "b"],
+      status: "idle",
+    },
+    {
+      name: "ends soon with a reload",
+      queued: "a:9",
+      events: ["woke", "down", "=a:9"],
+      sent: ["a"],
+      status: "batching 2",
+    },
+  ],
+  rejected: [
+    {
+      name: "is retried when it is due",
+      queued: "a:r b:r",
+      events: [300, "woke"],
+      sent: ["a b"],
+      status: "sending",
+    },
+    { name: "is retried if forced", queued: "a:r", events: ["forced"], sent: ["a"], status: "sending" },
+    {
+      name: "delays what follows of its check",
+      queued: "a:r",
+      events: ["+a", 3, "woke"],
+      sent: [],
+      status: "rejected 297",
+    },
+    {
+      name: "delays no other check",
+      queued: "a:r",
+      events: ["+b", 2, "woke", "delivered"],
+      sent: ["b"],
+      status: "rejected 298",
+    },
+    {
+      name: "ends soon with a reload",
+      queued: "a:r b:r",
+      events: ["=a:r b:r", 2, "woke"],
+      sent: ["a b"],
+      status: "sending",
+    },
+  ],
+  stopped: [
+    {
+      name: "sends nothing more",
+      queued: "a",
+      events: ["stopped", "+b", 9, "woke", "forced"],
+      sent: [],
+      status: "stopped",
+    },
+  ],
+};
+
+for (const [status, rows] of Object.entries(TABLES)) {
+  Deno.test(`transition() of a queue that is ${status}`, async (t) => {
+    for (const row of rows) {
+      await t.step(row.name, () => {
+        const { sent, queue, afterMs } = play(row);
+        assert.deepStrictEqual([sent, describe(queue, afterMs)], [row.sent, row.status]);
+        const isWaiting = "untilMs" in queue.status;
+        assert.strictEqual(
+          Number.isFinite(wakeAtMs(queue)),
+          isWaiting || queue.mergeAtMs !== null && queue.status.kind === "sending",
+        );
+      });
+    }
+  });
+}
