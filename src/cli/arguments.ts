@@ -118,6 +118,10 @@ function readValue(spec: OptionSpec, value: string | undefined): string | true {
 }
 
 function unknownOption(written: string, specs: readonly OptionSpec[], command: Command): UsageError {
+  const replacement = command.replaced?.[written];
+  if (replacement !== undefined) {
+    return new UsageError(`unknown option "${written}" of "${command.name}"`, `use: ${replacement}`);
+  }
   const meant = nearest(written, specs.map((spec) => `--${spec.name}`));
   return new UsageError(
     `unknown option "${written}" of "${command.name}"`,

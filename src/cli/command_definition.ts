@@ -55,6 +55,8 @@ export interface Command {
   readonly description: string;
   /** Its own; {@linkcode COMMON_OPTIONS} are added to them. */
   readonly options: readonly OptionSpec[];
+  /** Options that it does not have, with the command to use instead. @default none */
+  readonly replaced?: Readonly<Record<string, string>>;
   /** Whole command lines for its help, each with what it does. */
   readonly examples: readonly (readonly [line: string, meaning: string])[];
   /**

@@ -17,6 +17,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
   report: async () => (await import("./commands/report.ts")).reportCommand,
   notify: async () => (await import("./commands/notify.ts")).notifyCommand,
   silence: async () => (await import("./commands/silence.ts")).silenceCommand,
+  unsilence: async () => (await import("./commands/unsilence.ts")).unsilenceCommand,
   beat: async () => (await import("./commands/beat.ts")).beatCommand,
   schema: async () => (await import("./commands/schema.ts")).schemaCommand,
   init: async () => (await import("./commands/init.ts")).initCommand,

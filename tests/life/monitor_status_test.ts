@@ -154,7 +154,7 @@ test(
           assert.match((await stage.run(["history", "bad"])).stdout, /ok to critical: it is gone\n$/);
           assert.match((await stage.run(["silence", "bad"])).stdout, /^bad: silent until /);
           assert.match((await stage.run(["silence", "--list"])).stdout, /^bad: silent until /);
-          assert.equal((await stage.run(["silence", "--end", "bad"])).stdout, "ended 1 silence\n");
+          assert.equal((await stage.run(["unsilence", "bad"])).stdout, "ended 1 silence\n");
           assert.match((await stage.run(["report"])).stdout, /<h3>bad<\/h3>/);
           // What it would overwrite is not known.
           assert.equal((await stage.run(["report", "-o", "other.html"])).code, 78);

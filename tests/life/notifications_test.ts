@@ -289,7 +289,7 @@ test("monitor silence: holds back the notifications of a running monitor, and it
     }
     assert.deepEqual(checksTold(hook.posts), ["other"]);
     assert.match((await stage.run(["silence", "--list"])).stdout, /^web: silent until .* \(deploy\)$/m);
-    assert.equal((await stage.run(["silence", "--end", "web"])).stdout, "ended 1 silence\n");
+    assert.equal((await stage.run(["unsilence", "web"])).stdout, "ended 1 silence\n");
     await until("the notification that was held back", () => hook.posts.length > 1);
     assert.deepEqual(checksTold(hook.posts), ["other", "web"]);
   }));

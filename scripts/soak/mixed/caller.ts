@@ -19,7 +19,7 @@ const CALL_MS_MAX = 60_000;
 
 const STATUS: Plan = { args: ["status", "--format", "json"], codes: ANY_CONDITION, words: /"checks"/ };
 
-const END_SILENCES: Plan = { args: ["silence", "--end", "--tag", "silenced"], codes: [0] };
+const END_SILENCES: Plan = { args: ["unsilence", "--tag", "silenced"], codes: [0] };
 
 /** What is called, over and over. */
 const PLANS: readonly ((round: number) => Plan)[] = [

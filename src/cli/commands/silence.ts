@@ -8,24 +8,23 @@ import {
   optionValue,
   UsageError,
 } from "../command_definition.ts";
-import { isEverything, readSelection, selectChecks, TAG_OPTION } from "../open_config.ts";
+import { isEverything, readSelection, TAG_OPTION } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
-import { checksOfState, openKnownConfig } from "../known_config.ts";
-import { parseTime, type TimeContext, timeText } from "../../shared/local_time.ts";
-import { printable } from "../../shared/printable.ts";
-import { besideState, STATE_OPTION, warnOfMissing } from "../state.ts";
+import { parseTime, type TimeContext } from "../../shared/local_time.ts";
+import { renderSilences, requireTargets, withSilences } from "../silences.ts";
+import { STATE_OPTION } from "../state.ts";
 
 /** `monitor silence`: suppresses notifications for a while. */
 export const silenceCommand: Command = {
   name: "silence",
-  summary: "suppress notifications for a while; end a silence",
+  summary: "suppress notifications for a while",
   operands: "[NAME…]",
   operandsMax: Infinity,
   operandKind: "check",
   description:
-    "Suppresses the notifications of the named checks, or of all with --all, for an hour unless told otherwise. The " +
-    "checks still run. A running monitor honors it at once. What is still true when the silence is over is notified " +
-    "within half a minute. A further silence of a check replaces its earlier one.",
+    "Suppresses the notifications of the named checks for an hour, or as long as --for or --until says. --all " +
+    "suppresses those of every check. The checks still run. A running monitor applies it at once. When the silence is " +
+    "over, a problem that goes on is sent within half a minute. A new silence of a check replaces the one before.",
   options: [
     CONFIG_OPTION,
     STATE_OPTION,
@@ -38,18 +37,17 @@ export const silenceCommand: Command = {
       description: "local end time, such as 18:30, 2026-12-24 or 2026-12-24T08:00",
     },
     { name: "reason", value: "TEXT", description: "why, for those who see it in the list" },
-    { name: "end", description: "end the silences of the named checks, or of all with --all" },
     { name: "list", description: "list what is silenced" },
   ],
   examples: [
     ["monitor silence web --for 2h --reason deploy", "one check"],
     ["monitor silence --tag web --for 2h", "the checks that are tagged so by now"],
     ["monitor silence --all --until 18:30", "every check"],
-    ["monitor silence --end web", "let it speak again"],
     ["monitor silence --list", "what is silenced now"],
   ],
   uses: ["read", "write", "env", "sys"],
   endings: ["done", "name", "state", "permission", "config"],
+  replaced: { "--end": "monitor unsilence" },
   run: runSilence,
 };
 
@@ -57,54 +55,29 @@ const FOR_MS_DEFAULT = 3_600_000;
 
 async function runSilence(invocation: Invocation, system: System): Promise<number> {
   const { options } = invocation;
-  const isAll = options.has("all");
   const isList = options.has("list");
-  const selection = readSelection(invocation);
-  if (isList && (isAll || !isEverything(selection) || options.has("end"))) {
-    throw new UsageError("--list stands alone");
+  if (isList && (options.has("all") || !isEverything(readSelection(invocation)))) {
+    throw new UsageError("--list cannot be combined with names of checks, --tag or --all");
   }
-  if (isAll && !isEverything(selection)) throw new UsageError("--all excludes names of checks and --tag");
-  if (!isList && !isAll && isEverything(selection)) {
-    throw new UsageError(
-      "silence needs the names of checks, --tag or --all",
-      "monitor silence NAME --for 1h",
-    );
-  }
-  const { config, place } = await openKnownConfig(invocation, selection, system);
-  const configured = config === null ? null : selectChecks(config.checks, selection);
+  if (!isList) requireTargets(invocation, "monitor silence NAME --for 1h");
   const nowMs = system.clock.wallMs();
-  // Before the state is touched: a wrong time is wrong usage.
+  // Before the state is opened: a wrong time is a usage error.
   const timeZone = system.timeZone();
   const untilMs = readEnd(invocation, { timeZone, nowMs });
-  await warnOfMissing(place, system);
-  const store = await besideState(place, system);
-  try {
-    const checks = configured ??
-      selectChecks(checksOfState(await store.monitorRun(), await store.records()), selection);
-    const names: readonly (string | null)[] = isAll ? [null] : checks.map((check) => check.name);
-    if (isList) {
-      system.stdout.write(renderList(await store.silences(nowMs), timeZone));
-    } else if (options.has("end")) {
-      const ended = await store.endSilences(isAll ? "all" : names, nowMs);
-      system.stdout.write(`ended ${ended} ${ended === 1 ? "silence" : "silences"}\n`);
-      const others = (await store.silences(nowMs)).filter(({ check }) => check === null);
-      if (others.length > 0) system.stdout.write(`still in force:\n${renderList(others, timeZone)}`);
-    } else {
-      const reason = optionValue(invocation, "reason") ?? "";
-      const silences = names.map((check): Silence => ({
-        // The same for each silence of a check, so that a second one replaces the first.
-        id: check === null ? "all checks" : `check ${check}`,
-        check,
-        fromMs: nowMs,
-        untilMs,
-        reason,
-      }));
-      await store.addSilences(silences);
-      system.stdout.write(renderList(silences, timeZone));
-    }
-  } finally {
-    await store.close();
-  }
+  await withSilences(invocation, system, async ({ store, names }) => {
+    if (isList) return renderSilences(await store.silences(nowMs), timeZone) || "nothing is silenced\n";
+    const reason = optionValue(invocation, "reason") ?? "";
+    const silences = names.map((check): Silence => ({
+      // The same for each silence of a check, so that a second one replaces the first.
+      id: check === null ? "all checks" : `check ${check}`,
+      check,
+      fromMs: nowMs,
+      untilMs,
+      reason,
+    }));
+    await store.addSilences(silences);
+    return renderSilences(silences, timeZone);
+  });
   return EXIT.ok;
 }
 
@@ -112,7 +85,7 @@ function readEnd(invocation: Invocation, context: TimeContext): number {
   const length = optionValue(invocation, "for");
   const until = optionValue(invocation, "until");
   if (length !== undefined && until !== undefined) {
-    throw new UsageError("--for and --until exclude each other");
+    throw new UsageError("--for cannot be used with --until");
   }
   if (until !== undefined) return readUntil(until, context);
   if (length === undefined) return context.nowMs + FOR_MS_DEFAULT;
@@ -134,15 +107,4 @@ function readUntil(text: string, context: TimeContext): number {
   if (ms === "no such time") throw new UsageError(`--until is "${text}", a time that does not exist`);
   if (ms <= context.nowMs) throw new UsageError(`--until is "${text}", which is past`);
   return ms;
-}
-
-function renderList(silences: readonly Silence[], timeZone: string): string {
-  if (silences.length === 0) return "nothing is silenced\n";
-  return silences.map((silence) => describeSilence(silence, timeZone)).join("");
-}
-
-function describeSilence({ check, untilMs, reason }: Silence, timeZone: string): string {
-  const until = timeText(untilMs, timeZone);
-  const why = reason === "" ? "" : ` (${reason})`;
-  return printable(`${check === null ? "all checks" : check}: silent until ${until}${why}`) + "\n";
 }

@@ -1,0 +1,38 @@
+import type { System } from "../../domain/system.ts";
+import { type Command, CONFIG_OPTION, type Invocation } from "../command_definition.ts";
+import { EXIT } from "../exit_code.ts";
+import { TAG_OPTION } from "../open_config.ts";
+import { renderSilences, requireTargets, withSilences } from "../silences.ts";
+import { STATE_OPTION } from "../state.ts";
+
+/** `monitor unsilence`: ends silences. */
+export const unsilenceCommand: Command = {
+  name: "unsilence",
+  summary: "end silences",
+  operands: "[NAME…]",
+  operandsMax: Infinity,
+  operandKind: "check",
+  description:
+    "Ends the silences of the named checks. --all ends every silence. A running monitor applies it at once and sends " +
+    "the notifications that are still due.",
+  options: [CONFIG_OPTION, STATE_OPTION, TAG_OPTION, { name: "all", description: "every silence" }],
+  examples: [
+    ["monitor unsilence web", "one check"],
+    ["monitor unsilence --all", "every silence"],
+  ],
+  uses: ["read", "write", "env", "sys"],
+  endings: ["done", "name", "state", "permission", "config"],
+  run: runUnsilence,
+};
+
+async function runUnsilence(invocation: Invocation, system: System): Promise<number> {
+  requireTargets(invocation, "monitor unsilence NAME");
+  const nowMs = system.clock.wallMs();
+  await withSilences(invocation, system, async ({ store, names }) => {
+    const ended = await store.endSilences(invocation.options.has("all") ? "all" : names, nowMs);
+    const others = (await store.silences(nowMs)).filter(({ check }) => check === null);
+    const rest = others.length === 0 ? "" : `still in force:\n${renderSilences(others, system.timeZone())}`;
+    return `ended ${ended} ${ended === 1 ? "silence" : "silences"}\n${rest}`;
+  });
+  return EXIT.ok;
+}
