@@ -2,8 +2,7 @@ import type { Delivery } from "../domain/delivery.ts";
 import { oneLine } from "../shared/truncate.ts";
 
 /** What is known of a message that was not delivered, beside its reason. */
-export interface FailureOptions {
-  /** Whether trying again soon can help. */
+interface FailureOptions {
   readonly retryable: boolean;
   /** Whether it may have arrived all the same. @default {false} */
   readonly mayHaveArrived?: boolean;

@@ -4,18 +4,14 @@ import type { Notification } from "../domain/notification.ts";
 import { truncate } from "../shared/truncate.ts";
 
 /** A notification as a machine reads it: a webhook's JSON, a command's input, an `ndjson` event. Members are only ever added. */
-export interface NotificationFields {
+interface NotificationFields {
   /** The same in every channel and at every attempt. */
   readonly id: string;
-  /** The check's name. */
   readonly check: string;
   /** The check's title; `null` without one. */
   readonly title: string | null;
-  /** What happened. */
   readonly event: Notification["event"];
-  /** The confirmed condition. */
   readonly condition: Notification["condition"];
-  /** The condition notified before. */
   readonly previous: Notification["condition"];
   /** What the check said, mostly one line. */
   readonly output: string;
@@ -27,7 +23,6 @@ export interface NotificationFields {
   readonly decided_at: string;
   /** Observations in a row at least as bad as the last one; for `ok`: in a row. */
   readonly occurrences: number;
-  /** When the check runs next. */
   readonly next_run_at: string;
   /** The machine it was decided on. */
   readonly host: string;
@@ -53,7 +48,7 @@ export function notificationFields(notification: Notification): NotificationFiel
 }
 
 /** An item of a message: its notification, whether it is a test, and the problem that was over before it was told. */
-export interface ItemMembers extends NotificationFields {
+interface ItemMembers extends NotificationFields {
   /** Whether it is only a test of the channel. */
   readonly test: boolean;
   /** The problem that was over before it was told; then the rest is its recovery. `null` otherwise. */
@@ -63,7 +58,7 @@ export interface ItemMembers extends NotificationFields {
 }
 
 /** How an item is told. */
-export interface ItemTelling {
+interface ItemTelling {
   /** Whether it is only a test of the channel. */
   readonly isTest: boolean;
   /** How many items are told together; they share the room there is. */

@@ -40,7 +40,7 @@ export function notificationSubject({ notification, missedProblem }: MessageItem
 }
 
 /** What a check said, in one line; empty when it said nothing. */
-export function notificationOutput({ output }: Pick<Notification, "output">): string {
+function notificationOutput({ output }: Pick<Notification, "output">): string {
   return cleanLine(output, OUTPUT_LENGTH_MAX);
 }
 

@@ -2,10 +2,9 @@
 const TRIES_MAX = 5_000_000;
 
 /** What to look for, and in what. */
-export interface PatternSearchOptions {
+interface PatternSearchOptions {
   /** A regular expression in RE2 syntax. */
   readonly pattern: string;
-  /** Whether nothing follows on the text. */
   readonly isWhole: boolean;
 }
 

@@ -6,7 +6,7 @@ import type { CertificateFacts, CertificateProblem, CertificateReading } from ".
 import { quote } from "../shared/quote.ts";
 
 /** What a certificate that was read means. */
-export interface CertificateVerdict {
+interface CertificateVerdict {
   /** `ok`, `warning` or `critical`. */
   readonly condition: Extract<Condition, "ok" | "warning" | "critical">;
   /** One line. */

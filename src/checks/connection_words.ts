@@ -2,7 +2,7 @@ import { hostAndPort } from "../domain/needs.ts";
 import type { ConnectionFailure, ConnectionPhase, ConnectionTarget } from "../domain/connections.ts";
 
 /** Why nothing, or something bad, can be said of a target. */
-export interface ConnectionVerdict {
+interface ConnectionVerdict {
   /** This side is to blame, which tells nothing of the target. */
   readonly isObstacle: boolean;
   /** One line. */

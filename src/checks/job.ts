@@ -24,7 +24,7 @@ export const jobKind: CheckKindEntry<"job"> = {
  *
  * A job that never ran is `ok` until its first run is overdue, counted from when it was first seen.
  */
-export async function observeJob(
+async function observeJob(
   check: JobCheck,
   { system: { clock }, jobs, signal }: ObserveContext,
 ): Promise<Observation> {

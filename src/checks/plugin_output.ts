@@ -1,5 +1,5 @@
 /** What a plugin printed, taken apart. */
-export interface PluginOutput {
+interface PluginOutput {
   /** The first line without its performance data. */
   readonly output: string;
   /** The later lines. */

@@ -20,7 +20,7 @@ export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
  * Connects, sends what is to be sent, and reads until the expected text has come. That no connection comes about, or
  * not the expected text, is a violation; the output says how far it came. The time limit covers all of it.
  */
-export async function observeTcpConnect(
+async function observeTcpConnect(
   check: TcpConnectCheck,
   context: ObserveContext,
 ): Promise<Observation> {

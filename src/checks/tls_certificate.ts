@@ -27,7 +27,7 @@ export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
  * Reads the certificate that a server shows. One that is not valid for the name, or that nobody trusted has signed, is
  * critical, with its dates where they can be read; so is a server that shows none. The time limit covers all of it.
  */
-export async function observeTlsCertificate(
+async function observeTlsCertificate(
   check: TlsCertificateCheck,
   { system: { clock, connections, files }, signal }: ObserveContext,
 ): Promise<Observation> {

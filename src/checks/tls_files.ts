@@ -5,7 +5,7 @@ import type { Files } from "../domain/files.ts";
 import type { TlsMaterial } from "../domain/tls.ts";
 
 /** What the files hold that a config names for TLS, or why they cannot be read. */
-export type TlsFiles = { readonly tls: TlsMaterial } | { readonly problem: string };
+type TlsFiles = { readonly tls: TlsMaterial } | { readonly problem: string };
 
 /** Far more than any list of authorities has. */
 export const TLS_FILE_BYTES_MAX = 4 * 1024 * 1024;

@@ -3,7 +3,6 @@ import { nearest } from "../config/nearest.ts";
 import type { System } from "../domain/system.ts";
 import type { Ending } from "./exit_code.ts";
 
-/** One option of a command. */
 export interface OptionSpec {
   /** Without the dashes. */
   readonly name: string;
@@ -20,7 +19,7 @@ export interface OptionSpec {
 }
 
 /** What an operand is, for completions: the name of a check of the config, a path, or one of some words. */
-export type OperandKind = "check" | "path" | readonly string[];
+type OperandKind = "check" | "path" | readonly string[];
 
 /** What the user typed, taken apart. */
 export interface Invocation {

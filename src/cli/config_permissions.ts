@@ -15,12 +15,9 @@ import { permissionFlag } from "../permissions/permission_flags.ts";
 import { locateState, type StatePlace } from "./state.ts";
 
 /** What decides the needs of a config besides itself. */
-export interface ConfigNeedsOptions {
-  /** Names the config and the state. */
+interface ConfigNeedsOptions {
   readonly invocation: Invocation;
-  /** The machine. */
   readonly system: System;
-  /** The checks that run. */
   readonly checks: readonly Check[];
   /** Whether their channels are called. @default true */
   readonly notifies?: boolean;

@@ -5,7 +5,7 @@ import { jsonText } from "./formats/json_text.ts";
 import { printable } from "../shared/printable.ts";
 
 /** Where and how a log is written. */
-export interface LogOptions {
+interface LogOptions {
   /** Gets each line at once, whole. */
   readonly sink: TextSink;
   /** Stamps the lines. */

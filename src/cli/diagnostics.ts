@@ -6,7 +6,7 @@ import { printable } from "../shared/printable.ts";
 import { textWidth } from "../shared/text_width.ts";
 
 /** How diagnostics are shown. */
-export interface DiagnosticOptions {
+interface DiagnosticOptions {
   /** Whether escape sequences may be used. */
   readonly color: boolean;
   /** A warning is called one; an error goes without a word for it. */

@@ -10,7 +10,7 @@ import { printable, printableBlock } from "../shared/printable.ts";
 import { missingPermissionIn, stateExitCode, StateHeldError } from "./state.ts";
 
 /** What is said of an error, and how the program ends because of it. */
-export interface Failure {
+interface Failure {
   /** Whole lines for stderr, each with its line feed. */
   readonly text: string;
   /** One of {@linkcode EXIT}. */

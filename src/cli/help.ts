@@ -31,7 +31,6 @@ export function programHelp(commands: readonly Command[]): string {
   ].join("\n");
 }
 
-/** The help of one command. */
 export function commandHelp(command: Command): string {
   return [
     ...wrap(command.description, WIDTH),

@@ -15,14 +15,12 @@ import { printable } from "../shared/printable.ts";
 import { locateState, type StatePlace } from "./state.ts";
 
 /** A config as far as it can be used, and where its state is. */
-export interface KnownConfig {
+interface KnownConfig {
   /** `null` while it has errors. */
   readonly config: OpenConfig | null;
   /** Its errors; `null` without any. */
   readonly error: ConfigError | null;
-  /** How messages name it. */
   readonly label: string;
-  /** Where the state is. */
   readonly place: StatePlace;
 }
 

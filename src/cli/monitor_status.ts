@@ -11,7 +11,6 @@ import type { StatePlace } from "./state.ts";
 export interface MonitorStatus {
   /** `died`: the service ended without being stopped; `cron`: there is none, and single calls run the checks. */
   readonly state: "running" | "stopped" | "died" | "cron";
-  /** What it kept of itself. */
   readonly run: MonitorRun;
   /** The config that it goes by, compared with the present one; `unknown`: that has errors or came from stdin. */
   readonly config: "same" | "edited" | "another" | "unknown";
@@ -23,14 +22,12 @@ export function configHash({ sources }: Pick<OpenConfig, "sources">): string {
 }
 
 /** What a status is made from. */
-export interface MonitorStatusOptions {
-  /** Where the state is. */
+interface MonitorStatusOptions {
   readonly place: StatePlace;
   /** The config as it is now; `null` while it has errors. */
   readonly config: OpenConfig | null;
   /** What is known of the checks; after a service was stopped, others may have run them. */
   readonly records: readonly CheckRecord[];
-  /** For the lock. */
   readonly system: Pick<System, "state">;
 }
 

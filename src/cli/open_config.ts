@@ -125,7 +125,7 @@ export interface Selection {
 }
 
 /** What checks are chosen by. */
-export type Choosable = Pick<Check, "name" | "tags" | "active">;
+type Choosable = Pick<Check, "name" | "tags" | "active">;
 
 /** Reads which checks a command is about: its operands are their names. */
 export function readSelection(invocation: Invocation): Selection {

@@ -9,10 +9,8 @@ import { isEverything, readSelection, selectChecks } from "./open_config.ts";
 import { besideState, warnOfMissing } from "./state.ts";
 
 /** The opened state, and the checks that a call is about; `null` stands for all of them. */
-export interface SilenceTargets {
-  /** The state beside a running monitor. */
+interface SilenceTargets {
   readonly store: Awaited<ReturnType<typeof besideState>>;
-  /** Names of checks. */
   readonly names: readonly (string | null)[];
 }
 

@@ -104,8 +104,7 @@ export interface OwnedState {
 }
 
 /** How a state is taken into ownership. */
-export interface OwnOptions {
-  /** For its files, lock, clock and user. */
+interface OwnOptions {
   readonly system: System;
   /** Whether an unusable place is an error even when nobody named it. */
   readonly required: boolean;

@@ -34,7 +34,6 @@ export interface Circumstances {
 
 /** One observation as the machine sees it, made at `nowMs`. */
 export interface Observed extends Circumstances {
-  /** What was observed. */
   readonly condition: Condition;
 }
 
@@ -43,7 +42,6 @@ export type Verdict =
   | {
     readonly kind: "notify";
     readonly event: NotificationEvent;
-    /** The condition to tell: the confirmed one. */
     readonly condition: Condition;
     /** The condition told before. */
     readonly previous: Condition;
@@ -62,7 +60,6 @@ export type Verdict =
 
 /** What one observation, or a review, leads to. */
 export interface Transition {
-  /** The state from now on. */
   readonly state: ConditionState;
   /** How many observations in a row were at least as bad as the last one; for `ok`: were `ok`. */
   readonly occurrences: number;

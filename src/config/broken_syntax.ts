@@ -35,7 +35,7 @@ export function looksLikeYaml(text: string): boolean {
 }
 
 /** What is wrong in a string, and where. */
-export interface StringFault {
+interface StringFault {
   /** From the start of the token. */
   readonly index: number;
   /** What is wrong; no final period. */

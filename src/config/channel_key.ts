@@ -29,7 +29,7 @@ export function namedChannelKey(name: string): string {
 }
 
 /** What {@linkcode channelKey} needs besides the channel. */
-export interface ChannelKeyOptions {
+interface ChannelKeyOptions {
   /** Of the default schema. */
   readonly reader: SchemaReader;
   /**

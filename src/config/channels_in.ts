@@ -3,8 +3,7 @@ import { isObject } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
 /** A channel as it is written in a file of the config. */
-export interface WrittenChannel {
-  /** Where it stands. */
+interface WrittenChannel {
   readonly path: ConfigPath;
   /** What is written for its kind; empty if that is no text. */
   readonly kind: string;

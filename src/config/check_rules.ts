@@ -37,7 +37,6 @@ export interface JudgedPart {
 
 /** The schema that a config is held to. */
 export interface JudgingSchema {
-  /** Reads it. */
   readonly reader: SchemaReader;
   /** Made from it. */
   readonly validate: Validator;
@@ -48,14 +47,11 @@ export interface JudgingSchema {
 }
 
 /** What {@linkcode judgePart} needs besides the file. */
-export interface JudgeOptions {
-  /** What the file is held to. */
+interface JudgeOptions {
   readonly schema: JudgingSchema;
   /** The machine that programs are looked up on. */
   readonly system: System;
-  /** Whether they are not. */
   readonly withoutSecrets: boolean;
-  /** The config itself. */
   readonly config: Part;
   /** The names of all channels of the config; `null`: some file cannot be read, so they are not known. */
   readonly channelNames: ReadonlySet<string> | null;

@@ -129,7 +129,6 @@ interface FilterPart {
   readonly name?: string;
 }
 
-/** An expression and all expressions in it. */
 function partsOf(part: FilterPart): readonly FilterPart[] {
   const { expression, left, right, args = [] } = part;
   return [

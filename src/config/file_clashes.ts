@@ -21,12 +21,10 @@ export interface UsedFile {
 }
 
 /** What finding clashes needs. */
-export interface ClashOptions {
+interface ClashOptions {
   /** Follows links; what can't be followed for lack of a permission is compared as it is written. */
   readonly files: Pick<Files, "realPath">;
-  /** How messages name the config itself. */
   readonly label: string;
-  /** Finds where something stands in the config. */
   place(problem: Problem): PlacedProblem;
 }
 
@@ -116,7 +114,6 @@ export class FileUses {
   }
 }
 
-/** The files of a state. */
 export function stateFiles(file: string, of: ConfigPath | string): readonly UsedFile[] {
   return [
     { file, of },

@@ -51,7 +51,7 @@ const FOREIGN_KEYS: readonly ForeignKey[] = [
 ];
 
 /** What a key of another tool means in an object. */
-export interface MeantKey {
+interface MeantKey {
   /** The key that it stands for; `null` where it is no single one. */
   readonly key: string | null;
   /** What to write; no final period. */

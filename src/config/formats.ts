@@ -23,7 +23,6 @@ export interface FormattedConfig {
   readonly value: JsonValue;
   /** The same config with its placeholders; it holds no resolved secret. */
   readonly written: JsonValue;
-  /** Of the schema that names the formats. */
   readonly reader: SchemaReader;
 }
 

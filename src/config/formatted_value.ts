@@ -3,7 +3,6 @@ import type { JsonObject } from "./syntax.ts";
 
 /** A value whose schema names a format. */
 export interface FormattedValue {
-  /** Its place in the config. */
   readonly path: ConfigPath;
   /** The schema's word for what the value is, such as `interval`. */
   readonly format: string;

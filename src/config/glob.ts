@@ -2,7 +2,7 @@ import type { Files } from "../domain/files.ts";
 import { absolutePath } from "./source.ts";
 
 /** What a pattern matches. */
-export interface GlobMatches {
+interface GlobMatches {
   /** As the pattern is: relative or absolute; sorted by their characters. Folders, pipes and devices are left out. */
   readonly paths: readonly string[];
   /** The folders that were looked through, those that are not there included; absolute. */

@@ -10,8 +10,7 @@ import { childOf, isObject } from "./schema_view.ts";
 import { absolutePath, DOCUMENT_BYTES_MAX, readSource } from "./source.ts";
 import type { Source } from "./source_text.ts";
 
-/** A config with all that it includes. */
-export interface Included {
+interface Included {
   /** The config itself, then the other files as they are included, in depth. */
   readonly parts: readonly Part[];
   /** The folders that patterns were looked up in, those that are not there included; absolute. */
@@ -23,19 +22,17 @@ export interface Included {
 }
 
 /** How included files are read. */
-export interface IncludeOptions {
-  /** The machine that they are read from. */
+interface IncludeOptions {
   readonly system: System;
   /** Whether the config was named. What belongs to a config that was only found must be the user's or root's. */
   readonly named: boolean;
-  /** Whether placeholders stay as they are. */
   readonly withoutSecrets: boolean;
 }
 
 /** No config needs more files, itself not counted. */
 export const INCLUDED_FILES_MAX = 1000;
 /** Each is looked for on the disk, there or not. */
-export const INCLUDE_ENTRIES_MAX = 1000;
+const INCLUDE_ENTRIES_MAX = 1000;
 /** No config needs to include deeper. */
 export const INCLUDE_DEPTH_MAX = 10;
 

@@ -5,10 +5,9 @@ import { isObject, type SchemaReader } from "./schema_view.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 
 /** An included file made into what the schema of a config can judge. */
-export interface Fragment {
+interface Fragment {
   /** Without the members that only a config has. */
   readonly value: JsonValue | undefined;
-  /** The same as it is written. */
   readonly written: JsonValue | undefined;
   /** The members that do not belong there. */
   readonly problems: readonly Problem[];

@@ -1,12 +1,12 @@
 import { addUpTerms } from "./time_terms.ts";
 
 /** The shortest and the longest interval, in milliseconds: one second and a hundred years. */
-export const INTERVAL_MS_MIN = 1000;
+const INTERVAL_MS_MIN = 1000;
 /** See {@linkcode INTERVAL_MS_MIN}. */
 export const INTERVAL_MS_MAX = 100 * 365 * 24 * 60 * 60 * 1000;
 
 /** The accepted texts, for messages. */
-export const INTERVAL_TEXTS = 'text such as "5 minutes" or "1 h 30 min"';
+const INTERVAL_TEXTS = 'text such as "5 minutes" or "1 h 30 min"';
 /** What the config accepts, for messages. */
 export const INTERVAL_FORMS: string = `whole seconds from 1 on, or ${INTERVAL_TEXTS}`;
 

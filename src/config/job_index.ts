@@ -10,7 +10,7 @@ import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
 import type { Source } from "./source_text.ts";
 
 /** The little of a config that {@linkcode glanceAt} looks at. */
-export interface Glance {
+interface Glance {
   /** The text that was read, and where it came from; of what it includes nothing is told. */
   readonly source: Source;
   /** The kinds of the checks by name, as they are written; anything may stand there. */

@@ -87,7 +87,6 @@ export interface LoadedConfig {
   readonly secrets: readonly string[];
   /** What is wrong if a file is written as the page is; `null`: nothing is. */
   clashOf(file: string): Promise<string | null>;
-  /** Takes these values out of texts. */
   readonly redact: Redact;
   /** Finds the place of a problem in the text. */
   place(problem: Problem): PlacedProblem;
@@ -95,11 +94,9 @@ export interface LoadedConfig {
   fileOf(name: string): WrittenFile;
 }
 
-/** One file of a config, as it is written. */
-export interface WrittenFile {
+interface WrittenFile {
   /** The text that was read, and where it came from. */
   readonly source: Source;
-  /** Its value: no placeholder is resolved. */
   readonly written: JsonObject;
 }
 

@@ -26,10 +26,9 @@ export function resolveNamedChannels(
 }
 
 /** What {@linkcode findChannelNameProblems} needs in addition to the names. */
-export interface ChannelNameOptions {
+interface ChannelNameOptions {
   /** The names of all channels of the config. */
   readonly known: ReadonlySet<string>;
-  /** The file in which the names stand. */
   readonly value: JsonValue;
   /** Of the default schema. */
   readonly reader: SchemaReader;

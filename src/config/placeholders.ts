@@ -9,7 +9,6 @@ import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 
 /** A string of the config that holds a placeholder. */
 export interface Substitution {
-  /** Where the string stands in the config. */
   readonly path: ConfigPath;
   /** As the program uses it; `null` when a placeholder in it has no value, or none was looked for. */
   readonly resolved: string | null;
@@ -18,7 +17,7 @@ export interface Substitution {
 }
 
 /** What {@linkcode substitute} needs of the machine. */
-export interface PlaceholderOptions {
+interface PlaceholderOptions {
   /** Reads a variable; `undefined` when it is not set. */
   readonly environment: System["environment"];
   /** Asked first: a variable that may not be read is no mistake of the config. */
@@ -32,7 +31,7 @@ export interface PlaceholderOptions {
 }
 
 /** A config with its placeholders replaced. */
-export interface Substituted {
+interface Substituted {
   /** A copy as far as it differs; the rest is shared with the config. Unresolved strings stay as written. */
   readonly value: JsonValue;
   /** Every string that held something to replace, in the config's order. */
@@ -51,9 +50,7 @@ const PLACEHOLDER_START = /\$\$\{|\$\{(env|file):/g;
 
 /** An escaped `${`, or a placeholder. */
 interface Placeholder {
-  /** Where it begins in its text. */
   readonly index: number;
-  /** As it is written. */
   readonly whole: string;
   /** `env` or `file`; `undefined`: it is an escaped `${`. */
   readonly kind: string | undefined;
@@ -87,10 +84,8 @@ function* escapesIn(text: string, from: number): Generator<Placeholder> {
 }
 
 /** What the placeholders of a config name, each once. */
-export interface NamedInPlaceholders {
-  /** Environment variables. */
+interface NamedInPlaceholders {
   readonly variables: readonly string[];
-  /** Files, as they are written. */
   readonly files: readonly string[];
 }
 

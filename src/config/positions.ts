@@ -2,7 +2,7 @@ import { type ConfigPath, describePath, type PlacedProblem, type Problem } from 
 import { createTokenReader, TOKEN } from "./tokens.ts";
 
 /** A place in a text. */
-export interface Position {
+interface Position {
   /** From 1. A line ends with LF, CRLF or CR. */
   readonly line: number;
   /** From 1, in UTF-16 code units. */

@@ -87,12 +87,11 @@ export function defaultsOf(config: JsonObject): JsonObject {
 }
 
 /** Where a setting may come from that a check does not give. */
-export interface SettingSources {
+interface SettingSources {
   /** Those of the file in which the check stands. */
   readonly defaults: JsonObject;
   /** Those of the config, where that is another file. @default null */
   readonly outer?: JsonObject | null;
-  /** What the schema says. */
   readonly builtIn: JsonValue | undefined;
 }
 
@@ -218,7 +217,6 @@ class Resolver {
     return joined;
   }
 
-  /** What the config has for all checks. */
   #windowsOfAll(): CheckSettings["maintenanceWindows"] {
     return this.#configWindows ??= this.#withZones(
       resolveMember(this.#config, "maintenance_windows", this.#options) as

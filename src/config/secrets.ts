@@ -10,7 +10,7 @@ import type { JsonValue } from "./syntax.ts";
 const OPEN_FORMATS: readonly string[] = ["path", "input_file", "program", "host", "interval"];
 
 /** What of a config must not be shown. */
-export interface FoundSecrets {
+interface FoundSecrets {
   /** To be taken out of all that comes in, each once. */
   readonly values: readonly string[];
   /** The same that is too short for that. */

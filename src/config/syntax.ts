@@ -12,7 +12,7 @@ export interface JsonObject {
 }
 
 /** What came out of a text. */
-export interface ParsedText {
+interface ParsedText {
   /** `undefined` when the syntax is broken. */
   readonly value: JsonValue | undefined;
   /** Broken syntax, or members that are named twice. */

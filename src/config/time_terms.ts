@@ -1,7 +1,7 @@
 import { quote } from "./problem.ts";
 
 /** What {@linkcode addUpTerms} accepts besides whole counts of seconds and more. */
-export interface TermOptions {
+interface TermOptions {
   /** Whether counts may have fractions and the unit may be milliseconds. */
   readonly isShort: boolean;
 }

@@ -7,7 +7,7 @@ import { isObject, type SchemaReader, type SchemaView, valueAt } from "./schema_
 import type { JsonValue } from "./syntax.ts";
 
 /** An error of the generated validator, as ajv words it. */
-export interface StructureError {
+interface StructureError {
   /** The place in the config, as a JSON pointer (RFC 6901). */
   readonly instancePath: string;
   /** The keyword of the schema that does not hold, such as `required`. */
@@ -20,7 +20,7 @@ export interface StructureError {
 export type Validator = ((value: JsonValue) => boolean) & { errors?: readonly StructureError[] | null };
 
 /** What {@linkcode findStructureProblems} looks at. */
-export interface StructureOptions {
+interface StructureOptions {
   /** The value as it is written, for messages: it holds no secret. */
   readonly written: JsonValue;
   /** Of the schema that `validate` was made from. */

@@ -136,7 +136,7 @@ export function warnOfExposure(item: FormattedValue, { mode, label }: Source): P
 }
 
 /** How {@linkcode warnOfPaths} looks at paths. */
-export interface PathOptions {
+interface PathOptions {
   /** Relative paths start here. */
   readonly folder: string;
   /** Where the paths are; `null`: not on this machine. */

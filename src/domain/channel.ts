@@ -10,7 +10,6 @@ export interface ConsoleChannel {
 export interface FileTouchChannel {
   /** The discriminant of {@linkcode Channel}; as in the config. */
   readonly kind: "file_touch";
-  /** Which file is touched. */
   readonly parameters: {
     /** Absolute path. */
     readonly path: string;
@@ -23,7 +22,6 @@ export interface MailAccess {
   readonly host: string;
   /** 1 to 65535. On 465 the connection is TLS from the start, on every other port by STARTTLS. */
   readonly port: number;
-  /** The login name. */
   readonly username: string;
   /** In clear text, its placeholders resolved; never to be shown or kept. */
   readonly password: string;
@@ -55,9 +53,7 @@ export interface DesktopNotificationChannel {
 
 /** Posts notifications to an address. */
 export interface WebhookChannel {
-  /** Names the kind. */
   readonly kind: "webhook";
-  /** Where notifications go, and in what form. */
   readonly parameters: {
     /** An `http:` or `https:` address. */
     readonly target: string;
@@ -72,9 +68,7 @@ export interface WebhookChannel {
 
 /** Runs a program for each notification. */
 export interface CommandChannel {
-  /** Names the kind. */
   readonly kind: "command";
-  /** The program, and how it is run. */
   readonly parameters: {
     /** Absolute path of the program. */
     readonly path: string;
@@ -114,5 +108,4 @@ export type Channel =
 /** The name of a channel kind. */
 export type ChannelKind = Channel["kind"];
 
-/** The channel type of one kind. */
 export type ChannelOf<K extends ChannelKind> = Extract<Channel, { readonly kind: K }>;

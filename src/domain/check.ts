@@ -47,7 +47,6 @@ export interface CheckSettings {
 
 /** Parameters of a `test` check: what it returns. */
 export interface TestParameters {
-  /** What every run observes. */
   readonly condition: Condition;
   /** Any text; may be empty. */
   readonly output: string;
@@ -129,7 +128,6 @@ export interface JobParameters {
 export interface TestCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "test";
-  /** What it returns. */
   readonly parameters: TestParameters;
 }
 
@@ -137,7 +135,6 @@ export interface TestCheck extends CheckSettings {
 export interface ScriptCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "script";
-  /** Which program runs, and with what. */
   readonly parameters: ScriptParameters;
 }
 
@@ -194,5 +191,4 @@ export type Check =
 /** The name of a check kind. */
 export type CheckKind = Check["kind"];
 
-/** The check type of one kind. */
 export type CheckOf<K extends CheckKind> = Extract<Check, { readonly kind: K }>;

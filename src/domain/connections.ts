@@ -15,7 +15,6 @@ export interface ConnectionTarget {
 export interface Connection {
   /** What comes next, or `null` when the other side has ended. Rejects when the connection breaks. */
   read(): Promise<Uint8Array | null>;
-  /** Sends all of it. */
   write(bytes: Uint8Array): Promise<void>;
   /** Ends the connection at once; call it whatever happened. */
   close(): void;

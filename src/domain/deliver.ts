@@ -25,7 +25,6 @@ export interface DeliverContext {
 
 /** The lengths of texts, in UTF-16 code units. */
 export interface TextMax {
-  /** Of an output. */
   readonly output: number;
   /** Of its further lines. */
   readonly detail: number;

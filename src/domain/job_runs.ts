@@ -16,7 +16,6 @@ export interface JobEnd {
   readonly output: string;
 }
 
-/** A run of a job. */
 export interface JobRun {
   /** Unique; tells runs apart that overlap. */
   readonly id: string;
@@ -26,7 +25,6 @@ export interface JobRun {
   readonly end: JobEnd | null;
 }
 
-/** A run that has ended. */
 export interface EndedJobRun extends JobRun {
   /** How it ended. */
   readonly end: JobEnd;

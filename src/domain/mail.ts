@@ -1,6 +1,5 @@
 /** How a mail server is reached and what it is handed. */
 export interface OutgoingMail {
-  /** Name or address of the server. */
   readonly host: string;
   /** 465 is TLS from the start, every other port STARTTLS. */
   readonly port: number;
@@ -45,7 +44,6 @@ export type MailEnd =
     readonly reason: string;
   };
 
-/** Mail. */
 export interface Mail {
   /**
    * Hands a mail to its server. Credentials never travel in clear text but to a loopback address. Throws the

@@ -1,7 +1,6 @@
 /** The classes of permissions, as the runtime names them. */
 export const PERMISSION_CLASSES = ["read", "write", "net", "run", "env", "sys"] as const;
 
-/** One class of permissions. */
 export type PermissionClass = typeof PERMISSION_CLASSES[number];
 
 /**

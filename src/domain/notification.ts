@@ -5,13 +5,11 @@ import type { NotificationEvent } from "./condition_state.ts";
 export interface Notification {
   /** Unique; the same in every channel and at every attempt. Letters, digits and `-`. */
   readonly id: string;
-  /** The check's name in the config. */
   readonly check: string;
   /** The check's title; `null` where the config gives none. */
   readonly title: string | null;
   /** What kind of news it is. */
   readonly event: NotificationEvent;
-  /** The confirmed condition. */
   readonly condition: Condition;
   /** The condition notified before. */
   readonly previous: Condition;

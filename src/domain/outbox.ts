@@ -37,7 +37,6 @@ export interface QueuedNotification {
 
 /** Delivery marker: what a channel was last notified of, for a check that has a problem. */
 export interface DeliveryMarker {
-  /** The check's name. */
   readonly check: string;
   /** The channel that was notified. */
   readonly channelKey: string;

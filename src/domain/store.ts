@@ -49,7 +49,6 @@ export interface CheckRecord {
 
 /** A move of a check's confirmed condition. */
 export interface ConditionChange {
-  /** The check's name in the config. */
   readonly name: string;
   /** When the run that decided it ended; wall time, milliseconds since 1970. */
   readonly atMs: number;
@@ -73,7 +72,6 @@ export interface ChangePlace {
 export interface RollupEntry {
   /** The end of the run. */
   readonly atMs: number;
-  /** What the run observed. */
   readonly condition: Condition;
   /** How long the run took; may have a fraction. */
   readonly durationMs: number;
@@ -97,7 +95,6 @@ export interface RecentRun {
 
 /** The last runs of one check. */
 export interface RecentRuns {
-  /** The check's name in the config. */
   readonly name: string;
   /** The last one first; at most 50. */
   readonly runs: readonly RecentRun[];
@@ -105,13 +102,11 @@ export interface RecentRuns {
 
 /** The sums of an hour, or later of a day. */
 export interface Rollup {
-  /** The check's name in the config. */
   readonly name: string;
   /** Start of the span, wall time, on the hour or on the day in UTC. */
   readonly startMs: number;
   /** Length of the span: an hour or a day, in milliseconds. */
   readonly spanMs: number;
-  /** Observations by condition. */
   readonly observed: ConditionCounts;
   /** How long each condition was the confirmed one, in milliseconds. */
   readonly lastedMs: ConditionCounts;
@@ -125,11 +120,9 @@ export interface Rollup {
 
 /** What the roll-ups of a check come to in a longer span. */
 export interface RollupSum {
-  /** The check's name in the config. */
   readonly name: string;
   /** Start of the day in UTC, or of the first roll-up. */
   readonly startMs: number;
-  /** How many runs there were. */
   readonly runs: number;
   /** How many of them failed: were not ok. */
   readonly failedRuns: number;

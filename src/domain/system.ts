@@ -11,7 +11,6 @@ import type { TextSink } from "./text_sink.ts";
 
 /** The whole machine. */
 export interface System {
-  /** The time, and timers. */
   readonly clock: Clock;
   /** The config, its secrets, and the files that checks look at. */
   readonly files: Files;

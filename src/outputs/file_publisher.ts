@@ -28,8 +28,7 @@ export interface KeptFiles {
 }
 
 /** What keeping files fresh needs. */
-export interface KeptFilesOptions {
-  /** Its clock and its files. */
+interface KeptFilesOptions {
   readonly system: Pick<System, "clock" | "files">;
   /** Told of trouble with a file, once, and when it is over. */
   readonly log: Pick<Log, "warning" | "info">;

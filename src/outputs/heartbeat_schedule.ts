@@ -5,20 +5,16 @@ import type { LoadedConfig } from "../config/load.ts";
 import type { Log } from "../domain/log.ts";
 
 /** Gives the config's sign of life while the loop advances. */
-export interface Pulse {
-  /** Goes on with another config. */
+interface Pulse {
   adopt(config: LoadedConfig): void;
-  /** Gives no more. */
   end(): void;
 }
 
 /** What a pulse needs. */
-export interface PulseOptions {
+interface PulseOptions {
   /** Its clock, files and requests give the signs. */
   readonly system: System;
-  /** Told of trouble with the signs. */
   readonly log: Log;
-  /** The loop whose life is shown. */
   readonly scheduler: Scheduler;
   /** Says where the signs go, if anywhere. */
   readonly config: LoadedConfig;

@@ -10,7 +10,6 @@ import type { System } from "../domain/system.ts";
 
 /** One thing that must be permitted. */
 export interface Need {
-  /** The class of the permission. */
   readonly permission: PermissionClass;
   /** What of the class: a path, a host with its port, a name. */
   readonly value: string;
@@ -21,8 +20,7 @@ export interface Need {
 }
 
 /** The parts of a config that need something. */
-export interface NeedyConfig {
-  /** The checks that run. */
+interface NeedyConfig {
   readonly checks: readonly Check[];
   /** `null`: none. */
   readonly heartbeat: Heartbeat | null;

@@ -2,7 +2,7 @@ import type { Clock } from "../domain/clock.ts";
 import { onAbort } from "./on_abort.ts";
 
 /** A timeout within a longer operation. */
-export interface Deadline extends Disposable {
+interface Deadline extends Disposable {
   /** Aborts with the other signal and its reason, or when time is up. */
   readonly signal: AbortSignal;
   /** Whether time was up before the other signal aborted. */

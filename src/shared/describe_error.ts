@@ -4,7 +4,7 @@ export function messageOf(error: unknown): string {
 }
 
 /** What was being done to which file. */
-export interface FileAttempt {
+interface FileAttempt {
   /** Absolute; named in the flag that grants the access. */
   readonly path: string;
   /** @default "read" */

@@ -5,13 +5,13 @@
 import type { CapturedText, Processes } from "../domain/processes.ts";
 
 /** What stands in a text where a secret was. */
-export const REDACTED = "[secret]";
+const REDACTED = "[secret]";
 
 /** Shorter values are common words and parts of numbers: to hide them would tear up most texts. */
 export const SECRET_LENGTH_MIN = 4;
 
 /** What is known of a text. */
-export interface RedactOptions {
+interface RedactOptions {
   /** Whether its end was cut off, so that the beginning of a secret may stand there. @default {false} */
   readonly isCut?: boolean;
 }
@@ -105,9 +105,7 @@ type Spell = (character: string) => readonly string[];
 
 /** A text that is looked for. */
 interface Pattern {
-  /** Its beginning, character by character. */
   readonly steps: readonly Step[];
-  /** What follows that. */
   readonly rest: string;
   readonly spell: Spell;
 }

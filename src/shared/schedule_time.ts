@@ -5,7 +5,6 @@ import type { Clock } from "../domain/clock.ts";
  * wall clock does not move it until the loop asks for it and deals with it.
  */
 export interface ScheduleTime {
-  /** Now. */
   nowMs(): number;
   /**
    * Catches up with the wall clock and answers by how much: it was set, or the machine slept (monotonic time

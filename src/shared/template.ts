@@ -93,10 +93,8 @@ export function escapeHeader(value: string): string {
 }
 
 /** How values are escaped in a body, and whether the body must be JSON. */
-export interface BodyRule {
-  /** For each value. */
+interface BodyRule {
   readonly escape: Escape;
-  /** Whether the filled body is JSON. */
   readonly isJson: boolean;
 }
 

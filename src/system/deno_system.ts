@@ -9,7 +9,7 @@ import { trustMachine } from "./tls/trust.ts";
 import { createTextSink } from "./text_sink.ts";
 
 /** What is known of an executable when it is made. */
-export interface SystemOptions {
+interface SystemOptions {
   /** See {@linkcode System}. @default null */
   readonly ownConfig?: string;
 }

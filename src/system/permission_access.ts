@@ -4,7 +4,7 @@ import type { System } from "../domain/system.ts";
 import { KILL_PROGRAM_PATH } from "./process/process_group.ts";
 
 /** The permissions of this process, and what it knows of facts that take one to read. */
-export interface Granted extends Permissions {
+interface Granted extends Permissions {
   /** See {@linkcode System}. */
   environment: System["environment"];
   /** See {@linkcode System}. */

@@ -1,10 +1,9 @@
 import type { TextSink } from "../domain/text_sink.ts";
 
 /** What a sink needs of `Deno.stdout` or `Deno.stderr`. */
-export interface SyncWriter {
+interface SyncWriter {
   /** Writes what fits just now, and answers how many bytes that was. */
   writeSync(bytes: Uint8Array): number;
-  /** Whether it leads to a terminal. */
   isTerminal(): boolean;
 }
 

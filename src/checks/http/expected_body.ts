@@ -5,14 +5,12 @@ import { quote } from "../../shared/quote.ts";
 import { BODY_BYTES_MAX, type BodyFindings, readBody, type ResponseBody } from "./response_body.ts";
 
 /** A body that came, and how to look at it. */
-export interface BodyToJudge {
-  /** As it comes from the network. */
+interface BodyToJudge {
   readonly response: ResponseBody;
   /** The response's `Content-Type`; `null` when it has none. */
   readonly contentType: string | null;
   /** Called once the body was read as far as it must be known. */
   onRead(): void;
-  /** Lets others run in between. */
   pause(): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import { exactDuration } from "../../domain/duration.ts";
 import type { HttpExpectation } from "../../domain/http_check.ts";
 
 /** What is wrong with how long an exchange took, and whether that is no more than a warning. */
-export interface DurationViolation {
+interface DurationViolation {
   /** Such as `took 2.3 s, warning above 1 s`. */
   readonly text: string;
   /** Whether it is a warning whatever violations are. */

@@ -13,12 +13,10 @@ export interface JsonFindings {
 }
 
 /** What {@linkcode judgeJson} needs besides the text. */
-export interface JsonBodyOptions {
-  /** What must hold, by path. */
+interface JsonBodyOptions {
   readonly expected: NonNullable<HttpExpectation["json"]>;
   /** Whether the text is all of the body. */
   readonly isWhole: boolean;
-  /** Lets others run in between. */
   pause(): Promise<void>;
 }
 

@@ -2,13 +2,13 @@ import type { IncomingResponse, OutgoingRequest, Requests } from "../../domain/r
 import { readHeader } from "./response_headers.ts";
 
 /** How many redirects are followed. */
-export const REDIRECTS_MAX = 10;
+const REDIRECTS_MAX = 10;
 
 /** The statuses that send a visitor elsewhere; 300, 304 and 305 do not (RFC 9110, section 15.4). */
 export const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** What came of a request and of the redirects that it met. */
-export type Answer =
+type Answer =
   & { readonly asked: Asked }
   & (
     | {
@@ -19,7 +19,6 @@ export type Answer =
     | {
       readonly ended: "misled";
       readonly status: number;
-      /** What is wrong with the redirect. */
       readonly problem: string;
     }
     | { readonly ended: "failed"; readonly error: unknown }
@@ -34,8 +33,7 @@ export interface Asked {
 }
 
 /** How to ask. */
-export interface AskOptions {
-  /** Sends the requests. */
+interface AskOptions {
   readonly requests: Requests;
   /** Whether redirects are followed; a redirect is an answer otherwise. */
   readonly followRedirects: boolean;

@@ -1,6 +1,5 @@
 import type { IncomingResponse } from "../../domain/requests.ts";
 
-/** A body, as a response has it. */
 export type ResponseBody = Pick<IncomingResponse, "body" | "smallBody">;
 
 /** How much of a body is searched for texts, in decoded bytes. */
@@ -10,10 +9,8 @@ export const BODY_BYTES_MAX = 10 * 1024 * 1024;
 export const START_LENGTH_MAX = 1024 * 1024;
 
 /** What is wanted of a body, and how it is written. */
-export interface BodyWishes {
-  /** Texts to look for. */
+interface BodyWishes {
   readonly parts: readonly string[];
-  /** Whether its start is kept. */
   readonly keepsStart: boolean;
   /** Whether it is read on when all is known, to measure how long it takes. */
   readonly readsOn: boolean;

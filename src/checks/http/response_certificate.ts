@@ -7,20 +7,17 @@ import { judgeCertificate, timeLeftCaveats } from "../certificate_verdict.ts";
 import { failureVerdict, timeoutText } from "../connection_words.ts";
 
 /** What the certificate of a target adds to what its answer showed. */
-export interface CertificateFinding {
+interface CertificateFinding {
   /** What is wrong; empty when nothing is. */
   readonly violations: readonly string[];
-  /** Whether that is worse than a warning. */
   readonly isGrave: boolean;
   /** Such as the time it still holds. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
 /** How the certificate is reached. */
-export interface CertificateContext {
-  /** The further connections. */
+interface CertificateContext {
   readonly connections: Connections;
-  /** Tells how long it still holds. */
   readonly clock: Clock;
   /** Authorities (PEM) that are trusted besides the usual ones. */
   readonly authorities: readonly string[];

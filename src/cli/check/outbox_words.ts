@@ -2,8 +2,7 @@ import type { QueuedNotification } from "../../domain/outbox.ts";
 import type { DeliveryEvent } from "../../alerting/delivery_event.ts";
 
 /** What an event of the outbox is worth saying. */
-export interface OutboxWords {
-  /** How loud it is to be said. */
+interface OutboxWords {
   readonly level: "info" | "warning" | "error";
   /** One line, without secrets of the channel; outputs of checks are not in it. */
   readonly message: string;

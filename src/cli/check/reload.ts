@@ -18,7 +18,7 @@ import { locateState } from "../state.ts";
 import { countChecks, type ServiceFacts, type ServiceOutput } from "./service_output.ts";
 
 /** What a reload replaces, and who is told. */
-export interface ReloadOptions {
+interface ReloadOptions {
   /** Names the config, the checks and the state. */
   readonly invocation: Invocation;
   /** The machine that the config is read from. */
@@ -27,7 +27,6 @@ export interface ReloadOptions {
   readonly config: OpenConfig;
   /** What is scheduled at first. */
   readonly scheduled: ScheduledConfig;
-  /** Goes on with what was read. */
   readonly scheduler: Scheduler;
   /** Sends on to the channels of what was read. */
   readonly notifying: Notifying;
@@ -37,7 +36,6 @@ export interface ReloadOptions {
   readonly statePath: string | null;
   /** Told of every mistake, and of what follows. */
   readonly log: Log;
-  /** Prints what became of it. */
   readonly output: ServiceOutput;
 }
 

@@ -31,7 +31,7 @@ import type { CheckSettings } from "./settings.ts";
 import { type StartSignals, stopCode } from "./start_signals.ts";
 
 /** What a run of `check --once` is about. */
-export interface OnceOptions {
+interface OnceOptions {
   /** Names the state, and may forbid color. */
   readonly invocation: Invocation;
   /** The machine that is checked from and printed to. */
@@ -297,11 +297,9 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
 
 /** What decides again what a dependency suppresses. */
 interface ParentRuns {
-  /** Takes a result that was entered. */
   entered(check: Check, entry: Recorded): void;
   /** Decides again on a check that was not run: a suppression may have ended. */
   review(check: Check): void;
-  /** Resolves when no more checks run. */
   ended(): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import type { OpenConfig } from "../open_config.ts";
 import { configHash } from "../monitor_status.ts";
 
 /** Keeps in the state who runs the checks, and by which config. */
-export interface RunRecorder {
+interface RunRecorder {
   /** Records the config that is in force from now on. */
   adopt(config: OpenConfig): Promise<void>;
   /** Writes again what a store did not take, or what a fresh one does not have. */
@@ -15,8 +15,7 @@ export interface RunRecorder {
 }
 
 /** What recording needs. */
-export interface RunRecorderOptions {
-  /** Has the store in use. */
+interface RunRecorderOptions {
   readonly repository: { readonly store: Pick<Store, "keepMonitorRun"> };
   /** Its clock, and the lock that says which process this is. */
   readonly system: Pick<System, "clock" | "state">;

@@ -26,7 +26,7 @@ import { logSchedulerEvent } from "./service_log.ts";
 import { createEventOutput, createPrettyOutput, type ServiceOutput } from "./service_output.ts";
 
 /** What `monitor check` without `--once` is about. */
-export interface ServiceOptions {
+interface ServiceOptions {
   /** Names the config, the checks and the state; a reload goes by it again. */
   readonly invocation: Invocation;
   /** The machine that is checked from and printed to. */

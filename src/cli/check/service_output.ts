@@ -9,16 +9,14 @@ import { notificationFields } from "../../channels/notification_fields.ts";
 
 /** What the service runs, in numbers and names. */
 export interface ServiceFacts {
-  /** What the config is called. */
   readonly config: string;
-  /** How many checks run. */
   readonly checks: number;
   /** How many checks of the config are inactive. */
   readonly inactive: number;
 }
 
 /** What became of a reload. */
-export type ReloadOutcome =
+type ReloadOutcome =
   | ServiceFacts & {
     readonly adopted: true;
     readonly added: readonly string[];
@@ -28,8 +26,7 @@ export type ReloadOutcome =
   | { readonly adopted: false; readonly error: string };
 
 /** How the service ended. */
-export interface StopFacts {
-  /** What asked for it. */
+interface StopFacts {
   readonly signal: "SIGINT" | "SIGTERM";
   /** Checks that were ended without a result. */
   readonly unfinished: readonly string[];

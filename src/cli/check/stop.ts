@@ -11,30 +11,24 @@ import type { ServiceOutput } from "./service_output.ts";
 const STOP_GRACE_MS = 10_000;
 
 /** What is stopped, and who is told. */
-export interface StopOptions {
-  /** Gives its checks some time. */
+interface StopOptions {
   readonly scheduler: Scheduler;
-  /** What waits in it is written. */
   readonly repository: StateRepository;
   /** Tries once more what waits for a channel. */
   readonly notifying: Notifying;
   /** Its clock limits the last try. */
   readonly system: Pick<System, "clock">;
-  /** Says what is waited for. */
   readonly log: Log;
   /** Prints the last event. */
   readonly output: ServiceOutput;
   /** Leaves word that the service was stopped on purpose: in the state, and if there is time on the page and in metrics. */
   recordStop(hasTime: boolean): Promise<void>;
-  /** Gets the exit code. */
   readonly stopped: PromiseWithResolvers<number>;
 }
 
 /** What stop signals do. */
-export interface Stop {
-  /** Called at each signal. */
+interface Stop {
   ask(signal: "SIGINT" | "SIGTERM"): void;
-  /** Whether a signal came. */
   readonly wasAsked: boolean;
 }
 

@@ -37,11 +37,9 @@ export interface LicensedPackage {
   readonly version: string;
   /** What the package says of itself, such as `MIT`. */
   readonly license: string;
-  /** The whole text of its license. */
   readonly text: string;
 }
 
-/** All licenses in one text. */
 export function licensesText(
   { monitor, packages }: Licenses,
   runtime: Pick<System["runtime"], "name" | "version">,

@@ -15,8 +15,7 @@ export type Completion =
   | { readonly offers: "files" };
 
 /** What completing draws on. */
-export interface CompletionSources {
-  /** Every command that help lists. */
+interface CompletionSources {
   readonly commands: readonly Command[];
   /** The checks of the config that `--config` names, or of the one that is found; none where it is not valid. */
   checks(config: string | undefined): Promise<readonly Candidate[]>;
@@ -61,14 +60,11 @@ export async function complete(
 
 /** What stands before the word that is completed. */
 interface Typed {
-  /** The word in the command's place. */
   readonly word: string | null;
-  /** The command of that name. */
   readonly command: Command | null;
   readonly operands: readonly string[];
   /** Values by option name; that of a flag is empty. */
   readonly options: ReadonlyMap<string, string>;
-  /** The option whose value comes next. */
   readonly awaited: OptionSpec | null;
   /** Whether `--` came. */
   readonly onlyOperands: boolean;

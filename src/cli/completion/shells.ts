@@ -1,13 +1,12 @@
 import { quoteForBash, readBashLine } from "./bash_line.ts";
 import type { Candidate, Completion } from "./complete_line.ts";
 
-/** The shells that are completed in. */
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 /** One of {@linkcode SHELLS}. */
 export type Shell = typeof SHELLS[number];
 
 /** How one shell asks, and how it is answered. */
-export interface ShellEntry {
+interface ShellEntry {
   /** What the shell reads; it calls `monitor __complete SHELL -- …`. */
   readonly script: string;
   /** The words behind the program's name, up to the cursor, from what follows `--`. */
@@ -16,7 +15,6 @@ export interface ShellEntry {
   line(candidate: Candidate, asked: readonly string[]): string | null;
 }
 
-/** The shells by name. */
 export const SHELL_ENTRIES: { readonly [Name in Shell]: ShellEntry } = {
   bash: {
     script:

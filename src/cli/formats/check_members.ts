@@ -3,14 +3,11 @@ import type { Condition } from "../../domain/condition.ts";
 import type { RunRecord } from "./format.ts";
 
 /** A finished check as `json` and `ndjson` print it. Members are only ever added; their order is part of it. */
-export interface CheckMembers {
-  /** The member name in the config. */
+interface CheckMembers {
   readonly name: string;
   /** The free text label, or `null` without one. */
   readonly title: string | null;
-  /** The check kind, as in the config. */
   readonly kind: CheckKind;
-  /** What this run observed. */
   readonly condition: Condition;
   /** One line for people; may be empty. */
   readonly output: string;
@@ -28,7 +25,6 @@ export interface CheckMembers {
   readonly occurrences: number;
   /** How many observations in a row raise the confirmed condition. */
   readonly threshold: number;
-  /** The confirmed condition after this observation. */
   readonly confirmed: Condition;
   /** The check's tags; often empty. */
   readonly tags: readonly string[];

@@ -2,7 +2,7 @@ import { type Condition, CONDITIONS } from "../../domain/condition.ts";
 import type { RunRecord } from "./format.ts";
 
 /** How many checks are in each condition; the members are in ascending order of severity. */
-export type ConditionCounts = Readonly<Record<Condition, number>>;
+type ConditionCounts = Readonly<Record<Condition, number>>;
 
 /** Counts the conditions of finished checks. */
 export function countConditions(records: readonly RunRecord[]): ConditionCounts {

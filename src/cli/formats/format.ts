@@ -43,7 +43,6 @@ export interface FormatOptions {
 export interface Format {
   /** What a run without any check counts as. @default "ok" */
   readonly withoutChecks?: Condition;
-  /** Called as each check finishes. */
   record(record: RunRecord, options: FormatOptions): string;
   /** Called once at the end. */
   summary(summary: RunSummary, options: FormatOptions): string;

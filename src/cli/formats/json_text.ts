@@ -1,7 +1,7 @@
 import { replaceUnsafe } from "../../shared/printable.ts";
 
 /** How a value is laid out as JSON. */
-export interface JsonTextOptions {
+interface JsonTextOptions {
   /** Spaces a level; 0 puts everything on one line. */
   readonly indent: number;
 }

@@ -25,9 +25,7 @@ interface Problem {
 
 /** A check as the plugin format prints it. */
 export interface PluginItem {
-  /** The check's name. */
   readonly name: string;
-  /** The condition that counts. */
   readonly condition: Condition;
   /** One line for people; may be empty. */
   readonly output: string;

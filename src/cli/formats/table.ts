@@ -28,13 +28,11 @@ export interface TableRow {
   readonly duration: string;
   /** May be empty. */
   readonly output: string;
-  /** Lines below the row. */
   readonly detail: readonly string[];
 }
 
 /** Where a table is shown. */
 export interface TableOptions {
-  /** What sets the words off. */
   readonly colors: Colors;
   /** The terminal's width; `null` off a terminal, where nothing is wrapped. */
   readonly columns: number | null;
@@ -43,7 +41,7 @@ export interface TableOptions {
 }
 
 /** Words above the columns. */
-export interface TableHeader {
+interface TableHeader {
   /** At most as wide as `CRITICAL`. */
   readonly word: string;
   /** Above the names. */

@@ -21,7 +21,7 @@ export const STROKE_CLASSES: Readonly<Record<Condition, string>> = {
 };
 
 /** How a picture is drawn. */
-export interface ChartOptions {
+interface ChartOptions {
   /** When the last day is; wall time, milliseconds since 1970. */
   readonly nowMs: number;
   /** How many days one point of the line stands for; 1 or more. */

@@ -9,8 +9,7 @@ export type PageFacts = Pick<
 >;
 
 /** Where a page is written, and what it is about. */
-export interface PageFactsOptions {
-  /** How people call the config. */
+interface PageFactsOptions {
   readonly label: string;
   /** The page that the config keeps fresh; `null`: none, or the config has errors. */
   readonly page: PageFile | null;

@@ -8,14 +8,11 @@ import type { Log } from "../../domain/log.ts";
 import { pageFacts } from "./facts.ts";
 
 /** What a kept page is made from. */
-export interface KeptPageSource {
-  /** Its clock and its names. */
+interface KeptPageSource {
   readonly system: Pick<System, "clock" | "hostName" | "timeZone">;
   /** Knows the checks as they are now, and the store with their past. */
   readonly repository: StateRepository;
-  /** The checks of a config that run. */
   select(checks: readonly Check[]): readonly Check[];
-  /** Whether those are all of them. */
   readonly isWhole: boolean;
   /** When the service was stopped on purpose; `null` while it runs. @default null */
   stoppedAtMs?(): number | null;
@@ -48,22 +45,18 @@ export function keptPageOf(config: LoadedConfig, source: KeptPageSource): readon
 }
 
 /** The page beside the loop. */
-export interface ReportPublisher {
-  /** Goes on with another config. */
+interface ReportPublisher {
   adopt(config: LoadedConfig): void;
   /** Looks whether the page is to be renewed because of what happened. */
   happened(event: SchedulerEvent): void;
   /** Writes it for the last time: it says that the service was stopped. */
   stopped(atMs: number): Promise<void>;
-  /** Writes no more. */
   end(): void;
 }
 
 /** Where this page comes from, and who is told of trouble. */
-export interface ReportPublisherOptions extends KeptPageSource {
-  /** Its clock, its names and its files. */
+interface ReportPublisherOptions extends KeptPageSource {
   readonly system: Pick<System, "clock" | "files" | "hostName" | "timeZone">;
-  /** Told of trouble with the file. */
   readonly log: Log;
   /** Says where the page is, if anywhere. */
   readonly config: LoadedConfig;

@@ -12,10 +12,9 @@ import type { TimeText } from "./time_text.ts";
 export const TEXT_MAX = { name: 120, output: 240, detail: 1500, changeOutput: 120 } as const;
 
 /** What the items of one page have in common. */
-export interface CheckOptions {
+interface CheckOptions {
   /** When the page was made; wall time, milliseconds since 1970. */
   readonly nowMs: number;
-  /** Writes times. */
   readonly time: TimeText;
   /** How many days a point of the line stands for. */
   readonly daysPerPoint: number;

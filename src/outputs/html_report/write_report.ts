@@ -5,7 +5,7 @@ import { renderPage } from "./render_report.ts";
 const TURN_MS = 5;
 
 /** What the page is made of, and the time that it may take at once. */
-export interface PageOptions extends Omit<GatherOptions, "pause"> {
+interface PageOptions extends Omit<GatherOptions, "pause"> {
   /** Measures the work, and gives others their turn. */
   readonly clock: { monotonicMs(): number; after(delayMs: number, callback: () => void): () => void };
 }

@@ -1,7 +1,7 @@
 import { printable } from "../../shared/printable.ts";
 
 /** The types of metric that are used here. */
-export type MetricType = "gauge" | "counter";
+type MetricType = "gauge" | "counter";
 
 /** What is said of all samples of one name. */
 export interface Family {
@@ -21,7 +21,6 @@ export interface Exposition {
    * none is the caller's business. A number that is none is left out.
    */
   add(family: Family, samples: Iterable<Sample>): void;
-  /** What was added so far. */
   text(): string;
 }
 

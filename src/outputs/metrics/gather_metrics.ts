@@ -6,14 +6,10 @@ import type { LoadedConfig } from "../../config/load.ts";
 import type { ChannelMetrics, MetricValues } from "./render_metrics.ts";
 
 /** Where metrics are gathered from. */
-export interface MetricSources {
-  /** The config in force. */
+interface MetricSources {
   readonly config: Pick<LoadedConfig, "checks" | "metrics">;
-  /** Of this program. */
   readonly version: string;
-  /** Knows the checks. */
   readonly repository: Pick<StateRepository, "recordOf" | "isWritable">;
-  /** Knows the notifications. */
   readonly notifying: Pick<Notifying, "rows" | "counts" | "channelNames">;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;

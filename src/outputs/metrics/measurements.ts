@@ -15,7 +15,7 @@ export interface Measurement {
 }
 
 /** A limit of a measurement. */
-export interface Bound {
+interface Bound {
   /** What lies beyond `warning` and `critical` is no longer well; `low` is the lower end of such a range. */
   readonly kind: "warning" | "warning_low" | "critical" | "critical_low" | "min" | "max";
   /** In the measurement's unit. */

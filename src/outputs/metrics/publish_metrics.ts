@@ -9,30 +9,21 @@ import { gatherMetrics } from "./gather_metrics.ts";
 import { renderMetrics } from "./render_metrics.ts";
 
 /** The file of metrics beside the loop. */
-export interface MetricsPublisher {
-  /** Goes on with another config. */
+interface MetricsPublisher {
   adopt(config: LoadedConfig): void;
-  /** Notes what became of a reload. */
   reloaded(isSuccessful: boolean): void;
   /** Writes the file for the last time: it says that the service was stopped. */
   stopped(): Promise<void>;
-  /** Writes no more. */
   end(): void;
 }
 
 /** Where these metrics come from, and who is told of trouble. */
-export interface MetricsPublisherOptions {
-  /** Its clock and its files. */
+interface MetricsPublisherOptions {
   readonly system: Pick<System, "clock" | "files">;
-  /** Told of trouble with the file. */
   readonly log: Log;
-  /** Knows the checks. */
   readonly repository: StateRepository;
-  /** Knows the notifications. */
   readonly notifying: Notifying;
-  /** The loop. */
   readonly scheduler: Scheduler;
-  /** Of this program. */
   readonly version: string;
   /** Says where the file is, if anywhere. */
   readonly config: LoadedConfig;

@@ -25,9 +25,7 @@ export interface ChannelMetrics {
 
 /** What is told of a check. */
 export interface CheckMetrics {
-  /** The check, as the config has it. */
   readonly check: Check;
-  /** What is known of it. */
   readonly record: CheckRecord;
   /** Whether its last run lies in the future, so that its condition says nothing. */
   readonly isInFuture: boolean;

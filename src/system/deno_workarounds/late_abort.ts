@@ -8,10 +8,8 @@ import { setImmediate } from "node:timers";
 import { onAbort } from "../../shared/on_abort.ts";
 
 /** A signal that follows another one. */
-export interface LateAbort {
-  /** For one call of the runtime. */
+interface LateAbort {
   readonly signal: AbortSignal;
-  /** Ends the following. */
   stop(): void;
 }
 

@@ -7,7 +7,7 @@
 import type { TLSSocket } from "node:tls";
 
 /** What reads from TLS that lies over a stream, as far as it matters here. */
-export interface TlsReader {
+interface TlsReader {
   read(buffer: Uint8Array): Promise<number | null>;
 }
 

@@ -179,11 +179,9 @@ function forwardSignals(child: Deno.ChildProcess): () => void {
 interface Passing {
   /** Resolves when nobody holds the other end any more, or nobody takes what comes; never rejects. */
   readonly ended: Promise<void>;
-  /** Bytes read so far. */
   readonly bytes: number;
   /** Whether it waits for whoever reads our output. */
   readonly isWriting: boolean;
-  /** Closes it. */
   stop(): Promise<void>;
 }
 

@@ -26,13 +26,13 @@ export interface ProcessGroups {
 }
 
 /** A signal, or 0 to ask whether there is anybody. */
-export type GroupSignal = "SIGTERM" | "SIGKILL" | 0;
+type GroupSignal = "SIGTERM" | "SIGKILL" | 0;
 
 /**
  * Whom a signal found: somebody, nobody, or only processes that may not be signalled (another user's). A dead
  * process that its parent has not waited for yet counts as somebody.
  */
-export type GroupAnswer = "sent" | "nobody" | "refused";
+type GroupAnswer = "sent" | "nobody" | "refused";
 
 /**
  * The program that signals a group when the runtime may not: `Deno.kill` needs `--allow-run` without a list.

@@ -6,7 +6,7 @@ import { createProcessGroups, type ProcessGroups } from "./process_group.ts";
 import { explainSpawnFailure } from "./spawn_failure.ts";
 
 /** What can be set of how programs are ended. */
-export interface ProcessesOptions {
+interface ProcessesOptions {
   /** How long a group has between SIGTERM and SIGKILL. @default {2000} */
   readonly terminationGraceMs?: number;
   /** The program that signals groups under `--allow-run` with a list. @default {KILL_PROGRAM_PATH} */

@@ -2,7 +2,7 @@ import { messageOf, systemCodeOf } from "../../shared/describe_error.ts";
 import { inTime } from "../in_time.ts";
 
 /** What was to be started. */
-export interface SpawnAttempt {
+interface SpawnAttempt {
   /** Absolute path. */
   readonly path: string;
   /** Working directory, absolute. */

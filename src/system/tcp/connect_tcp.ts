@@ -8,9 +8,7 @@ import { closeQuietly, withoutBrackets } from "./tcp_stream.ts";
 
 /** What an attempt to connect needs. */
 export interface ConnectTcpOptions {
-  /** Times the attempts at other addresses. */
   readonly clock: Clock;
-  /** Ends the attempt. */
   readonly signal: AbortSignal;
 }
 

@@ -14,7 +14,7 @@ import type { HandshakeTarget } from "./try_handshake.ts";
  * Reads what a server's certificate says, valid or not; `null` when it cannot be read. Rejects with the signal's
  * reason only.
  */
-export type CertificateReader = (
+type CertificateReader = (
   target: HandshakeTarget,
   signal: AbortSignal,
 ) => Promise<CertificateFacts | null>;

@@ -6,7 +6,6 @@ import type { StartTlsProtocol } from "../../domain/connections.ts";
 export interface ClearText {
   /** What comes next; `null` at its end. */
   read(): Promise<Uint8Array | null>;
-  /** Sends a text. */
   write(text: string): Promise<void>;
 }
 

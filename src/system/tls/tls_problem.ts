@@ -16,10 +16,8 @@ export function isLastingTlsError(error: unknown): boolean {
 }
 
 /** What a handshake needs. */
-export interface HandshakeOptions {
-  /** For time limits. */
+interface HandshakeOptions {
   readonly clock: Clock;
-  /** Ends it all. */
   readonly signal: AbortSignal;
 }
 
