@@ -1,13 +1,13 @@
 import type { Store } from "../domain/store.ts";
 import { openConnection } from "./connection.ts";
 import { createDatabaseStore } from "./database_store.ts";
-import { migrate } from "./migrations.ts";
+import { CREATE_TABLES } from "./tables.ts";
 
 const PATH = ":memory:";
 
 /** Opens a database that is gone with this process (`--state none`). */
 export async function openInMemoryStore(): Promise<Store> {
   const connection = await openConnection(PATH, { readOnly: false });
-  migrate(connection);
+  connection.execute(CREATE_TABLES);
   return createDatabaseStore(connection, PATH);
 }
