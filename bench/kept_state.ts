@@ -1,4 +1,5 @@
 /** States as a monitor that has run for a while keeps them, so that what is measured is not its first minute. */
+import { createRealClock } from "../testing/real_clock.ts";
 import type { Condition } from "../src/domain/condition.ts";
 import type { CheckRecord, CheckUpdate, Store } from "../src/domain/store.ts";
 import { nextOnGrid, phaseOf } from "../src/scheduler/plan.ts";
@@ -53,7 +54,7 @@ async function openStore(path: string, nowMs: number = Date.now()): Promise<Stor
 function options(
   nowMs: number,
 ): { readonly files: ReturnType<typeof createStoreFiles>; readonly userId: number | null; nowMs: number } {
-  return { files: createStoreFiles(), userId: Deno.uid(), nowMs };
+  return { files: createStoreFiles(createRealClock()), userId: Deno.uid(), nowMs };
 }
 
 /** The run that {@linkcode updateOf} makes. */

@@ -7,6 +7,7 @@
  * writes FOLDER/monitor.json with so many checks (3 unless given) and FOLDER/state.sqlite with their past, to look at
  * with `monitor status`, `monitor history` and `monitor report`.
  */
+import { createRealClock } from "../testing/real_clock.ts";
 import type { Check, TestCheck } from "../src/domain/check.ts";
 import type { Condition } from "../src/domain/condition.ts";
 import type { QueuedNotification } from "../src/domain/outbox.ts";
@@ -223,7 +224,7 @@ if (import.meta.main) {
   await Deno.writeTextFile(`${folder}/monitor.json`, `${JSON.stringify(config, null, 2)}\n`);
   const endMs = Date.now();
   const { store } = await openSqliteStore(`${await Deno.realPath(folder)}/state.sqlite`, {
-    files: createStoreFiles(),
+    files: createStoreFiles(createRealClock()),
     userId: Deno.uid(),
     nowMs: endMs,
     access: "own",

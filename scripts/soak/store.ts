@@ -1,3 +1,4 @@
+import { createRealClock } from "../../testing/real_clock.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { openSqliteStore } from "../../src/state/sqlite_store.ts";
 import { createStoreFiles } from "../../src/system/store_files.ts";
@@ -7,7 +8,7 @@ export async function withRealStore<T>(work: (store: Store) => Promise<T>): Prom
   const folder = await Deno.makeTempDir({ prefix: "monitor-soak-" });
   try {
     const { store } = await openSqliteStore(`${folder}/state.sqlite`, {
-      files: createStoreFiles(),
+      files: createStoreFiles(createRealClock()),
       userId: Deno.uid(),
       nowMs: Date.now(),
       access: "own",

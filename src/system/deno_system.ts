@@ -19,13 +19,13 @@ export function createSystem(clock: Clock, { ownConfig }: SystemOptions = {}): S
   const { environment, mayReadEnvironment, hostName, ...permissions } = createPermissions();
   return {
     clock,
-    files: createFiles(),
+    files: createFiles(clock),
     processes: lazyProcesses(clock),
     foreground: lazyForeground(clock),
     requests: lazyRequests({ clock, environment }),
     connections: lazyConnections(clock),
     mail: lazyMail(clock),
-    state: { files: createStoreFiles(), lock: acquireLock, holder: lockHolder, isLocked },
+    state: { files: createStoreFiles(clock), lock: acquireLock, holder: lockHolder, isLocked },
     stdout: createTextSink(Deno.stdout),
     stderr: createTextSink(Deno.stderr),
     readStdin: async () => new Uint8Array(await new Response(Deno.stdin.readable).arrayBuffer()),

@@ -1,13 +1,14 @@
+import type { Clock } from "../domain/clock.ts";
 import type { Files } from "../domain/files.ts";
 import { inTime } from "./in_time.ts";
 import { replaceFile } from "./replace_file.ts";
 import { touchFile } from "./touch.ts";
 
 /** The machine's files. */
-export function createFiles(): Files {
+export function createFiles(clock: Clock): Files {
   return {
     stat: async (path, { timeoutMs } = {}) => {
-      const info = await inTime(Deno.stat(path), timeoutMs);
+      const info = await inTime(Deno.stat(path), clock, timeoutMs);
       return {
         kind: info.isFile ? "file" : info.isDirectory ? "folder" : "other",
         sizeBytes: info.size,
@@ -17,8 +18,8 @@ export function createFiles(): Files {
       };
     },
     read: (path) => Deno.readFile(path),
-    list: (folder) => inTime(namesIn(folder)),
-    realPath: (path) => inTime(Deno.realPath(path)),
+    list: (folder) => inTime(namesIn(folder), clock),
+    realPath: (path) => inTime(Deno.realPath(path), clock),
     touch: touchFile,
     write: (path, text, { overwrite }) => Deno.writeTextFile(path, text, { createNew: !overwrite }),
     replace: replaceFile,

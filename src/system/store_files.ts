@@ -1,12 +1,13 @@
+import type { Clock } from "../domain/clock.ts";
 import type { StoreFiles } from "../domain/store_files.ts";
 import { inTime } from "./in_time.ts";
 
 /** The machine's files, as a store that keeps its state in one needs them. */
-export function createStoreFiles(): StoreFiles {
+export function createStoreFiles(clock: Clock): StoreFiles {
   return {
     look: async (path) => {
       try {
-        const info = await inTime(Deno.lstat(path));
+        const info = await inTime(Deno.lstat(path), clock);
         return { kind: kindOf(info), sizeBytes: info.size, ownerId: info.uid };
       } catch (error) {
         if (error instanceof Deno.errors.NotFound) return null;

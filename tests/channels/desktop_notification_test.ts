@@ -1,3 +1,4 @@
+import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
 import { desktopNotificationKind } from "../../src/channels/desktop_notification.ts";
 import type { Files } from "../../src/domain/files.ts";
@@ -150,7 +151,7 @@ Deno.test("desktopNotificationKind.findLack() names a missing notifier", async (
   const system = (files: Partial<Files>, platform: "linux" | "darwin" = "linux") => ({
     ...createMemorySystem({ environment: { PATH: "/bin" } }),
     platform,
-    files: { ...createFiles(), ...files },
+    files: { ...createFiles(createRealClock()), ...files },
   });
   const program = { kind: "file", sizeBytes: 1, modifiedAtMs: 0, mode: 0o755, ownerId: 0 } as const;
   const missing = { stat: () => Promise.reject(new Deno.errors.NotFound()) };
@@ -169,7 +170,7 @@ Deno.test("desktopNotificationKind.findLack() names a missing notifier", async (
 
 Deno.test("desktopNotificationKind takes no notifier from the working directory", async () => {
   const program = { kind: "file", sizeBytes: 1, modifiedAtMs: 0, mode: 0o755, ownerId: 0 } as const;
-  const files = { ...createFiles(), stat: () => Promise.resolve(program) };
+  const files = { ...createFiles(createRealClock()), stat: () => Promise.resolve(program) };
   const { delivery } = await show({ environment: { PATH: ":.:bin" }, system: { files } });
   assert.ok(!delivery.delivered && !delivery.retryable);
   assert.match(delivery.reason, /^there is no "notify-send" in PATH/);
@@ -177,7 +178,7 @@ Deno.test("desktopNotificationKind takes no notifier from the working directory"
 
 Deno.test("desktopNotificationKind names the permission that it needs to look for the notifier", async () => {
   const denied = (): Promise<never> => Promise.reject(new Deno.errors.NotCapable("Requires read access"));
-  const { delivery } = await show({ system: { files: { ...createFiles(), stat: denied } } });
+  const { delivery } = await show({ system: { files: { ...createFiles(createRealClock()), stat: denied } } });
   assert.ok(!delivery.delivered && !delivery.retryable);
   assert.equal(delivery.reason, 'cannot look up "notify-send": grant --allow-read=/usr/bin/notify-send');
 });

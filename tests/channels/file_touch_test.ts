@@ -1,3 +1,4 @@
+import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
 import { fileTouchKind } from "../../src/channels/file_touch.ts";
 import type { Delivery } from "../../src/domain/delivery.ts";
@@ -138,7 +139,9 @@ Deno.test("fileTouchKind tries again where the disk is full", async () => {
     Promise.reject(
       Object.assign(new Error("ENOSPC: no space left on device, open '/a/b'"), { code: "ENOSPC" }),
     );
-  const { delivery } = await touch("/a/b", { system: { files: { ...createFiles(), touch: full } } });
+  const { delivery } = await touch("/a/b", {
+    system: { files: { ...createFiles(createRealClock()), touch: full } },
+  });
   assert.deepEqual(delivery, {
     ...refusal("/a/b", "the disk is full"),
     retryable: true,
@@ -150,7 +153,10 @@ Deno.test("fileTouchKind waits no longer than its signal for a file system that 
   const hang = (): Promise<never> =>
     new Promise(() => queueMicrotask(() => abort.abort(new Error("time is up"))));
   await assert.rejects(
-    touch("/a", { signal: abort.signal, system: { files: { ...createFiles(), touch: hang } } }),
+    touch("/a", {
+      signal: abort.signal,
+      system: { files: { ...createFiles(createRealClock()), touch: hang } },
+    }),
     /^Error: time is up$/,
   );
 });

@@ -1,3 +1,4 @@
+import { createRealClock } from "../../testing/real_clock.ts";
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import { join } from "node:path";
 import { fileTimestampKind } from "../../src/checks/file_timestamp.ts";
@@ -412,7 +413,7 @@ function createFakes(nowMs: number, files: Partial<Files> = {}): Fakes {
     system: {
       ...createMemorySystem({ workingFolder: "/", userId: 0 }),
       clock,
-      files: { ...createFiles(), ...files },
+      files: { ...createFiles(createRealClock()), ...files },
     },
     setWallMs: (ms) => wallMs = ms,
     delaysMs: () => [...waiting.values()],

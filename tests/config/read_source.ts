@@ -1,4 +1,5 @@
 /** Reads some configs and prints why each cannot be read: a program of its own, to be run with fewer rights. */
+import { createRealClock } from "../../testing/real_clock.ts";
 import { readSource } from "../../src/config/source.ts";
 import type { System } from "../../src/domain/system.ts";
 import { createFiles } from "../../src/system/files.ts";
@@ -7,7 +8,7 @@ for (const path of Deno.args) {
   try {
     await readSource(
       { path, named: true },
-      { files: createFiles(), workingFolder: "/" } as unknown as System,
+      { files: createFiles(createRealClock()), workingFolder: "/" } as unknown as System,
     );
     console.log(`"${path}" was read`);
   } catch (error) {

@@ -1,3 +1,4 @@
+import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
 import { absolutePath, readSource } from "../../src/config/source.ts";
 import { createFiles } from "../../src/system/files.ts";
@@ -130,7 +131,10 @@ Deno.test("readSource() says why a file cannot be read", async (t) => {
 Deno.test("readSource() says the same of real files", async (t) => {
   const folder = await Deno.makeTempDir({ prefix: "monitor_source_" });
   try {
-    const system = { ...createMemorySystem({ workingFolder: folder }), files: createFiles() };
+    const system = {
+      ...createMemorySystem({ workingFolder: folder }),
+      files: createFiles(createRealClock()),
+    };
     await Deno.writeTextFile(`${folder}/file`, "{}");
     await Deno.symlink("loop", `${folder}/loop`);
     await Deno.symlink("file", `${folder}/link`);

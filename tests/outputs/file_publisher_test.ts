@@ -1,3 +1,4 @@
+import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
 import { type KeptFile, startKeptFiles, writeKeptFile } from "../../src/outputs/file_publisher.ts";
 import { createFiles } from "../../src/system/files.ts";
@@ -31,7 +32,7 @@ function createDesk(): Desk {
     broken,
     start: (files) =>
       startKeptFiles(files, {
-        system: { clock, files: { ...createFiles(), replace } },
+        system: { clock, files: { ...createFiles(createRealClock()), replace } },
         log: { warning: (text) => void said.push(text), info: (text) => void said.push(text) },
         onBug: (error) => void said.push(`bug: ${error}`),
       }),
@@ -111,7 +112,7 @@ Deno.test("writeKeptFile() says in words why a file cannot be written", async ()
   const folder = await Deno.makeTempDir({ prefix: "monitor_kept_" });
   try {
     const write = (path: string): Promise<string | null> =>
-      writeKeptFile({ ...fileOf(path, 1), render: () => "text" }, createFiles());
+      writeKeptFile({ ...fileOf(path, 1), render: () => "text" }, createFiles(createRealClock()));
     assert.equal(await write(`${folder}/a`), null);
     assert.equal(
       await write(`${folder}/none/a`),

@@ -17,7 +17,7 @@ export async function withDemo(
 ): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "monitor_page_" });
   const { store } = await openSqliteStore(`${folder}/state.sqlite`, {
-    files: createStoreFiles(),
+    files: createStoreFiles(createRealClock()),
     userId: Deno.uid(),
     nowMs: NOW_MS,
     access: "own",

@@ -1,3 +1,4 @@
+import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { findProgram } from "../../src/shared/find_program.ts";
@@ -12,7 +13,11 @@ Deno.test("findProgram() finds the first executable file in an absolute director
   const path = ["", ".", "/missing", "one", "two", "three"].map((name) =>
     /^[a-z]/.test(name) ? join(folder, name) : name
   ).join(":");
-  const system = { files: createFiles(), environment: () => path, platform: "linux" } as const;
+  const system = {
+    files: createFiles(createRealClock()),
+    environment: () => path,
+    platform: "linux",
+  } as const;
   assert.deepEqual(await findProgram("tool", system), { path: join(folder, "three", "tool"), denied: null });
   assert.deepEqual(await findProgram("other", system), { path: null, denied: null });
   await Deno.remove(folder, { recursive: true });
@@ -20,7 +25,7 @@ Deno.test("findProgram() finds the first executable file in an absolute director
 
 Deno.test("findProgram() returns the first permission that was missing", async () => {
   const refuse = () => Promise.reject(new Deno.errors.NotCapable("Requires read access"));
-  const files = { ...createFiles(), stat: refuse };
+  const files = { ...createFiles(createRealClock()), stat: refuse };
   const system = { files, environment: () => "/a:/b", platform: "linux" } as const;
   const denied = { permission: "read", value: "/a/tool" };
   assert.deepEqual(await findProgram("tool", system), { path: null, denied });

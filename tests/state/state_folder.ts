@@ -1,3 +1,4 @@
+import { createRealClock } from "../../testing/real_clock.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { type OpenedStore, openSqliteStore, type SqliteStoreOptions } from "../../src/state/sqlite_store.ts";
 import { createStoreFiles } from "../../src/system/store_files.ts";
@@ -16,7 +17,7 @@ export async function withStatePath(use: (path: string) => Promise<void>): Promi
 /** Opens a state as the monitor does, for this user and with a fixed time. */
 export function openState(path: string, options: Partial<SqliteStoreOptions> = {}): Promise<OpenedStore> {
   return openSqliteStore(path, {
-    files: createStoreFiles(),
+    files: createStoreFiles(createRealClock()),
     userId: Deno.uid(),
     nowMs: NOW_MS,
     access: "own",

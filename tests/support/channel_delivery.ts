@@ -75,7 +75,7 @@ export async function deliverOver<C extends Channel>(
   const delivery = await entry.deliver(message, channel as never, {
     system: {
       clock,
-      files: createFiles(),
+      files: createFiles(clock),
       // Each that is made is kept until this process ends.
       processes: {
         run: (command, end) => createProcesses(clock, { terminationGraceMs: 200 }).run(command, end),

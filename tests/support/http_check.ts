@@ -59,7 +59,7 @@ export function observeTarget(target: string, run: HttpRun = {}): Promise<Observ
   const context: ObserveContext = {
     system: {
       clock,
-      files: createFiles(),
+      files: createFiles(createRealClock()),
       processes: lazyProcesses(clock),
       requests: {
         ...requests,

@@ -61,13 +61,13 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
   const reloaders = new Set<() => void>();
   return {
     clock,
-    files: createFiles(),
+    files: createFiles(clock),
     processes: createProcesses(clock),
     foreground: createForeground(clock),
     requests: createRequests({ clock: createRealClock() }),
     connections: createConnections(clock),
     mail: createMail(clock),
-    state: { files: createStoreFiles(), lock: acquireLock, holder: lockHolder, isLocked },
+    state: { files: createStoreFiles(clock), lock: acquireLock, holder: lockHolder, isLocked },
     stdout: createMemorySink(options.columns ?? null),
     stderr: createMemorySink(options.columns ?? null),
     readStdin: () => Promise.resolve(new TextEncoder().encode(options.stdin ?? "")),

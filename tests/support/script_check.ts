@@ -40,7 +40,7 @@ export function observeProgram(path: string, run: ScriptRun = {}): Promise<Obser
   const context: ObserveContext = {
     system: {
       clock,
-      files: createFiles(),
+      files: createFiles(clock),
       processes: createProcesses(clock, { terminationGraceMs: 200 }),
       requests: NO_REQUESTS,
       connections: createConnections(clock),

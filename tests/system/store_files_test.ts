@@ -1,8 +1,9 @@
+import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
 import { createStoreFiles } from "../../src/system/store_files.ts";
 import { makePipe } from "../support/make_pipe.ts";
 
-const files = createStoreFiles();
+const files = createStoreFiles(createRealClock());
 
 Deno.test("look() tells what stands at a path, and follows nothing", () =>
   withFolder(async (folder) => {

@@ -5,9 +5,9 @@ import { nearest } from "../../config/nearest.ts";
 import type { CheckKind } from "../../domain/check.ts";
 import type { JobEnd, JobRun } from "../../domain/job_runs.ts";
 import { StoreError } from "../../domain/store.ts";
-import type { Clock } from "../../domain/clock.ts";
 import type { ForegroundEnd } from "../../domain/foreground.ts";
 import type { System } from "../../domain/system.ts";
+import { inTurns } from "../../shared/in_turns.ts";
 import { createRedactor } from "../../shared/redact.ts";
 import { createSteadySink } from "../check/steady_sink.ts";
 import {
@@ -61,7 +61,11 @@ const OUTPUT_CHARACTERS_MAX = 8192;
 
 /** The command does not wait longer than this for a config whose files all hang. */
 const LOOK_MS_MAX = 10_000;
-const LOOK_TURNS = 20;
+
+function late(): Error {
+  const reason = `the file system did not respond within ${LOOK_MS_MAX / 1000} s`;
+  return new StoreError(`Cannot find the state: ${reason}`, "other");
+}
 
 /** How long the command waits for its start to be kept while others write; then that is done while it runs. */
 const START_MS_MAX = 250;
@@ -102,7 +106,7 @@ async function runJob(command: readonly string[], invocation: Invocation, system
     }
   };
   const book = await attempt(
-    () => inTime(openBook(invocation, system, command), clock),
+    () => inTurns(openBook(invocation, system, command), { clock, timeoutMs: LOOK_MS_MAX, late }),
     "this run is not noted; the command runs all the same",
   );
   const begun: JobRun = { id: system.randomId(), startedAtMs: clock.wallMs(), end: null };
@@ -246,20 +250,4 @@ function endOf(
 function lastLines(text: string): string {
   const lines = text.trimEnd().split("\n").map((line) => line.trimEnd().split("\r").at(-1) ?? "");
   return lines.slice(-LINES_MAX).join("\n").slice(-OUTPUT_CHARACTERS_MAX).toWellFormed();
-}
-
-/** A chain of timers, so that a process that gets no time on a busy machine does not take itself for a hung disk. */
-function inTime<T>(work: Promise<T>, clock: Clock): Promise<T> {
-  return new Promise((resolve, reject) => {
-    let cancel = (): void => {};
-    const wait = (turnsLeft: number): void => {
-      cancel = clock.after(LOOK_MS_MAX / LOOK_TURNS, () => {
-        if (turnsLeft > 1) return wait(turnsLeft - 1);
-        const reason = `the file system did not respond within ${LOOK_MS_MAX / 1000} s`;
-        reject(new StoreError(`Cannot find the state: ${reason}`, "other"));
-      });
-    };
-    wait(LOOK_TURNS);
-    work.then(resolve, reject).finally(() => cancel());
-  });
 }

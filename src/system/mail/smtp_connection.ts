@@ -96,7 +96,7 @@ export class SmtpConnection {
     const secured = beginTls(this.#base, { serverName, authorities: [] }, { verifies: true });
     this.#stream = secured;
     try {
-      await Promise.race([handshaken(secured, this.#base), this.#reply.promise]);
+      await Promise.race([handshaken(secured, this.#base, this.#clock), this.#reply.promise]);
     } catch (error) {
       // What still arrives must not reach TLS, which is over.
       this.#fail(error);

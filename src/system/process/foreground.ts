@@ -48,7 +48,7 @@ export function createForeground(clock: Clock): Foreground {
       try {
         spawned = spawn(command);
       } catch (error) {
-        return await notStarted(error, command);
+        return await notStarted(error, command, clock);
       }
       return await follow(spawned, { clock, tail: createOutputTail(tailBytesMax) });
     },
@@ -87,7 +87,11 @@ function spawnWith(
   }
 }
 
-async function notStarted(error: unknown, [program = ""]: readonly string[]): Promise<ForegroundEnd> {
+async function notStarted(
+  error: unknown,
+  [program = ""]: readonly string[],
+  clock: Clock,
+): Promise<ForegroundEnd> {
   const isMissing = error instanceof Deno.errors.NotFound;
   const path = triedPath(error) ?? program;
   return {
@@ -95,7 +99,7 @@ async function notStarted(error: unknown, [program = ""]: readonly string[]): Pr
     code: isMissing ? CODES.missing : CODES.unusable,
     reason: isMissing && !program.includes("/")
       ? "it is not in PATH"
-      : await explainSpawnFailure(error, { path, folder: workingFolder() }),
+      : await explainSpawnFailure(error, { path, folder: workingFolder(), clock }),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Clock } from "../../domain/clock.ts";
 import { explainSpawnFailure } from "./spawn_failure.ts";
 
 /**
@@ -41,11 +42,11 @@ type GroupAnswer = "sent" | "nobody" | "refused";
 export const KILL_PROGRAM_PATH = Deno.build.os === "darwin" ? "/bin/kill" : "/usr/bin/kill";
 
 /** Process groups of this machine. */
-export function createProcessGroups(killPath: string = KILL_PROGRAM_PATH): ProcessGroups {
-  return Deno.build.os === "windows" ? createWindowsGroups() : createUnixGroups(killPath);
+export function createProcessGroups(clock: Clock, killPath: string = KILL_PROGRAM_PATH): ProcessGroups {
+  return Deno.build.os === "windows" ? createWindowsGroups() : createUnixGroups(clock, killPath);
 }
 
-function createUnixGroups(killPath: string): ProcessGroups {
+function createUnixGroups(clock: Clock, killPath: string): ProcessGroups {
   let isKillProgramKnownToRun = false;
   return {
     obstacle: async (path) => {
@@ -56,7 +57,7 @@ function createUnixGroups(killPath: string): ProcessGroups {
         return undefined;
       } catch (error) {
         if (error instanceof Deno.errors.NotCapable) return `needs --allow-run=${path},${killPath}`;
-        const reason = await explainSpawnFailure(error, { path: killPath, folder: "/" });
+        const reason = await explainSpawnFailure(error, { path: killPath, folder: "/", clock });
         return `cannot run "${killPath}", which is to end what a program leaves behind: ${reason}`;
       }
     },

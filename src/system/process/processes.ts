@@ -32,7 +32,7 @@ const KILL_WAIT_MS = 1000;
  * whatever the program does. When this process exits by itself, the groups that still run are killed with it.
  */
 export function createProcesses(clock: Clock, options: ProcessesOptions = {}): Processes {
-  const groups = createProcessGroups(options.killPath);
+  const groups = createProcessGroups(clock, options.killPath);
   const terminationGraceMs = options.terminationGraceMs ?? 2000;
   const running = new Set<Deno.ChildProcess>();
   globalThis.addEventListener("unload", () => {
@@ -48,7 +48,7 @@ export function createProcesses(clock: Clock, options: ProcessesOptions = {}): P
     try {
       leader = start(command);
     } catch (error) {
-      const reason = await explainSpawnFailure(error, command);
+      const reason = await explainSpawnFailure(error, { ...command, clock });
       return { ended: "not_started", reason, ...(isShortage(error) && { isShortage: true }) };
     }
     running.add(leader);

@@ -1,4 +1,5 @@
 import { messageOf, systemCodeOf } from "../../shared/describe_error.ts";
+import type { Clock } from "../../domain/clock.ts";
 import { inTime } from "../in_time.ts";
 
 /** What was to be started. */
@@ -7,6 +8,8 @@ interface SpawnAttempt {
   readonly path: string;
   /** Working directory, absolute. */
   readonly folder: string;
+  /** Limits how long the file system may take. */
+  readonly clock: Clock;
 }
 
 /**
@@ -22,8 +25,8 @@ export async function explainSpawnFailure(error: unknown, attempt: SpawnAttempt)
   if (message.includes("cwd is not a directory")) {
     return `working directory "${attempt.folder}" is not a directory`;
   }
-  if (error instanceof Deno.errors.NotFound) return await explainNotFound(attempt.path);
-  if (error instanceof Deno.errors.PermissionDenied) return await explainPermissionDenied(attempt.path);
+  if (error instanceof Deno.errors.NotFound) return await explainNotFound(attempt);
+  if (error instanceof Deno.errors.PermissionDenied) return await explainPermissionDenied(attempt);
   if (message.includes("Exec format error")) return NEITHER_PROGRAM_NOR_SCRIPT;
   return REASONS_BY_CODE[systemCodeOf(error)] ?? systemWords(message);
 }
@@ -52,8 +55,8 @@ function explainMissingPermission(message: string, { path }: SpawnAttempt): stri
   return `needs --allow-run=${path}`;
 }
 
-async function explainNotFound(path: string): Promise<string> {
-  const found = await look(path);
+async function explainNotFound({ path, clock }: SpawnAttempt): Promise<string> {
+  const found = await look(path, clock);
   if (found === "missing") {
     return await isSymlink(path) ? "file is a symbolic link to nothing" : "file does not exist";
   }
@@ -67,8 +70,8 @@ async function explainNotFound(path: string): Promise<string> {
   return `its interpreter "${interpreter}" does not exist`;
 }
 
-async function explainPermissionDenied(path: string): Promise<string> {
-  const found = await look(path);
+async function explainPermissionDenied({ path, clock }: SpawnAttempt): Promise<string> {
+  const found = await look(path, clock);
   if (found === "denied") return "no permission to enter a directory on its path";
   if (found === "hidden" || found === "missing") return "file is not executable, or is a directory";
   if (found.isDirectory) return "path is a directory, not a program";
@@ -77,7 +80,7 @@ async function explainPermissionDenied(path: string): Promise<string> {
   if (!isExecutable(found)) return "file is not executable";
   const interpreter = await interpreterOf(path);
   if (interpreter !== "hidden" && interpreter !== "none") {
-    const target = await look(interpreter);
+    const target = await look(interpreter, clock);
     if (typeof target === "object" && (target.isDirectory || !isExecutable(target))) {
       return `its interpreter "${interpreter}" is not executable`;
     }
@@ -90,9 +93,9 @@ function isExecutable({ mode }: Deno.FileInfo): boolean {
 }
 
 /** What can be seen of a file; `hidden` when this process was not granted to look. */
-async function look(path: string): Promise<Deno.FileInfo | "missing" | "denied" | "hidden"> {
+async function look(path: string, clock: Clock): Promise<Deno.FileInfo | "missing" | "denied" | "hidden"> {
   try {
-    return await inTime(Deno.stat(path));
+    return await inTime(Deno.stat(path), clock);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return "missing";
     if (error instanceof Deno.errors.PermissionDenied) return "denied";

@@ -30,7 +30,7 @@ export function createCertificateReader(clock: Clock): CertificateReader {
   return async (target, signal) => {
     if (hanging.isReached(target)) return null;
     signal.throwIfAborted();
-    const attempt = begin(target);
+    const attempt = begin(target, clock);
     const { promise: aborted, reject } = Promise.withResolvers<never>();
     const stopListening = onAbort(signal, () => {
       if (attempt.canEnd()) attempt.end();
@@ -54,7 +54,7 @@ interface Attempt {
   end(): void;
 }
 
-function begin(target: HandshakeTarget): Attempt {
+function begin(target: HandshakeTarget, clock: Clock): Attempt {
   const socket = connect({ host: withoutBrackets(target.host), port: target.port });
   let secured: TLSSocket | null = null;
   let isTalking = false;
@@ -67,7 +67,7 @@ function begin(target: HandshakeTarget): Attempt {
         isTalking = false;
       }
       secured = beginTls(socket, target.tls, { verifies: false });
-      await handshaken(secured, socket);
+      await handshaken(secured, socket, clock);
       return certificateFacts(secured);
     } catch {
       return null;

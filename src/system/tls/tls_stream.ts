@@ -1,6 +1,7 @@
 import { isIP, type Socket } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
 import type { Duplex } from "node:stream";
+import type { Clock } from "../../domain/clock.ts";
 import type { TlsExpectations } from "../../domain/tls.ts";
 import { hasShakenHands } from "../deno_workarounds/failed_handshake.ts";
 import { endProperly } from "../deno_workarounds/tls_end.ts";
@@ -38,7 +39,7 @@ export function beginTls(
 const END_GRACE_MS = 100;
 
 /** Waits for the end of a handshake, also if its stream ends. Rejects with the runtime's error. */
-export async function handshaken(socket: TLSSocket, stream: Duplex): Promise<void> {
+export async function handshaken(socket: TLSSocket, stream: Duplex, clock: Clock): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const onClose = (): void => reject(new Error("tls handshake eof"));
   socket.on("error", reject);
@@ -46,14 +47,14 @@ export async function handshaken(socket: TLSSocket, stream: Duplex): Promise<voi
   socket.once("close", onClose);
   stream.once("close", onClose);
   // The end of the stream alone ends no handshake.
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const onEnd = (): void => void (timer = setTimeout(onClose, END_GRACE_MS));
+  let cancel = (): void => {};
+  const onEnd = (): void => void (cancel = clock.after(END_GRACE_MS, onClose));
   stream.once("end", onEnd);
   socket.once("secureConnect", () => hasShakenHands(socket) && resolve());
   try {
     await promise;
   } finally {
     stream.off("end", onEnd);
-    clearTimeout(timer);
+    cancel();
   }
 }

@@ -41,7 +41,7 @@ export async function tryHandshake(
       socket.destroy();
       stream.destroy();
     };
-    await handshaken(socket, stream);
+    await handshaken(socket, stream, clock);
     return certificateFacts(socket);
   } catch (error) {
     signal.throwIfAborted();

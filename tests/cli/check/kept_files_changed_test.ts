@@ -1,3 +1,4 @@
+import { createRealClock } from "../../../testing/real_clock.ts";
 import assert from "node:assert/strict";
 import { type KeptFiles, startKeptFiles, writeKeptFile } from "../../../src/outputs/file_publisher.ts";
 import { StoreError } from "../../../src/domain/store.ts";
@@ -57,7 +58,10 @@ Deno.test("writeKeptFile() says in words that the state cannot be read just now"
   const render = (): Promise<string> =>
     Promise.reject(new StoreError('Cannot read state "s": it is busy', "busy"));
   assert.equal(
-    await writeKeptFile({ what: "the page", path: "/p", intervalMs: 1, render }, createFiles()),
+    await writeKeptFile(
+      { what: "the page", path: "/p", intervalMs: 1, render },
+      createFiles(createRealClock()),
+    ),
     'cannot write the page to "/p": Cannot read state "s": it is busy',
   );
 });
@@ -85,7 +89,7 @@ function start(intervalMs: number): Stage {
     return "";
   };
   const files = startKeptFiles([{ what: "the page", path: "/p", intervalMs, render }], {
-    system: { clock, files: { ...createFiles(), replace } },
+    system: { clock, files: { ...createFiles(createRealClock()), replace } },
     log: { warning: assert.fail, info: assert.fail },
     onBug: assert.fail,
   });
