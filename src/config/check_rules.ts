@@ -1,6 +1,6 @@
 import type { System } from "../domain/system.ts";
 import { findExpressionProblems } from "./expressions.ts";
-import { findFormatProblem, visitFormattedValues } from "./formats.ts";
+import { findFormatProblem, type FormattedConfig, visitFormattedValues } from "./formats.ts";
 import type { FormattedValue } from "./formatted_value.ts";
 import { completeFragment } from "./included_file.ts";
 import { warnOfInputFiles } from "./input_files.ts";
@@ -69,53 +69,27 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
   const located = (problems: readonly Problem[]): readonly Problem[] =>
     problems.map((problem) => ({ ...problem, source }));
   if (written === undefined || value === undefined) {
-    const nothing = {
-      value: createObject(),
-      written: createObject(),
-      programs: new Map(),
-      lacks: [],
-      warnings: [],
-      createCronTimes: null,
-    };
-    return { part, problems: located(part.problems.flat()), ...nothing };
+    return { ...emptyPart(part), problems: located(part.problems.flat()) };
   }
   const structureProblems = findStructureProblems(value, validate, { ...schema, written, isUnresolved });
-  const formatProblems: Problem[] = [];
-  const exposures: Problem[] = [];
-  const programs: FormattedValue[] = [];
-  const inputFiles: FormattedValue[] = [];
-  const paths: FormattedValue[] = [];
-  const expressions: FormattedValue[] = [];
-  const cronExpressions: FormattedValue[] = [];
-  const namedChannels: FormattedValue[] = [];
-  visitFormattedValues({ value, written, reader }, (item) => {
-    const exposure = warnOfExposure(item, source);
-    if (exposure !== null) exposures.push(exposure);
-    if (isUnresolved(item.path) && !KNOWN_FORMATS.includes(item.format)) return;
-    // What the machine brings is never passed over: it would be used.
-    const isLack = isPlaceholder(item.written) && item.at !== "name" && !KNOWN_FORMATS.includes(item.format);
-    const problem = isLack || formatProblems.length < PROBLEMS_MAX ? findFormatProblem(item) : null;
-    if (problem !== null) formatProblems.push({ ...problem, ...(isLack && { isLack }) });
-    if (item.format === "program") programs.push(item);
-    if (item.format === "input_file") inputFiles.push(item);
-    if (PATH_FORMATS.includes(item.format)) paths.push(item);
-    if (item.format === "cron") cronExpressions.push(item);
-    if (item.format === "channel_name") namedChannels.push(item);
-    if (item.format === "pattern" || item.format === "json_path") expressions.push(item);
-  });
-  const found = withoutSecrets ? NO_PROGRAMS : await findPrograms(programs, source.folder, system);
+  const values = examineValues({ value, written, reader }, part);
+  const found = withoutSecrets
+    ? NO_PROGRAMS
+    : await findPrograms(values.ofFormats("program"), source.folder, system);
+  const cronExpressions = values.ofFormats("cron");
   const createCronTimes = cronExpressions.length === 0 ? null : await loadCron();
   const cronProblems = createCronTimes === null ? [] : findCronProblems(cronExpressions, createCronTimes);
+  const expressionProblems = await findExpressionProblems(values.ofFormats("pattern", "json_path"));
   const scheduleProblems = schema.wider === null && isObject(written) ? findScheduleProblems(written) : [];
   const all = joinProblems([
     ...part.problems,
     fragmentProblems,
     structureProblems,
-    [...formatProblems, ...found.problems, ...cronProblems, ...await findExpressionProblems(expressions)],
+    [...values.problems, ...found.problems, ...cronProblems, ...expressionProblems],
     scheduleProblems,
     channelNames === null
       ? []
-      : findChannelNameProblems(namedChannels, { known: channelNames, value, reader }),
+      : findChannelNameProblems(values.ofFormats("channel_name"), { known: channelNames, value, reader }),
   ]);
   return {
     part,
@@ -125,9 +99,11 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
       ...warnOfFile(source),
       ...part.warnings,
       ...fragmentWarnings,
-      ...exposures,
-      ...withoutSecrets ? [] : await warnOfInputFiles(inputFiles, source.folder, system.files),
-      ...await warnOfPaths(paths, {
+      ...values.exposures,
+      ...withoutSecrets
+        ? []
+        : await warnOfInputFiles(values.ofFormats("input_file"), source.folder, system.files),
+      ...await warnOfPaths(values.ofFormats(...PATH_FORMATS), {
         folder: source.folder,
         files: withoutSecrets ? null : system.files,
         programs: found.programs,
@@ -140,10 +116,58 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
   };
 }
 
+/** A file whose syntax is broken. */
+function emptyPart(part: Part): JudgedPart {
+  return {
+    part,
+    problems: [],
+    lacks: [],
+    warnings: [],
+    value: createObject(),
+    written: createObject(),
+    programs: new Map(),
+    createCronTimes: null,
+  };
+}
+
+/** The values of a file that have a format. */
+interface ExaminedValues {
+  /** What does not fit its format. */
+  readonly problems: readonly Problem[];
+  /** Warnings of secrets that others may see. */
+  readonly exposures: readonly Problem[];
+  /** Returns the values of some formats that have rules of their own, in the order of the file. */
+  ofFormats(...formats: readonly string[]): readonly FormattedValue[];
+}
+
+function examineValues(config: FormattedConfig, { source, isUnresolved }: Part): ExaminedValues {
+  const problems: Problem[] = [];
+  const exposures: Problem[] = [];
+  const kept: FormattedValue[] = [];
+  visitFormattedValues(config, (item) => {
+    const exposure = warnOfExposure(item, source);
+    if (exposure !== null) exposures.push(exposure);
+    if (isUnresolved(item.path) && !KNOWN_FORMATS.includes(item.format)) return;
+    // What the machine brings is never passed over: it would be used.
+    const isLack = isPlaceholder(item.written) && item.at !== "name" && !KNOWN_FORMATS.includes(item.format);
+    const problem = isLack || problems.length < PROBLEMS_MAX ? findFormatProblem(item) : null;
+    if (problem !== null) problems.push({ ...problem, ...(isLack && { isLack }) });
+    if (KEPT_FORMATS.has(item.format)) kept.push(item);
+  });
+  return {
+    problems,
+    exposures,
+    ofFormats: (...formats) => kept.filter(({ format }) => formats.includes(format)),
+  };
+}
+
 /** Formats that are looked at even where a placeholder has no value: none may stand there. */
 const KNOWN_FORMATS: readonly string[] = ["include", "tag", "channel_name"];
 
 const PATH_FORMATS: readonly string[] = ["path", "input_file", "program"];
+
+/** Formats with rules that need more than the value. */
+const KEPT_FORMATS = new Set([...PATH_FORMATS, "cron", "channel_name", "pattern", "json_path"]);
 
 /** Whether the rest of the config can be used all the same: not without a kind, or a place for the state. */
 function isUsableWithout({ isLack = false, path }: Problem): boolean {

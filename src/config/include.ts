@@ -10,7 +10,7 @@ import { childOf, isObject } from "./schema_view.ts";
 import { absolutePath, DOCUMENT_BYTES_MAX, readSource } from "./source.ts";
 import type { Source } from "./source_text.ts";
 
-interface Included {
+export interface Included {
   /** The config itself, then the other files as they are included, in depth. */
   readonly parts: readonly Part[];
   /** The folders that patterns were looked up in, those that are not there included; absolute. */

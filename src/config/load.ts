@@ -4,14 +4,13 @@ import type { Heartbeat } from "../domain/heartbeat.ts";
 import type { PageFile } from "../domain/page_file.ts";
 import type { MetricsFile } from "../domain/metrics_file.ts";
 import type { System } from "../domain/system.ts";
-import monitorSchema from "./generated/monitor.schema.json" with { type: "json" };
-import validateMonitor from "./generated/validate_monitor.js";
 import { FileUses, findFileClashes, readFiles, stateFiles, type UsedFile } from "./file_clashes.ts";
 import { findDependencyProblems } from "./dependencies.ts";
-import { readIncluded } from "./include.ts";
-import { type JudgedPart, judgePart, type JudgingSchema } from "./check_rules.ts";
+import { type Included, readIncluded } from "./include.ts";
+import { type JudgedPart, judgePart } from "./check_rules.ts";
 import { channelNames, checkNames, openPart, type Part } from "./config_file.ts";
 import { resolveNamedChannels, warnOfUnusedChannels } from "./named_channels.ts";
+import { openSchema, type Shape } from "./profile_schemas.ts";
 import { createConfigPlacer, findRepeatedNames, inTextOrder } from "./source_location.ts";
 import {
   ConfigError,
@@ -22,17 +21,13 @@ import {
   quote,
 } from "./problem.ts";
 import { defaultsOf, resolveChecks, resolveMember, type ResolveOptions } from "./resolve.ts";
-import { createSchemaReader, isObject, type Schema, type SchemaReader, valueAt } from "./schema_view.ts";
+import { isObject, type SchemaReader, valueAt } from "./schema_view.ts";
 import { createRedactor, type Redact } from "../shared/redact.ts";
 import { findSecrets } from "./secrets.ts";
 import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
 import type { Source } from "./source_text.ts";
 import type { JsonObject } from "./syntax.ts";
-import type { Validator } from "./validate_schema.ts";
 import { findWarnings, type SettingPlace, warnOfMetricsFile } from "./warnings.ts";
-
-/** Which schema a config is held to: the default one, or a shape of the specification. */
-export type Shape = "monitor" | "a" | "b";
 
 /** How a config is loaded. */
 export interface LoadOptions {
@@ -110,122 +105,39 @@ export async function loadConfig(
   system: System,
   options: LoadOptions = {},
 ): Promise<LoadedConfig> {
-  const { withoutSecrets = false, shape = "monitor" } = options;
-  const source = await readSource(location, system);
-  const config = await openPart(source, system, { withoutSecrets });
-  const included = await readIncluded(config, { system, named: location.named, withoutSecrets });
-  const { parts } = included;
-  const place = createConfigPlacer(parts);
-  const fail = (problems: readonly Problem[]): never => {
-    throw new ConfigError(`Cannot use config "${source.label}": ${countErrors(problems.length)}`, {
-      source,
-      problems: inTextOrder(problems.map(place), parts.map((part) => part.source)),
-    });
-  };
-
-  const schema = await openSchema(shape);
-  const judged: JudgedPart[] = [];
-  const isReadable = included.problems.length === 0 && parts.every(({ written }) => written !== undefined);
-  const judging = {
-    schema,
-    system,
-    withoutSecrets,
-    config,
-    // A name may stand in what cannot be read.
-    channelNames: isReadable ? new Set(parts.flatMap(channelNames)) : null,
-  };
-  for (const part of parts) judged.push(await judgePart(part, judging));
-  const problems = [
-    ...included.problems,
-    ...judged.flatMap((part) => part.problems),
-    ...findRepeatedNames(parts, place),
-  ];
-  const [main, ...others] = judged;
-  if (problems.length > 0 || main === undefined) return fail(problems);
-
-  // Whatever a config is held to, it means what the default schema says.
-  const reader = schema.wider ?? schema.reader;
-  const createCronTimes = judged.find((part) => part.createCronTimes !== null)?.createCronTimes ??
-    (() => null);
-  const lacks = judged.flatMap((part) => part.lacks);
-  const machine = { reader, timeZone: system.timeZone(), createCronTimes };
-  const channels = new Map(
-    judged.flatMap((part) => resolveNamedChannels(part.value, toResolveOptions(part, machine))),
-  );
-  const context = { ...machine, channels };
-  const resolveOptions = toResolveOptions(main, context);
-  const outer = { config: main.value, options: resolveOptions };
-  const resolved = [
-    ...resolveChecks(main.value, resolveOptions),
-    ...others.flatMap((part) => resolveChecks(part.value, { ...toResolveOptions(part, context), outer })),
-  ];
-  const files = fileFinder(judged);
-  const isKindKnown = ({ name }: Check): boolean => !files(name).part.isUnresolved(kindPath(name));
-  const dependencyProblems = findDependencyProblems(resolved)
-    .filter(({ path }) => !files(String(path[1])).part.isUnresolved(path));
-  if (dependencyProblems.length > 0) return fail(dependencyProblems);
-  const statePath = typeof main.value["state"] === "string"
-    ? absolutePath(main.value["state"], source.folder)
-    : null;
-  const heartbeat = (resolveMember(main.value, "heartbeat", resolveOptions) ?? null) as Heartbeat | null;
-  const page = (resolveMember(main.value, "report", resolveOptions) ?? null) as PageFile | null;
-  const metrics = (resolveMember(main.value, "metrics", resolveOptions) ?? null) as MetricsFile | null;
+  const read = await readConfig(location, system, options);
+  const { source, included, judged, main, reader, place } = read;
+  const resolved = resolveConfig(read, system);
+  const { metrics } = resolved;
   const clashOptions = { files: system.files, label: source.label, place };
   const usedFiles = async (): Promise<readonly UsedFile[]> => {
-    const usedState = await options.locateState?.({ source, statePath }) ?? statePath;
-    return [
-      ...parts.flatMap((part) => configFiles(part, config)),
-      ...(statePath === null ? [] : stateFiles(statePath, ["state"])),
-      ...(usedState === null || usedState === statePath ? [] : stateFiles(usedState, "the state")),
-      ...(heartbeat?.path === undefined ? [] : [{ file: heartbeat.path, of: ["heartbeat", "path"] }]),
-      ...judged.flatMap(({ part, programs, ...texts }) =>
-        readFiles({ ...texts, reader }, { source: part.source, programs })
-      ),
-    ];
+    const { statePath } = resolved;
+    return listUsedFiles(read, resolved, await options.locateState?.({ source, statePath }) ?? statePath);
   };
-  if (page !== null || metrics !== null) {
-    const clashes = await findFileClashes(
-      [
-        { path: ["report", "path"], file: page?.path },
-        { path: ["metrics", "path"], file: metrics?.path },
-      ].filter(({ path }) => !main.part.isUnresolved(path)),
-      await usedFiles(),
-      clashOptions,
-    );
-    if (clashes.length > 0) return fail(clashes);
-  }
+  await refuseClashes(read, resolved, { usedFiles, clashOptions });
   const found = judged.map(({ value, part }) => ({
-    part,
     ...findSecrets(value, part.substitutions, reader),
+    source: part.source,
   }));
   const secrets = [...new Set(found.flatMap(({ values }) => values))];
   const redact = createRedactor(secrets);
-  const checks = withoutSecretsInTitles(inConfigOrder(resolved.filter(isKindKnown), parts, place), redact);
-  const unknownKinds = resolved.filter((check) => !isKindKnown(check));
+  const checks = inConfigOrder(resolved.checks.filter(resolved.isKindKnown), included.parts, place);
   return {
     source,
-    sources: parts.map((part) => part.source),
-    files: judged.map(({ part, written }) => ({ source: part.source, written })),
+    sources: included.parts.map((part) => part.source),
+    files: judged.map(toWrittenFile),
     listedFolders: included.folders,
-    checks,
-    channels,
-    statePath,
-    heartbeat,
-    page,
+    checks: withoutSecretsInTitles(checks, redact),
+    channels: resolved.channels,
+    statePath: resolved.statePath,
+    heartbeat: resolved.heartbeat,
+    page: resolved.page,
     metrics,
     warnings: [
-      ...included.warnings,
-      ...judged.flatMap((part) => part.warnings),
-      ...found.flatMap(({ part, warnings }) =>
-        warnings.map((warning) => ({ ...warning, source: part.source }))
-      ),
-      ...lacks.map((lack) => ({ ...lack, message: `${lack.message}; ${describeLoss(lack.path)}` })),
-      ...warnOfUnusedChannels(parts, resolved),
-      ...findWarnings(resolved, (name, member) => locateSetting(name, member, { main, file: files(name) })),
-      ...(metrics === null || main.part.isUnresolved(["metrics", "path"]) ? [] : warnOfMetricsFile(metrics)),
-      ...unknownKinds.map(({ name }) => ({ path: kindPath(name), message: UNKNOWN_KIND })),
+      ...listWarnings(read, resolved),
+      ...found.flatMap(({ warnings, source }) => warnings.map((warning) => ({ ...warning, source }))),
     ],
-    lacks,
+    lacks: read.lacks,
     written: main.written,
     reader,
     programs: new Map(judged.flatMap((part) => [...part.programs])),
@@ -238,8 +150,161 @@ export async function loadConfig(
     },
     redact,
     place,
-    fileOf: (name) => ({ source: files(name).part.source, written: files(name).written }),
+    fileOf: (name) => toWrittenFile(resolved.fileOf(name)),
   };
+}
+
+/** A config that was read with all its files, and that the schema accepts. */
+interface ReadConfig {
+  readonly source: Source;
+  readonly included: Included;
+  /** In the order of `included`. */
+  readonly judged: readonly JudgedPart[];
+  /** The first of them: the config itself. */
+  readonly main: JudgedPart;
+  readonly others: readonly JudgedPart[];
+  readonly lacks: readonly Problem[];
+  /** Of the default schema: whatever a config is held to, it means what that one says. */
+  readonly reader: SchemaReader;
+  place(problem: Problem): PlacedProblem;
+  /** Throws a {@linkcode ConfigError} if there are problems. */
+  refuse(problems: readonly Problem[]): void;
+}
+
+async function readConfig(
+  location: ConfigLocation,
+  system: System,
+  { withoutSecrets = false, shape = "monitor" }: LoadOptions,
+): Promise<ReadConfig> {
+  const source = await readSource(location, system);
+  const config = await openPart(source, system, { withoutSecrets });
+  const included = await readIncluded(config, { system, named: location.named, withoutSecrets });
+  const { parts } = included;
+  const place = createConfigPlacer(parts);
+  const refuse = (problems: readonly Problem[]): void => {
+    if (problems.length === 0) return;
+    throw new ConfigError(`Cannot use config "${source.label}": ${countErrors(problems.length)}`, {
+      source,
+      problems: inTextOrder(problems.map(place), parts.map((part) => part.source)),
+    });
+  };
+  const schema = await openSchema(shape);
+  // A name may stand in what cannot be read.
+  const isReadable = included.problems.length === 0 && parts.every(({ written }) => written !== undefined);
+  const names = isReadable ? new Set(parts.flatMap(channelNames)) : null;
+  const judging = { schema, system, withoutSecrets, config, channelNames: names };
+  const main = await judgePart(config, judging);
+  const others: JudgedPart[] = [];
+  for (const part of parts.slice(1)) others.push(await judgePart(part, judging));
+  const judged = [main, ...others];
+  refuse([
+    ...included.problems,
+    ...judged.flatMap((part) => part.problems),
+    ...findRepeatedNames(parts, place),
+  ]);
+  const lacks = judged.flatMap((part) => part.lacks);
+  const reader = schema.wider ?? schema.reader;
+  return { source, included, judged, main, others, lacks, reader, place, refuse };
+}
+
+/** What the values of a config mean. */
+interface ResolvedConfig
+  extends Pick<LoadedConfig, "channels" | "statePath" | "heartbeat" | "page" | "metrics"> {
+  /** In no order; also those of an unknown kind. */
+  readonly checks: readonly Check[];
+  /** Finds the file of a check. */
+  fileOf(name: string): JudgedPart;
+  /** Whether the kind of a check stands in the config, not in an unresolved placeholder. */
+  isKindKnown(check: Check): boolean;
+}
+
+/** @throws {ConfigError} If a check depends on itself, or on one that is not there. */
+function resolveConfig({ judged, main, others, reader, refuse }: ReadConfig, system: System): ResolvedConfig {
+  const createCronTimes = judged.find((part) => part.createCronTimes !== null)?.createCronTimes ??
+    (() => null);
+  const machine = { reader, timeZone: system.timeZone(), createCronTimes };
+  const channels = new Map(
+    judged.flatMap((part) => resolveNamedChannels(part.value, toResolveOptions(part, machine))),
+  );
+  const context = { ...machine, channels };
+  const options = toResolveOptions(main, context);
+  const outer = { config: main.value, options };
+  const checks = [
+    ...resolveChecks(main.value, options),
+    ...others.flatMap((part) => resolveChecks(part.value, { ...toResolveOptions(part, context), outer })),
+  ];
+  const fileOf = fileFinder(main, others);
+  refuse(
+    findDependencyProblems(checks)
+      .filter(({ path }) => !fileOf(String(path[1])).part.isUnresolved(path)),
+  );
+  const state = main.value["state"];
+  const memberOf = (name: string): unknown => resolveMember(main.value, name, options) ?? null;
+  return {
+    checks,
+    channels,
+    statePath: typeof state === "string" ? absolutePath(state, main.part.source.folder) : null,
+    heartbeat: memberOf("heartbeat") as Heartbeat | null,
+    page: memberOf("report") as PageFile | null,
+    metrics: memberOf("metrics") as MetricsFile | null,
+    fileOf,
+    isKindKnown: ({ name }) => !fileOf(name).part.isUnresolved(kindPath(name)),
+  };
+}
+
+/** Lists the files that a config needs. The state may be elsewhere than it names. */
+function listUsedFiles(
+  { included, judged, main, reader }: ReadConfig,
+  { statePath, heartbeat }: ResolvedConfig,
+  usedState: string | null,
+): readonly UsedFile[] {
+  return [
+    ...included.parts.flatMap((part) => configFiles(part, main.part)),
+    ...(statePath === null ? [] : stateFiles(statePath, ["state"])),
+    ...(usedState === null || usedState === statePath ? [] : stateFiles(usedState, "the state")),
+    ...(heartbeat?.path === undefined ? [] : [{ file: heartbeat.path, of: ["heartbeat", "path"] }]),
+    ...judged.flatMap(({ part, programs, ...texts }) =>
+      readFiles({ ...texts, reader }, { source: part.source, programs })
+    ),
+  ];
+}
+
+/** @throws {ConfigError} If the report or the metrics would overwrite a file that is needed. */
+async function refuseClashes(
+  { main, refuse }: ReadConfig,
+  { page, metrics }: ResolvedConfig,
+  { usedFiles, clashOptions }: {
+    usedFiles(): Promise<readonly UsedFile[]>;
+    readonly clashOptions: Parameters<typeof findFileClashes>[2];
+  },
+): Promise<void> {
+  if (page === null && metrics === null) return;
+  const outputs = [
+    { path: ["report", "path"], file: page?.path },
+    { path: ["metrics", "path"], file: metrics?.path },
+  ].filter(({ path }) => !main.part.isUnresolved(path));
+  refuse(await findFileClashes(outputs, await usedFiles(), clashOptions));
+}
+
+/** Lists what deserves a warning, other than secrets. */
+function listWarnings(
+  { included, judged, main, lacks }: ReadConfig,
+  { checks, metrics, fileOf, isKindKnown }: ResolvedConfig,
+): readonly Problem[] {
+  const unknownKinds = checks.filter((check) => !isKindKnown(check));
+  return [
+    ...included.warnings,
+    ...judged.flatMap((part) => part.warnings),
+    ...lacks.map((lack) => ({ ...lack, message: `${lack.message}; ${describeLoss(lack.path)}` })),
+    ...warnOfUnusedChannels(included.parts, checks),
+    ...findWarnings(checks, (name, member) => locateSetting(name, member, { main, file: fileOf(name) })),
+    ...(metrics === null || main.part.isUnresolved(["metrics", "path"]) ? [] : warnOfMetricsFile(metrics)),
+    ...unknownKinds.map(({ name }) => ({ path: kindPath(name), message: UNKNOWN_KIND })),
+  ];
+}
+
+function toWrittenFile({ part, written }: JudgedPart): WrittenFile {
+  return { source: part.source, written };
 }
 
 function configFiles({ source: { path, label } }: Part, config: Part): readonly UsedFile[] {
@@ -289,9 +354,7 @@ const LOSSES: Readonly<Record<string, string>> = {
 };
 
 /** Finds the file of a check; what stands nowhere belongs to the config itself. */
-function fileFinder(judged: readonly JudgedPart[]): (name: string) => JudgedPart {
-  const [main, ...others] = judged;
-  if (main === undefined) throw new Error("A config has at least one file");
+function fileFinder(main: JudgedPart, others: readonly JudgedPart[]): (name: string) => JudgedPart {
   const files = new Map(others.flatMap((part) => checkNames(part.part).map((name) => [name, part] as const)));
   return (name) => files.get(name) ?? main;
 }
@@ -317,48 +380,6 @@ function kindPath(name: string): ConfigPath {
 }
 
 const UNKNOWN_KIND = "is not known without its secrets, so the check's parameters are not looked at";
-
-async function openSchema(shape: Shape): Promise<JudgingSchema> {
-  const defaultReader = createSchemaReader(monitorSchema as unknown as Schema);
-  if (shape === "monitor") {
-    return {
-      reader: defaultReader,
-      validate: validateMonitor as Validator,
-      wider: null,
-      shapeName: "the schema",
-    };
-  }
-  const { schema, validate } = await SHAPES[shape]();
-  return {
-    reader: createSchemaReader(schema as unknown as Schema),
-    validate: validate as Validator,
-    wider: defaultReader,
-    shapeName: `Shape ${shape.toUpperCase()}`,
-  };
-}
-
-/** The shapes of the specification, read only when asked for. */
-const SHAPES = {
-  a: async () => ({
-    schema: (await import("../../schemas/shape_a.schema.json", { with: { type: "json" } })).default,
-    validate: (await import("./generated/validate_shape_a.js")).default,
-  }),
-  b: async () => ({
-    schema: (await import("../../schemas/shape_b.schema.json", { with: { type: "json" } })).default,
-    validate: (await import("./generated/validate_shape_b.js")).default,
-  }),
-} as const;
-
-/** The text of a schema, as `monitor schema` prints it. */
-export async function schemaText(shape: Shape): Promise<string> {
-  const schema = shape === "monitor" ? await describedSchema() : (await SHAPES[shape]()).schema;
-  return `${JSON.stringify(schema, null, 2)}\n`;
-}
-
-/** The default schema with all that it says to people, which loading a config does without. */
-async function describedSchema(): Promise<unknown> {
-  return (await import("../../schemas/monitor.schema.json", { with: { type: "json" } })).default;
-}
 
 /** An object of JavaScript tells names such as "8080" before all others; the text knows better. */
 function inConfigOrder(

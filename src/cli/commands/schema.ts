@@ -1,4 +1,4 @@
-import { schemaText } from "../../config/load.ts";
+import { schemaText } from "../../config/profile_schemas.ts";
 import type { Command } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { readShape, SHAPE_OPTION } from "./validate.ts";

@@ -1,4 +1,4 @@
-import type { Shape } from "../../config/load.ts";
+import type { Shape } from "../../config/profile_schemas.ts";
 import {
   type Command,
   CONFIG_OPTION,

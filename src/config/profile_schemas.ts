@@ -1,0 +1,51 @@
+import monitorSchema from "./generated/monitor.schema.json" with { type: "json" };
+import validateMonitor from "./generated/validate_monitor.js";
+import type { JudgingSchema } from "./check_rules.ts";
+import { createSchemaReader, type Schema } from "./schema_view.ts";
+import type { Validator } from "./validate_schema.ts";
+
+/** Which schema a config is held to: the default one, or a shape of the specification. */
+export type Shape = "monitor" | "a" | "b";
+
+/** Returns the schema that a config is held to. */
+export async function openSchema(shape: Shape): Promise<JudgingSchema> {
+  const defaultReader = createSchemaReader(monitorSchema as unknown as Schema);
+  if (shape === "monitor") {
+    return {
+      reader: defaultReader,
+      validate: validateMonitor as Validator,
+      wider: null,
+      shapeName: "the schema",
+    };
+  }
+  const { schema, validate } = await SHAPES[shape]();
+  return {
+    reader: createSchemaReader(schema as unknown as Schema),
+    validate: validate as Validator,
+    wider: defaultReader,
+    shapeName: `Shape ${shape.toUpperCase()}`,
+  };
+}
+
+/** The shapes of the specification, read only when asked for. */
+const SHAPES = {
+  a: async () => ({
+    schema: (await import("../../schemas/shape_a.schema.json", { with: { type: "json" } })).default,
+    validate: (await import("./generated/validate_shape_a.js")).default,
+  }),
+  b: async () => ({
+    schema: (await import("../../schemas/shape_b.schema.json", { with: { type: "json" } })).default,
+    validate: (await import("./generated/validate_shape_b.js")).default,
+  }),
+} as const;
+
+/** The text of a schema, as `monitor schema` prints it. */
+export async function schemaText(shape: Shape): Promise<string> {
+  const schema = shape === "monitor" ? await describedSchema() : (await SHAPES[shape]()).schema;
+  return `${JSON.stringify(schema, null, 2)}\n`;
+}
+
+/** The default schema with all that it says to people, which loading a config does without. */
+async function describedSchema(): Promise<unknown> {
+  return (await import("../../schemas/monitor.schema.json", { with: { type: "json" } })).default;
+}
