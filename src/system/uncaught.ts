@@ -13,8 +13,9 @@ export function onUncaughtError(callback: (error: unknown) => void): void {
 /**
  * Whether an error is nobody's mistake and without any consequence: when a server goes on talking while TLS is over, by
  * an error or by its own end, Deno 2.7 hands what arrives on a stream to TLS that it has closed, and nobody takes the
- * promise that fails then.
+ * promise that fails then. After a failed handshake that error has no stack.
  */
 function isTlsLeftover(error: unknown): boolean {
-  return error instanceof Deno.errors.BadResource && error.stack?.includes("node:_tls_wrap") === true;
+  return error instanceof Deno.errors.BadResource && error.stack?.includes("node:_tls_wrap") === true ||
+    error instanceof Deno.errors.BrokenPipe && error.message === "Channel closed";
 }

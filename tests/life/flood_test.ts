@@ -1,6 +1,8 @@
 /** Targets that flood the monitor with responses, beside those that are well. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
+import { flood } from "../support/hostile_servers.ts";
+import { startServer } from "../support/http_servers.ts";
 import { startChild } from "../support/tools.ts";
 import type { Event } from "./lines.ts";
 import { withStage } from "./program.ts";
@@ -74,4 +76,21 @@ test("monitor check --once: targets that flood with informational responses end 
     assert.equal(code, 2);
     const { checks: results } = JSON.parse(stdout) as { readonly checks: readonly { output: string }[] };
     for (const { output } of results) assert.match(output, FLOODED);
+  }));
+
+test("monitor check: a target that floods a TLS handshake is critical, and ends nothing", () =>
+  withStage(async (stage) => {
+    await using server = startServer(flood);
+    const parameters = { host: "127.0.0.1", port: server.port };
+    stage.writeConfig({
+      certificate: { kind: "tls_certificate", parameters },
+      port: { kind: "tcp_connect", parameters: { ...parameters, tls: true } },
+    });
+    const program = stage.start(["check", "--format", "ndjson", "--state", "none"]);
+    for (let runs = 0; runs < 12; runs++) {
+      assert.equal((await program.stdout.event("result"))["condition"], "critical");
+    }
+    program.signal("SIGTERM");
+    const { code, stderr } = await program.end();
+    assert.equal(code, 0, stderr);
   }));
