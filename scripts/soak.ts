@@ -5,28 +5,24 @@
  *     deno task soak
  *     deno task soak rate memory
  *     deno task soak --seconds 10 --rounds 20 rate kill
- *     deno task soak --minutes 30 mixed
+ *     deno task soak --short chaos configs
  *     deno task soak --rounds 100 --seed 7 traces
  *     deno task soak full                   # the tests that have a short form, in full
  */
 import { parseArgs } from "node:util";
 import { soakConfigs } from "./soak/configs.ts";
-import { soakMixed } from "./soak/mixed.ts";
 import { soakMemory } from "./soak/memory.ts";
 import { soakRate } from "./soak/rate.ts";
-import { soakStandstill } from "./soak/standstill.ts";
 import { SOURCE_FLAGS } from "../testing/source.ts";
 import { startChild, tool } from "../tests/support/tools.ts";
 import { FULL_FORM } from "../tests/support/full_form.ts";
 import { soakHandles, soakWheel } from "./soak_wheel.ts";
 
 interface SoakOptions {
-  /** How long the checks of `rate` run, or `standstill` stops its monitors; each has its own default. */
-  readonly seconds: number | null;
-  /** How long `mixed` takes. */
+  /** How long the checks of `rate` run. */
+  readonly seconds: number;
+  /** How long `chaos` takes. */
   readonly minutes: number;
-  /** How many checks `mixed` watches. */
-  readonly checks: number;
   /** How often `kill` kills, how many random walks `walk` takes, and how many seeds `traces`. */
   readonly rounds: number;
   /** The first seed of `traces`. */
@@ -38,7 +34,7 @@ interface SoakOptions {
 }
 
 const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> = {
-  rate: ({ seconds }) => soakRate({ seconds: seconds ?? 60 }),
+  rate: soakRate,
   memory: soakMemory,
   wheel: ({ steps }) => {
     soakWheel(20 * steps, 100);
@@ -50,15 +46,14 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
       variables: { KILL_ROUNDS: rounds },
       minutesMax: 10 + rounds / 3,
     }),
-  chaos: async ({ rounds }) => {
+  chaos: async ({ minutes }) => {
     // The test would be ignored without them.
     for (const name of ["faketime", "mount", "umount"] as const) tool(name);
     await runTests(["tests/life/chaos_test.ts"], {
-      variables: { CHAOS_ROUNDS: 5 * rounds, CHAOS_NEEDS_DISK: 1 },
-      minutesMax: 20 + 5 * rounds,
+      variables: { CHAOS_SECONDS: 60 * minutes, CHAOS_NEEDS_DISK: 1 },
+      minutesMax: 10 + 3 * minutes,
     });
   },
-  standstill: ({ seconds }) => soakStandstill({ seconds: seconds ?? 150 }),
   traces: soakTraces,
   configs: async ({ rounds }) => {
     await soakConfigs();
@@ -67,7 +62,6 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
       minutesMax: 10 + rounds / 6,
     });
   },
-  mixed: soakMixed,
   faults: () =>
     runTests(["tests/checks/faults_test.ts", "tests/channels/faults_test.ts", "tests/life/faults_test.ts"], {
       variables: { FAULT_PLACES: Number.MAX_SAFE_INTEGER },
@@ -106,11 +100,11 @@ Parts, all unless some are named: ${Object.keys(PARTS).join(", ")}
   full runs the full form of the tests that have a short one: ten years of cron schedules, 500 scripts, a page of
   1,000 checks, texts of a megabyte, configurations of 20 MB, a flood of 1 GB
 
-  --minutes N   how long mixed takes (30); below some ten, not all of it can be judged
-  --checks N    how many checks mixed watches (2000)
-  --rounds N    how much chaos, configs, kill, traces and walk do (200)
+  --short       the same as --minutes 1 --rounds 2
+  --minutes N   duration of chaos (60)
+  --rounds N    how much configs, kill, traces and walk do (200)
   --seed N      the first seed of traces, one more each round (some number, which it prints)
-  --seconds N   how long rate takes (60), and how long standstill stops its monitors (150; 40 at least)
+  --seconds N   duration of rate (60)
   --steps N     how much wheel does (1000000)
   --runs N      how much memory does (100000)
 
@@ -183,26 +177,27 @@ function readOptions(
     allowPositionals: true,
     options: {
       help: { type: "boolean" },
-      seconds: { type: "string" },
+      short: { type: "boolean", default: false },
+      seconds: { type: "string", default: "60" },
       seed: { type: "string", default: String(1 + Math.floor(Math.random() * SEED_END)) },
-      minutes: { type: "string", default: "30" },
-      checks: { type: "string", default: "2000" },
-      rounds: { type: "string", default: "200" },
+      minutes: { type: "string" },
+      rounds: { type: "string" },
       steps: { type: "string", default: "1000000" },
       runs: { type: "string", default: "100000" },
     },
   });
   if (values.help) return null;
-  const count = (name: keyof typeof values): number => {
-    const value = Number(values[name]);
+  const [minutes, rounds] = values.short ? ["1", "2"] : ["60", "200"];
+  const counts = { minutes, rounds, ...values };
+  const count = (name: keyof typeof counts): number => {
+    const value = Number(counts[name]);
     if (Number.isSafeInteger(value) && value > 0) return value;
-    throw new RangeError(`--${name} is "${values[name]}", expected a whole number of 1 or more`);
+    throw new RangeError(`--${name} is "${counts[name]}", expected a whole number of 1 or more`);
   };
   const options = {
-    seconds: values.seconds === undefined ? null : count("seconds"),
+    seconds: count("seconds"),
     seed: count("seed"),
     minutes: count("minutes"),
-    checks: count("checks"),
     rounds: count("rounds"),
     steps: count("steps"),
     runs: count("runs"),

@@ -36,7 +36,7 @@ export function changesOf({ folder }: Pick<Stage, "folder">, name: string): read
 }
 
 /** The changes that a state has kept, by check, in order. */
-export function allChangesOf({ folder }: Pick<Stage, "folder">): ReadonlyMap<string, readonly Change[]> {
+function allChangesOf({ folder }: Pick<Stage, "folder">): ReadonlyMap<string, readonly Change[]> {
   using database = new DatabaseSync(`${folder}/kept.sqlite`, { readOnly: true });
   const rows = database.prepare(
     "SELECT name, at_ms, from_condition, to_condition FROM changes JOIN checks ON checks.id = changes.check_id " +

@@ -7,21 +7,28 @@
  */
 import assert from "node:assert/strict";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
+import { untilGone } from "../../support/processes.ts";
 import { type Stage, withStage } from "../program.ts";
 import type { Arrival } from "./arrivals.ts";
 import { createMovableClock } from "./clock.ts";
+import { programChecks, startHostileChecks } from "./hostile_checks.ts";
 import { type Kept, readKept, settleRound } from "./kept.ts";
 import { createModel, type Model, type ModelChange, observe, type Shown } from "./model.ts";
 import { type MoodyHook, startMoodyHook } from "./moody_hook.ts";
 import { type MoodyMail, startMoodyMail } from "./moody_mail.ts";
-import { type DiskTrouble, planRound, type RoundPlan } from "./plan.ts";
+import { type DiskTrouble, planLongLife, planRound, type RoundPlan } from "./plan.ts";
 import { CHECKS, createShownReader, turnSome, writeChecks, writePlayedConfig } from "./played_checks.ts";
 import { assertSound, count, type Life, live, type Tally } from "./process_life.ts";
 import { createRandom, type Random } from "./random.ts";
 import { makeSmallDisk, type SmallDisk } from "./small_disk.ts";
 import { assertToldExactly } from "./told_exactly.ts";
 
-const ROUNDS = Number(Deno.env.get("CHAOS_ROUNDS"));
+/** How long rounds are played, unless their number is given: to run a failed campaign again. */
+const SECONDS = Number(Deno.env.get("CHAOS_SECONDS"));
+const ROUNDS = Number(Deno.env.get("CHAOS_ROUNDS") ?? Infinity);
+/** What is left of a campaign that is longer than that is the life of one service. */
+const LONG_FROM_SECONDS = 40;
+const LONG_LIFE_SHARE = 0.4;
 const SEED = Number(Deno.env.get("CHAOS_SEED") ?? Math.floor(Math.random() * 1e9));
 /** How many addresses each channel has in the config, one after the other. */
 const ADDRESSES = 3;
@@ -50,14 +57,24 @@ interface Campaign {
   /** What happened in each round, in words. */
   readonly journal: string[];
   model: Model;
+  /** Checks with hostile targets, in the last round. */
+  hostile: Readonly<Record<string, unknown>>;
   lastChangeId: number;
   /** Runs whose note may come when their monitor is long dead. */
   strayRuns: number;
   round: number;
 }
 
-assert.ok(ROUNDS >= 1, "CHAOS_ROUNDS says how many rounds to play");
-console.log(`seed ${SEED}, ${ROUNDS} rounds${MOUNTS ? "" : "; without a disk of its own: it is never full"}`);
+assert.ok(SECONDS > 0 || Number.isFinite(ROUNDS), "CHAOS_SECONDS or CHAOS_ROUNDS says how long to play");
+const longLifeMs = SECONDS < LONG_FROM_SECONDS || Number.isFinite(ROUNDS)
+  ? 0
+  : SECONDS * LONG_LIFE_SHARE * 1000;
+const endMs = Number.isFinite(ROUNDS) ? Infinity : performance.now() + SECONDS * 1000 - longLifeMs;
+console.log(
+  `seed ${SEED}, ${Number.isFinite(ROUNDS) ? `${ROUNDS} rounds` : `${SECONDS} s`}${
+    MOUNTS ? "" : "; without a disk of its own: it is never full"
+  }`,
+);
 await withStage(async (stage) => {
   const authority = createAuthority();
   const arrivals: Arrival[] = [];
@@ -100,6 +117,7 @@ await withStage(async (stage) => {
     troubledRounds: new Set(),
     journal: [],
     model: createModel(CHECKS),
+    hostile: {},
     lastChangeId: 0,
     strayRuns: 0,
     round: 0,
@@ -107,9 +125,13 @@ await withStage(async (stage) => {
   try {
     writeChecks(stage);
     writeConfig(campaign);
-    for (; campaign.round < ROUNDS; campaign.round++) {
-      await playRound(campaign);
+    for (; campaign.round < ROUNDS && performance.now() < endMs; campaign.round++) {
+      await playRound(campaign, planRound(campaign.random, Object.keys(channels)));
       if (campaign.round % 100 === 99) console.log(`${campaign.round + 1} rounds`);
+    }
+    if (longLifeMs > 0) {
+      await liveLong(campaign);
+      campaign.round++;
     }
     await heal(campaign);
     await tellAll(campaign, [...arrivals, ...await mail.read()]);
@@ -121,7 +143,11 @@ await withStage(async (stage) => {
         if (arrival.round === round) console.error(JSON.stringify({ ...arrival, text: "" }));
       }
     }
-    console.error(`seed ${SEED}, round ${campaign.round} of ${ROUNDS}: CHAOS_SEED=${SEED} runs it again`);
+    console.error(
+      `seed ${SEED}, round ${campaign.round}: CHAOS_SEED=${SEED} CHAOS_ROUNDS=${
+        campaign.round + 1
+      } runs it again`,
+    );
     throw error;
   } finally {
     disk.makeWritable();
@@ -129,9 +155,20 @@ await withStage(async (stage) => {
   }
 });
 
-async function playRound(campaign: Campaign): Promise<void> {
+/** The last round: one service, and targets that misbehave beside its checks. */
+async function liveLong(campaign: Campaign): Promise<void> {
+  const { stage, channels, random } = campaign;
+  await using hostile = startHostileChecks(stage.mark);
+  campaign.hostile = hostile.checks;
+  writeConfig(campaign);
+  await playRound(campaign, planLongLife(random, Object.keys(channels), longLifeMs));
+  for (const name of programChecks(stage.mark)) await untilGone(name);
+  campaign.hostile = {};
+  writeConfig(campaign);
+}
+
+async function playRound(campaign: Campaign, plan: RoundPlan): Promise<void> {
   const { stage, channels, random, tally } = campaign;
-  const plan = planRound(random, Object.keys(channels));
   turnSome(stage, random);
   for (const [name, channel] of Object.entries(channels)) channel.isDown = plan.down.includes(name);
   for (const name of plan.down) count(tally, `${name} refuses connections`);
@@ -175,11 +212,15 @@ function moveChannels(campaign: Campaign, moved: readonly string[]): void {
   writeConfig(campaign);
 }
 
-function writeConfig({ stage, channels, addresses }: Campaign): void {
+function writeConfig({ stage, channels, addresses, hostile }: Campaign): void {
   const entries = Object.entries(channels).map((
     [name, channel],
   ) => [name, channel.channelAt(addresses[name] ?? 0)]);
-  writePlayedConfig(stage, { channels: Object.fromEntries(entries), state: "disk/kept.sqlite" });
+  writePlayedConfig(stage, {
+    channels: Object.fromEntries(entries),
+    state: "disk/kept.sqlite",
+    others: hostile,
+  });
 }
 
 /** For who looks for a mistake. */
@@ -272,7 +313,7 @@ function settle(campaign: Campaign, { lives, plan, isTroubled }: Played): void {
   campaign.strayRuns = lives.filter(({ mayLackLast }) => mayLackLast).length;
   const firstPlace = ({ results: [first] }: Life): number => places.get(first?.token ?? "") ?? Infinity;
   const ordered = lives.toSorted((one, other) => firstPlace(one) - firstPlace(other));
-  const kept: Kept | null = readKept(`${stage.folder}/disk/kept.sqlite`, campaign.lastChangeId);
+  const kept: Kept | null = readKept(`${stage.folder}/disk/kept.sqlite`, campaign.lastChangeId, CHECKS);
   const settlement = settleRound(campaign.model, kept, { processes: ordered, checks: CHECKS });
   for (const [index, { results }] of ordered.entries()) {
     for (const { token } of results.slice(settlement.keptCounts[index])) campaign.unkeptRuns.add(token);

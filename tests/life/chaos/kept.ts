@@ -14,23 +14,28 @@ export interface Kept {
   readonly lastChangeId: number;
 }
 
-/** Reads the state; of the changes those behind the last look. `null` where there is none. */
-export function readKept(path: string, lastChangeId: number): Kept | null {
+/** Reads what the state has of some checks; of the changes those behind the last look. `null` where there is none. */
+export function readKept(
+  path: string,
+  lastChangeId: number,
+  checks: readonly PlayedCheck[],
+): Kept | null {
   if (!isThere(path)) return null;
   // To read alone: what a kill has left in the journal is for the next monitor to deal with.
   using database = new DatabaseSync(path, { readOnly: true });
   if (Number(database.prepare("PRAGMA user_version").get()?.["user_version"]) === 0) return null;
   assert.equal(database.prepare("PRAGMA quick_check(1)").get()?.["quick_check"], "ok");
+  const names = new Set<unknown>(checks.map(({ name }) => name));
   const rows = database.prepare(
     `SELECT name, condition, last, runs_ok, runs_unknown, runs_warning, runs_critical,
       (SELECT sum(observed_ok) || ' ' || sum(observed_unknown) || ' ' || sum(observed_warning) || ' ' ||
         sum(observed_critical) FROM rollups WHERE check_id = checks.id) AS rolled
     FROM checks WHERE last IS NOT NULL`,
-  ).all();
+  ).all().filter(({ name }) => names.has(name));
   const changes = database.prepare(
     `SELECT changes.id, name, from_condition, to_condition, output FROM changes
     JOIN checks ON checks.id = check_id WHERE changes.id > ? ORDER BY changes.id`,
-  ).all(lastChangeId);
+  ).all(lastChangeId).filter(({ name }) => names.has(name));
   return {
     checks: new Map(rows.map((row) => {
       const { confirmed, notified } = JSON.parse(String(row["condition"]));

@@ -17,6 +17,8 @@ export interface PlannedProcess {
   /** `null`: the machine's clocks. */
   readonly clock: { readonly seconds: number; readonly moves: "wall" | "both" } | null;
   readonly blows: readonly Blow[];
+  /** How long it lives, if so long that it is looked at what it holds. */
+  readonly longLifeMs?: number;
 }
 
 /** What happens to the disk of the state. */
@@ -60,6 +62,42 @@ export function planRound(random: Random, channels: readonly string[]): RoundPla
     moves,
     turnsAtMs: Array.from({ length: Math.floor(random.below(4)) }, () => random.below(1_500)),
     statusAtMs: random.oneIn(10) ? random.below(400) : null,
+  };
+}
+
+/** A signal that comes before the program listens for it ends it. */
+const SIGNALS_FROM_MS = 3_000;
+
+/**
+ * Draws a round of one service that lives long, whose config also has checks with hostile targets: it is reloaded,
+ * stopped for some seconds, and asked to end in the middle of its work.
+ */
+export function planLongLife(random: Random, channels: readonly string[], longLifeMs: number): RoundPlan {
+  const times = (everyMs: number): readonly number[] =>
+    Array.from(
+      { length: Math.floor(longLifeMs / everyMs) },
+      () => SIGNALS_FROM_MS + random.below(longLifeMs - SIGNALS_FROM_MS),
+    );
+  const blows: readonly Blow[] = [
+    ...times(20_000).map((atMs) => ({ atMs, signal: "SIGHUP" as const })),
+    ...times(30_000).map((atMs) => ({ atMs, stopMs: random.below(4_000), seconds: 0 })),
+  ];
+  return {
+    processes: [{
+      kind: "watch",
+      startsAfterMs: 0,
+      clock: null,
+      blows: [...blows.toSorted((one, other) => one.atMs - other.atMs), {
+        atMs: longLifeMs,
+        signal: "SIGTERM",
+      }],
+      longLifeMs,
+    }],
+    disk: null,
+    down: [],
+    moves: times(40_000).map((atMs) => ({ atMs, channels: channels.filter(() => random.oneIn(2)) })),
+    turnsAtMs: times(1_000),
+    statusAtMs: random.below(longLifeMs),
   };
 }
 

@@ -35,7 +35,12 @@ export function writeChecks(stage: Stage): void {
 /** Writes the config, in one step. */
 export function writePlayedConfig(
   { folder }: Stage,
-  { channels, state }: { readonly channels: Readonly<Record<string, unknown>>; readonly state: string },
+  { channels, state, others }: {
+    readonly channels: Readonly<Record<string, unknown>>;
+    readonly state: string;
+    /** Checks that are not counted. */
+    readonly others: Readonly<Record<string, unknown>>;
+  },
 ): void {
   const checks = Object.fromEntries(CHECKS.map((check) => [check.name, {
     kind: "script",
@@ -45,7 +50,7 @@ export function writePlayedConfig(
     notifications: check.channels.map((name) => channels[name]),
   }]));
   const defaults = { threshold: 1, schedule: { regular_interval: INTERVAL_SECONDS } };
-  const text = JSON.stringify({ defaults, checks, state });
+  const text = JSON.stringify({ defaults, checks: { ...checks, ...others }, state });
   Deno.writeTextFileSync(`${folder}/monitor.json.new`, text, { mode: 0o600 });
   Deno.renameSync(`${folder}/monitor.json.new`, `${folder}/monitor.json`);
 }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { Program, Stage } from "../program.ts";
 import { CHECKS, INTERVAL_SECONDS } from "./played_checks.ts";
 import { createMovableClock } from "./clock.ts";
+import { findGrowth } from "./holdings.ts";
 import type { Shown } from "./model.ts";
 import type { PlannedProcess } from "./plan.ts";
 
@@ -54,12 +55,15 @@ export async function live(stage: Stage, planned: PlannedProcess, options: LifeO
   await pause(planned.startsAfterMs);
   const clock = planned.clock === null ? null : createMovableClock(clockPath, planned.clock);
   const startedMs = performance.now();
+  const { longLifeMs } = planned;
   const program = stage.start(ARGUMENTS[planned.kind], {
+    ...longLifeMs !== undefined && { limitMs: longLifeMs + 60_000 },
     environment: { ...environment, ...clock?.environment },
   });
   let jumps = 0;
   let hasEnded = false;
-  const ending = program.end().finally(() => hasEnded = true);
+  // Whoever waits for its end kills it when that takes long.
+  const ending = pause(longLifeMs ?? 0).then(() => program.end()).finally(() => hasEnded = true);
   const strike = async (): Promise<void> => {
     for (const blow of planned.blows) {
       await Promise.race([pause(startedMs + blow.atMs - performance.now()), ending]);
@@ -79,12 +83,21 @@ export async function live(stage: Stage, planned: PlannedProcess, options: LifeO
       }
     }
   };
-  const [{ code, stdout, stderr }] = await Promise.all([ending, strike()]);
+  const [{ code, stdout, stderr }, , fault] = await Promise.all([
+    ending,
+    strike(),
+    longLifeMs === undefined ? null : findGrowth(program.pid, longLifeMs),
+  ]);
+  assert.equal(fault, null, `exit code ${code}: ${stderr}`);
   const livedMs = performance.now() - startedMs;
   const what = `${planned.kind}, exit code ${code}`;
   count(tally, `${planned.kind}: ${code}`);
   if ((planned.clock?.seconds ?? 0) !== 0) count(tally, "other clock from the start");
   const events = eventsIn(stdout);
+  const results = events.filter(({ event }) => event === "result");
+  for (const { name, condition } of results) {
+    if (name !== undefined && !COUNTED.has(name)) assert.notEqual(condition, "ok", `${name} is hostile`);
+  }
   const isOrderly = events.some(({ event }) => event === "summary" || event === "stop");
   const isWithoutState = /Cannot \w+ state|could not be kept/.test(stderr);
   const wasHurried = /stopping at once|no result of/.test(stderr);
@@ -92,7 +105,7 @@ export async function live(stage: Stage, planned: PlannedProcess, options: LifeO
     what,
     code,
     stderr,
-    results: events.filter(({ event }) => event === "result").map(shownBy),
+    results: results.filter(({ name }) => name !== undefined && COUNTED.has(name)).map(shownBy),
     mayLackLast: code === KILLED || code === EXIT_STATE ||
       SIGNAL_CODES.has(code) && (!isOrderly || isTroubled),
     isWithoutState,
@@ -104,6 +117,7 @@ export async function live(stage: Stage, planned: PlannedProcess, options: LifeO
   };
 }
 
+const COUNTED: ReadonlySet<string> = new Set(CHECKS.map(({ name }) => name));
 const KILLED = 137;
 const EXIT_STATE = 74;
 /** 128 and the number of SIGHUP, SIGINT, SIGKILL and SIGTERM. */
