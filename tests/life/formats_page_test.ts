@@ -12,14 +12,14 @@ function tablesOf(page: string): ReadonlyMap<string, readonly (readonly string[]
   for (const block of page.split("\n\n")) {
     const [, title] = /^#+ (.*)$/.exec(block) ?? [];
     if (title !== undefined) heading = title;
-    if (!/^\| member/.test(block)) continue;
+    if (!/^\| Field/.test(block)) continue;
     const members = block.split("\n").slice(2).map((row) => /^\| `(\w+)`/.exec(row)?.[1] ?? row);
     tables.set(heading, [...tables.get(heading) ?? [], members]);
   }
   return tables;
 }
 
-Deno.test("docs/reference/output_formats.md names every member that is printed, in its order, and no other", () =>
+Deno.test("docs/reference/output_formats.md names every field that is printed, in its order, and no other", () =>
   withStage(async (stage) => {
     const bad = { kind: "test", parameters: { condition: "critical", output: "it is gone" } };
     stage.writeConfig({ bad }, { state: "kept.sqlite" });
