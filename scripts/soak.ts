@@ -14,8 +14,8 @@ import { soakConfigs } from "./soak/configs.ts";
 import { soakMemory } from "./soak/memory.ts";
 import { soakRate } from "./soak/rate.ts";
 import { SOURCE_FLAGS } from "../testing/source.ts";
-import { startChild, tool } from "../tests/support/tools.ts";
-import { FULL_FORM } from "../tests/support/full_form.ts";
+import { startChild, tool } from "../testing/tools.ts";
+import { FULL_FORM } from "../testing/full_form.ts";
 import { soakHandles, soakWheel } from "./soak_wheel.ts";
 
 interface SoakOptions {

@@ -4,7 +4,7 @@
  * 100 where nothing is said, a new seed each million.
  */
 import { TimerWheel } from "../src/scheduler/wheel.ts";
-import { walkWheel } from "../tests/scheduler/wheel_walk.ts";
+import { walkWheel } from "../testing/wheel_walk.ts";
 
 const STEPS_A_SEED = 1_000_000;
 /** One more than the handles of a row, and some. */

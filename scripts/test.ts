@@ -8,11 +8,11 @@
  *     deno task test --paths                # prints where the tools are that this machine has
  *
  * The runtime has no time limit for a test. So each test module notes the test that runs and what it waits for
- * (tests/support/test_notes.ts), and this process ends `deno test` with everything that it started when a note
+ * (testing/test_notes.ts), and this process ends `deno test` with everything that it started when a note
  * stays for longer than a minute.
  */
-import { type FailedTest, NOTES_FOLDER, type TestNote } from "../tests/support/test_notes.ts";
-import { CI_PACKAGES, missingTools, packagesOf, tool, type ToolName, TOOLS } from "../tests/support/tools.ts";
+import { type FailedTest, NOTES_FOLDER, type TestNote } from "../testing/test_notes.ts";
+import { CI_PACKAGES, missingTools, packagesOf, tool, type ToolName, TOOLS } from "../testing/tools.ts";
 
 import { stripVTControlCharacters } from "node:util";
 

@@ -5,7 +5,7 @@ import { membersTaken } from "./syntax.ts";
 
 /** The one place, and programs that tests run as child processes of their own. */
 const ALLOWED: readonly string[] = [
-  "tests/support/tools.ts",
+  "testing/tools.ts",
   // Tries what the runtime's permissions allow.
   "tests/executable/attempts.ts",
   // Mounts a disk in the namespace of its process.
@@ -13,15 +13,15 @@ const ALLOWED: readonly string[] = [
 ];
 
 /**
- * `children-in-tools`: tests start child processes through `tests/support/tools.ts` alone. So every external tool is in
+ * `children-in-tools`: tests start child processes through `testing/tools.ts` alone. So every external tool is in
  * its table, and no child process runs without a limit.
  */
 export const childrenInTools: Deno.lint.Rule = placedRule((context, path) => {
-  if (!path.startsWith("tests/") || isIn(path, ALLOWED)) return {};
+  if (!/^test(s|ing)\//.test(path) || isIn(path, ALLOWED)) return {};
   const report = (node: Deno.lint.Node, what: string) => {
     context.report({
       node,
-      message: `${what} starts a child process that tests/support/tools.ts doesn't know`,
+      message: `${what} starts a child process that testing/tools.ts doesn't know`,
       hint: "use runChild() or startChild() with tool()",
     });
   };

@@ -80,6 +80,7 @@ const HINTS = {
   main: "import the part of src that is needed, or run the program as a process",
   outside: "what the program needs belongs in src; only data files may come from elsewhere",
   packages: "domain and condition use no packages: pass the value in, or do it in another layer",
+  tests: "move what scripts and benchmarks share with tests to testing/",
   layer: "move the file into one of the layers of scripts/lint/layers_import_downwards.ts",
 } as const;
 
@@ -96,6 +97,9 @@ function faultOf(specifier: string | null, { path, name, layer }: Importer): Fau
   }
   const target = resolve(path, specifier);
   if (target === "main.ts") return { message: "Nothing may import main.ts", hint: HINTS.main };
+  if (target.startsWith("tests/") && !path.startsWith("tests/")) {
+    return { message: `Only tests may import "${specifier}" from tests/`, hint: HINTS.tests };
+  }
   if (layer === null) return null;
   const targetLayer = layerOf(target);
   if (targetLayer !== null) {

@@ -1,8 +1,8 @@
 import process from "node:process";
 import { renderProblems } from "../../src/cli/diagnostics.ts";
 import { ConfigError } from "../../src/config/problem.ts";
-import { load } from "../../tests/config/config_system.ts";
-import { HOSTILE_DOCUMENTS } from "../../tests/config/hostile_configs.ts";
+import { load } from "../../testing/config_system.ts";
+import { HOSTILE_DOCUMENTS } from "../../testing/hostile_configs.ts";
 
 const MEGABYTE = 1024 * 1024;
 

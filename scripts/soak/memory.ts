@@ -5,8 +5,8 @@ import type { ConditionState } from "../../src/domain/condition_state.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
 import { DEFAULT_LIMITS } from "../../src/scheduler/run_checks.ts";
 import { startScheduler } from "../../src/scheduler/scheduler.ts";
-import { createFakeClock } from "../../tests/support/fake_clock.ts";
-import { createPlayedSystem } from "../../tests/support/played_targets.ts";
+import { createFakeClock } from "../../testing/fake_clock.ts";
+import { createPlayedSystem } from "../../testing/played_targets.ts";
 import { askingCheck } from "./checks.ts";
 import { withRealStore } from "./store.ts";
 

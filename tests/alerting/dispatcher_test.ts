@@ -7,7 +7,7 @@ import type { DeliveryMarker, OutboxChange, QueuedNotification } from "../../src
 import type { DeliveryEvent } from "../../src/alerting/delivery_event.ts";
 import { markerKey } from "../../src/alerting/delivery_markers.ts";
 import { Dispatcher } from "../../src/alerting/dispatcher.ts";
-import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
+import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -2,8 +2,8 @@
 import type { ProcessCommand, ProcessEnd } from "../../src/domain/processes.ts";
 import type { IncomingResponse, OutgoingRequest } from "../../src/domain/requests.ts";
 import type { System } from "../../src/domain/system.ts";
-import type { FakeClock } from "../support/fake_clock.ts";
-import { createMemorySystem } from "../support/memory_system.ts";
+import type { FakeClock } from "../../testing/fake_clock.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
 
 /** A notification as it arrived. */
 export interface ArrivedNotification {

@@ -8,9 +8,9 @@ import { openStateRepository, type StateRepository } from "../../src/state/state
 import type { DeliveryEvent } from "../../src/alerting/delivery_event.ts";
 import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
 import { testCheck } from "../support/checks.ts";
-import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
+import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { createFaultyStore, type FaultyStore } from "../support/faulty_store.ts";
-import { createMemorySystem } from "../support/memory_system.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -16,7 +16,7 @@ import type { DeliveryEvent } from "../../src/alerting/delivery_event.ts";
 import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
 import { testCheck } from "../support/checks.ts";
-import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
+import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import {
   type Arrival,
   type ArrivedItem,

@@ -11,9 +11,9 @@ import {
   makeItem,
   makeMessage,
 } from "../support/channel_delivery.ts";
-import { createMemorySystem } from "../support/memory_system.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
 import { needsSessionBus, startSessionBus } from "../support/notification_service.ts";
-import { needs } from "../support/tools.ts";
+import { needs } from "../../testing/tools.ts";
 
 const PATH = "/usr/bin:/bin";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { CHANNEL_KINDS } from "../../src/channels/registry.ts";
 import { fillTemplate, TEMPLATE_FIELDS, type TemplateField } from "../../src/shared/template.ts";
-import { load } from "../config/config_system.ts";
+import { load } from "../../testing/config_system.ts";
 
 interface DocumentedChannel {
   readonly kind: string;

@@ -5,7 +5,7 @@ import type { Delivery } from "../../src/domain/delivery.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { deliverOver, type DeliveryFindings, type DeliverySettings } from "../support/channel_delivery.ts";
 import { makePipe } from "../support/make_pipe.ts";
-import { needs } from "../support/tools.ts";
+import { needs } from "../../testing/tools.ts";
 import { runWithoutRights } from "../support/without_rights.ts";
 
 const LONG_AGO = new Date("2001-02-03T04:05:06Z");

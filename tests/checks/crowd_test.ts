@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import type { CrowdFindings, CrowdOrder } from "../fixtures/crowd.ts";
 import { until } from "../life/in_time.ts";
-import { shortOrFull } from "../support/full_form.ts";
+import { shortOrFull } from "../../testing/full_form.ts";
 import { fixture } from "../support/processes.ts";
 import { runArguments } from "../../testing/source.ts";
-import { runChild } from "../support/tools.ts";
+import { runChild } from "../../testing/tools.ts";
 
 /**
  * What the check makes of a program that does not end: each of its runs meets this limit, on any machine. A busy one may

@@ -9,7 +9,7 @@ import type { Observation } from "../../src/domain/result.ts";
 import type { Clock } from "../../src/domain/clock.ts";
 import type { FileFacts, Files } from "../../src/domain/files.ts";
 import { createFiles } from "../../src/system/files.ts";
-import { createMemorySystem } from "../support/memory_system.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
 import { runWithoutRights } from "../support/without_rights.ts";
 
 const SECOND = 1000;

@@ -4,7 +4,7 @@ import type { HttpRequest } from "../../src/domain/http_check.ts";
 import { inTime } from "../life/in_time.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { observeTarget } from "../support/http_check.ts";
-import { startChild, tool } from "../support/tools.ts";
+import { startChild, tool } from "../../testing/tools.ts";
 
 /** A request as it came. */
 interface Received {

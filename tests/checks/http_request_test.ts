@@ -21,7 +21,7 @@ import {
   startServer,
   type Visitor,
 } from "../support/http_servers.ts";
-import { startChild } from "../support/tools.ts";
+import { startChild } from "../../testing/tools.ts";
 
 /** Far beyond every limit used here. */
 const SOON_MS = 15_000;

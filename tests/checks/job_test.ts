@@ -7,8 +7,8 @@ import type { Observation } from "../../src/domain/result.ts";
 import { type Store, StoreError } from "../../src/domain/store.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
 import { testCheck } from "../support/checks.ts";
-import { createFakeClock } from "../support/fake_clock.ts";
-import { createMemorySystem } from "../support/memory_system.ts";
+import { createFakeClock } from "../../testing/fake_clock.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { observeProgram } from "../support/script_check.ts";
-import { needs, runChild, tool } from "../support/tools.ts";
+import { needs, runChild, tool } from "../../testing/tools.ts";
 
 const CONDITIONS = ["ok", "warning", "critical", "unknown"];
 const PLUGINS = [

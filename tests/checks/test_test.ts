@@ -3,7 +3,7 @@ import { testKind } from "../../src/checks/test.ts";
 import type { TestCheck, TestParameters } from "../../src/domain/check.ts";
 import { CONDITIONS } from "../../src/domain/condition.ts";
 import type { ObserveContext } from "../../src/domain/observe.ts";
-import { createMemorySystem } from "../support/memory_system.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
 
 Deno.test("testKind reports what its parameters say", async (t) => {
   for (const condition of CONDITIONS) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Channel } from "../../src/domain/channel.ts";
-import { load, type LoadTestOptions } from "./config_system.ts";
+import { load, type LoadTestOptions } from "../../testing/config_system.ts";
 
 const MAIL = {
   kind: "email",

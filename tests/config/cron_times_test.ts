@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { CronExpressionParser } from "cron-parser";
 import { createCronReader } from "../../src/config/cron_times.ts";
 import type { CronTimes } from "../../src/domain/schedule.ts";
-import { shortOrFull } from "../support/full_form.ts";
+import { shortOrFull } from "../../testing/full_form.ts";
 
 const createCronTimes = createCronReader();
 

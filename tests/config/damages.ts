@@ -1,6 +1,6 @@
 /** Ways to break a config. */
 import fc from "fast-check";
-import { HOSTILE_NAMES, NUMBERS } from "./hostile_configs.ts";
+import { HOSTILE_NAMES, NUMBERS } from "../../testing/hostile_configs.ts";
 
 /** A value of JSON. */
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };

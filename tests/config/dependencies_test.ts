@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { findDependencyProblems } from "../../src/config/dependencies.ts";
 import { testCheck } from "../support/checks.ts";
-import { problemsOf } from "./config_system.ts";
+import { problemsOf } from "../../testing/config_system.ts";
 
 /** What is said of checks that need each other so; one line each. */
 function problemsIn(needs: Readonly<Record<string, readonly string[]>>): readonly string[] {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { explainChannels, explainCheck } from "../../src/config/explain_check.ts";
-import { load } from "./config_system.ts";
+import { load } from "../../testing/config_system.ts";
 
 /** The explained settings of the check `web`, one line each. */
 async function explain(check: object, defaults: object = {}): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { shortOrFull } from "../support/full_form.ts";
+import { shortOrFull } from "../../testing/full_form.ts";
 import { type Json, replaceNth, textDamages, valueDamages } from "./damages.ts";
 import { generatedConfigs } from "./configs.ts";
 import { loadAnything } from "./load_anything.ts";

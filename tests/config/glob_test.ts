@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { findMatches, isGlob } from "../../src/config/glob.ts";
-import { createConfigSystem } from "./config_system.ts";
+import { createConfigSystem } from "../../testing/config_system.ts";
 
 async function matchesOf(pattern: string, names: readonly string[]): Promise<readonly string[]> {
   const { files } = createConfigSystem({

@@ -7,9 +7,9 @@ import fc from "fast-check";
 import { STARTER_DOCUMENT } from "../../src/cli/starter_config.ts";
 import { isCron } from "../../src/domain/schedule.ts";
 import { configOf, EXAMPLES, FILES, OUTPUT } from "../docs/examples.ts";
-import { load, problemsOf } from "./config_system.ts";
+import { load, problemsOf } from "../../testing/config_system.ts";
 import { type Json, textDamages, valueDamages } from "./damages.ts";
-import { CATEGORIES, HOSTILE_DOCUMENTS, HOSTILE_NAMES, NUMBERS } from "./hostile_configs.ts";
+import { CATEGORIES, HOSTILE_DOCUMENTS, HOSTILE_NAMES, NUMBERS } from "../../testing/hostile_configs.ts";
 import { loadAnything } from "./load_anything.ts";
 
 const MACHINE = { environment: { A: "b", X: "sw0rdf1sh", PATH: "/bin:/usr/bin" } };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { DURATION_FORMS } from "../../src/config/parse_duration.ts";
 import { explainCheck } from "../../src/config/explain_check.ts";
-import { load, problemsOf, withCheck } from "./config_system.ts";
+import { load, problemsOf, withCheck } from "../../testing/config_system.ts";
 
 const page = (request: object, response: object = {}) =>
   withCheck({

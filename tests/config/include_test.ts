@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { loadConfig, type LoadedConfig, type LoadOptions } from "../../src/config/load.ts";
 import { INCLUDE_DEPTH_MAX, INCLUDED_FILES_MAX } from "../../src/config/include.ts";
 import { makePipe } from "../support/make_pipe.ts";
-import { createMemorySystem, type MemorySystemOptions } from "../support/memory_system.ts";
-import { createConfigSystem, describe, errorOf } from "./config_system.ts";
+import { createMemorySystem, type MemorySystemOptions } from "../../testing/memory_system.ts";
+import { createConfigSystem, describe, errorOf } from "../../testing/config_system.ts";
 
 interface Stage {
   /** The folder with the files, absolute. */

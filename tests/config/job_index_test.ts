@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { glanceAt } from "../../src/config/job_index.ts";
 import { ConfigError } from "../../src/config/problem.ts";
-import { type ConfigSystemOptions, createConfigSystem } from "./config_system.ts";
+import { type ConfigSystemOptions, createConfigSystem } from "../../testing/config_system.ts";
 
 const PATH = "/etc/monitor/monitor.jsonc";
 

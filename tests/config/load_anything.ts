@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ConfigError, type PlacedProblem } from "../../src/config/problem.ts";
 import { intervalsOf } from "../support/checks.ts";
-import { load, type LoadTestOptions } from "./config_system.ts";
+import { load, type LoadTestOptions } from "../../testing/config_system.ts";
 
 /**
  * Loads a text that may be anything. What is wrong must be said as mistakes whose places are in the text, in words that

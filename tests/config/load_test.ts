@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { loadConfig, type LoadedConfig } from "../../src/config/load.ts";
 import { DOCUMENT_BYTES_MAX } from "../../src/config/source.ts";
 import { runArguments } from "../../testing/source.ts";
-import { shortOrFull } from "../support/full_form.ts";
-import { createMemorySystem } from "../support/memory_system.ts";
-import { runChild } from "../support/tools.ts";
+import { shortOrFull } from "../../testing/full_form.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
+import { runChild } from "../../testing/tools.ts";
 import {
   createConfigSystem,
   describe,
@@ -15,7 +15,7 @@ import {
   problemsOf,
   warningsOf,
   withCheck,
-} from "./config_system.ts";
+} from "../../testing/config_system.ts";
 import { type ExpectedProblem, INVALID_DOCUMENTS } from "./invalid_configs.ts";
 
 const LARGE_BYTES = shortOrFull(5_000_000, 20_000_000);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { loadConfig } from "../../src/config/load.ts";
 import { locateConfig } from "../../src/config/locate.ts";
-import { type ConfigSystemOptions, createConfigSystem, errorOf } from "./config_system.ts";
+import { type ConfigSystemOptions, createConfigSystem, errorOf } from "../../testing/config_system.ts";
 
 const HOME = { HOME: "/home/me" };
 

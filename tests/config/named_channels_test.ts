@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
-import { describe, DOCUMENT_PATH, errorOf, load, loadError, problemsOf } from "./config_system.ts";
+import {
+  describe,
+  DOCUMENT_PATH,
+  errorOf,
+  load,
+  loadError,
+  problemsOf,
+} from "../../testing/config_system.ts";
 
 const CONSOLE = { kind: "console", parameters: {} };
 const HOOK = { kind: "webhook", parameters: { target: "https://hooks.example.org/x" } };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { holdsSecret, SECRET_BYTES_MAX, substitute } from "../../src/config/placeholders.ts";
 import { type JsonValue, parseText } from "../../src/config/syntax.ts";
-import { type ConfigSystemOptions, createConfigSystem } from "./config_system.ts";
+import { type ConfigSystemOptions, createConfigSystem } from "../../testing/config_system.ts";
 
 interface Options extends ConfigSystemOptions {
   readonly withoutSecrets?: boolean;

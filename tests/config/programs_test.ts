@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { findPrograms } from "../../src/config/programs.ts";
-import { type ConfigSystemOptions, createConfigSystem, lacksOf, load, withCheck } from "./config_system.ts";
+import {
+  type ConfigSystemOptions,
+  createConfigSystem,
+  lacksOf,
+  load,
+  withCheck,
+} from "../../testing/config_system.ts";
 
 const program = { mode: 0o755 };
 

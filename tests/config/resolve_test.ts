@@ -3,7 +3,7 @@ import { pickSetting } from "../../src/config/resolve.ts";
 import type { Channel } from "../../src/domain/channel.ts";
 import type { Check, CheckKind, CheckOf, HttpRequestCheck, ScriptCheck } from "../../src/domain/check.ts";
 import { isCron } from "../../src/domain/schedule.ts";
-import { load } from "./config_system.ts";
+import { load } from "../../testing/config_system.ts";
 
 /** What each check is when the config says only what it must. */
 const SETTINGS = {

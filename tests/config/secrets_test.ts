@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { load } from "./config_system.ts";
+import { load } from "../../testing/config_system.ts";
 
 /** Settings of one check of each kind and of a channel, with a placeholder at one place. */
 async function secretsOf(parts: { readonly check?: unknown; readonly channel?: unknown }, value: string) {

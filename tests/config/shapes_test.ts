@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Check } from "../../src/domain/check.ts";
-import { shortOrFull } from "../support/full_form.ts";
+import { shortOrFull } from "../../testing/full_form.ts";
 import { generatedConfigs } from "./configs.ts";
-import { load, problemsOf, withCheck } from "./config_system.ts";
+import { load, problemsOf, withCheck } from "../../testing/config_system.ts";
 
 for (const shape of ["a", "b"] as const) {
   const name = `Shape ${shape.toUpperCase()}`;

@@ -2,9 +2,9 @@ import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
 import { absolutePath, readSource } from "../../src/config/source.ts";
 import { createFiles } from "../../src/system/files.ts";
-import { createMemorySystem } from "../support/memory_system.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
 import { runWithoutRights } from "../support/without_rights.ts";
-import { type ConfigSystemOptions, createConfigSystem, errorOf } from "./config_system.ts";
+import { type ConfigSystemOptions, createConfigSystem, errorOf } from "../../testing/config_system.ts";
 
 const PATH = "/etc/monitor/monitor.jsonc";
 

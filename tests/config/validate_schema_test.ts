@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { lacksOf, loadError, problemsOf, withCheck } from "./config_system.ts";
+import { lacksOf, loadError, problemsOf, withCheck } from "../../testing/config_system.ts";
 
 const page = (parameters: object) => withCheck({ kind: "http_request", parameters });
 const script = (parameters: object) =>

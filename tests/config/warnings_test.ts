@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { load, warningsOf, withCheck } from "./config_system.ts";
+import { load, warningsOf, withCheck } from "../../testing/config_system.ts";
 
 const CHECK = { kind: "test", parameters: {} };
 const mail = (password: string) => ({

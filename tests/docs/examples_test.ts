@@ -3,7 +3,7 @@
  * behind the language what part of one it is; {@linkcode ROLES} lists the words.
  */
 import assert from "node:assert/strict";
-import { describe, load } from "../config/config_system.ts";
+import { describe, load } from "../../testing/config_system.ts";
 import { configOf, EXAMPLES, FILES, OUTPUT, pathOf, ROLES } from "./examples.ts";
 
 for (const { path, block } of EXAMPLES) {

@@ -3,7 +3,7 @@
  * valid. What else such a config needs comes from the examples of the members that are required beside it.
  */
 import assert from "node:assert/strict";
-import { problemsOf } from "../config/config_system.ts";
+import { problemsOf } from "../../testing/config_system.ts";
 import { PROJECT, readPage } from "./pages.ts";
 
 type Json = null | boolean | number | string | readonly Json[] | JsonObject;

@@ -7,7 +7,7 @@ import { runArguments, sourceEnvironment } from "../../testing/source.ts";
 import { makeTarball } from "../../scripts/package/archive.ts";
 import { completeRelease } from "../../scripts/release.ts";
 import { PROJECT_URL } from "../../src/cli/project_url.ts";
-import { runChild, tool } from "../support/tools.ts";
+import { runChild, tool } from "../../testing/tools.ts";
 import { readPage } from "./pages.ts";
 
 const PROJECT = new URL("../../", import.meta.url).pathname;

@@ -7,7 +7,7 @@ import { bake } from "../../scripts/bake.ts";
 import { bundle } from "../../scripts/bundle.ts";
 import { compileModule } from "../../scripts/compile.ts";
 import { inTime } from "../life/in_time.ts";
-import { type ChildEnd, runChild, startChild, tool } from "../support/tools.ts";
+import { type ChildEnd, runChild, startChild, tool } from "../../testing/tools.ts";
 import { startServer } from "../support/http_servers.ts";
 import { type PermissionStage, withNeeds } from "../permissions/stage.ts";
 import type { Outcomes, Place } from "./attempts.ts";

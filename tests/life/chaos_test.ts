@@ -7,8 +7,8 @@
  */
 import assert from "node:assert/strict";
 import { runArguments } from "../../testing/source.ts";
-import { waitingFor } from "../support/test_notes.ts";
-import { needs, runChild, startChild, tool } from "../support/tools.ts";
+import { waitingFor } from "../../testing/test_notes.ts";
+import { needs, runChild, startChild, tool } from "../../testing/tools.ts";
 
 const SECONDS = Number(Deno.env.get("CHAOS_SECONDS") ?? 3);
 const ROUNDS = Deno.env.get("CHAOS_ROUNDS");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { parse } from "yaml";
-import { runChild, tool } from "../support/tools.ts";
+import { runChild, tool } from "../../testing/tools.ts";
 import { programCommand, type Stage, withStage } from "./program.ts";
 
 const test = concurrentTests("examples/ci");

@@ -1,6 +1,6 @@
 /** What the program leaves on the disk: who may read it, and that it follows nothing that somebody has put there. */
 import assert from "node:assert/strict";
-import { needs } from "../support/tools.ts";
+import { needs } from "../../testing/tools.ts";
 import { concurrentSteps, concurrentTests } from "../support/concurrent_tests.ts";
 import { type Stage, withStage } from "./program.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { flood } from "../support/hostile_servers.ts";
 import { startServer } from "../support/http_servers.ts";
-import { startChild } from "../support/tools.ts";
+import { startChild } from "../../testing/tools.ts";
 import type { Event } from "./lines.ts";
 import { withStage } from "./program.ts";
 import { withTarget } from "./target.ts";

@@ -1,4 +1,4 @@
-import { waitingFor } from "../support/test_notes.ts";
+import { waitingFor } from "../../testing/test_notes.ts";
 
 /** How long anything may take that happens by itself; only a fault waits for it. */
 export const DEADLINE_MS = 30_000;

@@ -1,4 +1,4 @@
-import { waitingFor } from "../support/test_notes.ts";
+import { waitingFor } from "../../testing/test_notes.ts";
 import { DEADLINE_MS } from "./in_time.ts";
 
 /** What a program prints on one of its pipes, line by line as it comes. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { startNodeExporter } from "../support/node_exporter.ts";
 import { promtool } from "../support/promtool.ts";
-import { needs } from "../support/tools.ts";
+import { needs } from "../../testing/tools.ts";
 import { until } from "./in_time.ts";
 import { type Stage, withStage } from "./program.ts";
 import { startHook } from "./receivers.ts";

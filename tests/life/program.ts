@@ -4,8 +4,8 @@
  */
 import { runArguments, sourceEnvironment } from "../../testing/source.ts";
 import { killMarked } from "../support/processes.ts";
-import { waitingFor } from "../support/test_notes.ts";
-import { startChild } from "../support/tools.ts";
+import { waitingFor } from "../../testing/test_notes.ts";
+import { startChild } from "../../testing/tools.ts";
 import { DEADLINE_MS } from "./in_time.ts";
 import { collectLines, type Lines } from "./lines.ts";
 

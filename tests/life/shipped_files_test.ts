@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { systemdAnalyze } from "../support/systemd_analyze.ts";
-import { needs } from "../support/tools.ts";
+import { needs } from "../../testing/tools.ts";
 import { programCommand, type Stage, withStage } from "./program.ts";
 
 const test = concurrentTests("examples");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { fixture } from "../support/processes.ts";
-import { needs } from "../support/tools.ts";
+import { needs } from "../../testing/tools.ts";
 import { type Stage, withStage } from "./program.ts";
 
 const test = concurrentTests("monitor: files that block");

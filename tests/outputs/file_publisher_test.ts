@@ -2,7 +2,7 @@ import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
 import { type KeptFile, startKeptFiles, writeKeptFile } from "../../src/outputs/file_publisher.ts";
 import { createFiles } from "../../src/system/files.ts";
-import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
+import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 
 interface Desk {
   readonly clock: FakeClock;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { beat } from "../../src/outputs/heartbeat_sender.ts";
 import { inTime } from "../life/in_time.ts";
-import { createFakeClock } from "../support/fake_clock.ts";
+import { createFakeClock } from "../../testing/fake_clock.ts";
 import { freePort, response, startAnswering, startServer } from "../support/http_servers.ts";
-import { createMemorySystem } from "../support/memory_system.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
 
 const INTERVAL = { intervalMs: 60_000 };
 

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { inTime } from "../life/in_time.ts";
-import { needs, startChild, tool } from "../support/tools.ts";
+import { needs, startChild, tool } from "../../testing/tools.ts";
 
 /** A size of the window, in CSS pixels. */
 export interface ViewSize {

@@ -7,7 +7,7 @@ import axe from "axe-core";
 import { demoChecks } from "../../scripts/make_history.ts";
 import { type Browser, needsBrowser, withBrowser } from "./browser.ts";
 import { inTime } from "../life/in_time.ts";
-import { shortOrFull } from "../support/full_form.ts";
+import { shortOrFull } from "../../testing/full_form.ts";
 import { withDemo } from "./demo_page.ts";
 
 const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } } as const;

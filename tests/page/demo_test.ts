@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { demoConfig } from "../../scripts/make_history.ts";
 import { run } from "../../src/cli/run.ts";
-import { createFakeClock } from "../support/fake_clock.ts";
-import { createMemorySystem } from "../support/memory_system.ts";
+import { createFakeClock } from "../../testing/fake_clock.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
 import { NOW_MS, withDemo } from "./demo_page.ts";
 
 const COUNT = 12;

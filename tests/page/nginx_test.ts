@@ -4,7 +4,7 @@ import { inTime, until } from "../life/in_time.ts";
 import { withStage } from "../life/program.ts";
 import { freePort } from "../support/http_servers.ts";
 import { systemdAnalyze } from "../support/systemd_analyze.ts";
-import { needs, runChild, startChild, tool } from "../support/tools.ts";
+import { needs, runChild, startChild, tool } from "../../testing/tools.ts";
 
 const EXAMPLES = new URL("../../examples/", import.meta.url);
 const FOLDER = "/var/cache/monitor";

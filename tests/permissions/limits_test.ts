@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { createCertificate } from "../support/certificates.ts";
 import { startServer } from "../support/http_servers.ts";
-import { needs } from "../support/tools.ts";
+import { needs } from "../../testing/tools.ts";
 import { flagsFor, type PermissionStage, withNeeds } from "./stage.ts";
 
 const test = concurrentTests("monitor: limits of permissions");

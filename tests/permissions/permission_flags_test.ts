@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { groupNeeds, permissionFlags, shellWord } from "../../src/permissions/permission_flags.ts";
-import { runChild, tool } from "../support/tools.ts";
+import { runChild, tool } from "../../testing/tools.ts";
 
 Deno.test("permissionFlags() sorts, lists each thing once and doubles commas", () => {
   const needs = [

@@ -5,7 +5,7 @@ import type { PermissionClass } from "../../src/domain/needs.ts";
 import { until } from "../life/in_time.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { startServer } from "../support/http_servers.ts";
-import { needs } from "../support/tools.ts";
+import { needs } from "../../testing/tools.ts";
 import { flagsFor, withNeeds } from "./stage.ts";
 
 const test = concurrentTests("monitor permissions: printed flags");

@@ -4,7 +4,7 @@ import type { Check } from "../../src/domain/check.ts";
 import type { Needs } from "../../src/domain/needs.ts";
 import { joinNeeds, missingNeeds, type Need, needsOf } from "../../src/permissions/required_permissions.ts";
 import { requestCheck, testCheck } from "../support/checks.ts";
-import { createMemorySystem } from "../support/memory_system.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
 
 const ENVIRONMENT = { PATH: "/opt/bin:/usr/bin" };
 const PASSED = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];

@@ -9,7 +9,7 @@ import { overdueAtMs, regularRunAfter } from "../../src/alerting/overdue.ts";
 import { enterAsked, isCheckDue } from "../../src/scheduler/next_run.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
 import { requestCheck, testCheck } from "../support/checks.ts";
-import { createFakeClock } from "../support/fake_clock.ts";
+import { createFakeClock } from "../../testing/fake_clock.ts";
 import { type SchedulerHarness, startHarness } from "../support/scheduler_harness.ts";
 
 const SECOND = 1000;

@@ -18,8 +18,8 @@ import { createMemoryStore } from "../support/memory_store.ts";
 import { startScheduler } from "../../src/scheduler/scheduler.ts";
 import { intervalsOf } from "../support/checks.ts";
 import { createSilentNotifying } from "../support/silent_notifying.ts";
-import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
-import type { MemorySystem } from "../support/memory_system.ts";
+import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
+import type { MemorySystem } from "../../testing/memory_system.ts";
 import { createProgramSystem, programCheck } from "../support/played_programs.ts";
 
 const SECOND = 1000;

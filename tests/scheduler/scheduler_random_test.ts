@@ -9,9 +9,9 @@ import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { CheckUpdate, Store, StoreFailure } from "../../src/domain/store.ts";
 import { intervalsOf, requestCheck } from "../support/checks.ts";
-import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
+import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { createFaultyStore, type FaultyStore } from "../support/faulty_store.ts";
-import type { PlayedAnswer } from "../support/played_targets.ts";
+import type { PlayedAnswer } from "../../testing/played_targets.ts";
 import { assertRate } from "../support/rates.ts";
 import { type SchedulerHarness, startHarness } from "../support/scheduler_harness.ts";
 

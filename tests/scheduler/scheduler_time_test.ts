@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
 import { requestCheck, testCheck } from "../support/checks.ts";
-import { createFakeClock } from "../support/fake_clock.ts";
+import { createFakeClock } from "../../testing/fake_clock.ts";
 import { assertRate, assertSpread } from "../support/rates.ts";
 import { type SchedulerHarness, startHarness } from "../support/scheduler_harness.ts";
 

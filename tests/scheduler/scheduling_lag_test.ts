@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createLagReporter, type LagSummary } from "../../src/scheduler/scheduling_lag.ts";
-import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
+import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 
 function start(): { clock: FakeClock; told: LagSummary[]; note: (name: string, lateMs: number) => void } {
   const clock = createFakeClock();

@@ -3,7 +3,7 @@ import type { Condition } from "../../src/domain/condition.ts";
 import type { Result } from "../../src/domain/result.ts";
 import { StallSafeRuns } from "../../src/scheduler/stall_safe.ts";
 import { testCheck } from "../support/checks.ts";
-import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
+import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 
 const RUN_MS = 4_000;
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { StallDetector } from "../../src/scheduler/stall.ts";
-import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
+import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 
 function start(): { clock: FakeClock; detector: StallDetector; stay: (isBusy: boolean) => void } {
   const clock = createFakeClock();

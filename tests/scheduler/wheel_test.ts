@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { TimerWheel } from "../../src/scheduler/wheel.ts";
 import type { TimerHandle } from "../../src/scheduler/timer_table.ts";
-import { ComparedWheel } from "./wheel_oracle.ts";
-import { walkWheel } from "./wheel_walk.ts";
+import { ComparedWheel } from "../../testing/wheel_oracle.ts";
+import { walkWheel } from "../../testing/wheel_walk.ts";
 
 const MAX = Number.MAX_SAFE_INTEGER;
 const YEAR_MS = 365 * 24 * 3600 * 1000;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { bundle } from "../../scripts/bundle.ts";
 import { keptLicenses, readLicenses } from "../../scripts/licenses.ts";
-import { runChild } from "../support/tools.ts";
+import { runChild } from "../../testing/tools.ts";
 
 async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "monitor_bundle_" });

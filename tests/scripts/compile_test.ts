@@ -8,7 +8,7 @@ import {
   writeChecksums,
 } from "../../scripts/compile.ts";
 import { runArguments } from "../../testing/source.ts";
-import { type ChildEnd, runChild, tool } from "../support/tools.ts";
+import { type ChildEnd, runChild, tool } from "../../testing/tools.ts";
 
 const SCRIPT = new URL("../../scripts/compile.ts", import.meta.url).pathname;
 const OWN_TARGET = TARGETS.find((target) => target === Deno.build.target) ?? TARGETS[0];

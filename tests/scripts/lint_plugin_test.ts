@@ -2,7 +2,7 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { join } from "node:path";
 import { projectPath } from "../../scripts/lint/place.ts";
 import plugin from "../../scripts/lint_plugin.ts";
-import { runChild } from "../support/tools.ts";
+import { runChild } from "../../testing/tools.ts";
 
 const PROJECT = join(import.meta.dirname ?? "", "../..");
 
@@ -312,6 +312,14 @@ testRule("layers-import-downwards", "leaves all but the entry to tests", "tests/
   "a file with the entry's name elsewhere": ['import "./main.ts";'],
 });
 
+testRule("layers-import-downwards", "keeps scripts from the tests", "scripts/soak/memory.ts", {
+  "a module of the tests": [
+    'import "../../tests/support/tools.ts";',
+    'import "../../tests/support/tools.ts";',
+  ],
+  "a shared module": ['import "../../testing/tools.ts";'],
+});
+
 testPlaces("layers-import-downwards", "rejects a file of src outside the layers", "export {};", {
   "an unknown layer": ["src/attic/a.ts", ""],
   "a file directly in src": ["src/a.ts", ""],
@@ -476,7 +484,7 @@ testPlaces(
   {
     "a test": ["tests/checks/script_test.ts", "Deno.Command"],
     "a module of the tests": ["tests/support/promtool.ts", "Deno.Command"],
-    "the place": ["tests/support/tools.ts"],
+    "the place": ["testing/tools.ts"],
     "a program that tries what it may": ["tests/executable/attempts.ts"],
     "scripts": ["scripts/test.ts"],
     "the program": ["src/system/process/processes.ts"],

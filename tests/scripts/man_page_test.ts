@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { manPage } from "../../scripts/man_page.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { EXIT } from "../../src/cli/exit_code.ts";
-import { type ChildEnd, needs, runChild, tool } from "../support/tools.ts";
+import { type ChildEnd, needs, runChild, tool } from "../../testing/tools.ts";
 
 const DATE = "2026-01-31";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { executableName, TARGETS } from "../../scripts/compile.ts";
 import { makePackages } from "../../scripts/package.ts";
-import { runChild, tool } from "../support/tools.ts";
+import { runChild, tool } from "../../testing/tools.ts";
 
 async function withPackages(use: (folder: string, made: readonly string[]) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "monitor_packages_" });

@@ -16,7 +16,7 @@ import {
   uploadCommand,
 } from "../../scripts/release.ts";
 import { makeTarball } from "../../scripts/package/archive.ts";
-import { runChild, tool } from "../support/tools.ts";
+import { runChild, tool } from "../../testing/tools.ts";
 
 const PROJECT = new URL("../../", import.meta.url);
 

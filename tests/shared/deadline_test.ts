@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { sleep, startDeadline, unlessAborted } from "../../src/shared/deadline.ts";
-import { createFakeClock } from "../support/fake_clock.ts";
+import { createFakeClock } from "../../testing/fake_clock.ts";
 
 Deno.test("startDeadline() aborts when time is up", async () => {
   const clock = createFakeClock();

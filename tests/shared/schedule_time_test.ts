@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createScheduleTime } from "../../src/shared/schedule_time.ts";
-import { createFakeClock } from "../support/fake_clock.ts";
+import { createFakeClock } from "../../testing/fake_clock.ts";
 
 const NOW = Date.UTC(2026, 0, 31, 10);
 

@@ -12,7 +12,7 @@
 import assert from "node:assert/strict";
 import { runArguments, sourceEnvironment } from "../../testing/source.ts";
 import { concurrentTests } from "../support/concurrent_tests.ts";
-import { type ChildEnd, runChild } from "../support/tools.ts";
+import { type ChildEnd, runChild } from "../../testing/tools.ts";
 
 const test = concurrentTests("monitor: end-to-end tests");
 

@@ -6,7 +6,7 @@ import type { OutboxChange, QueuedNotification, Silence } from "../../src/domain
 import type { CheckUpdate, Rollup, Store } from "../../src/domain/store.ts";
 import { openInMemoryStore } from "../../src/state/in_memory_store.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
-import { shortOrFull } from "../support/full_form.ts";
+import { shortOrFull } from "../../testing/full_form.ts";
 import { pruneAll } from "./conformance.ts";
 import { DAY_MS, endOf, HOUR_MS, notificationOf, NOW_MS, queuedOf, recordOf } from "./records.ts";
 

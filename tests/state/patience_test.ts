@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../../src/domain/store.ts";
 import { whileBusy } from "../../src/state/patience.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
-import { createFakeClock } from "../support/fake_clock.ts";
+import { createFakeClock } from "../../testing/fake_clock.ts";
 import { NOW_MS, silenceOf } from "./records.ts";
 import { openState, withState, withStatePath } from "./state_folder.ts";
 

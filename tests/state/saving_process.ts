@@ -1,6 +1,6 @@
 import { runArguments } from "../../testing/source.ts";
 import { inTime } from "../life/in_time.ts";
-import { startChild } from "../support/tools.ts";
+import { startChild } from "../../testing/tools.ts";
 
 /** A process of its own that runs save_forever.ts. */
 export interface SavingProcess {

@@ -3,7 +3,7 @@ import { startPersisting } from "../../src/state/write_schedule.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
 import { testCheck } from "../support/checks.ts";
-import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
+import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { createFaultyStore, type FaultyStore } from "../support/faulty_store.ts";
 
 const SECOND = 1000;

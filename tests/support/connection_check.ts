@@ -4,8 +4,8 @@ import type { ObserveContext } from "../../src/domain/observe.ts";
 import type { Observation } from "../../src/domain/result.ts";
 import type { Clock } from "../../src/domain/clock.ts";
 import { runArguments } from "../../testing/source.ts";
-import { createMemorySystem } from "./memory_system.ts";
-import { runChild } from "./tools.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
+import { runChild } from "../../testing/tools.ts";
 
 /** Kinds of checks that make connections. */
 export type ConnectionCheck = CheckOf<"tcp_connect" | "tls_certificate" | "http_request">;

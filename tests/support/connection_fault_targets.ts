@@ -11,7 +11,7 @@ import type { Course } from "./fault_proxy.ts";
 import type { FaultTarget } from "./fault_runs.ts";
 import { startServer, type TestServer, type Visitor } from "./http_servers.ts";
 import { startMailServer } from "./mail_server.ts";
-import { createMemorySystem } from "./memory_system.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
 import { behindClearText, recordBytes, unharmedRecords } from "./tls_records.ts";
 
 /** A check that runs until it is disposed of. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { FaultFindings, FaultOrder } from "../fixtures/fault_rounds.ts";
 import { createTrust } from "./check_faults.ts";
 import { runArguments } from "../../testing/source.ts";
-import { runChild } from "./tools.ts";
+import { runChild } from "../../testing/tools.ts";
 
 /** What to run, and at how many places of each target; all of them where that is more. */
 export type FaultProcessOptions = Pick<FaultOrder, "rounds" | "targets"> & { readonly places: number };

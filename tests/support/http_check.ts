@@ -9,7 +9,7 @@ import { createConnections } from "../../src/system/tcp/connections.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { lazyProcesses } from "../../src/system/lazy_parts.ts";
 import { createRequests } from "../../src/system/http/requests.ts";
-import { runChild, tool } from "./tools.ts";
+import { runChild, tool } from "../../testing/tools.ts";
 
 /** What a test may set of an `http_request` check. */
 export interface HttpExpectations extends Partial<HttpExpectation> {

@@ -1,7 +1,7 @@
 /** Servers on loopback that do to a client whatever a test wants, byte by byte. */
 import { inTime } from "../life/in_time.ts";
 import type { Certificate } from "./certificates.ts";
-import { waitingFor } from "./test_notes.ts";
+import { waitingFor } from "../../testing/test_notes.ts";
 
 /** One connection, as the server sees it. */
 export interface Visitor {

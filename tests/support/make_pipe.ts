@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { runChild, tool } from "./tools.ts";
+import { runChild, tool } from "../../testing/tools.ts";
 
 /** Makes a named pipe. */
 export async function makePipe(path: string): Promise<void> {

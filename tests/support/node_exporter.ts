@@ -1,5 +1,5 @@
 import { inTime, until } from "../life/in_time.ts";
-import { startChild, tool } from "./tools.ts";
+import { startChild, tool } from "../../testing/tools.ts";
 
 /** A node exporter of the test's own. */
 export interface NodeExporter extends AsyncDisposable {

@@ -1,5 +1,5 @@
 import { inTime } from "../life/in_time.ts";
-import { needs, startChild, tool } from "./tools.ts";
+import { needs, startChild, tool } from "../../testing/tools.ts";
 
 /** What the notification service was given. */
 export interface ShownNotification {

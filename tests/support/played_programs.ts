@@ -2,8 +2,8 @@ import type { ScriptCheck } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { ProcessEnd } from "../../src/domain/processes.ts";
 import { type CheckOptions, testCheck } from "./checks.ts";
-import type { FakeClock } from "./fake_clock.ts";
-import { createMemorySystem, type MemorySystem } from "./memory_system.ts";
+import type { FakeClock } from "../../testing/fake_clock.ts";
+import { createMemorySystem, type MemorySystem } from "../../testing/memory_system.ts";
 
 /** What a played program does in one run. */
 export interface PlayedRun {

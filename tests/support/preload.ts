@@ -2,7 +2,7 @@
  * Wraps `Deno.test` so that every test and every step is noted while it runs. The test runner (`scripts/test.ts`)
  * loads it into each test module by `--preload`.
  */
-import { type FailedTest, noteFailed, notingTest, startNotes, waitingFor } from "./test_notes.ts";
+import { type FailedTest, noteFailed, notingTest, startNotes, waitingFor } from "../../testing/test_notes.ts";
 
 type TestFunction = Deno.TestDefinition["fn"];
 type StepFunction = Deno.TestStepDefinition["fn"];

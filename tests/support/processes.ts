@@ -1,5 +1,5 @@
 import type { ProcessCommand } from "../../src/domain/processes.ts";
-import { waitingFor } from "./test_notes.ts";
+import { waitingFor } from "../../testing/test_notes.ts";
 
 /** The absolute path of a program in tests/fixtures. */
 export function fixture(name: string): string {

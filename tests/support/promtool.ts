@@ -1,5 +1,5 @@
 /** Debian's `promtool`, which reads metrics and rules as Prometheus does. */
-import { runChild, tool } from "./tools.ts";
+import { runChild, tool } from "../../testing/tools.ts";
 
 /** What it made of them. */
 export interface Verdict {

@@ -15,8 +15,8 @@ import {
   type SchedulerEvent,
   startScheduler,
 } from "../../src/scheduler/scheduler.ts";
-import { createFakeClock, type FakeClock } from "./fake_clock.ts";
-import { createPlayedSystem, type PlayedAnswer } from "./played_targets.ts";
+import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
+import { createPlayedSystem, type PlayedAnswer } from "../../testing/played_targets.ts";
 import { createProgramSystem, type PlayedRun } from "./played_programs.ts";
 
 /** One result as tests look at it. */

@@ -1,4 +1,4 @@
-import { type ChildEnd, runChild, tool } from "./tools.ts";
+import { type ChildEnd, runChild, tool } from "../../testing/tools.ts";
 
 /** What `systemd-analyze` says of units; no systemd need run. */
 export function systemdAnalyze(args: readonly string[]): Promise<ChildEnd> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { runArguments } from "../../testing/source.ts";
-import { runChild, tool } from "./tools.ts";
+import { runChild, tool } from "../../testing/tools.ts";
 
 /** What makes root a user like others. */
 const ROOTS_RIGHTS = "--bounding-set=-dac_override,-dac_read_search,-fowner,-chown";

@@ -1,4 +1,4 @@
-import { runChild, tool } from "./tools.ts";
+import { runChild, tool } from "../../testing/tools.ts";
 
 /** What Debian's `xmllint` has to say against an XML text; nothing where it is well-formed. */
 export async function xmllint(xml: string): Promise<string> {

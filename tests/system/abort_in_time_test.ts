@@ -7,7 +7,7 @@ import { runArguments } from "../../testing/source.ts";
 import { inTime } from "../life/in_time.ts";
 import { untilLeft } from "../support/http_servers.ts";
 import { fixture } from "../support/processes.ts";
-import { startChild } from "../support/tools.ts";
+import { startChild } from "../../testing/tools.ts";
 
 const clock = createRealClock();
 

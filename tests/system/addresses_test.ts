@@ -18,7 +18,7 @@ import { freePort, response, startServer, type TestServer, type Visitor } from "
 import { startMailServer } from "../support/mail_server.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { fixture } from "../support/processes.ts";
-import { needs, runChild, startChild, tool } from "../support/tools.ts";
+import { needs, runChild, startChild, tool } from "../../testing/tools.ts";
 
 const NAME = "three.example";
 /** Servers listen on the last one. */

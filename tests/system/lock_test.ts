@@ -4,7 +4,7 @@ import { acquireLock, isLocked, lockHolder } from "../../src/system/lock.ts";
 import { SOURCE_FLAGS } from "../../testing/source.ts";
 import { inTime } from "../life/in_time.ts";
 import { makePipe } from "../support/make_pipe.ts";
-import { startChild } from "../support/tools.ts";
+import { startChild } from "../../testing/tools.ts";
 
 Deno.test("acquireLock() lets one in at a time", () =>
   withLockPath((path) => {

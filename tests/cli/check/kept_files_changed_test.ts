@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type KeptFiles, startKeptFiles, writeKeptFile } from "../../../src/outputs/file_publisher.ts";
 import { StoreError } from "../../../src/domain/store.ts";
 import { createFiles } from "../../../src/system/files.ts";
-import { createFakeClock, type FakeClock } from "../../support/fake_clock.ts";
+import { createFakeClock, type FakeClock } from "../../../testing/fake_clock.ts";
 
 Deno.test("changed() brings the next writing forward, and many changes bring one", async () => {
   const { clock, writtenMs, files } = start(60_000);

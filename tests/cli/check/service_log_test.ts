@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { logSchedulerEvent } from "../../../src/cli/check/service_log.ts";
 import { createLog } from "../../../src/cli/create_log.ts";
 import type { SchedulerEvent } from "../../../src/scheduler/scheduler.ts";
-import { createFakeClock } from "../../support/fake_clock.ts";
+import { createFakeClock } from "../../../testing/fake_clock.ts";
 
 Deno.test("logSchedulerEvent() tells trouble of this machine in one line, however many checks it hit", async (t) => {
   const rows: readonly (readonly [event: SchedulerEvent, line: RegExp])[] = [

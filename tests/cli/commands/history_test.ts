@@ -3,8 +3,8 @@ import { run } from "../../../src/cli/run.ts";
 import type { ConditionChange } from "../../../src/domain/store.ts";
 import { changeOf, HOUR_MS, NOW_MS, updateOf } from "../../state/records.ts";
 import { openState } from "../../state/state_folder.ts";
-import { createFakeClock } from "../../support/fake_clock.ts";
-import { createMemorySystem } from "../../support/memory_system.ts";
+import { createFakeClock } from "../../../testing/fake_clock.ts";
+import { createMemorySystem } from "../../../testing/memory_system.ts";
 
 const CHANGES: readonly ConditionChange[] = Array.from(
   { length: 950 },

@@ -7,8 +7,8 @@ import type { Condition } from "../../../src/domain/condition.ts";
 import type { CheckRecord } from "../../../src/domain/store.ts";
 import { openSqliteStore } from "../../../src/state/sqlite_store.ts";
 import { notificationOf, queuedOf, recordOf, resultOf, silenceOf, updateOf } from "../../state/records.ts";
-import { createFakeClock } from "../../support/fake_clock.ts";
-import { createMemorySystem } from "../../support/memory_system.ts";
+import { createFakeClock } from "../../../testing/fake_clock.ts";
+import { createMemorySystem } from "../../../testing/memory_system.ts";
 
 const NOW = Date.UTC(2026, 0, 31, 10);
 const MINUTE = 60_000;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { concurrentTests } from "../../support/concurrent_tests.ts";
 import { type Shell, SHELL_ENTRIES, SHELLS } from "../../../src/cli/completion/shells.ts";
 import { runArguments, sourceEnvironment } from "../../../testing/source.ts";
-import { needs, runChild, tool } from "../../support/tools.ts";
+import { needs, runChild, tool } from "../../../testing/tools.ts";
 
 const test = concurrentTests("monitor completions");
 

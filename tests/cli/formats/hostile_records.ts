@@ -1,6 +1,6 @@
 import { type Condition, CONDITIONS } from "../../../src/domain/condition.ts";
 import type { RunRecord, RunSummary } from "../../../src/cli/formats/format.ts";
-import { shortOrFull } from "../../support/full_form.ts";
+import { shortOrFull } from "../../../testing/full_form.ts";
 import { recordOf, summaryOf } from "./records.ts";
 
 const HUGE = shortOrFull(64, 1024) * 1024;

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { validateXML } from "xmllint-wasm";
 import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
 import { junitFormat } from "../../../src/cli/formats/junit.ts";
-import { needs } from "../../support/tools.ts";
+import { needs } from "../../../testing/tools.ts";
 import { xmllint } from "../../support/xmllint.ts";
 import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
 import { anySummary, failsOnCritical, optionsOf, printed, recordOf, summaryOf } from "./records.ts";

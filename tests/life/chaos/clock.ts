@@ -1,6 +1,6 @@
 /** Other clocks than the machine's for a program: Debian's libfaketime, which reads the time from a file. */
 
-import { tool } from "../../support/tools.ts";
+import { tool } from "../../../testing/tools.ts";
 
 /** The clocks of one program. */
 export interface MovableClock {

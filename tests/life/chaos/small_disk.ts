@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { tool } from "../../support/tools.ts";
+import { tool } from "../../../testing/tools.ts";
 
 /** A disk that can be filled to the last byte and made read-only. */
 export interface SmallDisk {

@@ -19,7 +19,7 @@ import {
   updateOf,
 } from "../../state/records.ts";
 import { testCheck } from "../../support/checks.ts";
-import { createFakeClock } from "../../support/fake_clock.ts";
+import { createFakeClock } from "../../../testing/fake_clock.ts";
 
 const FACTS = {
   nowMs: NOW_MS,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { FAMILIES } from "../../../src/outputs/metrics/families.ts";
 import { promtool } from "../../support/promtool.ts";
-import { needs } from "../../support/tools.ts";
+import { needs } from "../../../testing/tools.ts";
 
 const PROJECT = new URL("../../../", import.meta.url).pathname;
 const RULES = `${PROJECT}examples/prometheus/monitor.rules.yml`;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Measurement, measurementsOf } from "../../../src/outputs/metrics/measurements.ts";
 import { observeProgram } from "../../support/script_check.ts";
-import { needs, runChild, tool } from "../../support/tools.ts";
+import { needs, runChild, tool } from "../../../testing/tools.ts";
 
 Deno.test("measurementsOf() brings units to their base", async (t) => {
   const rows: readonly (readonly [text: string, value: number | null, unit: string])[] = [

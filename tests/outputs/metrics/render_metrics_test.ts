@@ -3,10 +3,10 @@ import fc from "fast-check";
 import { FAMILIES } from "../../../src/outputs/metrics/families.ts";
 import { renderMetrics } from "../../../src/outputs/metrics/render_metrics.ts";
 import { recordOf } from "../../state/records.ts";
-import { HOSTILE_NAMES } from "../../config/hostile_configs.ts";
+import { HOSTILE_NAMES } from "../../../testing/hostile_configs.ts";
 import { HOSTILE_TEXTS as STORAGE_TEXTS } from "../../state/hostile.ts";
 import { promtool } from "../../support/promtool.ts";
-import { needs } from "../../support/tools.ts";
+import { needs } from "../../../testing/tools.ts";
 import { HOSTILE_TEXTS as FORMAT_TEXTS, unsafeCodes } from "../../cli/formats/hostile_records.ts";
 import { checkOf, noPause, valuesOf } from "./values.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { needs, runChild, tool } from "../../support/tools.ts";
+import { needs, runChild, tool } from "../../../testing/tools.ts";
 
 Deno.test({
   ...needs("nss_wrapper"),

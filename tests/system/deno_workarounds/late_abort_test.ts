@@ -4,7 +4,7 @@ import { abortLate } from "../../../src/system/deno_workarounds/late_abort.ts";
 import { runArguments } from "../../../testing/source.ts";
 import { inTime } from "../../life/in_time.ts";
 import { response, startServer } from "../../support/http_servers.ts";
-import { runChild } from "../../support/tools.ts";
+import { runChild } from "../../../testing/tools.ts";
 import { countResources } from "./resources.ts";
 
 Deno.test("abortLate() aborts for the reason of the signal that it follows, once all that is ready was handed over", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { startChild, tool } from "../../support/tools.ts";
+import { startChild, tool } from "../../../testing/tools.ts";
 
 Deno.test(
   "the status of a child that a real-time signal ends still rejects: delete real_time_signals.ts if this fails",

@@ -16,7 +16,7 @@ import {
   startScriptedServer,
   talkUpTo,
 } from "../../support/mail_server.ts";
-import { runChild } from "../../support/tools.ts";
+import { runChild } from "../../../testing/tools.ts";
 
 const MAIL: OutgoingMail = {
   host: "localhost",

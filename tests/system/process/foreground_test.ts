@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { runArguments } from "../../../testing/source.ts";
-import { runChild, tool } from "../../support/tools.ts";
+import { runChild, tool } from "../../../testing/tools.ts";
 
 Deno.test("run() starts the command and tells its exit code, however few file descriptors are free", async () => {
   const fixture = new URL("../../fixtures/run_with_few_descriptors.ts", import.meta.url).pathname;

@@ -13,7 +13,7 @@ import {
   newMark,
   untilGone,
 } from "../../support/processes.ts";
-import { type ChildEnd, needs, runChild } from "../../support/tools.ts";
+import { type ChildEnd, needs, runChild } from "../../../testing/tools.ts";
 
 const test = concurrentTests("createProcesses()");
 const processes = createProcesses(createRealClock(), { terminationGraceMs: 500 });

@@ -2,8 +2,8 @@
  * A wheel and, beside it, the plainest thing that does the same: a list sorted by deadline, in which equals stand
  * in the order of their insertion. Each call goes to both and throws where they differ.
  */
-import { TimerWheel } from "../../src/scheduler/wheel.ts";
-import type { TimerHandle } from "../../src/scheduler/timer_table.ts";
+import { TimerWheel } from "../src/scheduler/wheel.ts";
+import type { TimerHandle } from "../src/scheduler/timer_table.ts";
 
 interface Waiting {
   readonly deadline: number;

@@ -1,15 +1,15 @@
-import type { PermissionClass } from "../../src/domain/needs.ts";
-import type { System } from "../../src/domain/system.ts";
-import type { TextSink } from "../../src/domain/text_sink.ts";
-import { createRealClock } from "../../testing/real_clock.ts";
-import { createConnections } from "../../src/system/tcp/connections.ts";
-import { createFiles } from "../../src/system/files.ts";
-import { acquireLock, isLocked, lockHolder } from "../../src/system/lock.ts";
-import { createForeground } from "../../src/system/process/foreground.ts";
-import { createMail } from "../../src/system/mail/mail.ts";
-import { createProcesses } from "../../src/system/process/processes.ts";
-import { createRequests } from "../../src/system/http/requests.ts";
-import { createStoreFiles } from "../../src/system/store_files.ts";
+import type { PermissionClass } from "../src/domain/needs.ts";
+import type { System } from "../src/domain/system.ts";
+import type { TextSink } from "../src/domain/text_sink.ts";
+import { createRealClock } from "./real_clock.ts";
+import { createConnections } from "../src/system/tcp/connections.ts";
+import { createFiles } from "../src/system/files.ts";
+import { acquireLock, isLocked, lockHolder } from "../src/system/lock.ts";
+import { createForeground } from "../src/system/process/foreground.ts";
+import { createMail } from "../src/system/mail/mail.ts";
+import { createProcesses } from "../src/system/process/processes.ts";
+import { createRequests } from "../src/system/http/requests.ts";
+import { createStoreFiles } from "../src/system/store_files.ts";
 
 /** A sink that keeps what is written. */
 export interface MemorySink extends TextSink {

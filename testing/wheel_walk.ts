@@ -1,5 +1,5 @@
 /** A long random walk of a wheel beside its oracle, the same one each time for a seed. */
-import type { TimerHandle } from "../../src/scheduler/timer_table.ts";
+import type { TimerHandle } from "../src/scheduler/timer_table.ts";
 import { ComparedWheel } from "./wheel_oracle.ts";
 
 /** What a walk did. */

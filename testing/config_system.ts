@@ -1,8 +1,8 @@
-import { loadConfig, type LoadedConfig, type LoadOptions } from "../../src/config/load.ts";
-import { ConfigError, type PlacedProblem } from "../../src/config/problem.ts";
-import type { FileFacts, Files } from "../../src/domain/files.ts";
-import type { System } from "../../src/domain/system.ts";
-import { createMemorySystem } from "../support/memory_system.ts";
+import { loadConfig, type LoadedConfig, type LoadOptions } from "../src/config/load.ts";
+import { ConfigError, type PlacedProblem } from "../src/config/problem.ts";
+import type { FileFacts, Files } from "../src/domain/files.ts";
+import type { System } from "../src/domain/system.ts";
+import { createMemorySystem } from "./memory_system.ts";
 
 /** What a test may set. */
 export interface ConfigSystemOptions {

@@ -1,6 +1,6 @@
-import { CHECK_KINDS } from "../../src/checks/registry.ts";
+import { CHECK_KINDS } from "../src/checks/registry.ts";
 import { setImmediate } from "node:timers";
-import type { Clock } from "../../src/domain/clock.ts";
+import type { Clock } from "../src/domain/clock.ts";
 
 // What is read when it is first used takes real time, which no clock of ours would wait for.
 for (const load of Object.values(CHECK_KINDS)) await load();

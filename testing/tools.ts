@@ -89,7 +89,7 @@ export type ToolName = keyof typeof TOOLS;
 export function tool(name: ToolName | (typeof ESSENTIAL)[number]): string {
   const entry: Tool | undefined = Object.hasOwn(TOOLS, name) ? TOOLS[name as ToolName] : undefined;
   if (entry === undefined && !(ESSENTIAL as readonly string[]).includes(name)) {
-    throw new Error(`Cannot use "${name}" in a test: add it to tests/support/tools.ts`);
+    throw new Error(`Cannot use "${name}" in a test: add it to testing/tools.ts`);
   }
   const path = findPath(name, entry?.path);
   if (path === null) {
