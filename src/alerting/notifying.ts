@@ -78,7 +78,7 @@ export interface Notifying {
   drain(deadlineMs: number): Promise<void>;
   /** Keeps what became of rows while the store took nothing; for when it takes again. */
   catchUp(): Promise<void>;
-  /** What is on its way, refused or given up. */
+  /** What is on its way, rejected or dropped. */
   readonly rows: readonly QueuedNotification[];
   /** Of these, what this config still sends. */
   readonly pending: readonly QueuedNotification[];

@@ -5,7 +5,7 @@ import { printable } from "../shared/printable.ts";
 
 /** What `monitor status` shows below the checks. */
 export interface QueuedNotifications {
-  /** Notifications that wait, were refused or were given up; by sequence. */
+  /** Notifications that wait, were rejected or were dropped; by sequence. */
   readonly rows: readonly QueuedNotification[];
   /** Silences that are not over. */
   readonly silences: readonly Silence[];

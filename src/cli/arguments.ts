@@ -94,7 +94,7 @@ export function parseInvocation(command: Command, args: readonly string[]): Invo
       options.set(spec.name, [...(Array.isArray(earlier) ? earlier : []), value]);
       continue;
     }
-    if (earlier !== undefined) throw new UsageError(`--${spec.name} is given twice`);
+    if (earlier !== undefined) throw new UsageError(`--${spec.name} is specified more than once`);
     options.set(spec.name, value);
   }
   if (operands.length > command.operandsMax) {

@@ -212,7 +212,7 @@ class Parser {
     this.#duplicates.push({
       path: [...this.#path],
       offset: this.#tokens.offset(),
-      message: `the name ${quote(name)} is given twice in one object, expected each name once`,
+      message: `the name ${quote(name)} is specified more than once in one object`,
       hint: "rename or remove one of them: only one could count",
     });
   }

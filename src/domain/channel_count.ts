@@ -8,7 +8,7 @@ export interface ChannelCount {
   readonly sent: number;
   /** Attempts that failed; notifications that were tried together count once. */
   readonly failedAttempts: number;
-  /** Notifications that were given up. */
+  /** Notifications that were dropped. */
   readonly dropped: number;
   /** Problems that recovered before they were sent and were counted instead of listed. */
   readonly summarized: number;

@@ -16,7 +16,7 @@ Deno.test("describeFailure() puts an error into words and an exit code", async (
     readonly text: string;
   }[] = [
     {
-      name: "wrong usage",
+      name: "usage error",
       error: new UsageError('unknown command "chek"', 'did you mean "monitor check"?'),
       code: 64,
       text: 'monitor: error: unknown command "chek"\nmonitor: hint: did you mean "monitor check"?\n',

@@ -115,25 +115,25 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   duplicate_check: {
     problems: [[
       "5:5 checks.web",
-      'the name "web" is given twice in one object, expected each name once',
+      'the name "web" is specified more than once in one object',
       "rename or remove one of them: only one could count",
     ]],
   },
   duplicate_in_duplicate: {
     problems: [[
       "5:5 checks.web",
-      'the name "web" is given twice in one object, expected each name once',
+      'the name "web" is specified more than once in one object',
       "rename or remove one of them: only one could count",
     ], [
       "5:30 checks.web.kind",
-      'the name "kind" is given twice in one object, expected each name once',
+      'the name "kind" is specified more than once in one object',
       "rename or remove one of them: only one could count",
     ]],
   },
   duplicate_member: {
     problems: [[
       "6:23 checks.web.threshold",
-      'the name "threshold" is given twice in one object, expected each name once',
+      'the name "threshold" is specified more than once in one object',
       "rename or remove one of them: only one could count",
     ]],
   },

@@ -451,7 +451,7 @@ Deno.test("loadConfig() finds mistakes at the end of a large config", async (t) 
     "a name that is given twice": [
       `${line.replace("%", "0").trimEnd().slice(0, -1)} } }\n`,
       [count + 3, 5],
-      "is given twice in one object, expected each name once",
+      "is specified more than once in one object",
     ],
     "a config that breaks off": [
       "",

@@ -166,7 +166,7 @@ Deno.test("loadConfig() refuses a channel name that is given twice in one file",
   const text = `{ "defaults": {}, "channels": { "chat": ${hook}, "chat": ${hook} }, "checks": {} }`;
   const { problems } = await loadError(text);
   assert.deepEqual(problems.map(({ path, message }) => [path, message]), [
-    ["channels.chat", 'the name "chat" is given twice in one object, expected each name once'],
+    ["channels.chat", 'the name "chat" is specified more than once in one object'],
   ]);
 });
 

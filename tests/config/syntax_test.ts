@@ -211,7 +211,7 @@ Deno.test("parseText() tells each name that is given twice, and keeps its first 
   assert.deepEqual(problems[0], {
     path: ["b", 0, "c"],
     offset: 19,
-    message: 'the name "c" is given twice in one object, expected each name once',
+    message: 'the name "c" is specified more than once in one object',
     hint: "rename or remove one of them: only one could count",
   });
 });

@@ -408,7 +408,7 @@ test("monitor check --once: a channel in the place of another is notified of wha
     next.status = 503;
     writeConfig(stage, [next.channel], { web: fileCheck("web") });
     const dropped =
-      /the notification of "web" to webhook 127\.0\.0\.1:\d+ given up: its check no longer has this channel/;
+      /the notification of "web" to webhook 127\.0\.0\.1:\d+ dropped: its check no longer has this channel/;
     assert.match((await stage.run(ONCE)).stderr, dropped);
     assert.deepEqual([hook.attempts, next.attempts, next.posts.length], [1, 1, 0]);
     writeConfig(stage, [], { web: fileCheck("web") });
@@ -466,7 +466,9 @@ test("monitor check: a reload sends what was refused to the edited channel, and 
     hook.status = 404;
     writeConfig(stage, [hook.channel], { web: fileCheck("web") });
     const program = stage.start(["check", "--format", "ndjson"]);
-    await program.stderr.next(/the notification of "web" refused by webhook 127\.0\.0\.1:\d+: status is 404/);
+    await program.stderr.next(
+      /the notification of "web" rejected by webhook 127\.0\.0\.1:\d+: status is 404/,
+    );
     writeConfig(stage, [next.channel], { web: fileCheck("web") });
     program.signal("SIGHUP");
     const conditions = (): readonly string[] =>

@@ -219,7 +219,7 @@ test(
           const { stdout, stderr } = await stage.run(["check", "--once"], { permissions });
           for (const pattern of printed) assert.match(stdout, new RegExp(pattern), stderr);
           assert.match(stderr, new RegExp(`needs --allow-${permission}=${value}, which is not granted`));
-          if (value === mail) assert.match(stderr, new RegExp(`refused by email .*--allow-net=${mail}`));
+          if (value === mail) assert.match(stderr, new RegExp(`rejected by email .*--allow-net=${mail}`));
         });
       }
     });

@@ -1,14 +1,14 @@
 import type { QueuedNotification } from "../../domain/outbox.ts";
 import type { DeliveryEvent } from "../../alerting/delivery_event.ts";
 
-/** What an event of the outbox is worth saying. */
+/** How an event of the outbox is logged. */
 interface OutboxWords {
   readonly level: "info" | "warning" | "error";
   /** One line, without secrets of the channel; outputs of checks are not in it. */
   readonly message: string;
 }
 
-/** Puts an event of the outbox into words; `null` where there is nothing to say. */
+/** Describes an event of the outbox; `null` if it is not logged. */
 export function describeOutboxEvent(event: DeliveryEvent, whatNext: string): OutboxWords | null {
   const notifications = countNotifications(event.notifications);
   const channel = event.notifications[0]?.channelName ?? "a channel";
@@ -17,24 +17,24 @@ export function describeOutboxEvent(event: DeliveryEvent, whatNext: string): Out
       return { level: "warning", message: `${notifications} delivered to ${channel}, but ${event.note}` };
     }
     return event.isBack
-      ? { level: "info", message: `${channel} takes notifications again: ${notifications}` }
+      ? { level: "info", message: `${channel} accepts notifications again: ${notifications}` }
       : null;
   }
   if (event.event === "failed") {
-    const what = event.isRejected ? "refused by" : "not delivered to";
+    const what = event.isRejected ? "rejected by" : "not delivered to";
     return { level: "warning", message: `${notifications} ${what} ${channel}: ${event.reason}; ${whatNext}` };
   }
   if (event.event === "summarized") {
     const message = `too many recovered problems are pending for ${channel}: the older ones are only counted`;
     return { level: "warning", message };
   }
-  return { level: "error", message: `${notifications} to ${channel} given up: ${event.reason}` };
+  return { level: "error", message: `${notifications} to ${channel} dropped: ${event.reason}` };
 }
 
-/** Puts into words that a channel has neither taken nor refused rows when a run had to end. */
+/** Describes that a channel has neither accepted nor rejected notifications when a run ended. */
 export function describeUnfinished(rows: readonly QueuedNotification[], whatNext: string): string {
   const channel = rows[0]?.channelName ?? "a channel";
-  return `${countNotifications(rows)} not taken by ${channel} before the run had to end; ${whatNext}`;
+  return `${countNotifications(rows)} not delivered to ${channel} before the run ended; ${whatNext}`;
 }
 
 function countNotifications(rows: readonly QueuedNotification[]): string {

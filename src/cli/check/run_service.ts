@@ -96,7 +96,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
   const repository = await openStateRepository({
     store: state.store,
     onFailure: (error) => {
-      if (error !== null) return log.error(`${error.message}; monitoring goes on and it is tried again`);
+      if (error !== null) return log.error(`${error.message}; monitoring goes on and it is retried`);
       log.info("the state can be written again; nothing that was decided meanwhile is lost");
       system.clock.after(0, () => void recorder.repeat().catch(stopped.reject));
       // Not from within the write that has just gone well: what follows waits for it to end.
@@ -117,7 +117,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     batchingMs: BATCHING_DELAY_MS,
     writeLine: output.writeLine,
     onEvent: (event) => {
-      const words = describeOutboxEvent(event, "it is tried again");
+      const words = describeOutboxEvent(event, "it is retried");
       if (words === null) {
         log.debug(`${event.notifications.length} delivered to ${event.notifications[0]?.channelName ?? ""}`);
       } else log[words.level](first.redact(words.message));

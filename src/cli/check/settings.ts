@@ -41,10 +41,10 @@ export function readCheckSettings(invocation: Invocation): CheckSettings {
   if (due && optionValue(invocation, "state") === "none") {
     throw new UsageError("--due needs a state: it tells what is due, and the counts are kept in it");
   }
-  if (due && !once) throw new UsageError("--due goes with --once", "monitor check --once --due");
+  if (due && !once) throw new UsageError("--due requires --once", "monitor check --once --due");
   const format = optionChoice(invocation, "format", once ? FORMAT_NAMES : WATCH_FORMAT_NAMES) ?? null;
   if (!once && optionValue(invocation, "fail-on") !== undefined) {
-    throw new UsageError("--fail-on goes with --once");
+    throw new UsageError("--fail-on requires --once");
   }
   return {
     once,

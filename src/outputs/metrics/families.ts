@@ -68,12 +68,12 @@ export const FAMILIES = {
     "monitor_check_performance_bound",
     "A limit that a plugin gave with an item of its performance data, in the item's unit.",
   ),
-  notificationsSent: counter("monitor_notifications_sent_total", "Notifications that a channel took."),
+  notificationsSent: counter("monitor_notifications_sent_total", "Notifications that a channel accepted."),
   attemptsFailed: counter(
     "monitor_notification_attempts_failed_total",
     "Attempts to send that failed; notifications that were tried together count once.",
   ),
-  notificationsDropped: counter("monitor_notifications_dropped_total", "Notifications that were given up."),
+  notificationsDropped: counter("monitor_notifications_dropped_total", "Notifications that were dropped."),
   summarized: counter(
     "monitor_notifications_summarized_total",
     "Problems that recovered before they could be sent, and were counted instead of listed.",

@@ -13,7 +13,7 @@ export interface ChannelMetrics {
   readonly sent: number;
   /** Attempts that failed so far. */
   readonly failedAttempts: number;
-  /** Notifications that were given up so far. */
+  /** Notifications that were dropped so far. */
   readonly dropped: number;
   /** Problems that recovered before they could be sent and were counted instead of listed. */
   readonly summarized: number;
