@@ -28,8 +28,7 @@ export function createPlayedSystem(
         resolve({
           status: answer.status,
           headers: new Headers(),
-          body: null,
-          smallBody: null,
+          read: () => Promise.resolve(null),
           close: () => Promise.resolve(),
         });
       });

@@ -161,21 +161,18 @@ const ANSWER_LENGTH_MAX = 1024;
 
 /** The beginning of what the receiver says of a refusal. */
 async function readStart(response: IncomingResponse): Promise<string> {
-  const reader = response.body?.getReader();
-  if (reader === undefined) return "";
   const decoder = new TextDecoder();
   let text = "";
   let isWhole = false;
   try {
     while (text.length < ANSWER_LENGTH_MAX && !isWhole) {
-      const { value, done } = await reader.read();
-      text += decoder.decode(value, { stream: !done });
-      isWhole = done;
+      const bytes = await response.read();
+      isWhole = bytes === null;
+      text += decoder.decode(bytes ?? new Uint8Array(), { stream: !isWhole });
     }
   } catch {
     // The status says enough.
   }
-  await reader.cancel().catch(() => {});
   // So that a secret that was cut is found by its beginning.
   return text === "" || isWhole && text.length <= ANSWER_LENGTH_MAX
     ? text

@@ -184,7 +184,6 @@ async function judge(response: IncomingResponse, exchange: Exchange, asked: Aske
   try {
     const body = await judgeBody(expected, {
       response,
-      contentType: response.headers.get("content-type"),
       onRead: () => durationMs = clock.monotonicMs() - startedMs,
       pause: () => sleep(clock, 0, signal),
     });

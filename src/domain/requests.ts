@@ -20,10 +20,10 @@ export interface IncomingResponse {
   readonly status: number;
   /** May lack `content-encoding` and `content-length`, which the runtime drops where it decompresses. */
   readonly headers: Headers;
-  /** The decoded body (decompressed by the runtime). */
-  readonly body: ReadableStream<Uint8Array> | null;
-  /** Reads a body whose declared length is small, in one go; `null` for any other. Use either this or `body`. */
-  readonly smallBody: (() => Promise<Uint8Array>) | null;
+  /**
+   * Reads what comes next of the body, decompressed; `null` at its end. The bytes stay until the next call, or `close`.
+   */
+  read(): Promise<Uint8Array | null>;
   /** Ends the connection; call it once whatever happened. */
   close(): Promise<void>;
 }

@@ -91,8 +91,7 @@ export function createMoodySystem(options: MoodyOptions): System {
       resolve({
         status: answer,
         headers: answerHeaders,
-        body: null,
-        smallBody: null,
+        read: () => Promise.resolve(null),
         close: () => Promise.resolve(),
       });
     });

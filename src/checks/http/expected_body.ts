@@ -1,14 +1,13 @@
 import type { HttpExpectation } from "../../domain/http_check.ts";
+import type { IncomingResponse } from "../../domain/requests.ts";
 import { type PatternSearch, searchPattern } from "../body_pattern.ts";
 import { type JsonFindings, judgeJson } from "./json_body.ts";
 import { quote } from "../../shared/quote.ts";
-import { BODY_BYTES_MAX, type BodyFindings, readBody, type ResponseBody } from "./response_body.ts";
+import { BODY_BYTES_MAX, type BodyFindings, readBody } from "./response_body.ts";
 
 /** A body that came, and how to look at it. */
 interface BodyToJudge {
-  readonly response: ResponseBody;
-  /** The response's `Content-Type`; `null` when it has none. */
-  readonly contentType: string | null;
+  readonly response: Pick<IncomingResponse, "headers" | "read">;
   /** Called once the body was read as far as it must be known. */
   onRead(): void;
   pause(): Promise<void>;
@@ -31,14 +30,15 @@ const BODY_WISHES = [...BODY_PARTS, "warningDurationMs", "criticalDurationMs"] a
  */
 export async function judgeBody(
   expected: HttpExpectation,
-  { response, contentType, onRead, pause }: BodyToJudge,
+  { response, onRead, pause }: BodyToJudge,
 ): Promise<JsonFindings> {
   const { bodyPart, notBodyPart, bodyPattern, notBodyPattern, json } = expected;
   const findings = await readBody(response, {
     parts: [bodyPart, notBodyPart].filter((part) => part !== undefined),
     keepsStart: bodyPattern !== undefined || notBodyPattern !== undefined || json !== undefined,
-    readsOn: expected.warningDurationMs !== undefined || expected.criticalDurationMs !== undefined,
-    contentType,
+    readsOn: expected.warningDurationMs !== undefined || expected.criticalDurationMs !== undefined ||
+      isShort(response),
+    contentType: response.headers.get("content-type"),
   });
   onRead();
   const violations = [...partViolations(expected, findings)];
@@ -63,6 +63,14 @@ export async function judgeBody(
     return { violations: [...violations, ...judged.violations], obstacle: judged.obstacle };
   }
   return { violations, obstacle: null };
+}
+
+/** So that a short body that breaks off is noticed, wherever the text is in it. */
+const SHORT_BYTES_MAX = 1024 * 1024;
+
+function isShort({ headers }: Pick<IncomingResponse, "headers">): boolean {
+  const length = headers.get("content-length");
+  return length !== null && Number(length) <= SHORT_BYTES_MAX && !headers.has("content-encoding");
 }
 
 function* partViolations(

@@ -1,6 +1,6 @@
 import type { IncomingResponse } from "../../domain/requests.ts";
 
-export type ResponseBody = Pick<IncomingResponse, "body" | "smallBody">;
+export type ResponseBody = Pick<IncomingResponse, "read">;
 
 /** How much of a body is searched for texts, in decoded bytes. */
 export const BODY_BYTES_MAX = 10 * 1024 * 1024;
@@ -61,7 +61,7 @@ export async function readBody(
     cut,
     unknownCharset,
   });
-  for await (const chunk of chunksOf(body)) {
+  for (let chunk = await body.read(); chunk !== null; chunk = await body.read()) {
     take(decoder.decode(chunk.subarray(0, restBytes), { stream: true }));
     const isKnown = search.found.every((found) => found) && (!keepsStart || start.length > START_LENGTH_MAX);
     if (isKnown && !readsOn) return findings();
@@ -72,12 +72,6 @@ export async function readBody(
   take(decoder.decode());
   ended = !cut;
   return findings();
-}
-
-async function* chunksOf({ body, smallBody }: ResponseBody): AsyncGenerator<Uint8Array, void> {
-  if (smallBody !== null) yield await smallBody();
-  // To cancel the body here would throw if it has failed meanwhile, which is no matter once all is known.
-  else yield* body?.values({ preventCancel: true }) ?? [];
 }
 
 interface Search {

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import type { Transform } from "node:stream";
 import type { ByteReader } from "./http_bytes.ts";
-import { headerOf, HttpError, isField, type ResponseHead } from "./http_head.ts";
+import { fieldOf, headerOf, HttpError, type ResponseHead } from "./http_head.ts";
 
-/** Reads what comes next of a body; `null`: it was whole. */
-export type ReadBody = () => Promise<Uint8Array<ArrayBuffer> | null>;
+/** Reads what comes next of a body; `null`: it was whole. The bytes stay until the next call. */
+export type ReadBody = () => Promise<Uint8Array | null>;
 
 /**
  * Finds out where the body of a response ends (RFC 9112, section 6.3); `null`: it has none.
@@ -76,17 +76,18 @@ function readChunks(bytes: ByteReader): ReadBody {
     if (line === "\r") return before === "trailer" ? "end" : "size";
     trailerBytes += line.length;
     const isAccepted = before === "trailer" && trailerBytes <= LINE_BYTES_MAX && line.endsWith("\r") &&
-      isField(line.slice(0, -1));
+      fieldOf(line.slice(0, -1)) !== null;
     if (!isAccepted) throw malformed();
     return "trailer";
   };
-  const decode = (): Uint8Array<ArrayBuffer>[] => {
-    const parts: Uint8Array<ArrayBuffer>[] = [];
+  /** What came of the data; empty: nothing yet. */
+  const decode = (): Uint8Array => {
+    let whole: Uint8Array = NOTHING;
     while (state !== "end" && bytes.size > 0) {
       if (typeof state === "object") {
         const part = bytes.take(state.left);
         const left = state.left - part.length;
-        parts.push(part);
+        whole = appended(whole, part);
         state = left === 0 ? "data end" : { left };
         continue;
       }
@@ -97,56 +98,40 @@ function readChunks(bytes: ByteReader): ReadBody {
       }
       state = stateAfter(line, state);
     }
-    return parts;
+    return whole;
   };
   return async () => {
     for (;;) {
-      const parts = decode();
-      if (parts.length > 0) return joined(parts);
+      const part = decode();
+      if (part.length > 0) return part;
       if (state === "end") return null;
       if (!await bytes.fill()) throw malformed();
     }
   };
 }
 
-function joined(parts: readonly Uint8Array<ArrayBuffer>[]): Uint8Array<ArrayBuffer> {
-  const [first] = parts;
-  if (first !== undefined && parts.length === 1) return first;
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let start = 0;
-  for (const part of parts) {
-    whole.set(part, start);
-    start += part.length;
-  }
-  return whole;
+const NOTHING = new Uint8Array();
+
+/** Moves a part to the end of those before it: they lie in one buffer, with what stood between chunks between them. */
+function appended(whole: Uint8Array, part: Uint8Array): Uint8Array {
+  if (whole.length === 0) return part;
+  const longer = new Uint8Array(whole.buffer, whole.byteOffset, whole.length + part.length);
+  longer.set(part, whole.length);
+  return longer;
 }
 
-/** Up to here a body is read in one go. */
-const SMALL_BODY_BYTES_MAX = 1024 * 1024;
-
-/**
- * Whether a body is small by its declared length. To read a stream costs 130 µs in this runtime. `Content-Length` bounds
- * only what is not encoded.
- */
-export function hasSmallBody(header: (name: string) => string | null): boolean {
-  const length = header("content-length");
-  return length !== null && Number(length) <= SMALL_BODY_BYTES_MAX && header("content-encoding") === null;
-}
-
-/** Reads a body to its end. */
-export async function readAll(read: ReadBody): Promise<Uint8Array> {
-  const parts: Uint8Array<ArrayBuffer>[] = [];
-  for (let part = await read(); part !== null; part = await read()) parts.push(part);
-  return joined(parts);
-}
-
-/** A body as a stream that is read only as far as somebody asks, and decompressed. */
-export function bodyStream(read: ReadBody, contentEncoding: string | null): ReadableStream<Uint8Array> {
+/** Reads a body and decompresses it, as far as somebody asks. */
+export function decoded(read: ReadBody, contentEncoding: string | null): ReadBody {
   const makeDecoder = DECODERS[codingOf(contentEncoding)];
-  return ReadableStream.from(makeDecoder === undefined ? partsOf(read) : decompressed(read, makeDecoder));
+  if (makeDecoder === undefined) return read;
+  const parts = decompressed(read, makeDecoder);
+  return async () => {
+    const { done, value } = await parts.next();
+    return done === true ? null : value;
+  };
 }
 
-/** Whether {@linkcode bodyStream} decompresses. */
+/** Whether {@linkcode decoded} decompresses. */
 export function isCompressed(contentEncoding: string | null): boolean {
   return Object.hasOwn(DECODERS, codingOf(contentEncoding));
 }
@@ -161,10 +146,6 @@ const DECODERS: Readonly<Record<string, () => Promise<Transform>>> = {
   "x-gzip": async () => (await import("node:zlib")).createGunzip(),
   "br": async () => (await import("node:zlib")).createBrotliDecompress(),
 };
-
-async function* partsOf(read: ReadBody): AsyncGenerator<Uint8Array, void> {
-  for (let part = await read(); part !== null; part = await read()) yield part;
-}
 
 async function* decompressed(
   read: ReadBody,
@@ -190,7 +171,8 @@ async function* decompressed(
 async function feed(decoder: Transform, first: Uint8Array, read: ReadBody): Promise<void> {
   for (let part: Uint8Array | null = first; part !== null; part = await read()) {
     if (decoder.destroyed) return;
-    if (!decoder.write(part)) await once(decoder, "drain");
+    // It keeps what it is given, and `part` is overwritten.
+    if (!decoder.write(part.slice())) await once(decoder, "drain");
   }
   decoder.end();
 }

@@ -20,10 +20,12 @@ export interface ResponseHead {
   /** 100 to 999. */
   readonly status: number;
   /** In the order in which they came, with names in small letters; each byte of a value is a character. */
-  readonly fields: readonly (readonly [name: string, value: string])[];
+  readonly fields: readonly Field[];
   /** The digit behind `HTTP/1.`. */
   readonly minorVersion: "0" | "1";
 }
+
+type Field = readonly [name: string, value: string];
 
 /** All heads before the body together, informational responses included. */
 const HEADS_BYTES_MAX = 384 * 1024;
@@ -33,102 +35,83 @@ const HEADS_BYTES_MAX = 384 * 1024;
  */
 const INFORMATIONAL_MAX = 100;
 
+const BEGINNING = "HTTP/1.";
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d{2})(?: [\t \x21-\x7e\x80-\xff]*)?$/;
+
 /**
  * Reads the head of the final response (RFC 9112, sections 2 to 5); informational responses (1xx) are skipped.
  *
  * @throws {HttpError} If it is malformed, too large, or does not come.
  */
 export async function readHead(bytes: ByteReader): Promise<ResponseHead> {
-  const lines = new HeadLines(bytes);
+  let leftBytes = HEADS_BYTES_MAX;
+  const nextLine = async (isFirst = false): Promise<string> => {
+    for (;;) {
+      if (isFirst) refuseOther(bytes.peek(BEGINNING.length));
+      const line = bytes.line();
+      leftBytes -= line === null ? 0 : line.length + 1;
+      if (leftBytes < (line === null ? bytes.size : 0)) throw new HttpError("head", "head is too large");
+      if (line !== null) return line.endsWith("\r") ? line.slice(0, -1) : line;
+      if (!await bytes.fill()) throw new HttpError("head", "connection closed before a response head");
+    }
+  };
   for (let count = 0; count <= INFORMATIONAL_MAX; count++) {
-    const head = await readOneHead(lines);
+    let first = "";
+    while (first === "") first = await nextLine(true);
+    const [, minorVersion, digits] = STATUS_LINE.exec(first) ?? [];
+    if (digits === undefined) {
+      const isHttp = /^HTTP\/1\.[01] /.test(first);
+      throw new HttpError("head", isHttp ? "answer has no valid status" : "answer is not HTTP");
+    }
+    const fields: Field[] = [];
+    for (let line = await nextLine(); line !== ""; line = await nextLine()) {
+      const field = fieldOf(line);
+      if (field === null) throw new HttpError("head", "answer has a malformed header");
+      fields.push(field);
+    }
+    const status = Number(digits);
     // After 101 the connection speaks another protocol, so no other head follows.
-    if (head.status >= 200 || head.status === 101) return head;
+    if (status >= 200 || status === 101) {
+      return { status, fields, minorVersion: minorVersion === "0" ? "0" : "1" };
+    }
   }
   throw new HttpError("head", `more than ${INFORMATIONAL_MAX} informational responses (1xx)`);
 }
 
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d{2})(?: [\t \x21-\x7e\x80-\xff]*)?$/;
-/** A field (RFC 9110, section 5): its name, and its value without the white space around it. */
-const FIELD = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t \x21-\x7e\x80-\xff]*)$/;
+/** What is not HTTP may have no lines at all. */
+function refuseOther(beginning: string): void {
+  if (BEGINNING.startsWith(beginning.replace(/^[\r\n]+/, ""))) return;
+  throw new HttpError("head", "answer is not HTTP");
+}
 
-async function readOneHead(lines: HeadLines): Promise<ResponseHead> {
-  const first = await lines.first();
-  const [, minorVersion, digits] = STATUS_LINE.exec(first) ?? [];
-  if (digits === undefined) {
-    const isHttp = /^HTTP\/1\.[01] /.test(first);
-    throw new HttpError("head", isHttp ? "answer has no valid status" : "answer is not HTTP");
-  }
-  const fields: (readonly [name: string, value: string])[] = [];
-  for (let line = await lines.next(); line !== ""; line = await lines.next()) {
-    const [, name, value] = FIELD.exec(line) ?? [];
-    if (name === undefined || value === undefined) {
-      throw new HttpError("head", "answer has a malformed header");
-    }
-    fields.push([name.toLowerCase(), value]);
-  }
-  return { status: Number(digits), fields, minorVersion: minorVersion === "0" ? "0" : "1" };
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const VALUE = /^[\t \x21-\x7e\x80-\xff]*$/;
+
+/**
+ * The name and the value of a line of a header or a trailer (RFC 9110, section 5); `null`: it is none. No expression may
+ * have two parts that accept blanks, since it would take quadratic time.
+ */
+export function fieldOf(line: string): Field | null {
+  const colon = line.indexOf(":");
+  const [name, value] = [line.slice(0, Math.max(0, colon)), line.slice(colon + 1)];
+  return NAME.test(name) && VALUE.test(value) ? [name.toLowerCase(), withoutBlanks(value)] : null;
+}
+
+/** Without those around it. `trim()` would also take bytes that are part of a character of UTF-8. */
+function withoutBlanks(value: string): string {
+  const isBlank = (index: number): boolean => value[index] === " " || value[index] === "\t";
+  let start = 0;
+  let end = value.length;
+  while (isBlank(start)) start++;
+  while (end > start && isBlank(end - 1)) end--;
+  return value.slice(start, end);
 }
 
 /** The value of a header, those of a repeated one joined; `null`: it is not there. */
 export function headerOf({ fields }: ResponseHead, name: string): string | null {
-  const values = fields.flatMap(([other, value]) => other === name ? [value.trim()] : []);
-  return values.length === 0 ? null : values.join(", ");
-}
-
-/** Whether a line is a field of a header or a trailer. */
-export function isField(line: string): boolean {
-  return FIELD.test(line);
-}
-
-const BEGINNING = "HTTP/1.";
-
-/** The lines of heads, without their ends. */
-class HeadLines {
-  readonly #bytes: ByteReader;
-  #leftBytes = HEADS_BYTES_MAX;
-
-  constructor(bytes: ByteReader) {
-    this.#bytes = bytes;
+  let found: string | null = null;
+  for (const [other, value] of fields) {
+    if (other === name) found = found === null ? value : `${found}, ${value}`;
   }
-
-  /** The first line of a head; empty ones before it are skipped. */
-  async first(): Promise<string> {
-    for (;;) {
-      const beginning = this.#bytes.peek(BEGINNING.length).replace(/^[\r\n]+/, "");
-      // What is not HTTP may have no lines at all.
-      if (!BEGINNING.startsWith(beginning.slice(0, BEGINNING.length))) {
-        throw new HttpError("head", "answer is not HTTP");
-      }
-      const line = this.#take();
-      if (line !== null && line !== "") return line;
-      if (line === null) await this.#fill();
-    }
-  }
-
-  async next(): Promise<string> {
-    for (;;) {
-      const line = this.#take();
-      if (line !== null) return line;
-      await this.#fill();
-    }
-  }
-
-  #take(): string | null {
-    const line = this.#bytes.line();
-    if (line === null) return null;
-    this.#leftBytes -= line.length + 1;
-    this.#refuseTooLarge(0);
-    return line.endsWith("\r") ? line.slice(0, -1) : line;
-  }
-
-  async #fill(): Promise<void> {
-    this.#refuseTooLarge(this.#bytes.size);
-    if (await this.#bytes.fill()) return;
-    throw new HttpError("head", "connection closed before a response head");
-  }
-
-  #refuseTooLarge(openBytes: number): void {
-    if (openBytes > this.#leftBytes) throw new HttpError("head", "head is too large");
-  }
+  return found;
 }

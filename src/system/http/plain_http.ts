@@ -12,15 +12,7 @@ import type { ConnectionTarget } from "../../domain/connections.ts";
 import type { IncomingResponse, OutgoingRequest } from "../../domain/requests.ts";
 import { connectTcp, type ConnectTcpOptions } from "../tcp/connect_tcp.ts";
 import { explainConnectionError } from "../tcp/connection_failure.ts";
-import {
-  BODY_BROKEN,
-  bodyReader,
-  bodyStream,
-  hasSmallBody,
-  isCompressed,
-  readAll,
-  type ReadBody,
-} from "./http_body.ts";
+import { BODY_BROKEN, bodyReader, decoded, isCompressed, type ReadBody } from "./http_body.ts";
 import { ByteReader } from "./http_bytes.ts";
 import { headerOf, HttpError, readHead, type ResponseHead } from "./http_head.ts";
 import { closeQuietly, writeAll } from "../tcp/tcp_stream.ts";
@@ -56,6 +48,7 @@ export async function sendPlain(
   const close = (): void => {
     stopListening();
     closeQuietly(connection);
+    bytes.close();
   };
   let phase: "head" | "body" = "head";
   const bytes = new ByteReader(async (buffer) => {
@@ -87,19 +80,13 @@ export function plainTarget({ hostname, port }: URL): ConnectionTarget {
 
 function responseOf(head: ResponseHead, read: ReadBody | null, close: () => void): IncomingResponse {
   const coding = headerOf(head, "content-encoding");
-  const isSmall = read !== null && headerOf(head, "transfer-encoding") === null &&
-    hasSmallBody((name) => headerOf(head, name));
   let headers: Headers | null = null;
-  let body: ReadableStream<Uint8Array> | null = null;
   return {
     status: head.status,
     get headers() {
       return headers ??= headersOf(head, read !== null && isCompressed(coding));
     },
-    get body() {
-      return body ??= read === null ? null : bodyStream(read, coding);
-    },
-    smallBody: isSmall ? () => readAll(read) : null,
+    read: read === null ? () => Promise.resolve(null) : decoded(read, coding),
     close: () => {
       close();
       return Promise.resolve();
@@ -148,11 +135,11 @@ function requestBytes({ method, headers, body }: OutgoingRequest, url: URL): Uin
 }
 
 function basicCredentials({ username, password }: URL): string {
-  const bytes = new TextEncoder().encode(`${decoded(username)}:${decoded(password)}`);
+  const bytes = new TextEncoder().encode(`${unescaped(username)}:${unescaped(password)}`);
   return `Basic ${btoa(String.fromCharCode(...bytes))}`;
 }
 
-function decoded(text: string): string {
+function unescaped(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -3,10 +3,10 @@ import type { Clock } from "../../domain/clock.ts";
 import type { IncomingResponse, OutgoingRequest, RequestFailure, Requests } from "../../domain/requests.ts";
 import type { System } from "../../domain/system.ts";
 import { explainConnectionError } from "../tcp/connection_failure.ts";
-import { hasSmallBody } from "./http_body.ts";
 import { HttpError } from "./http_head.ts";
 import { abortLate } from "../deno_workarounds/late_abort.ts";
 import { ConnectError, plainTarget, sendPlain } from "./plain_http.ts";
+import { giveBuffer, takeBuffer } from "./read_buffers.ts";
 import { explainRequestError } from "./request_failure.ts";
 import type { ClientTls } from "../tls/tls_settings.ts";
 
@@ -110,21 +110,34 @@ function asBytes(value: string): string {
   return Array.from(new TextEncoder().encode(value), (byte) => String.fromCharCode(byte)).join("");
 }
 
+/** Each read of the runtime's own makes a buffer, which costs more than to read it full; so it is given one. */
 function incomingResponse(response: Response, end: () => void): IncomingResponse {
-  let closed = false;
+  let reader: ReadableStreamBYOBReader | null = null;
+  /** `null` while the runtime reads into it. */
+  let buffer: ArrayBuffer | null = null;
+  let isClosed = false;
   return {
     status: response.status,
     headers: response.headers,
-    body: response.body,
-    smallBody: hasSmallBody((name) => response.headers.get(name)) ? () => response.bytes() : null,
+    async read() {
+      if (response.body === null || isClosed) return null;
+      reader ??= response.body.getReader({ mode: "byob" });
+      const given = new Uint8Array(buffer ?? takeBuffer());
+      buffer = null;
+      const { done, value } = await reader.read(given);
+      buffer = value?.buffer ?? null;
+      return done ? null : value;
+    },
     async close(): Promise<void> {
-      if (closed) return;
-      closed = true;
+      if (isClosed) return;
+      isClosed = true;
       try {
-        await response.body?.cancel();
+        await (reader ?? response.body)?.cancel();
       } catch {
         // The body has failed already, and its connection ended with it.
       } finally {
+        if (buffer !== null) giveBuffer(buffer);
+        buffer = null;
         end();
       }
     },

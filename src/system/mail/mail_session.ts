@@ -86,8 +86,9 @@ function accept(reply: Reply, expected?: 220 | 334 | 354): Reply {
 function extensionsOf({ lines }: Reply): Extensions {
   return new Map(
     lines.slice(1).map((line) => {
-      const [, name = "", parameters = ""] = /^....([^ =]*)[ =]*(.*)$/.exec(line.toUpperCase()) ?? [];
-      return [name, parameters.trim()];
+      const text = line.slice(4).toUpperCase();
+      const end = text.search(/[ =]/);
+      return end < 0 ? [text, ""] : [text.slice(0, end), text.slice(end + 1).trim()];
     }),
   );
 }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createRequests } from "../../../src/system/http/requests.ts";
 import { until } from "../../life/in_time.ts";
 import { createCertificate } from "../../support/certificates.ts";
+import { readText } from "../../support/bodies.ts";
 import { freePort, response, startAnswering, startServer } from "../../support/http_servers.ts";
 
 const NEVER = new AbortController().signal;
@@ -25,9 +26,9 @@ Deno.test("createRequests() uses a fresh connection for each request", async () 
   // As long as it is open, the others could use its client's connections.
   const first = await requests.send(get(`${server.origin}/`), NEVER);
   for (const _ of [2, 3]) {
-    const { status, body, close } = await requests.send(get(`${server.origin}/`), NEVER);
+    const { status, read, close } = await requests.send(get(`${server.origin}/`), NEVER);
     assert.equal(status, 200);
-    assert.equal(await new Response(body).text(), "body");
+    assert.equal(await readText({ read }), "body");
     await close();
   }
   await first.close();
@@ -35,12 +36,31 @@ Deno.test("createRequests() uses a fresh connection for each request", async () 
   await server.untilLeft();
 });
 
+Deno.test("createRequests() gives each response its own bytes, whoever read before", async () => {
+  const long = (letter: string): string => letter.repeat(100_000);
+  await using server = startServer(async (visitor) => {
+    const head = await visitor.readHead();
+    await visitor.send(response(200, {}, long(/\/(\w)/.exec(head)?.[1] ?? "")));
+  });
+  const requests = createRequests({ clock: createRealClock() });
+  const texts = await Promise.all([..."abcdefghij".repeat(3)].map(async (letter, index) => {
+    const given = await requests.send(get(`${server.origin}/${letter}`), NEVER);
+    // Some are closed amid the body, and more than once.
+    const text = index % 3 === 0 ? long(letter) : await readText(given);
+    await given.close();
+    await given.close();
+    return text === long(letter);
+  }));
+  assert.deepEqual(texts, Array(30).fill(true));
+  await server.untilLeft();
+});
+
 Deno.test("createRequests() serves many requests at a time", async () => {
   await using server = startAnswering(response(200, {}, "body"));
   const requests = createRequests({ clock: createRealClock() });
   const sending = Array.from({ length: 50 }, async () => {
-    const { body, close } = await requests.send(get(`${server.origin}/`), NEVER);
-    const text = await new Response(body).text();
+    const { read, close } = await requests.send(get(`${server.origin}/`), NEVER);
+    const text = await readText({ read });
     await close();
     return text;
   });
@@ -62,7 +82,7 @@ Deno.test("createRequests() ends one of two requests without the other", async (
   const second = await requests.send(get(`${server.origin}/`), NEVER);
   await first.close();
   bothMayGoOn.resolve();
-  assert.equal(await new Response(second.body).text(), "halffull");
+  assert.equal(await readText(second), "halffull");
   await second.close();
   await server.untilLeft();
 });
@@ -159,11 +179,11 @@ Deno.test("createRequests() throws the reason of an abort", async (t) => {
       await visitor.send("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nab");
       await visitor.untilGone();
     });
-    const { body, close } = await createRequests({ clock: createRealClock() }).send(
+    const { read, close } = await createRequests({ clock: createRealClock() }).send(
       get(`${server.origin}/`),
       end.signal,
     );
-    const reading = new Response(body).text();
+    const reading = readText({ read });
     end.abort(reason);
     await assert.rejects(reading, reason);
     await close();
