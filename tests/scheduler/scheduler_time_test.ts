@@ -312,6 +312,16 @@ Deno.test("startScheduler() believes no time-out that this process slept through
     assert.deepStrictEqual(runs().map(({ condition }) => condition), ["ok"]);
     await end();
   });
+  await t.step("a timeout doesn't count either once the scheduler stops", async () => {
+    const { clock, scheduler, runs } = await start("hang");
+    await clock.advance(7 * SECOND);
+    clock.freeze(30 * SECOND);
+    // The signal came during the stall, too.
+    const stopped = scheduler.stop(10 * SECOND);
+    await clock.advance(12 * SECOND);
+    await stopped;
+    assert.deepStrictEqual(runs().filter(({ condition }) => condition !== "ok"), []);
+  });
   await t.step("a target that is down is told all the same, when it is asked again", async () => {
     const { clock, runs, notifications, end } = await startHarness([
       requestCheck("http://web/", { regularIntervalMs: MINUTE, timeoutMs: 10 * SECOND }),
