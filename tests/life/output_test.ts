@@ -206,3 +206,14 @@ test("monitor check: a log that cannot be written ends nothing", () =>
     program.signal("SIGTERM");
     assert.equal((await program.end()).code, 0);
   }));
+
+test("monitor check --once: JUnit has the host name of notifications", () =>
+  withStage(async (stage) => {
+    stage.writeScript("receive.sh", "cat >received.json");
+    const notifications = [{ kind: "command", parameters: { path: "./receive.sh" } }];
+    stage.writeConfig({ bad: { ...BAD, notifications } });
+    const { stdout } = await stage.run(["check", "--once", "--format", "junit"]);
+    const { host } = JSON.parse(Deno.readTextFileSync(`${stage.folder}/received.json`));
+    assert.equal(host, Deno.hostname());
+    assert.equal(/ hostname="([^"]*)"/.exec(stdout)?.[1], host);
+  }));
