@@ -108,7 +108,7 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
   let config = first;
   /** What people call a channel: its name, or its receiver, which may come from a placeholder. */
   const nameOf = (channel: Channel): string =>
-    channel.name ?? config.redact(channelEntryOf(channel).describe(channel as never));
+    channel.name ?? config.redact(channelEntryOf(channel).describe(channel));
   let channels = channelsByKey(first.checks);
   let keysByCheck = channelKeysOf(first.checks);
   let running = byName(first.running);
@@ -176,7 +176,7 @@ export function startNotifying(first: ReportedConfig, options: NotifyingOptions)
       const { parameters } = channel;
       return {
         channel,
-        batches: entry.batches(channel as never),
+        batches: entry.batches(channel),
         staleAfterMs: entry.staleAfterMs,
         // A channel with a time limit of its own keeps to it, and then says more than that time is up.
         attemptTimeoutMs: Math.max(

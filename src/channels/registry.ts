@@ -19,9 +19,9 @@ export const CHANNEL_KINDS: { readonly [K in ChannelKind]: ChannelKindEntry<K> }
   command: commandKind,
 };
 
-/** The entry of a channel's own kind; the one cast that a map of generic functions needs. */
-export function channelEntryOf(channel: Channel): ChannelKindEntry<never> {
-  return CHANNEL_KINDS[channel.kind] as unknown as ChannelKindEntry<never>;
+/** Returns the entry of a channel's own kind; it accepts any channel, and is for this one. */
+export function channelEntryOf(channel: Channel): ChannelKindEntry<ChannelKind> {
+  return CHANNEL_KINDS[channel.kind] as ChannelKindEntry<ChannelKind>;
 }
 
 /** Describes what this machine lacks for kinds of channels; kinds that it can serve are not in the answer. */
@@ -30,7 +30,9 @@ export async function findLacks(
   system: DeliverContext["system"],
 ): Promise<ReadonlyMap<string, string>> {
   const lacks = new Map<string, string>();
-  for (const [kind, entry] of Object.entries<Pick<ChannelKindEntry<never>, "findLack">>(CHANNEL_KINDS)) {
+  for (
+    const [kind, entry] of Object.entries<Pick<ChannelKindEntry<ChannelKind>, "findLack">>(CHANNEL_KINDS)
+  ) {
     const lack = kinds.has(kind) ? await entry.findLack?.(system) ?? null : null;
     if (lack !== null) lacks.set(kind, lack);
   }
@@ -44,5 +46,5 @@ export async function deliverTo(
   context: DeliverContext,
 ): Promise<Delivery> {
   if (channel.lack !== undefined) return notDelivered(channel.lack, { retryable: true });
-  return await channelEntryOf(channel).deliver(message, channel as never, context);
+  return await channelEntryOf(channel).deliver(message, channel, context);
 }

@@ -1,4 +1,4 @@
-import type { Check, CheckKind, CheckOf } from "../domain/check.ts";
+import type { Check, CheckKind } from "../domain/check.ts";
 import { lazily } from "../shared/lazily.ts";
 import type { CheckKindEntry } from "../domain/observe.ts";
 
@@ -16,19 +16,17 @@ export const CHECK_KINDS: { readonly [K in CheckKind]: () => Promise<CheckKindEn
   job: lazily(async () => (await import("./job.ts")).jobKind),
 };
 
-/** The entry of a check's own kind; the one cast that a map of generic functions needs. */
-export function entryOf<K extends CheckKind>(check: CheckOf<K>): Promise<CheckKindEntry<K>> {
-  return CHECK_KINDS[check.kind as K]() as unknown as Promise<CheckKindEntry<K>>;
+/** Returns the entry of a check's own kind; it accepts any check, and is for this one. */
+export function entryOf(check: Check): Promise<CheckKindEntry<CheckKind>> {
+  return CHECK_KINDS[check.kind]() as Promise<CheckKindEntry<CheckKind>>;
 }
 
 /** Finds the entry of each of some checks, whose kinds are read before. */
-export async function entriesOf(checks: readonly Check[]): Promise<(check: Check) => CheckKindEntry<never>> {
-  const entries = new Map<CheckKind, CheckKindEntry<never>>();
-  for (const check of checks) {
-    if (!entries.has(check.kind)) {
-      entries.set(check.kind, await entryOf(check) as unknown as CheckKindEntry<never>);
-    }
-  }
+export async function entriesOf(
+  checks: readonly Check[],
+): Promise<(check: Check) => CheckKindEntry<CheckKind>> {
+  const entries = new Map<CheckKind, CheckKindEntry<CheckKind>>();
+  for (const check of checks) entries.set(check.kind, await entryOf(check));
   return ({ kind }) => {
     const entry = entries.get(kind);
     if (entry === undefined) throw new Error(`The kind "${kind}" was not read`);

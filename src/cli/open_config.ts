@@ -5,7 +5,7 @@ import { locateConfig } from "../config/locate.ts";
 import { nearest } from "../config/nearest.ts";
 import type { ConfigLocation } from "../config/source.ts";
 import { ConfigError, countErrors, type PlacedProblem, type Problem } from "../config/problem.ts";
-import type { Check } from "../domain/check.ts";
+import type { Check, CheckKind } from "../domain/check.ts";
 import type { Caveat, CheckKindEntry } from "../domain/observe.ts";
 import type { System } from "../domain/system.ts";
 import { rememberSecrets } from "./known_secrets.ts";
@@ -44,7 +44,7 @@ export async function openConfig(
   rememberSecrets(config.secrets);
   const entryOf = await entriesOf(config.checks);
   refuseMistakes(config, entryOf);
-  const caveats = config.checks.flatMap((check) => placesOf(check, entryOf(check).caveats(check as never)));
+  const caveats = config.checks.flatMap((check) => placesOf(check, entryOf(check).caveats(check)));
   const lacks = options.withoutSecrets === true ? [] : await findChannelLacks(config, system);
   const placedWarnings = inTextOrder(
     [...config.warnings, ...caveats, ...lacks].map(config.place),
@@ -77,11 +77,9 @@ export function refuseLacks({ lacks, place, source, sources }: LoadedConfig): vo
 /** What a kind finds wrong only when all else is right; all mistakes at once. */
 function refuseMistakes(
   { checks, source, sources, place }: LoadedConfig,
-  entryOf: (check: Check) => CheckKindEntry<never>,
+  entryOf: (check: Check) => CheckKindEntry<CheckKind>,
 ): void {
-  const mistakes = checks.flatMap((check) =>
-    placesOf(check, entryOf(check).mistakes?.(check as never) ?? [])
-  );
+  const mistakes = checks.flatMap((check) => placesOf(check, entryOf(check).mistakes?.(check) ?? []));
   const problems = inTextOrder(mistakes.map(place), sources);
   if (problems.length === 0) return;
   const message = `Cannot use config "${source.label}": ${countErrors(problems.length)}`;

@@ -4,7 +4,7 @@ import { readIncluded } from "./include.ts";
 import { openPart, type Part } from "./config_file.ts";
 import { createPlacer } from "./positions.ts";
 import { ConfigError, quote } from "./problem.ts";
-import { createSchemaReader, isObject, type Schema } from "./schema_view.ts";
+import { createSchemaReader, isObject } from "./schema_view.ts";
 import { findSecrets } from "./secrets.ts";
 import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
 import type { Source } from "./source_text.ts";
@@ -33,7 +33,7 @@ export async function glanceAt(location: ConfigLocation, system: System): Promis
   const config = await openPart(source, system, { withoutSecrets: false });
   refuseUnusable(config);
   const { parts } = await readIncluded(config, { system, named: location.named, withoutSecrets: false });
-  const reader = createSchemaReader(monitorSchema as unknown as Schema);
+  const reader = createSchemaReader(monitorSchema);
   const state = isObject(config.value) ? config.value["state"] : undefined;
   return {
     source,

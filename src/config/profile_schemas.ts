@@ -1,7 +1,7 @@
 import monitorSchema from "./generated/monitor.schema.json" with { type: "json" };
 import validateMonitor from "./generated/validate_monitor.js";
 import type { JudgingSchema } from "./check_rules.ts";
-import { createSchemaReader, type Schema } from "./schema_view.ts";
+import { createSchemaReader } from "./schema_view.ts";
 import type { Validator } from "./validate_schema.ts";
 
 /** Which schema a config is held to: the default one, or a shape of the specification. */
@@ -9,7 +9,7 @@ export type Shape = "monitor" | "a" | "b";
 
 /** Returns the schema that a config is held to. */
 export async function openSchema(shape: Shape): Promise<JudgingSchema> {
-  const defaultReader = createSchemaReader(monitorSchema as unknown as Schema);
+  const defaultReader = createSchemaReader(monitorSchema);
   if (shape === "monitor") {
     return {
       reader: defaultReader,
@@ -20,7 +20,7 @@ export async function openSchema(shape: Shape): Promise<JudgingSchema> {
   }
   const { schema, validate } = await SHAPES[shape]();
   return {
-    reader: createSchemaReader(schema as unknown as Schema),
+    reader: createSchemaReader(schema),
     validate: validate as Validator,
     wider: defaultReader,
     shapeName: `Shape ${shape.toUpperCase()}`,

@@ -8,8 +8,14 @@ export type NeedsByClass = Readonly<Record<PermissionClass, readonly string[]>>;
 export function groupNeeds(needs: readonly Need[]): NeedsByClass {
   const values = (wanted: PermissionClass): readonly string[] =>
     [...new Set(needs.flatMap(({ permission, value }) => permission === wanted ? [value] : []))].sort();
-  const groups = PERMISSION_CLASSES.map((permission) => [permission, values(permission)] as const);
-  return Object.fromEntries(groups) as unknown as NeedsByClass;
+  return {
+    read: values("read"),
+    write: values("write"),
+    net: values("net"),
+    run: values("run"),
+    env: values("env"),
+    sys: values("sys"),
+  };
 }
 
 /** The runtime's flags for needs, in a fixed order; not quoted for any shell. */

@@ -40,7 +40,7 @@ export async function needsOf(config: NeedyConfig, system: System): Promise<read
   const entryOf = await entriesOf(config.checks);
   for (const check of config.checks) {
     if (check.lack === undefined) {
-      parts.push({ neededBy: `check "${check.name}"`, needs: entryOf(check).needs(check as never) });
+      parts.push({ neededBy: `check "${check.name}"`, needs: entryOf(check).needs(check) });
     }
     for (const channel of config.notifies ? check.notifications : []) {
       if (channel.lack !== undefined || channels.has(channel.key)) continue;
@@ -95,7 +95,7 @@ async function partOfChannel(
 ): Promise<{ readonly neededBy: string; readonly needs: Needs }> {
   return {
     neededBy: channel.name === undefined ? inlineName : `channel "${channel.name}"`,
-    needs: await channelEntryOf(channel).needs(channel as never, system),
+    needs: await channelEntryOf(channel).needs(channel, system),
   };
 }
 

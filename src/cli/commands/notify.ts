@@ -125,7 +125,7 @@ async function tryChannel(
 ): Promise<boolean> {
   const { redact } = config;
   const say = (text: string): void => system.stdout.write(`${printable(redact(text))}\n`);
-  const receiver = channelEntryOf(channel).describe(channel as never);
+  const receiver = channelEntryOf(channel).describe(channel);
   say(channel.name === undefined ? receiver : `${channel.name} (${receiver})`);
   using deadline = startDeadline(system.clock, ATTEMPT_MS);
   let delivery: Delivery;
