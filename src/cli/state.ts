@@ -6,6 +6,7 @@ import { type Store, StoreError } from "../domain/store.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Lock } from "../domain/lock.ts";
 import type { System } from "../domain/system.ts";
+import { NO_STORE } from "../state/no_store.ts";
 import { type Invocation, type OptionSpec, optionValue, UsageError } from "./command_definition.ts";
 import { EXIT } from "./exit_code.ts";
 import { printable } from "../shared/printable.ts";
@@ -108,6 +109,8 @@ interface OwnOptions {
   readonly system: System;
   /** Whether an unusable place is an error even when nobody named it. */
   readonly required: boolean;
+  /** Whether anything is read back before the process ends; else nothing is stored if there is no file. */
+  readonly readsBack: boolean;
   /** Told of what is wrong but not the end. */
   warn(message: string): void;
 }
@@ -133,7 +136,7 @@ export async function ownState(place: StatePlace, options: OwnOptions): Promise<
       throw new StoreError(`Cannot keep the state: ${reason}; name a file with --state PATH`, "other");
     }
     if (place.obstacle !== undefined) warn(`Cannot keep the state: ${place.obstacle}; ${COUNTS_ARE_LOST}`);
-    return await inMemoryState();
+    return await stateWithoutFile(options);
   }
   try {
     return await openOwned(place.path, options);
@@ -141,7 +144,7 @@ export async function ownState(place: StatePlace, options: OwnOptions): Promise<
     const canGoOn = error instanceof StoreError && missingPermissionIn(error) === null;
     if (!canGoOn || place.named || options.required) throw error;
     warn(`${error.message}; ${COUNTS_ARE_LOST}`);
-    return await inMemoryState();
+    return await stateWithoutFile(options);
   }
 }
 
@@ -221,13 +224,14 @@ async function whileLocked<T>(
   }
 }
 
-async function inMemoryState(): Promise<OwnedState> {
-  const { openInMemoryStore } = await import("../state/in_memory_store.ts");
-  const store = await openInMemoryStore();
+async function stateWithoutFile({ readsBack }: OwnOptions): Promise<OwnedState> {
+  const open = async (): Promise<Store> =>
+    readsBack ? await (await import("../state/in_memory_store.ts")).openInMemoryStore() : NO_STORE;
+  const store = await open();
   return {
     store,
     path: null,
-    reopen: openInMemoryStore,
+    reopen: open,
     whileLocked: (work) => work,
     close: () => store.close(),
   };

@@ -51,6 +51,8 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
   const state = await ownState(place, {
     system,
     required: settings.due,
+    // The HTML report of a due run shows the history.
+    readsBack: settings.due,
     warn: (message) => system.stderr.write(`monitor: warning: ${printable(message)}\n`),
   });
   let trouble: StoreError | null = null;

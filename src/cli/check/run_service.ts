@@ -52,6 +52,7 @@ export async function runService(options: ServiceOptions): Promise<number> {
   const state = await ownState(await locateState(invocation, config, system), {
     system,
     required: false,
+    readsBack: true,
     warn: (message) => log.warning(message),
   });
   try {
