@@ -1,17 +1,17 @@
 import type { System } from "../domain/system.ts";
-import { beat } from "./heartbeat_sender.ts";
+import { sendHeartbeat } from "./heartbeat_sender.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Log } from "../domain/log.ts";
 
 /** Gives the config's sign of life while the loop advances. */
-interface Pulse {
+interface HeartbeatSchedule {
   adopt(config: LoadedConfig): void;
   end(): void;
 }
 
-/** What a pulse needs. */
-interface PulseOptions {
+/** What a heartbeat needs. */
+interface HeartbeatOptions {
   /** Its clock, files and requests give the signs. */
   readonly system: System;
   readonly log: Log;
@@ -24,7 +24,7 @@ interface PulseOptions {
  * Starts the heartbeat. A sign is given only when the loop has really advanced: with nothing planned that is overdue.
  * Trouble with it is said once, and when it is over.
  */
-export function startPulse(options: PulseOptions): Pulse {
+export function startHeartbeat(options: HeartbeatOptions): HeartbeatSchedule {
   const { system, log, scheduler } = options;
   let { heartbeat, redact } = options.config;
   let cancel = (): void => {};
@@ -35,7 +35,7 @@ export function startPulse(options: PulseOptions): Pulse {
     if (isEnded || heartbeat === null) return;
     const { intervalMs } = heartbeat;
     if (scheduler.isAdvancing) {
-      const failure = await beat(heartbeat, system);
+      const failure = await sendHeartbeat(heartbeat, system);
       if (failure !== null && !isInTrouble) log.warning(redact(failure));
       if (failure === null && isInTrouble) log.info("the heartbeat works again");
       isInTrouble = failure !== null;

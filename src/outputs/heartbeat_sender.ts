@@ -7,7 +7,7 @@ import type { System } from "../domain/system.ts";
 const TIMEOUT_MS = 10_000;
 
 /** Gives one sign; the answer says what went wrong, in words, or `null`. */
-export async function beat(
+export async function sendHeartbeat(
   heartbeat: Heartbeat,
   system: Pick<System, "clock" | "files" | "requests">,
 ): Promise<string | null> {

@@ -1,5 +1,5 @@
 /**
- * When a check runs next, whatever keeps the beat: the continuous loop, or cron that calls `check --once --due`.
+ * When a check runs next, whatever drives it: the continuous loop, or cron that calls `check --once --due`.
  * Both go by these rules, so both come to the same runs, and the state that one leaves is good for the other.
  */
 import { isAttentive } from "../condition/transition.ts";
@@ -40,15 +40,15 @@ export function nextRunAfter(check: Scheduled, { state, plannedMs, nowMs }: Plan
     return nextCronRun(schedule.times, { attentiveIntervalMs, plannedMs, nowMs });
   }
   const { regularIntervalMs, attentiveIntervalMs } = schedule;
-  const isWatched = isAttentive(state);
+  const isFailing = isAttentive(state);
   const plan = planNext({
     plannedMs,
     nowMs,
     regularIntervalMs,
-    attentiveIntervalMs: isWatched ? attentiveIntervalMs : null,
+    attentiveIntervalMs: isFailing ? attentiveIntervalMs : null,
     phase: phaseOf(check.name),
   });
-  return { ...plan, intervalMs: isWatched ? attentiveIntervalMs : regularIntervalMs };
+  return { ...plan, intervalMs: isFailing ? attentiveIntervalMs : regularIntervalMs };
 }
 
 /** So many runs are counted as left out at a time, so that a month without electricity costs no second to count. */
@@ -159,7 +159,7 @@ function plannedCronRun(
 }
 
 /**
- * Whether a check is to run, now that somebody asks. One that nobody has planned is; one of the calendar only where
+ * Whether a check is to run, now that a call asks. One without a plan is; one with a cron schedule only if
  * its time came within the last minute, for who calls once a minute asked before that.
  */
 export function isCheckDue(
@@ -185,10 +185,10 @@ function isCronDue({ times }: CronSchedule, atMs: number, nowMs: number): boolea
   return atMs <= nowMs || isDue(atMs, nowMs, times.after(atMs) - atMs);
 }
 
-/** What is the case when the result of a run that somebody asked for is entered. */
+/** What is the case when the result of a requested run is recorded. */
 export type AskedEntryOptions = Pick<RecordOptions, "nowMs" | "suppressedBy" | "known" | "queue">;
 
-/** Enters the result of a run that somebody asked for, and plans the next one. */
+/** Records the result of a requested run, and plans the next one. */
 export function enterAsked(
   repository: StateRepository,
   result: Result,
@@ -221,7 +221,7 @@ interface AskedRunOptions {
 }
 
 /**
- * The run after one that somebody asked for. If the check was due, that was the planned run. If it was not, the
+ * The run after a requested one. If the check was due, that was the planned run. If it was not, the
  * plan stands, unless the run has shown something that is to be looked at sooner.
  */
 function nextRunAfterAsked(check: Check, options: AskedRunOptions): NextRun {

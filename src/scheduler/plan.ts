@@ -55,7 +55,7 @@ export interface PlanOptions {
   readonly nowMs: number;
   /** The spacing of the check's grid. */
   readonly regularIntervalMs: number;
-  /** The interval that applies while something is being watched; `null` while nothing is. */
+  /** The interval that applies while the check is failing; `null` while it is not. */
   readonly attentiveIntervalMs: number | null;
   /** What {@linkcode phaseOf} says of the check's name. */
   readonly phase: number;
@@ -104,7 +104,7 @@ export function planFirst(options: FirstPlanOptions): number {
   return nowMs + Math.round(phase * Math.min(intervalMs * OVERDUE_SHARE, OVERDUE_MS_MAX));
 }
 
-/** Whether a run that is planned for a time may begin now, when something else keeps the beat (cron). */
+/** Whether a run that is planned for a time may begin now, when cron drives the runs. */
 export function isDue(plannedMs: number, nowMs: number, intervalMs: number): boolean {
   return plannedMs - nowMs <= Math.min(intervalMs * TOLERANCE_SHARE, TOLERANCE_MS_MAX);
 }

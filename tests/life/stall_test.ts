@@ -11,7 +11,7 @@ import { withTarget } from "./target.ts";
 
 const test = concurrentTests("monitor check: stall");
 
-/** So long it stands still: longer than the time limits below, and than what counts as a standstill. */
+/** So long it stands still: longer than the time limits below, and than what counts as a stall. */
 const STOPPED_MS = 3_000;
 
 test("monitor check: while it stands still no time-out is invented, and one that is real is told later", () =>

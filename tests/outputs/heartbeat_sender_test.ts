@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { beat } from "../../src/outputs/heartbeat_sender.ts";
+import { sendHeartbeat } from "../../src/outputs/heartbeat_sender.ts";
 import { inTime } from "../life/in_time.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { freePort, response, startAnswering, startServer } from "../support/http_servers.ts";
@@ -10,9 +10,9 @@ const INTERVAL = { intervalMs: 60_000 };
 Deno.test("beat() touches a file, and makes it", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/alive`;
-    assert.equal(await beat({ ...INTERVAL, path }, createMemorySystem()), null);
+    assert.equal(await sendHeartbeat({ ...INTERVAL, path }, createMemorySystem()), null);
     await Deno.utime(path, 0, 0);
-    assert.equal(await beat({ ...INTERVAL, path }, createMemorySystem()), null);
+    assert.equal(await sendHeartbeat({ ...INTERVAL, path }, createMemorySystem()), null);
     assert.ok(((await Deno.stat(path)).mtime?.getTime() ?? 0) > 0);
   });
 });
@@ -31,7 +31,7 @@ Deno.test("beat() says in words why a file cannot be touched", async (t) => {
     for (const [name, [path, reason]] of Object.entries(rows)) {
       await t.step(name, async () => {
         assert.equal(
-          await beat({ ...INTERVAL, path }, createMemorySystem()),
+          await sendHeartbeat({ ...INTERVAL, path }, createMemorySystem()),
           `cannot touch "${path}": ${reason}`,
         );
       });
@@ -42,7 +42,7 @@ Deno.test("beat() says in words why a file cannot be touched", async (t) => {
 Deno.test("beat() requests an address", async () => {
   await using server = startAnswering(response(204));
   const target = `${server.origin}/ping/secret?key=secret`;
-  assert.equal(await beat({ ...INTERVAL, target }, createMemorySystem()), null);
+  assert.equal(await sendHeartbeat({ ...INTERVAL, target }, createMemorySystem()), null);
   assert.match(server.heads[0] ?? "", /^GET \/ping\/secret\?key=secret HTTP\/1\.1\r\n/);
   await server.untilLeft();
 });
@@ -59,7 +59,7 @@ Deno.test("beat() says which status is none of success, and names the host alone
       await using server = startAnswering(response(status));
       const target = `${server.origin}/secret?key=secret`;
       assert.equal(
-        await beat({ ...INTERVAL, target }, createMemorySystem()),
+        await sendHeartbeat({ ...INTERVAL, target }, createMemorySystem()),
         isFine ? null : `127.0.0.1:${server.port} answered the heartbeat with status ${status}`,
       );
     });
@@ -70,7 +70,7 @@ Deno.test("beat() says that nobody listens, and names the host alone", async () 
   const port = freePort();
   const target = `http://me:secret@127.0.0.1:${port}/secret?key=secret`;
   assert.equal(
-    await beat({ ...INTERVAL, target }, createMemorySystem()),
+    await sendHeartbeat({ ...INTERVAL, target }, createMemorySystem()),
     `heartbeat failed: connecting to 127.0.0.1:${port} failed: connection refused`,
   );
 });
@@ -84,7 +84,7 @@ Deno.test("beat() gives up a server that does not answer", async () => {
     await visitor.untilGone();
   });
   const target = `${server.origin}/secret`;
-  const beating = beat({ ...INTERVAL, target }, { ...createMemorySystem(), clock });
+  const beating = sendHeartbeat({ ...INTERVAL, target }, { ...createMemorySystem(), clock });
   await inTime("the heartbeat", visited.promise);
   await clock.advance(10_000);
   assert.equal(await beating, `127.0.0.1:${server.port} did not answer the heartbeat within 10 s`);
@@ -96,10 +96,13 @@ Deno.test("beat() gives both signs, and says both failures", async () => {
     await using server = startAnswering(response(500));
     const target = server.origin;
     const failure = `127.0.0.1:${server.port} answered the heartbeat with status 500`;
-    assert.equal(await beat({ ...INTERVAL, path: `${folder}/alive`, target }, createMemorySystem()), failure);
+    assert.equal(
+      await sendHeartbeat({ ...INTERVAL, path: `${folder}/alive`, target }, createMemorySystem()),
+      failure,
+    );
     assert.ok((await Deno.stat(`${folder}/alive`)).isFile);
     assert.equal(
-      await beat({ ...INTERVAL, path: `${folder}/none/alive`, target }, createMemorySystem()),
+      await sendHeartbeat({ ...INTERVAL, path: `${folder}/none/alive`, target }, createMemorySystem()),
       `cannot touch "${folder}/none/alive": its directory does not exist; ${failure}`,
     );
   });

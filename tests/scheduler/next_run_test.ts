@@ -91,7 +91,7 @@ Deno.test("enterAsked() moves the plan of a check that was due", async (t) => {
     { name: "in time", lateMs: 0, missed: 0 },
     { name: "a little early", lateMs: -30 * SECOND, missed: 0 },
     { name: "late", lateMs: 9 * MINUTE, missed: 0 },
-    { name: "after some beats that nobody asked for", lateMs: 25 * MINUTE, missed: 2 },
+    { name: "after some planned times without a call", lateMs: 25 * MINUTE, missed: 2 },
   ];
   for (const { name, lateMs, missed } of rows) {
     await t.step(name, async () => {

@@ -43,7 +43,7 @@ Deno.test("planNext() keeps a fixed rate, on the grid, and skips what a long run
       expected: { atMs: 135_000, missed: 1 },
     },
     {
-      name: "a run over three beats",
+      name: "a run over three planned times",
       plannedMs: 15_000,
       nowMs: 200_000,
       expected: { atMs: 255_000, missed: 3 },

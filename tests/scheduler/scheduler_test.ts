@@ -31,7 +31,7 @@ Deno.test("startScheduler() runs each of 1,000 checks once a second for a minute
   await end();
 });
 
-Deno.test("startScheduler() never runs a check beside itself, and counts the beats it skips", async () => {
+Deno.test("startScheduler() never runs a check twice at a time, and counts the runs it skips", async () => {
   const slow = requestCheck("http://slow/", { name: "slow", regularIntervalMs: SECOND });
   let begun = 0;
   let most = 0;
@@ -49,7 +49,7 @@ Deno.test("startScheduler() never runs a check beside itself, and counts the bea
   await end();
 });
 
-Deno.test("startScheduler() skips the beats of a run that takes an hour", async () => {
+Deno.test("startScheduler() skips the runs that fall into one that takes an hour", async () => {
   const long = requestCheck("http://long/", { regularIntervalMs: MINUTE, timeoutMs: 2 * HOUR });
   const { clock, runs, starts, end } = await startHarness([long], {
     play: (_target, nowMs) => ({ status: 200, afterMs: nowMs < 10 * MINUTE ? HOUR : 20 }),

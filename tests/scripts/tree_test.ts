@@ -37,6 +37,13 @@ Deno.test("no modules of src import each other in a circle", () => {
   for (const path of FILES) visit(path, []);
 });
 
+Deno.test("raw_timer.ts alone uses the runtime's timers", () => {
+  const users = FILES.filter((path) =>
+    /\bset(?:Timeout|Interval)\(/.test(Deno.readTextFileSync(`${PROJECT}${path}`))
+  );
+  assert.deepEqual(users, ["src/system/raw_timer.ts"]);
+});
+
 function importsOf(path: string): readonly string[] {
   const text = Deno.readTextFileSync(`${PROJECT}${path}`);
   return [...text.matchAll(/\b(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)]

@@ -4,7 +4,7 @@ import { highestSeverity } from "../../domain/condition.ts";
 import type { Result } from "../../domain/result.ts";
 import type { StoreError } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
-import { beat } from "../../outputs/heartbeat_sender.ts";
+import { sendHeartbeat } from "../../outputs/heartbeat_sender.ts";
 import { jobBookOf } from "../../state/job_log.ts";
 import { WriteSchedule } from "../../state/write_schedule.ts";
 import { openStateRepository, type Recorded, type StateRepository } from "../../state/state_repository.ts";
@@ -82,7 +82,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
         .finally(() => isKept ? repository.finish(config.checks, system.clock.wallMs()) : undefined),
     );
     if (settings.due && config.heartbeat !== null) {
-      const failure = await beat(config.heartbeat, system);
+      const failure = await sendHeartbeat(config.heartbeat, system);
       if (failure !== null) system.stderr.write(`monitor: warning: ${printable(config.redact(failure))}\n`);
     }
     if (settings.due) {

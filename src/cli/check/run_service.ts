@@ -14,7 +14,7 @@ import { startReportPublisher } from "../../outputs/html_report/publish_report.t
 import { startMetricsPublisher } from "../../outputs/metrics/publish_metrics.ts";
 import { locateState, type OwnedState, ownState } from "../state.ts";
 import { describeOutboxEvent } from "./outbox_words.ts";
-import { startPulse } from "../../outputs/heartbeat_schedule.ts";
+import { startHeartbeat } from "../../outputs/heartbeat_schedule.ts";
 import { createReload, factsOf, logDoubts, toNotified, toScheduled } from "./reload.ts";
 import type { CheckSettings } from "./settings.ts";
 import { createRunRecorder } from "./run_recorder.ts";
@@ -148,7 +148,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     },
     onBug: stopped.reject,
   });
-  const pulse = startPulse({ system, log, scheduler, config });
+  const heartbeat = startHeartbeat({ system, log, scheduler, config });
   const metrics = startMetricsPublisher({
     version: VERSION,
     system,
@@ -173,7 +173,9 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     system,
     scheduler,
     notifying,
-    followers: [pulse, page, metrics, { adopt: (next) => void recorder.adopt(next).catch(stopped.reject) }],
+    followers: [heartbeat, page, metrics, {
+      adopt: (next) => void recorder.adopt(next).catch(stopped.reject),
+    }],
     log,
     output: {
       ...output,
@@ -192,7 +194,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
   try {
     return await stopped.promise;
   } finally {
-    pulse.end();
+    heartbeat.end();
     page.end();
     metrics.end();
     stopSignals();

@@ -155,8 +155,8 @@ function onceBlows(random: Random, hasClock: boolean): readonly Blow[] {
   const kinds = random.below(10);
   if (kinds < 3) return [];
   if (kinds < 7) return [{ atMs: random.below(450), signal: random.pick([...END_SIGNALS]) }];
-  const standstill = stands(random, random.below(350), hasClock);
-  return random.oneIn(3) ? [standstill, { atMs: random.below(700), signal: "SIGKILL" }] : [standstill];
+  const stall = stands(random, random.below(350), hasClock);
+  return random.oneIn(3) ? [stall, { atMs: random.below(700), signal: "SIGKILL" }] : [stall];
 }
 
 /** It has to be ended in the end. */
