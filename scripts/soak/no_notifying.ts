@@ -4,6 +4,6 @@ import type { SchedulerOptions } from "../../src/scheduler/scheduler.ts";
 export const NO_REPORTING: SchedulerOptions["notifying"] = {
   refresh: () => Promise.resolve(),
   deciding: () => ({ suppressedBy: null, known: [], queue: () => [] }),
-  parentsToRun: () => [],
+  dependenciesToRun: () => [],
   send: () => {},
 };

@@ -7,7 +7,7 @@ import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
 import type { DeliveryMarker, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
 import { markerKey } from "./delivery_markers.ts";
-import { freshRow } from "./queued_notifications.ts";
+import { newQueued } from "./queued_notifications.ts";
 
 /** The channel in the place of another, as rows name it. */
 export type NewChannel = Pick<QueuedNotification, "channelKey" | "channelName">;
@@ -73,7 +73,7 @@ export function rekeyQueued(
     const messageId = staysWhole(old, target) ? old.messageId : null;
     const { notification, missedProblem, summarized, sequence, nextAttemptAtMs: nowMs } = old;
     // What failed under the old key says nothing of the new one.
-    const row = freshRow(notification, { ...target, sequence, nowMs });
+    const row = newQueued(notification, { ...target, sequence, nowMs });
     return [{ old, row: { ...row, missedProblem, summarized, messageId } }];
   });
 }

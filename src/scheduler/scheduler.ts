@@ -76,7 +76,7 @@ export interface SchedulerOptions {
   /** How many checks run at a time; the others are queued, and late. */
   readonly limits: Limits;
   /** What suppresses notifications, and where they go. */
-  readonly notifying: Pick<Notifying, "refresh" | "deciding" | "parentsToRun" | "send">;
+  readonly notifying: Pick<Notifying, "refresh" | "deciding" | "dependenciesToRun" | "send">;
   /** Called at once for each event; for a notification only after an attempt to write it. */
   onEvent(event: SchedulerEvent): void;
   /** Called with a bug; the scheduler does not go on. */

@@ -7,7 +7,7 @@ export interface SuppressedChecksOptions {
   /** Decides again. */
   readonly repository: Pick<StateRepository, "review">;
   /** Knows what suppresses notifications, and which dependencies have to run first. */
-  readonly notifying: Pick<Notifying, "refresh" | "deciding" | "parentsToRun">;
+  readonly notifying: Pick<Notifying, "refresh" | "deciding" | "dependenciesToRun">;
   /** Now. */
   nowMs(): number;
   /** The check of a name; `null` if it is not scheduled any more. */
@@ -78,7 +78,7 @@ export class SuppressedChecks {
 
   #runParents(check: Check): void {
     const { notifying, nowMs, checkOf, request } = this.#options;
-    for (const { name } of notifying.parentsToRun(check, nowMs())) {
+    for (const { name } of notifying.dependenciesToRun(check, nowMs())) {
       if (checkOf(name) === null || this.#awaited.has(name)) continue;
       this.#awaited.add(name);
       request(name);

@@ -164,7 +164,7 @@ Deno.test("suppressedBy() and parentsToRun() go by the dependencies that run", a
   const { clock, notifying, observe } = await openDesk([ROUTER, WEB]);
   const decide = (): unknown => [
     notifying.suppressedBy(WEB, clock.wallMs()),
-    notifying.parentsToRun(WEB, clock.wallMs()).map(({ name }) => name),
+    notifying.dependenciesToRun(WEB, clock.wallMs()).map(({ name }) => name),
   ];
   await observe(WEB, "critical");
   assert.deepEqual(decide(), ["dependency", ["router"]], "never run");
@@ -173,7 +173,7 @@ Deno.test("suppressedBy() and parentsToRun() go by the dependencies that run", a
   await observe(ROUTER, "critical");
   assert.deepEqual(decide(), ["dependency", []]);
   // It is inactive from now on, or the call is about others.
-  notifying.adopt(configOf([ROUTER, WEB], [WEB]));
+  notifying.reload(configOf([ROUTER, WEB], [WEB]));
   assert.deepEqual(decide(), [null, []]);
   await notifying.stop();
 });
@@ -224,13 +224,13 @@ Deno.test("deciding() sends a recovery only where its problem went", async () =>
     const { clock, notifying, observe, drain, lines } = await openDesk([FREE]);
     await observe(FREE, "critical");
     await drain();
-    notifying.adopt(configOf([both]));
+    notifying.reload(configOf([both]));
     await clock.advance(MINUTE);
     await observe(both, "ok");
     await drain();
     assert.deepEqual(lines.map((line) => / ([A-Z]+)\b/.exec(line)?.[1]), ["CRITICAL", "OK"]);
     await assert.rejects(Deno.stat(`${folder}/told`), Deno.errors.NotFound);
-    assert.deepEqual(notifying.rows, []);
+    assert.deepEqual(notifying.queued, []);
     await observe(both, "critical");
     await drain();
     assert.ok((await Deno.stat(`${folder}/told`)).isFile, "the next problem is told there too");
@@ -244,7 +244,7 @@ Deno.test("deciding() notifies a new channel of a problem that goes on, and the 
     const { notifying, observe, review, drain, lines } = await openDesk([FREE]);
     await observe(FREE, "critical");
     await drain();
-    notifying.adopt(configOf([both]));
+    notifying.reload(configOf([both]));
     await review(both);
     await drain();
     assert.ok((await Deno.stat(`${folder}/told`)).isFile);
@@ -257,11 +257,11 @@ Deno.test("deciding() sends a recovery after a problem that still waits", async 
   const { clock, notifying, observe, drain, lines } = await openDesk([FREE]);
   await observe(FREE, "critical");
   await observe(FREE, "ok");
-  assert.deepEqual(notifying.rows.map((row) => row.notification.event), ["problem", "recovery"]);
+  assert.deepEqual(notifying.queued.map((row) => row.notification.event), ["problem", "recovery"]);
   await clock.advance(1);
   await drain();
   assert.equal(lines.length, 1, "what was over before it could be told is told as one");
-  assert.deepEqual(notifying.rows, []);
+  assert.deepEqual(notifying.queued, []);
   await notifying.stop();
 });
 
@@ -274,10 +274,10 @@ Deno.test("deciding() goes on counting where the kept rows end", async () => {
   const second = await openDesk([hopeless], { store: first.store, clock: first.clock });
   await second.observe(hopeless, "warning");
   await second.observe(hopeless, "ok");
-  const sequences = second.notifying.rows.map((row) => row.sequence);
+  const sequences = second.notifying.queued.map((row) => row.sequence);
   assert.deepEqual(sequences, sequences.toSorted((one, other) => one - other));
   assert.equal(new Set(sequences).size, sequences.length);
-  assert.equal(second.notifying.rows[0]?.notification.event, "problem");
+  assert.equal(second.notifying.queued[0]?.notification.event, "problem");
   await second.notifying.stop();
 });
 
@@ -329,12 +329,12 @@ Deno.test("send() keeps what did not arrive, once, when a full store takes it", 
     store.failure = "full";
     await observe(check, "critical");
     await drain();
-    assert.deepEqual(notifying.rows.map((row) => row.state), ["rejected"]);
+    assert.deepEqual(notifying.queued.map((row) => row.state), ["rejected"]);
     store.failure = null;
     await repository.flush();
     await notifying.stop();
     const { notifications: rows } = await store.outbox();
-    assert.deepEqual(rows, notifying.rows);
+    assert.deepEqual(rows, notifying.queued);
     assert.equal(rows.length, 1);
     await Deno.mkdir(`${folder}/later`);
     const next = await openDesk([check], { store, clock });
@@ -364,7 +364,7 @@ Deno.test("adopt() leaves due what it drops of a problem that goes on", async (t
           };
           let desk = await openDesk([check]);
           const go = async (checks: readonly Check[]): Promise<void> => {
-            if (way === "reload") return desk.notifying.adopt(configOf(checks));
+            if (way === "reload") return desk.notifying.reload(configOf(checks));
             await desk.notifying.stop();
             desk = await openDesk(checks, { clock: desk.clock, store: desk.store });
           };
@@ -403,10 +403,10 @@ Deno.test("adopt() leaves a recovery due that it drops", async () => {
     await clock.advance(MINUTE);
     await observe(check, "ok");
     await drain();
-    notifying.adopt(configOf([withChannels(FREE, [])]));
+    notifying.reload(configOf([withChannels(FREE, [])]));
     assert.deepEqual(events.map(({ event }) => event), ["delivered", "failed", "dropped"]);
-    assert.equal(notifying.rows[0]?.lastFailure, "its check no longer has this channel");
-    notifying.adopt(configOf([check]));
+    assert.equal(notifying.queued[0]?.lastFailure, "its check no longer has this channel");
+    notifying.reload(configOf([check]));
     await Deno.mkdir(`${folder}/there`);
     await clock.advance(MINUTE);
     await observe(check, "ok");
@@ -436,14 +436,14 @@ Deno.test("adopt() leaves alone what another config on the same state waits for"
     await between.observe(other, "critical");
     await between.drain();
     assert.deepEqual([between.events.map(({ event }) => event), between.lines.length], [["delivered"], 1]);
-    assert.deepEqual([between.notifying.rows, between.notifying.pending], [rows, []]);
+    assert.deepEqual([between.notifying.queued, between.notifying.pending], [rows, []]);
     await between.notifying.stop();
     assert.deepEqual((await store.outbox()).notifications, rows);
     await Deno.mkdir(`${folder}/there`);
     const { notifying, drain, lines } = await openDesk([check], { clock, store });
     await drain();
     assert.ok((await Deno.stat(`${folder}/there/told`)).isFile);
-    assert.deepEqual([notifying.rows, lines], [[], []]);
+    assert.deepEqual([notifying.queued, lines], [[], []]);
     await notifying.stop();
   });
 });
@@ -454,16 +454,16 @@ Deno.test("adopt() gives what waits for an edited channel to what it has become,
     const { notifying, observe, drain, events, lines, store } = await openDesk([before]);
     await observe(before, "critical");
     await drain();
-    const [id] = notifying.rows.map(({ notification }) => notification.id);
+    const [id] = notifying.queued.map(({ notification }) => notification.id);
     const after = withChannels(FREE, [CONSOLE, fileChannel(`${folder}/told`)]);
-    notifying.adopt(configOf([after]));
+    notifying.reload(configOf([after]));
     assert.deepEqual(
       notifying.pending.map(({ notification }) => notification.id),
       [id],
       "it is the same notification",
     );
     // The same config again takes nothing away.
-    notifying.adopt(configOf([after]));
+    notifying.reload(configOf([after]));
     await drain();
     assert.ok((await Deno.stat(`${folder}/told`)).isFile);
     assert.equal(lines.length, 1, "who was notified is not notified again");
@@ -480,7 +480,7 @@ Deno.test("adopt() lets an edited channel know what it was notified of", async (
     await observe(before, "critical");
     await drain();
     const after = withChannels(FREE, [fileChannel(`${folder}/after`)]);
-    notifying.adopt(configOf([after]));
+    notifying.reload(configOf([after]));
     await review(after);
     await drain();
     await assert.rejects(Deno.stat(`${folder}/after`), Deno.errors.NotFound, "not the problem again");
@@ -501,16 +501,16 @@ Deno.test("adopt() forgets what a channel knew that its check has no more, a day
   await observe(FREE, "critical");
   await drain();
   const bare = withChannels(FREE, []);
-  notifying.adopt(configOf([bare]));
+  notifying.reload(configOf([bare]));
   await clock.advance(48 * HOUR);
-  notifying.adopt(configOf([bare]));
+  notifying.reload(configOf([bare]));
   await observe(bare, "ok");
-  notifying.adopt(configOf([bare]));
-  await notifying.catchUp();
+  notifying.reload(configOf([bare]));
+  await notifying.persistPending();
   assert.equal((await store.outbox()).markers.length, 1, "it may come back");
   await clock.advance(25 * HOUR);
-  notifying.adopt(configOf([bare]));
-  await notifying.catchUp();
+  notifying.reload(configOf([bare]));
+  await notifying.persistPending();
   assert.equal((await store.outbox()).markers.length, 0);
   await notifying.stop();
 });
@@ -546,7 +546,7 @@ Deno.test("catchUp() brings nothing back that was told while nothing could be ke
   assert.equal(lines.length, 1);
   store.failure = "damaged";
   await observe(FREE, "critical");
-  await notifying.catchUp();
+  await notifying.persistPending();
   const { notifications: rows, markers: told } = await fresh.outbox();
   assert.deepEqual([rows, told.length], [[], 1]);
   await notifying.stop();
@@ -564,7 +564,7 @@ Deno.test("catchUp() lets a store that takes the place of a damaged one know all
   assert.equal(kept.notifications.length + kept.markers.length, 2);
   store.failure = "damaged";
   await observe(check, "critical");
-  await notifying.catchUp();
+  await notifying.persistPending();
   assert.equal(repository.store, fresh);
   assert.deepEqual(await fresh.outbox(), kept);
   await notifying.stop();
@@ -580,7 +580,7 @@ Deno.test("startNotifying() takes secrets out of what a channel says", async () 
     JSON.stringify(events.map((event) => "reason" in event && event.reason)).includes("swordfish"),
     false,
   );
-  assert.equal(notifying.rows[0]?.lastFailure?.includes("swordfish"), false);
+  assert.equal(notifying.queued[0]?.lastFailure?.includes("swordfish"), false);
   await notifying.stop();
 });
 

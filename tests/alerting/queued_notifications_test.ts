@@ -3,7 +3,13 @@ import type { Channel } from "../../src/domain/channel.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { NotificationEvent } from "../../src/domain/condition_state.ts";
 import type { Notification } from "../../src/domain/notification.ts";
-import { type RowOptions, rowsFor } from "../../src/alerting/queued_notifications.ts";
+import {
+  type LastNotified,
+  lastNotified,
+  queueFor,
+  type QueueOptions,
+} from "../../src/alerting/queued_notifications.ts";
+import { markerOf, notificationOf, queuedOf } from "../state/records.ts";
 
 const NOW = 1_800_000_000_000;
 
@@ -29,18 +35,21 @@ function channel(key: string): Channel {
   return { kind: "file_touch", key, parameters: { path: `/run/${key}` } };
 }
 
-const OPTIONS: RowOptions = {
+function last(condition: Condition, isPending = false): LastNotified {
+  return { conditions: [condition], isPending };
+}
+
+const OPTIONS: QueueOptions = {
   channels: [channel("one"), channel("two")],
   nameOf: (channel) => `${channel.kind} ${channel.key}`,
-  knownOf: () => "ok",
-  isPending: () => false,
+  lastNotifiedOf: () => last("ok"),
   textMaxOf: () => ({ output: 100, detail: 100 }),
   sequence: 7,
   nowMs: NOW,
 };
 
-Deno.test("rowsFor() makes a row for each channel, in the config's order", () => {
-  assert.deepEqual(rowsFor(notification(), OPTIONS), [
+Deno.test("queueFor() queues for each channel, in the config's order", () => {
+  assert.deepEqual(queueFor(notification(), OPTIONS), [
     {
       id: "r1-one",
       notification: notification(),
@@ -74,9 +83,9 @@ Deno.test("rowsFor() makes a row for each channel, in the config's order", () =>
   ]);
 });
 
-Deno.test("rowsFor() keeps no more of texts than a channel sends", () => {
+Deno.test("queueFor() keeps no more of texts than a channel sends", () => {
   const long = { ...notification(), output: "o".repeat(1000), detail: "d".repeat(1000) };
-  const rows = rowsFor(long, {
+  const rows = queueFor(long, {
     ...OPTIONS,
     textMaxOf: ({ key }) => key === "one" ? { output: 3, detail: 0 } : { output: 2000, detail: 10 },
   });
@@ -86,19 +95,19 @@ Deno.test("rowsFor() keeps no more of texts than a channel sends", () => {
   ]);
 });
 
-Deno.test("rowsFor() makes one row for channels that are the same", () => {
-  const rows = rowsFor(notification(), {
+Deno.test("queueFor() queues once for channels that are the same", () => {
+  const rows = queueFor(notification(), {
     ...OPTIONS,
     channels: [channel("one"), channel("two"), channel("one")],
   });
   assert.deepEqual(rows.map(({ id, sequence }) => [id, sequence]), [["r1-one", 7], ["r1-two", 8]]);
 });
 
-Deno.test("rowsFor() makes nothing without channels", () => {
-  assert.deepEqual(rowsFor(notification(), { ...OPTIONS, channels: [] }), []);
+Deno.test("queueFor() queues nothing without channels", () => {
+  assert.deepEqual(queueFor(notification(), { ...OPTIONS, channels: [] }), []);
 });
 
-Deno.test("rowsFor() makes a row only where a channel knows another condition, and says from which it changed", async (t) => {
+Deno.test("queueFor() queues only for channels that were last notified of another condition", async (t) => {
   const table: readonly (readonly [NotificationEvent, known: Condition, row: readonly unknown[] | null])[] = [
     ["problem", "ok", ["problem", "ok"]],
     ["problem", "warning", ["change", "warning"]],
@@ -110,21 +119,21 @@ Deno.test("rowsFor() makes a row only where a channel knows another condition, a
     ["recovery", "warning", ["recovery", "warning"]],
   ];
   for (const [event, known, expected] of table) {
-    await t.step(`${event}, the channel knows ${known}`, () => {
-      const made = rowsFor(notification(event), {
+    await t.step(`${event}, last notified of ${known}`, () => {
+      const made = queueFor(notification(event), {
         ...OPTIONS,
-        knownOf: ({ key }) => key === "two" ? known : event === "recovery" ? "ok" : "critical",
+        lastNotifiedOf: ({ key }) => last(key === "two" ? known : event === "recovery" ? "ok" : "critical"),
       });
       assert.deepEqual(
         made.map((row) => [row.channelKey, row.sequence, row.notification.event, row.notification.previous]),
-        // No number is left out for a row that is not made.
+        // No number is skipped for a channel that is not notified.
         expected === null ? [] : [["two", 7, ...expected]],
       );
     });
   }
 });
 
-Deno.test("rowsFor() sends a reminder only where its problem is known and nothing is pending", async (t) => {
+Deno.test("queueFor() sends a reminder only where its problem is known and nothing is pending", async (t) => {
   const table: Readonly<Record<string, readonly [known: Condition, isPending: boolean, count: number]>> = {
     "known, nothing pending": ["critical", false, 2],
     "known, something pending": ["critical", true, 1],
@@ -132,13 +141,29 @@ Deno.test("rowsFor() sends a reminder only where its problem is known and nothin
   };
   for (const [name, [known, isPending, count]] of Object.entries(table)) {
     await t.step(name, () => {
-      const made = rowsFor(notification("reminder"), {
+      const made = queueFor(notification("reminder"), {
         ...OPTIONS,
-        knownOf: ({ key }) => key === "one" ? known : "critical",
-        isPending: ({ key }) => key === "one" && isPending,
+        lastNotifiedOf: ({ key }) => key === "one" ? last(known, isPending) : last("critical"),
       });
       assert.deepEqual(made.map((row) => row.channelKey), ["one", "two"].slice(-count));
       assert.deepEqual(made.at(-1)?.notification, notification("reminder"));
     });
+  }
+});
+
+Deno.test("lastNotified() is what is pending, otherwise what was delivered, otherwise ok", async (t) => {
+  const pending = queuedOf("a", 1, { notification: notificationOf("web", { condition: "warning" }) });
+  const table: Readonly<Record<string, readonly [...Parameters<typeof lastNotified>, LastNotified]>> = {
+    "nothing": [null, null, last("ok")],
+    "a delivered notification": [null, markerOf("web", { condition: "critical" }), last("critical")],
+    "one that may have arrived": [
+      null,
+      markerOf("web", { condition: "critical", certain: false }),
+      { conditions: ["critical", "ok"], isPending: false },
+    ],
+    "a pending one after a delivered one": [pending, markerOf("web"), last("warning", true)],
+  };
+  for (const [name, [queued, marker, expected]] of Object.entries(table)) {
+    await t.step(name, () => assert.deepEqual(lastNotified(queued, marker), expected));
   }
 });

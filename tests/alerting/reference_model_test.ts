@@ -215,7 +215,7 @@ async function playTrace(seed: number, { edit, editsAtStart }: TraceOptions): Pr
     weather.change();
     if (random() < 0.004) {
       editChecks();
-      monitor.notifying.adopt(configOf(checks));
+      monitor.notifying.reload(configOf(checks));
     }
     if (random() < 0.003) {
       await settleWhile(clock, monitor.notifying.stop());
@@ -244,7 +244,7 @@ async function playTrace(seed: number, { edit, editsAtStart }: TraceOptions): Pr
     await clock.advance(10 * MINUTE);
   }
   const isWaiting = ({ state }: QueuedNotification): boolean => state !== "dropped";
-  const waiting = monitor.notifying.rows.filter(isWaiting).map((row) => `${row.id}: ${row.lastFailure}`);
+  const waiting = monitor.notifying.queued.filter(isWaiting).map((row) => `${row.id}: ${row.lastFailure}`);
   await settleWhile(clock, monitor.notifying.stop());
   const kept = (await store.outbox()).notifications.filter(isWaiting).map((row) => row.id);
   return {

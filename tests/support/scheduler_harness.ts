@@ -108,7 +108,7 @@ export async function startHarness(
         known: options.known?.() ?? [],
         queue: () => [],
       }),
-      ...options.parentsToRun !== undefined && { parentsToRun: options.parentsToRun },
+      ...options.parentsToRun !== undefined && { dependenciesToRun: options.parentsToRun },
     },
     onEvent: (event) => void events.push(event),
     onBug: (error) => {

@@ -5,7 +5,7 @@ export function createSilentNotifying(notifies = true): SchedulerOptions["notify
   return {
     refresh: () => Promise.resolve(),
     deciding: () => ({ suppressedBy: notifies ? null : "no_notify", known: [], queue: () => [] }),
-    parentsToRun: () => [],
+    dependenciesToRun: () => [],
     send: () => {},
   };
 }

@@ -1,7 +1,8 @@
 import { ConfigError, type PlacedProblem } from "../../config/problem.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
-import type { Notifying, ReportedConfig } from "../../alerting/notifying.ts";
+import type { NotifyingConfig } from "../../alerting/configured_channels.ts";
+import type { Notifying } from "../../alerting/notifying.ts";
 import type { ScheduledConfig, Scheduler } from "../../scheduler/scheduler.ts";
 import { type Invocation, UsageError } from "../command_definition.ts";
 import { type OpenConfig, openConfig, readSelection, selectChecks, type Selection } from "../open_config.ts";
@@ -51,7 +52,7 @@ export function createReload(options: ReloadOptions): () => Promise<void> {
     if ("error" in reread) return output.reloaded({ adopted: false, error: reread.error });
     const { added, changed, removed } = compare(scheduled.checks, reread.scheduled.checks);
     ({ config, scheduled } = reread);
-    notifying.adopt(toNotified(config, scheduled));
+    notifying.reload(toNotified(config, scheduled));
     scheduler.reload(scheduled);
     for (const follower of followers) follower.adopt(config);
     logDoubts(config, log);
@@ -94,7 +95,7 @@ export function toScheduled(config: OpenConfig, selection: Selection): Scheduled
 }
 
 /** What of a config notifications go by: what waits for a channel of any of its checks can go. */
-export function toNotified(config: OpenConfig, { checks, folder, redact }: ScheduledConfig): ReportedConfig {
+export function toNotified(config: OpenConfig, { checks, folder, redact }: ScheduledConfig): NotifyingConfig {
   return { checks: config.checks, running: checks, folder, redact };
 }
 

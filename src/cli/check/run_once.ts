@@ -325,7 +325,7 @@ function createParentRuns(
     if (entry.suppressed !== "dependency") return void suppressed.delete(check);
     suppressed.add(check);
     if (!runsParents) return;
-    for (const parent of notifying.parentsToRun(check, system.clock.wallMs())) {
+    for (const parent of notifying.dependenciesToRun(check, system.clock.wallMs())) {
       if (running.has(parent)) continue;
       running.add(parent);
       const run = runPass([parent], { ...pass, onResult: enter }).catch(onBug).finally(() =>

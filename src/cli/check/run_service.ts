@@ -101,7 +101,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
       log.info("the state can be written again; nothing that was decided meanwhile is lost");
       system.clock.after(0, () => void recorder.repeat().catch(stopped.reject));
       // Not from within the write that has just gone well: what follows waits for it to end.
-      system.clock.after(0, () => void notifying.catchUp());
+      system.clock.after(0, () => void notifying.persistPending());
     },
     reopen: state.reopen,
     newId: system.randomId,

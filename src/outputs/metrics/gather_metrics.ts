@@ -10,7 +10,7 @@ interface MetricSources {
   readonly config: Pick<LoadedConfig, "checks" | "metrics">;
   readonly version: string;
   readonly repository: Pick<StateRepository, "recordOf" | "isWritable">;
-  readonly notifying: Pick<Notifying, "rows" | "counts" | "channelNames">;
+  readonly notifying: Pick<Notifying, "queued" | "counts" | "channelNames">;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
   /** What only the loop knows. */
@@ -41,8 +41,10 @@ export function gatherMetrics(
 }
 
 /** The channels of the config, and those to which something still waits. */
-function channelsOf({ rows, counts, channelNames }: MetricSources["notifying"]): readonly ChannelMetrics[] {
-  const open = rows.filter((row) => row.state !== "dropped");
+function channelsOf(
+  { queued, counts, channelNames }: MetricSources["notifying"],
+): readonly ChannelMetrics[] {
+  const open = queued.filter((row) => row.state !== "dropped");
   const names = new Map([...open.map((row) => [row.channelKey, row.channelName] as const), ...channelNames]);
   const countsByKey = new Map(counts.map((count) => [count.channelKey, count]));
   const queues = new Map<string, Record<QueuedNotification["state"], number>>();

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describeOutboxEvent, describeUnfinished } from "../../../src/cli/check/outbox_words.ts";
-import { freshRow } from "../../../src/alerting/queued_notifications.ts";
+import { newQueued } from "../../../src/alerting/queued_notifications.ts";
 import { makeNotification } from "../../support/channel_delivery.ts";
 
 Deno.test("describeOutboxEvent() warns that older problems are only counted", () => {
-  const row = freshRow(makeNotification(), {
+  const row = newQueued(makeNotification(), {
     channelKey: "k",
     channelName: "webhook a",
     sequence: 1,
@@ -18,7 +18,7 @@ Deno.test("describeOutboxEvent() warns that older problems are only counted", ()
 
 Deno.test("describeUnfinished() names the notifications and their channel", () => {
   const row = (check: string) =>
-    freshRow(makeNotification({ check }), {
+    newQueued(makeNotification({ check }), {
       channelKey: "k",
       channelName: "webhook a",
       sequence: 1,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Silence } from "../../src/domain/outbox.ts";
-import { isSilenced } from "../../src/alerting/silences.ts";
+import { isSilenced } from "../../src/alerting/is_silenced.ts";
 
 const NOW = 1_800_000_000_000;
 

@@ -1,0 +1,70 @@
+import { channelEntryOf } from "../channels/registry.ts";
+import type { Channel } from "../domain/channel.ts";
+import type { Check } from "../domain/check.ts";
+import type { Redact } from "../shared/redact.ts";
+import type { DeliveryTarget, DispatcherOptions } from "./dispatcher.ts";
+
+/** What notifying needs of the config; a reload replaces it whole. */
+export interface NotifyingConfig {
+  /** All checks of the config: pending notifications of any of their channels can be sent. */
+  readonly checks: readonly Check[];
+  /** The checks that run here: active, and chosen by name or tag. Only these suppress what depends on them. */
+  readonly running: readonly Check[];
+  /** The config's directory, absolute. */
+  readonly folder: string;
+  /** Takes secrets out of a text. */
+  readonly redact: Redact;
+}
+
+/** The timeout of one attempt to deliver, unless the channel itself takes longer. */
+const ATTEMPT_MS = 60_000;
+/** What a command needs to be terminated after its own timeout. */
+const OWN_TIMEOUT_EXTRA_MS = 10_000;
+
+/** The channels of one config. */
+export class ConfiguredChannels {
+  readonly #redact: Redact;
+  readonly #byKey: ReadonlyMap<string, Channel>;
+  readonly #keysByCheck: ReadonlyMap<string, ReadonlySet<string>>;
+
+  /** Looks up the channels of all checks. */
+  constructor({ checks, redact }: NotifyingConfig) {
+    this.#redact = redact;
+    this.#byKey = new Map(checks.flatMap((check) => check.notifications.map((one) => [one.key, one])));
+    this.#keysByCheck = new Map(
+      checks.map(({ name, notifications }) => [name, new Set(notifications.map(({ key }) => key))]),
+    );
+  }
+
+  /** Names by key. */
+  get names(): ReadonlyMap<string, string> {
+    return new Map([...this.#byKey].map(([key, channel]) => [key, this.nameOf(channel)]));
+  }
+
+  /** Returns a channel's name in messages: its own, or its receiver, which may come from a placeholder. */
+  nameOf(channel: Channel): string {
+    return channel.name ?? this.#redact(channelEntryOf(channel).describe(channel));
+  }
+
+  /** See {@linkcode DispatcherOptions}. */
+  targetOf(channelKey: string): DeliveryTarget | null {
+    const channel = this.#byKey.get(channelKey);
+    if (channel === undefined) return null;
+    const entry = channelEntryOf(channel);
+    const { parameters } = channel;
+    // A channel with its own timeout ends by it, and then reports more than the timeout.
+    const ownTimeoutMs = "timeoutMs" in parameters ? parameters.timeoutMs + OWN_TIMEOUT_EXTRA_MS : 0;
+    return {
+      channel,
+      batches: entry.batches(channel),
+      staleAfterMs: entry.staleAfterMs,
+      attemptTimeoutMs: Math.max(ATTEMPT_MS, ownTimeoutMs),
+    };
+  }
+
+  /** See {@linkcode DispatcherOptions}. */
+  placeOf(check: string, channelKey: string): ReturnType<DispatcherOptions["placeOf"]> {
+    if (this.#keysByCheck.get(check)?.has(channelKey) === false) return "unwanted";
+    return this.#byKey.has(channelKey) ? "here" : "absent";
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Persists the outcomes of deliveries.
+ *
+ * - In order, after what the repository has to write: an outcome is never older than its notification.
+ * - What can't be written is kept and retried with the next call, joined into one transaction.
+ * - A store that replaces a damaged one gets all that is known.
+ */
+import { addCounts, type ChannelCount } from "../domain/channel_count.ts";
+import type { OutboxChange } from "../domain/outbox.ts";
+import { type KeptOutbox, type Store, StoreError } from "../domain/store.ts";
+import type { StateRepository } from "../state/state_repository.ts";
+import { joinChanges } from "./outbox_changes.ts";
+
+/** What a writer needs. */
+export interface OutcomeWriterOptions {
+  /** Whose store is written to. */
+  readonly repository: Pick<StateRepository, "store" | "isWritable" | "flush" | "amend">;
+  /** The counts that were persisted. */
+  readonly counts: readonly ChannelCount[];
+  /** All that is known now, for a store that knows nothing. */
+  snapshot(): Pick<KeptOutbox, "notifications" | "markers">;
+  /** Called with errors that must not happen. */
+  onBug(error: unknown): void;
+}
+
+/** See the top of the file. */
+export class OutcomeWriter {
+  readonly #options: OutcomeWriterOptions;
+  readonly #counts: Map<string, ChannelCount>;
+  #pending: readonly OutboxChange[] = [];
+  #writing: Promise<void> = Promise.resolve();
+  /** Where everything was written so far. */
+  #store: Store;
+
+  /** Begins with what was persisted. */
+  constructor(options: OutcomeWriterOptions) {
+    this.#options = options;
+    this.#counts = new Map(options.counts.map((count) => [count.channelKey, count]));
+    this.#store = options.repository.store;
+  }
+
+  /** What each channel accepted and did not accept. */
+  get counts(): readonly ChannelCount[] {
+    return [...this.#counts.values()];
+  }
+
+  /** Persists a change. Resolves when it is persisted, or can't be. */
+  write(change: OutboxChange): Promise<void> {
+    // What the repository has not written yet is to be written as it is now.
+    this.#options.repository.amend(change.changed);
+    for (const count of change.counted ?? []) {
+      this.#counts.set(count.channelKey, addCounts(this.#counts.get(count.channelKey), count));
+    }
+    this.#pending = [...this.#pending, change];
+    return this.retry();
+  }
+
+  /** Writes what is pending, for when the state can be written again. */
+  retry(): Promise<void> {
+    return this.#writing = this.#writing.then(() => this.#writeAll()).catch(this.#options.onBug);
+  }
+
+  async #writeAll(): Promise<void> {
+    const { repository } = this.#options;
+    await repository.flush();
+    if (repository.store !== this.#store) {
+      this.#store = repository.store;
+      this.#pending = [this.#everything()];
+    }
+    while (this.#pending.length > 0 && repository.isWritable) {
+      // One transaction, since each costs the disk a flush.
+      const change = joinChanges(this.#pending);
+      this.#pending = [];
+      try {
+        await repository.store.changeOutbox(change);
+      } catch (error) {
+        this.#pending = [change, ...this.#pending];
+        // The repository logs it and tries to write again; then this is retried.
+        if (error instanceof StoreError) return;
+        throw error;
+      }
+    }
+  }
+
+  #everything(): OutboxChange {
+    const { notifications, markers } = this.#options.snapshot();
+    const ids = new Set(notifications.map(({ id }) => id));
+    return {
+      changed: notifications,
+      // What was delivered while nothing could be written may be among what the repository has just written.
+      removed: this.#pending.flatMap(({ removed }) => removed).filter((id) => !ids.has(id)),
+      markers,
+      cleared: [],
+      counted: this.counts,
+    };
+  }
+}

@@ -1,0 +1,55 @@
+/** What suppresses the notifications of a check. Pure. */
+import { dependencyHolds, dependencyIsUnknown } from "../condition/transition.ts";
+import type { Check } from "../domain/check.ts";
+import type { ConditionState, Suppression } from "../domain/condition_state.ts";
+import type { Silence } from "../domain/outbox.ts";
+import { isInWindow } from "./maintenance_windows.ts";
+import { isSilenced } from "./is_silenced.ts";
+
+/** What {@linkcode suppressionOf} goes by. */
+export interface SuppressionOptions {
+  /** Whether anything is notified at all. */
+  readonly notifies: boolean;
+  /** The silences of all checks. */
+  readonly silences: readonly Silence[];
+  /** The checks that run here, by name; a dependency that does not run suppresses nothing. */
+  readonly running: ReadonlyMap<string, Check>;
+  /** The state of a check. */
+  stateOf(check: string): ConditionState;
+  /** Wall time, milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+/** Returns the first reason that applies; `null`: nothing suppresses notifications of the check. */
+export function suppressionOf(check: Check, options: SuppressionOptions): Suppression | null {
+  // An option of the command line rules out all else.
+  if (!options.notifies) return "no_notify";
+
+  // An administrator asked for silence.
+  if (isSilenced(check.name, options.silences, options.nowMs)) return "silence";
+
+  // The config names the time.
+  if (isInWindow(check.maintenanceWindows, options.nowMs)) return "maintenance";
+
+  // Last, since a recovery passes a dependency and nothing else.
+  return dependenciesWhere(check, dependencyHolds, options).length > 0 ? "dependency" : null;
+}
+
+/** Returns the dependencies that have to run before it is known whether they suppress anything. */
+export function unknownDependencies(
+  check: Check,
+  options: Pick<SuppressionOptions, "running" | "stateOf" | "nowMs">,
+): readonly Check[] {
+  return dependenciesWhere(check, dependencyIsUnknown, options);
+}
+
+function dependenciesWhere(
+  check: Check,
+  isWanted: (dependency: ConditionState, problemBeganAtMs: number) => boolean,
+  { running, stateOf, nowMs }: Pick<SuppressionOptions, "running" | "stateOf" | "nowMs">,
+): readonly Check[] {
+  const problemBeganAtMs = stateOf(check.name).problemBeganAtMs ?? nowMs;
+  return check.dependsOn
+    .flatMap((name) => running.get(name) ?? [])
+    .filter(({ name }) => isWanted(stateOf(name), problemBeganAtMs));
+}

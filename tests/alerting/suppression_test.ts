@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import {
+  suppressionOf,
+  type SuppressionOptions,
+  unknownDependencies,
+} from "../../src/alerting/suppression.ts";
+import { initialState } from "../../src/condition/transition.ts";
+import type { Check } from "../../src/domain/check.ts";
+import type { ConditionState, Suppression } from "../../src/domain/condition_state.ts";
+import { testCheck } from "../support/checks.ts";
+
+const NOW = 1_800_000_000_000;
+const HOUR = 3_600_000;
+
+const ROUTER = testCheck("ok", { name: "router" });
+const OPEN = { fromMinute: 0, toMinute: 1440, timeZone: "UTC" };
+const SILENCE = { id: "s", check: null, fromMs: NOW, untilMs: NOW + HOUR, reason: "" };
+
+const OK: ConditionState = { ...initialState(), observed: "ok", observedAtMs: NOW };
+const DOWN: ConditionState = { ...OK, observed: "critical", confirmed: "critical", problemBeganAtMs: NOW };
+const NEVER_RAN = initialState();
+
+interface Row {
+  readonly name: string;
+  readonly web?: Partial<Check>;
+  readonly router?: ConditionState;
+  readonly options?: Partial<SuppressionOptions>;
+  readonly expected: Suppression | null;
+  /** Whether the router has to run first. */
+  readonly runsRouter?: boolean;
+}
+
+const TABLE: readonly Row[] = [
+  { name: "nothing", expected: null },
+  {
+    name: "--no-notify before all else",
+    options: { notifies: false, silences: [SILENCE] },
+    expected: "no_notify",
+  },
+  {
+    name: "a silence before a window",
+    options: { silences: [SILENCE] },
+    web: { maintenanceWindows: [OPEN] },
+    expected: "silence",
+  },
+  { name: "a silence that has ended", options: { silences: [{ ...SILENCE, untilMs: NOW }] }, expected: null },
+  {
+    name: "a window before a dependency",
+    web: { maintenanceWindows: [OPEN] },
+    router: DOWN,
+    expected: "maintenance",
+  },
+  { name: "a dependency that is down", router: DOWN, expected: "dependency" },
+  { name: "a dependency that never ran", router: NEVER_RAN, expected: "dependency", runsRouter: true },
+  {
+    name: "a dependency that does not run here",
+    router: DOWN,
+    options: { running: new Map() },
+    expected: null,
+  },
+];
+
+Deno.test("suppressionOf() returns the first reason that applies", async (t) => {
+  for (const { name, web = {}, router = OK, options = {}, expected, runsRouter = false } of TABLE) {
+    await t.step(name, () => {
+      const check = testCheck("ok", { name: "web", dependsOn: ["router"], ...web });
+      const all: SuppressionOptions = {
+        notifies: true,
+        silences: [],
+        running: new Map([["router", ROUTER]]),
+        stateOf: (one) => one === "router" ? router : OK,
+        nowMs: NOW,
+        ...options,
+      };
+      assert.strictEqual(suppressionOf(check, all), expected);
+      assert.deepStrictEqual(unknownDependencies(check, all), runsRouter ? [ROUTER] : []);
+    });
+  }
+});
