@@ -2,7 +2,7 @@ import type { System } from "../../domain/system.ts";
 import { type Command, CONFIG_OPTION, type Invocation } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { TAG_OPTION } from "../open_config.ts";
-import { renderSilences, requireTargets, withSilences } from "../silences.ts";
+import { renderSilences, requireTargets, withSilences } from "../silence_targets.ts";
 import { STATE_OPTION } from "../state.ts";
 
 /** `monitor unsilence`: ends silences. */
