@@ -34,7 +34,7 @@ export interface CheckStatus {
   readonly state: "current" | "never_ran" | "overdue" | "in_future";
   /** The maintenance window that is open. */
   readonly maintenance: OpenWindow | null;
-  /** Names of the checks that hold back what is to be told of it. */
+  /** Names of the dependencies that suppress a notification that is due. */
   readonly waitsFor: readonly string[];
 }
 

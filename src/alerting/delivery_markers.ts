@@ -32,7 +32,7 @@ export function markersAfter(
   return { markers: [...now.values()].filter((marker) => marker !== null), cleared };
 }
 
-/** Returns what dropped notifications may have told their channels, so that those get a recovery. */
+/** Returns the markers of dropped notifications that may have arrived, so that their channels get a recovery. */
 export function markersOfDropped(dropped: readonly QueuedNotification[]): readonly DeliveryMarker[] {
   return dropped.flatMap(({ notification: { check, event, condition }, channelKey, messageId }) =>
     messageId === null || event === "recovery"

@@ -105,7 +105,7 @@ export class Dispatcher {
   reload(rekeyed: Rekeyed, isObsolete: (marker: DeliveryMarker) => boolean): void {
     const all = [...this.pending, ...this.#unassigned.values()];
     const moved = rekeyQueued(all, rekeyed, (key) => this.#options.targetOf(key)?.batches ?? false);
-    const movedById = new Map(moved.map(({ old, row }) => [old.id, row]));
+    const movedById = new Map(moved.map((one) => [one.old.id, one.moved]));
     this.#unassigned.clear();
     const byChannel = this.#assign(all.map((queued) => movedById.get(queued.id) ?? queued));
     for (const key of byChannel.keys()) this.#queueOf(key);
@@ -118,7 +118,7 @@ export class Dispatcher {
       isObsolete,
     });
     if (moved.length + cleared.length === 0) return;
-    const changed = moved.map(({ row }) => row);
+    const changed = moved.map((one) => one.moved);
     this.#persist({ changed, removed: [...movedById.keys()], markers, cleared });
   }
 

@@ -9,7 +9,7 @@ import type { DeliveryMarker, OutboxChange, QueuedNotification } from "../domain
 import { markerKey } from "./delivery_markers.ts";
 import { newQueued } from "./queued_notifications.ts";
 
-/** The channel in the place of another, as rows name it. */
+/** The channel in the place of another, as queued notifications name it. */
 export type NewChannel = Pick<QueuedNotification, "channelKey" | "channelName">;
 
 /** By the check and its old channel, see {@linkcode markerKey}. */
@@ -41,40 +41,40 @@ export function findRekeyed(
   return rekeyed;
 }
 
-/** A row before and after. */
+/** A queued notification before and after. */
 export interface RekeyedNotification {
   /** As it was. */
   readonly old: QueuedNotification;
   /** In its place. */
-  readonly row: QueuedNotification;
+  readonly moved: QueuedNotification;
 }
 
 /**
- * Returns the rows that get another channel. A message that may have arrived keeps its id if all of it goes to one
+ * Returns the queued notifications that get another channel. A message that may have arrived keeps its id if all of it goes to one
  * channel that accepts it as one message, so that the receiver can drop the duplicate.
  */
 export function rekeyQueued(
-  rows: readonly QueuedNotification[],
+  queued: readonly QueuedNotification[],
   rekeyed: Rekeyed,
   batches: (channelKey: string) => boolean,
 ): readonly RekeyedNotification[] {
   const targetOf = ({ notification, channelKey }: QueuedNotification): NewChannel | undefined =>
     rekeyed.get(markerKey(notification.check, channelKey));
-  const messages = Map.groupBy(rows, messageOfChannel);
-  const staysWhole = (row: QueuedNotification, { channelKey }: NewChannel): boolean => {
-    const message = messages.get(messageOfChannel(row)) ?? [];
+  const messages = Map.groupBy(queued, messageOfChannel);
+  const staysWhole = (one: QueuedNotification, { channelKey }: NewChannel): boolean => {
+    const message = messages.get(messageOfChannel(one)) ?? [];
     const checks = new Set(message.map(({ notification }) => notification.check));
-    return message.every((one) => targetOf(one)?.channelKey === channelKey) &&
+    return message.every((part) => targetOf(part)?.channelKey === channelKey) &&
       (checks.size === 1 || batches(channelKey));
   };
-  return rows.flatMap((old) => {
+  return queued.flatMap((old) => {
     const target = targetOf(old);
     if (target === undefined) return [];
     const messageId = staysWhole(old, target) ? old.messageId : null;
     const { notification, missedProblem, summarized, sequence, nextAttemptAtMs: nowMs } = old;
     // What failed under the old key says nothing of the new one.
-    const row = newQueued(notification, { ...target, sequence, nowMs });
-    return [{ old, row: { ...row, missedProblem, summarized, messageId } }];
+    const moved = newQueued(notification, { ...target, sequence, nowMs });
+    return [{ old, moved: { ...moved, missedProblem, summarized, messageId } }];
   });
 }
 

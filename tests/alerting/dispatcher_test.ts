@@ -22,7 +22,7 @@ const DOWN: Delivery = {
   reason: "down",
   retryAfterMs: null,
 };
-const REFUSED: Delivery = { ...DOWN, retryable: false, reason: "rejected" };
+const REJECTED: Delivery = { ...DOWN, retryable: false, reason: "rejected" };
 const UNSURE: Delivery = { ...DOWN, mayHaveArrived: true, reason: "lost" };
 
 let sequence = 0;
@@ -70,7 +70,7 @@ function row(options: RowOptions = {}): QueuedNotification {
   };
 }
 
-interface Stage {
+interface Harness {
   readonly clock: FakeClock;
   readonly dispatcher: Dispatcher;
   readonly sent: { readonly channel: string; readonly message: Message; readonly atMs: number }[];
@@ -80,9 +80,9 @@ interface Stage {
   adopt(rekeyed?: Readonly<Record<string, string>>): void;
 }
 
-interface StageOptions {
+interface HarnessOptions {
   readonly rows?: readonly QueuedNotification[];
-  readonly told?: readonly DeliveryMarker[];
+  readonly markers?: readonly DeliveryMarker[];
   readonly deliver?: (
     message: Message,
     channel: string,
@@ -99,14 +99,14 @@ interface StageOptions {
   readonly onKeep?: (change: OutboxChange) => void;
 }
 
-function stage(options: StageOptions = {}): Stage {
+function harness(options: HarnessOptions = {}): Harness {
   const clock = createFakeClock(START);
-  const sent: Stage["sent"] = [];
+  const sent: Harness["sent"] = [];
   const events: DeliveryEvent[] = [];
   const kept: OutboxChange[] = [];
   let attempt = 0;
   const { gone = [] } = options;
-  const dispatcher = new Dispatcher({ notifications: options.rows ?? [], markers: options.told ?? [] }, {
+  const dispatcher = new Dispatcher({ notifications: options.rows ?? [], markers: options.markers ?? [] }, {
     clock,
     random: () => 0.5,
     batchingMs: 2 * SECOND,
@@ -136,7 +136,7 @@ function stage(options: StageOptions = {}): Stage {
       throw error;
     },
   });
-  const adopt: Stage["adopt"] = (rekeyed = {}) => {
+  const adopt: Harness["adopt"] = (rekeyed = {}) => {
     const moves = Object.entries(rekeyed).map(([name, channelKey]) => {
       const [check = "", old = ""] = name.split(" ");
       return [markerKey(check, old), { channelKey, channelName: channelKey }] as const;
@@ -150,8 +150,8 @@ function checksOf(message: Message): readonly string[] {
   return message.items.map((item) => item.notification.check);
 }
 
-Deno.test("add() gathers what comes within two seconds into one message, highest severity first", async () => {
-  const { clock, dispatcher, sent } = stage();
+Deno.test("add() batches notifications within two seconds, highest severity first", async () => {
+  const { clock, dispatcher, sent } = harness();
   dispatcher.add([row({ check: "a", condition: "warning" })]);
   await clock.advance(1 * SECOND);
   dispatcher.add([row({ check: "b", condition: "critical" }), row({ check: "c", condition: "unknown" })]);
@@ -162,8 +162,8 @@ Deno.test("add() gathers what comes within two seconds into one message, highest
   await dispatcher.stop();
 });
 
-Deno.test("add() tells the highest severity first, and of each check in order", async () => {
-  const { clock, dispatcher, sent } = stage();
+Deno.test("add() sends the highest severity first, and each check in order", async () => {
+  const { clock, dispatcher, sent } = harness();
   dispatcher.add([
     row({ check: "a", event: "recovery" }),
     row({ check: "b", condition: "warning" }),
@@ -179,16 +179,16 @@ Deno.test("add() tells the highest severity first, and of each check in order", 
   await dispatcher.stop();
 });
 
-Deno.test("add() sends one item at a time to a channel that takes no more, in order", async () => {
-  const { clock, dispatcher, sent } = stage({ single: ["mail"] });
+Deno.test("add() sends one notification a message to a channel that does not batch", async () => {
+  const { clock, dispatcher, sent } = harness({ single: ["mail"] });
   dispatcher.add([row({ check: "a", event: "recovery" }), row({ check: "b" }), row({ check: "a" })]);
   await clock.advance(1 * MINUTE);
   assert.deepStrictEqual(sent.map(({ message }) => checksOf(message)), [["a"], ["b"], ["a"]]);
   await dispatcher.stop();
 });
 
-Deno.test("add() sends a message again until it is taken, under back-off, exactly once delivered", async () => {
-  const { clock, dispatcher, sent, events } = stage({
+Deno.test("add() retries a message with backoff until it is accepted", async () => {
+  const { clock, dispatcher, sent, events } = harness({
     deliver: (_message, _channel, attempt) => attempt < 4 ? DOWN : OK,
   });
   dispatcher.add([row()]);
@@ -202,9 +202,9 @@ Deno.test("add() sends a message again until it is taken, under back-off, exactl
   await dispatcher.stop();
 });
 
-Deno.test("add() waits no longer than 15 minutes between tries, and asks a refusing channel ever more seldom", async (t) => {
+Deno.test("add() backs off up to 15 minutes, and after rejections up to an hour", async (t) => {
   await t.step("a channel that is down", async () => {
-    const { clock, dispatcher, sent } = stage({ deliver: () => DOWN });
+    const { clock, dispatcher, sent } = harness({ deliver: () => DOWN });
     dispatcher.add([row()]);
     await clock.advance(12 * HOUR);
     const waits = sent.slice(1).map(({ atMs }, index) => atMs - (sent[index]?.atMs ?? 0));
@@ -212,8 +212,8 @@ Deno.test("add() waits no longer than 15 minutes between tries, and asks a refus
     assert.ok(sent.length > 48);
     await dispatcher.stop();
   });
-  await t.step("a channel that refuses", async () => {
-    const { clock, dispatcher, sent } = stage({ deliver: () => REFUSED });
+  await t.step("a channel that rejects", async () => {
+    const { clock, dispatcher, sent } = harness({ deliver: () => REJECTED });
     dispatcher.add([row()]);
     await clock.advance(5 * HOUR + MINUTE);
     const waits = sent.slice(1).map(({ atMs }, index) =>
@@ -225,9 +225,9 @@ Deno.test("add() waits no longer than 15 minutes between tries, and asks a refus
   });
 });
 
-Deno.test("add() lets a later row wait a minute at most behind one in back-off", async () => {
+Deno.test("add() tries a new notification within a minute while the channel backs off", async () => {
   let isDown = true;
-  const { clock, dispatcher, sent } = stage({ deliver: () => isDown ? DOWN : OK });
+  const { clock, dispatcher, sent } = harness({ deliver: () => isDown ? DOWN : OK });
   dispatcher.add([row({ check: "first" })]);
   await clock.advance(20 * MINUTE);
   isDown = false;
@@ -239,8 +239,8 @@ Deno.test("add() lets a later row wait a minute at most behind one in back-off",
   await dispatcher.stop();
 });
 
-Deno.test("add() keeps channels apart: one that hangs holds up no other", async () => {
-  const { clock, dispatcher, sent } = stage({
+Deno.test("add() keeps channels independent: one that hangs delays no other", async () => {
+  const { clock, dispatcher, sent } = harness({
     deliver: (_message, channel) => channel === "hang" ? "hang" : OK,
   });
   dispatcher.add([row({ channel: "hang" }), row({ channel: "quick" })]);
@@ -254,11 +254,11 @@ Deno.test("add() keeps channels apart: one that hangs holds up no other", async 
   await dispatcher.stop();
 });
 
-Deno.test("add() tells a problem that was over before it could be told in one item", async (t) => {
+Deno.test("add() sends a problem that recovered before it was sent as one item", async (t) => {
   for (const single of [[], ["mail"]]) {
-    await t.step(single.length === 0 ? "gathered" : "one by one", async () => {
+    await t.step(single.length === 0 ? "batched" : "one by one", async () => {
       let isDown = true;
-      const { clock, dispatcher, sent } = stage({ single, deliver: () => isDown ? DOWN : OK });
+      const { clock, dispatcher, sent } = harness({ single, deliver: () => isDown ? DOWN : OK });
       const problem = row();
       dispatcher.add([problem]);
       await clock.advance(3 * MINUTE);
@@ -284,7 +284,7 @@ Deno.test("add() tells a problem that was over before it could be told in one it
 });
 
 Deno.test("add() sends a message that may have arrived again as it was, and what came later after it", async () => {
-  const { clock, dispatcher, sent } = stage({
+  const { clock, dispatcher, sent } = harness({
     deliver: (_message, _channel, attempt) => attempt === 1 ? UNSURE : OK,
   });
   dispatcher.add([row({ check: "a" }), row({ check: "b" })]);
@@ -298,20 +298,20 @@ Deno.test("add() sends a message that may have arrived again as it was, and what
   await dispatcher.stop();
 });
 
-Deno.test("Dispatcher goes on with what a crash left: marked rows under the same id, others as new", async () => {
+Deno.test("Dispatcher sends again under the same id what was marked before a crash", async () => {
   const sealed = { ...row({ check: "a" }), attempts: 1, messageId: "m1" };
-  const { clock, dispatcher, sent } = stage({ rows: [row({ check: "b" }), sealed] });
+  const { clock, dispatcher, sent } = harness({ rows: [row({ check: "b" }), sealed] });
   await clock.advance(1 * MINUTE);
   assert.deepStrictEqual(sent.map(({ message }) => checksOf(message)), [["a"], ["b"]]);
   assert.strictEqual(sent[0]?.message.id, "m1");
   await dispatcher.stop();
 });
 
-Deno.test("Dispatcher gives other notifications another id, where nothing could be noted of those before", async () => {
+Deno.test("Dispatcher gives other notifications another id, although nothing was persisted", async () => {
   const rows = [row({ check: "a" }), row({ check: "b" })];
   const others = [row({ check: "c" })];
   const idAfter = async (kept: readonly QueuedNotification[]): Promise<string> => {
-    const { clock, dispatcher, sent } = stage({ rows: kept });
+    const { clock, dispatcher, sent } = harness({ rows: kept });
     await clock.advance(MINUTE);
     await dispatcher.stop();
     assert.strictEqual(sent.length, 1);
@@ -331,10 +331,10 @@ Deno.test("Dispatcher gives other notifications another id, where nothing could 
   assert.strictEqual(new Set(ids).size, ids.length);
 });
 
-Deno.test("add() gives up after a day, once what it tells no longer holds", async (t) => {
+Deno.test("add() drops a notification after a day if it is no longer true", async (t) => {
   for (const holds of [true, false]) {
-    await t.step(holds ? "still true: kept" : "no longer true: given up", async () => {
-      const { clock, dispatcher, events } = stage({ deliver: () => DOWN, holds });
+    await t.step(holds ? "still true: pending" : "no longer true: dropped", async () => {
+      const { clock, dispatcher, events } = harness({ deliver: () => DOWN, holds });
       dispatcher.add([row()]);
       await clock.advance(25 * HOUR);
       assert.strictEqual(dispatcher.all[0]?.state, holds ? "pending" : "dropped");
@@ -344,8 +344,8 @@ Deno.test("add() gives up after a day, once what it tells no longer holds", asyn
   }
 });
 
-Deno.test("add() drops rows that their check has no channel for, and says so", async () => {
-  const { clock, dispatcher, sent, events } = stage({ gone: ["mail"] });
+Deno.test("add() drops notifications of which the check has no such channel", async () => {
+  const { clock, dispatcher, sent, events } = harness({ gone: ["mail"] });
   dispatcher.add([{ ...row(), notification: { ...row().notification, output: "long", detail: "long" } }]);
   await clock.advance(1 * MINUTE);
   assert.strictEqual(sent.length, 0);
@@ -361,9 +361,9 @@ Deno.test("add() drops rows that their check has no channel for, and says so", a
   await dispatcher.stop();
 });
 
-Deno.test("drop keeps the last dropped row of each check and channel", async () => {
+Deno.test("add() keeps the last dropped notification of each check and channel", async () => {
   const gone: string[] = [];
-  const { dispatcher, kept, adopt } = stage({ gone });
+  const { dispatcher, kept, adopt } = harness({ gone });
   for (const condition of ["warning", "critical", "unknown"] as const) {
     gone.length = 0;
     dispatcher.add([row({ condition }), row({ check: "other", condition })]);
@@ -388,11 +388,11 @@ function keptIds(kept: readonly OutboxChange[]): readonly string[] {
   return [...open];
 }
 
-Deno.test("add() leaves rows as they are whose check and channel the config does not have, for a day", async (t) => {
+Deno.test("add() keeps notifications without check and channel for a day", async (t) => {
   await t.step("they come back", async () => {
     const gone = ["mail"];
     const problem = { ...row(), attempts: 1, messageId: "m1" };
-    const { clock, dispatcher, sent, kept, events, adopt } = stage({
+    const { clock, dispatcher, sent, kept, events, adopt } = harness({
       rows: [problem],
       gone,
       absent: ["web"],
@@ -408,7 +408,7 @@ Deno.test("add() leaves rows as they are whose check and channel the config does
     await dispatcher.stop();
   });
   await t.step("they stay away", async () => {
-    const { clock, dispatcher, events } = stage({ rows: [row()], gone: ["mail"], absent: ["web"] });
+    const { clock, dispatcher, events } = harness({ rows: [row()], gone: ["mail"], absent: ["web"] });
     await clock.advance(26 * HOUR);
     assert.deepStrictEqual(events.map(({ event }) => event), ["dropped"]);
     assert.deepStrictEqual(dispatcher.all.map(({ state }) => state), ["dropped"]);
@@ -416,12 +416,12 @@ Deno.test("add() leaves rows as they are whose check and channel the config does
   });
 });
 
-Deno.test("adopt() gives the rows and marks of an edited channel its new key, and tries everything soon", async () => {
+Deno.test("reload() gives notifications and markers of an edited channel the new key", async () => {
   let isDown = true;
   const gone: string[] = [];
-  const { clock, dispatcher, sent, events, kept, adopt } = stage({
+  const { clock, dispatcher, sent, events, kept, adopt } = harness({
     gone,
-    told: [{ check: "web", channelKey: "mail", messageId: "m0", condition: "warning", certain: true }],
+    markers: [{ check: "web", channelKey: "mail", messageId: "m0", condition: "warning", certain: true }],
     deliver: () => isDown ? DOWN : OK,
   });
   dispatcher.add([row({ event: "change" }), row({ check: "db" }), row({ check: "db", channel: "page" })]);
@@ -455,14 +455,14 @@ Deno.test("adopt() gives the rows and marks of an edited channel its new key, an
   await dispatcher.stop();
 });
 
-Deno.test("adopt() gives what is being sent its new key at once, under the same message id", async (t) => {
+Deno.test("reload() sends what is being sent to the new key, under the same id", async (t) => {
   for (
-    const [name, end] of Object.entries({ "it arrives": OK, "it fails": DOWN, "it is refused": REFUSED })
+    const [name, end] of Object.entries({ "it arrives": OK, "it fails": DOWN, "it is rejected": REJECTED })
   ) {
     await t.step(name, async () => {
       const gone: string[] = [];
       const { promise, resolve } = Promise.withResolvers<Delivery>();
-      const { clock, dispatcher, sent, adopt } = stage({
+      const { clock, dispatcher, sent, adopt } = harness({
         gone,
         deliver: (_message, channel) => channel === "mail" ? promise : OK,
       });
@@ -483,12 +483,12 @@ Deno.test("adopt() gives what is being sent its new key at once, under the same 
   }
 });
 
-Deno.test("adopt() lets what is being sent arrive though it is dropped or its check is gone, and knows it", async (t) => {
+Deno.test("reload() counts a delivery of what was dropped or left the config meanwhile", async (t) => {
   for (const absent of [[], ["web"]]) {
     await t.step(absent.length === 0 ? "dropped" : "its check is gone", async () => {
       const gone: string[] = [];
       const { promise, resolve } = Promise.withResolvers<Delivery>();
-      const { clock, dispatcher, kept, adopt } = stage({ gone, absent, deliver: () => promise });
+      const { clock, dispatcher, kept, adopt } = harness({ gone, absent, deliver: () => promise });
       dispatcher.add([row()]);
       await clock.advance(3 * SECOND);
       gone.push("mail");
@@ -503,10 +503,10 @@ Deno.test("adopt() lets what is being sent arrive though it is dropped or its ch
   }
 });
 
-Deno.test("adopt() keeps the id of a message only if all of it goes to one channel", async () => {
+Deno.test("reload() keeps the id of a message only if all of it goes to one channel", async () => {
   for (const [other, isKept] of [["other", true], ["elsewhere", false]] as const) {
     const gone: string[] = [];
-    const { clock, dispatcher, sent, adopt } = stage({
+    const { clock, dispatcher, sent, adopt } = harness({
       gone,
       deliver: (_message, channel) => channel === "mail" ? UNSURE : OK,
     });
@@ -527,16 +527,16 @@ Deno.test("adopt() keeps the id of a message only if all of it goes to one chann
   }
 });
 
-Deno.test("adopt() makes several messages of one for a channel that takes one item at a time", async (t) => {
+Deno.test("reload() splits a message for a channel that does not batch", async (t) => {
   const cases: Readonly<Record<string, readonly [rows: readonly QueuedNotification[], isKept: boolean]>> = {
     "two checks": [[row(), row({ check: "db" })], false],
-    "one report": [[row()], true],
+    "one notification": [[row()], true],
     "a problem and its end": [[row(), row({ event: "recovery", condition: "ok" })], true],
   };
   for (const [name, [rows, isKept]] of Object.entries(cases)) {
     await t.step(name, async () => {
       const gone: string[] = [];
-      const { clock, dispatcher, sent, adopt } = stage({
+      const { clock, dispatcher, sent, adopt } = harness({
         gone,
         single: ["pager"],
         deliver: (_message, channel) => channel === "mail" ? UNSURE : OK,
@@ -555,9 +555,9 @@ Deno.test("adopt() makes several messages of one for a channel that takes one it
   }
 });
 
-Deno.test("adopt() keeps a message together, whatever other channels have of the same reports", async () => {
+Deno.test("reload() keeps a message whole, whatever other channels have of it", async () => {
   const gone: string[] = [];
-  const { clock, dispatcher, sent, adopt } = stage({
+  const { clock, dispatcher, sent, adopt } = harness({
     gone,
     deliver: (_message, channel) => channel === "other" ? OK : UNSURE,
   });
@@ -577,10 +577,10 @@ Deno.test("adopt() keeps a message together, whatever other channels have of the
   await dispatcher.stop();
 });
 
-Deno.test("adopt() tries soon what fails under the config before, however often it did so", async () => {
-  for (const end of [DOWN, REFUSED]) {
+Deno.test("reload() retries soon what fails under the old config", async () => {
+  for (const end of [DOWN, REJECTED]) {
     const ends: (Promise<Delivery> | Delivery)[] = [];
-    const { clock, dispatcher, sent, adopt } = stage({ deliver: () => ends.shift() ?? end });
+    const { clock, dispatcher, sent, adopt } = harness({ deliver: () => ends.shift() ?? end });
     dispatcher.add([row()]);
     await clock.advance(100 * MINUTE);
     const { promise, resolve } = Promise.withResolvers<Delivery>();
@@ -595,10 +595,10 @@ Deno.test("adopt() tries soon what fails under the config before, however often 
   }
 });
 
-Deno.test("adopt() loses sight of no row while its key changes", async () => {
+Deno.test("reload() shows each notification while its key changes", async () => {
   const gone: string[] = [];
   const seen: (readonly string[])[] = [];
-  const { clock, dispatcher, adopt } = stage({
+  const { clock, dispatcher, adopt } = harness({
     gone,
     deliver: () => DOWN,
     onKeep: ({ removed }) => {
@@ -614,9 +614,9 @@ Deno.test("adopt() loses sight of no row while its key changes", async () => {
   await dispatcher.stop();
 });
 
-Deno.test("add() tells a refusal that follows on other trouble, and lets what is new pass soon after it", async () => {
-  const ends = [DOWN, REFUSED];
-  const { clock, dispatcher, sent, events } = stage({ deliver: () => ends.shift() ?? OK });
+Deno.test("add() logs a rejection after a temporary failure, and delays no new check", async () => {
+  const ends = [DOWN, REJECTED];
+  const { clock, dispatcher, sent, events } = harness({ deliver: () => ends.shift() ?? OK });
   dispatcher.add([row()]);
   await clock.advance(20 * SECOND);
   assert.deepStrictEqual(events.map((one) => one.event === "failed" && one.isRejected), [false, true]);
@@ -628,11 +628,11 @@ Deno.test("add() tells a refusal that follows on other trouble, and lets what is
   await dispatcher.stop();
 });
 
-Deno.test("add() drops early what a channel shows only while it is news, unless it is still true", async (t) => {
+Deno.test("add() drops what is stale for a channel, unless it is still true", async (t) => {
   for (const holds of [true, false]) {
     await t.step(holds ? "still true: retried" : "no longer true: dropped", async () => {
       let isDown = true;
-      const { clock, dispatcher, sent } = stage({
+      const { clock, dispatcher, sent } = harness({
         deliver: () => isDown ? DOWN : OK,
         staleAfterMs: 5 * MINUTE,
         holds,
@@ -650,8 +650,8 @@ Deno.test("add() drops early what a channel shows only while it is news, unless 
   }
 });
 
-Deno.test("add() honours what a receiver asks to wait", async () => {
-  const { clock, dispatcher, sent } = stage({
+Deno.test("add() waits as long as the receiver asks", async () => {
+  const { clock, dispatcher, sent } = harness({
     deliver: (_message, _channel, attempt) => attempt === 1 ? { ...DOWN, retryAfterMs: 5 * MINUTE } : OK,
   });
   dispatcher.add([row()]);
@@ -662,10 +662,10 @@ Deno.test("add() honours what a receiver asks to wait", async () => {
   await dispatcher.stop();
 });
 
-Deno.test("add() waits for the longer of backoff and what the receiver asks for, also with newer rows", async (t) => {
+Deno.test("add() waits for the longer of backoff and what the receiver asks", async (t) => {
   for (const retryAfterMs of [0, 1000]) {
     await t.step(`asked for ${retryAfterMs} ms: backoff`, async () => {
-      const { clock, dispatcher, sent } = stage({ deliver: () => ({ ...DOWN, retryAfterMs }) });
+      const { clock, dispatcher, sent } = harness({ deliver: () => ({ ...DOWN, retryAfterMs }) });
       dispatcher.add([row()]);
       await clock.advance(12 * HOUR);
       const waits = sent.slice(1).map(({ atMs }, index) => atMs - (sent[index]?.atMs ?? 0));
@@ -675,7 +675,7 @@ Deno.test("add() waits for the longer of backoff and what the receiver asks for,
     });
   }
   await t.step("asked for an hour: no attempt before, whatever comes later", async () => {
-    const { clock, dispatcher, sent } = stage({
+    const { clock, dispatcher, sent } = harness({
       deliver: (_message, _channel, attempt) => attempt === 1 ? { ...DOWN, retryAfterMs: HOUR } : OK,
     });
     dispatcher.add([row({ check: "first" })]);
@@ -691,7 +691,7 @@ Deno.test("add() waits for the longer of backoff and what the receiver asks for,
   });
 });
 
-Deno.test("add() waits no longer when the wall clock is set back meanwhile", async (t) => {
+Deno.test("add() waits no longer if the wall clock is set back", async (t) => {
   const scenes: Readonly<Record<string, (clock: FakeClock, set: () => void) => Promise<void>>> = {
     "while it gathers": async (clock, set) => {
       await clock.advance(SECOND);
@@ -711,7 +711,7 @@ Deno.test("add() waits no longer when the wall clock is set back meanwhile", asy
   };
   for (const [name, pass] of Object.entries(scenes)) {
     await t.step(name, async () => {
-      const { clock, dispatcher, sent } = stage({
+      const { clock, dispatcher, sent } = harness({
         deliver: (_message, _channel, attempt) =>
           attempt > 1 || name === "while it gathers" ? OK : name === "while it sends" ? "hang" : DOWN,
       });
@@ -727,11 +727,11 @@ Deno.test("add() waits no longer when the wall clock is set back meanwhile", asy
   }
 });
 
-Deno.test("Dispatcher does not wait for a time that only another clock can have meant", async (t) => {
+Deno.test("Dispatcher ignores a restored time that is over an hour ahead", async (t) => {
   for (const [aheadMs, dueMs] of [[30 * MINUTE, 30 * MINUTE], [5 * HOUR, 0]] as const) {
     await t.step(`${aheadMs / MINUTE} minutes ahead`, async () => {
       const kept = { ...row(), attempts: 3, nextAttemptAtMs: START + aheadMs };
-      const { clock, dispatcher, sent } = stage({ rows: [kept] });
+      const { clock, dispatcher, sent } = harness({ rows: [kept] });
       await clock.advance(HOUR);
       assert.deepStrictEqual(sent.map(({ atMs }) => atMs), [dueMs]);
       await dispatcher.stop();
@@ -739,9 +739,9 @@ Deno.test("Dispatcher does not wait for a time that only another clock can have 
   }
 });
 
-Deno.test("drain() tries each row once, whatever its time, and comes back in time", async (t) => {
+Deno.test("drain() tries everything once, and returns in time", async (t) => {
   await t.step("a channel that works", async () => {
-    const { clock, dispatcher, sent } = stage({
+    const { clock, dispatcher, sent } = harness({
       rows: [{ ...row(), nextAttemptAtMs: START + HOUR, attempts: 3 }],
     });
     const drained = dispatcher.drain(START + MINUTE);
@@ -752,7 +752,7 @@ Deno.test("drain() tries each row once, whatever its time, and comes back in tim
     await dispatcher.stop();
   });
   await t.step("a channel that hangs", async () => {
-    const { clock, dispatcher } = stage({ rows: [row()], deliver: () => "hang" });
+    const { clock, dispatcher } = harness({ rows: [row()], deliver: () => "hang" });
     const drained = dispatcher.drain(START + 20 * SECOND);
     await clock.advance(21 * SECOND);
     await drained;
@@ -764,8 +764,8 @@ Deno.test("drain() tries each row once, whatever its time, and comes back in tim
   });
 });
 
-Deno.test("finish keeps what each channel was told, and forgets it with the recovery", async () => {
-  const { clock, dispatcher, kept } = stage();
+Deno.test("Dispatcher sets a marker with a delivery, and clears it with the recovery", async () => {
+  const { clock, dispatcher, kept } = harness();
   dispatcher.add([row()]);
   await clock.advance(5 * SECOND);
   assert.strictEqual(dispatcher.markerOf("web", "mail")?.condition, "critical");
@@ -776,9 +776,9 @@ Deno.test("finish keeps what each channel was told, and forgets it with the reco
   await dispatcher.stop();
 });
 
-Deno.test("add() keeps a message whole once it may have arrived, whatever becomes of later attempts", async () => {
-  const ends = [UNSURE, DOWN, REFUSED, DOWN];
-  const { clock, dispatcher, sent } = stage({
+Deno.test("add() keeps a message whole once it may have arrived", async () => {
+  const ends = [UNSURE, DOWN, REJECTED, DOWN];
+  const { clock, dispatcher, sent } = harness({
     deliver: (_message, _channel, attempt) => ends[attempt - 1] ?? OK,
   });
   dispatcher.add([row({ check: "a" })]);
@@ -800,11 +800,11 @@ Deno.test("add() keeps a message whole once it may have arrived, whatever become
   await dispatcher.stop();
 });
 
-Deno.test("add() lets nothing of a check overtake what was refused of it", async (t) => {
+Deno.test("add() lets nothing of a check overtake its rejected notification", async (t) => {
   for (const single of [[], ["mail"]]) {
-    await t.step(single.length === 0 ? "gathered" : "one by one", async () => {
+    await t.step(single.length === 0 ? "batched" : "one by one", async () => {
       let isRefusing = true;
-      const { clock, dispatcher, sent } = stage({ single, deliver: () => isRefusing ? REFUSED : OK });
+      const { clock, dispatcher, sent } = harness({ single, deliver: () => isRefusing ? REJECTED : OK });
       const problem = row();
       dispatcher.add([problem]);
       await clock.advance(3 * SECOND);
@@ -825,8 +825,8 @@ Deno.test("add() lets nothing of a check overtake what was refused of it", async
   }
 });
 
-Deno.test("add() backs off from a channel that is down whatever waits behind the row that was tried", async () => {
-  const { clock, dispatcher, sent } = stage({ single: ["mail"], deliver: () => DOWN });
+Deno.test("add() backs off from a channel that is down, however much is queued", async () => {
+  const { clock, dispatcher, sent } = harness({ single: ["mail"], deliver: () => DOWN });
   dispatcher.add(Array.from({ length: 50 }, (_, index) => row({ check: `check ${index}` })));
   await clock.advance(1 * HOUR);
   assert.ok(sent.length < 15, `${sent.length} attempts in an hour`);
@@ -838,9 +838,9 @@ function exceptBad(failure: Delivery): (message: Message) => Delivery {
   return (message) => checksOf(message).includes("bad") ? failure : OK;
 }
 
-Deno.test("add() lets others go first when one notification fails again and again", async (t) => {
+Deno.test("add() lets others go first if one notification keeps failing", async (t) => {
   await t.step("one at a time", async () => {
-    const { clock, dispatcher, sent, events } = stage({ single: ["mail"], deliver: exceptBad(DOWN) });
+    const { clock, dispatcher, sent, events } = harness({ single: ["mail"], deliver: exceptBad(DOWN) });
     dispatcher.add([row({ check: "bad" }), row({ check: "a" }), row({ check: "b" })]);
     await clock.advance(2 * MINUTE);
     const taken = (): readonly string[] =>
@@ -856,7 +856,7 @@ Deno.test("add() lets others go first when one notification fails again and agai
     await dispatcher.stop();
   });
   await t.step("one that may have arrived", async () => {
-    const { clock, dispatcher, sent } = stage({ deliver: exceptBad(UNSURE) });
+    const { clock, dispatcher, sent } = harness({ deliver: exceptBad(UNSURE) });
     dispatcher.add([row({ check: "bad" }), row({ check: "with it" })]);
     await clock.advance(3 * HOUR);
     dispatcher.add([row({ check: "a" })]);
@@ -867,7 +867,7 @@ Deno.test("add() lets others go first when one notification fails again and agai
     await dispatcher.stop();
   });
   await t.step("among many that go together", async () => {
-    const { clock, dispatcher } = stage({ deliver: exceptBad(DOWN) });
+    const { clock, dispatcher } = harness({ deliver: exceptBad(DOWN) });
     dispatcher.add(["a", "bad", "b", "c"].map((check) => row({ check })));
     await clock.advance(3 * HOUR);
     assert.deepStrictEqual(dispatcher.all.map(({ notification }) => notification.check), ["bad"]);
@@ -875,9 +875,9 @@ Deno.test("add() lets others go first when one notification fails again and agai
   });
 });
 
-Deno.test("add() sends a long time's notifications of a channel that was down in two messages at most", async () => {
+Deno.test("add() sends two messages at most after a long outage", async () => {
   let isDown = true;
-  const { clock, dispatcher, sent } = stage({ deliver: () => isDown ? DOWN : OK });
+  const { clock, dispatcher, sent } = harness({ deliver: () => isDown ? DOWN : OK });
   dispatcher.add(Array.from({ length: 200 }, (_, index) => row({ check: `check ${index}` })));
   await clock.advance(5 * HOUR);
   isDown = false;
@@ -888,10 +888,10 @@ Deno.test("add() sends a long time's notifications of a channel that was down in
   await dispatcher.stop();
 });
 
-Deno.test("add() tries apart what was refused together", async (t) => {
+Deno.test("add() sends a rejected batch one by one", async (t) => {
   const all = Array.from({ length: 20 }, (_, index) => index === 7 ? "bad" : `check ${index}`);
-  await t.step("and tells all but what is refused, soon", async () => {
-    const { clock, dispatcher, events } = stage({ deliver: exceptBad(REFUSED) });
+  await t.step("and delivers all but the rejected one", async () => {
+    const { clock, dispatcher, events } = harness({ deliver: exceptBad(REJECTED) });
     dispatcher.add(all.map((check) => row({ check })));
     await clock.advance(10 * MINUTE);
     assert.deepStrictEqual(dispatcher.all.map(({ notification }) => notification.check), ["bad"]);
@@ -902,9 +902,9 @@ Deno.test("add() tries apart what was refused together", async (t) => {
     assert.ok(events.every((one) => one.event !== "delivered" || !one.isBack), "it is not well again");
     await dispatcher.stop();
   });
-  await t.step("one at first, so that a wrong password is not tried more often", async () => {
+  await t.step("two attempts at a time if the channel rejects everything", async () => {
     let isRefusing = true;
-    const { clock, dispatcher, sent, adopt } = stage({ deliver: () => isRefusing ? REFUSED : OK });
+    const { clock, dispatcher, sent, adopt } = harness({ deliver: () => isRefusing ? REJECTED : OK });
     dispatcher.add(all.map((check) => row({ check })));
     await clock.advance(12 * MINUTE);
     assert.deepStrictEqual(sent.map(({ atMs }) => Math.round(atMs / MINUTE)), [0, 0, 5, 5]);
@@ -915,7 +915,7 @@ Deno.test("add() tries apart what was refused together", async (t) => {
     assert.strictEqual(sent.length, 5);
     await dispatcher.stop();
   });
-  await t.step("where each row must be tried, all that is left after it", async () => {
+  await t.step("beginning with the least tried, when drained", async () => {
     const rows = ["bad", "a", "b", "c"].map((check): QueuedNotification => ({
       ...row({ check }),
       state: "rejected",
@@ -923,7 +923,7 @@ Deno.test("add() tries apart what was refused together", async (t) => {
       lastFailure: "rejected",
       firstFailedAtMs: START,
     }));
-    const { clock, dispatcher, sent } = stage({ rows, deliver: exceptBad(REFUSED) });
+    const { clock, dispatcher, sent } = harness({ rows, deliver: exceptBad(REJECTED) });
     for (const round of [1, 2]) {
       const drained = dispatcher.drain(START + round * MINUTE);
       await clock.advance(0);
@@ -939,9 +939,9 @@ Deno.test("add() tries apart what was refused together", async (t) => {
   });
 });
 
-Deno.test("add() counts older problems that recovered if there are too many, logs it once, and sends the number", async () => {
+Deno.test("add() counts problems that recovered unsent if there are too many", async () => {
   let isDown = true;
-  const { clock, dispatcher, sent, events, kept } = stage({ deliver: () => isDown ? DOWN : OK });
+  const { clock, dispatcher, sent, events, kept } = harness({ deliver: () => isDown ? DOWN : OK });
   for (let index = 0; index < 1010; index++) {
     const check = `check ${index % 7}`;
     dispatcher.add([row({ check })]);
@@ -966,10 +966,10 @@ Deno.test("add() counts older problems that recovered if there are too many, log
   await dispatcher.stop();
 });
 
-Deno.test("Dispatcher merges what a kill left unmerged, and counts on", async () => {
+Deno.test("Dispatcher merges what a kill left unmerged", async () => {
   const problem = { ...row(), summarized: 4 };
   const rows = [problem, row({ event: "recovery" })];
-  const { clock, dispatcher, sent, kept, events } = stage({ rows });
+  const { clock, dispatcher, sent, kept, events } = harness({ rows });
   await clock.advance(SECOND);
   assert.deepStrictEqual(kept.map(({ removed }) => removed), [[problem.id]]);
   await clock.advance(MINUTE);
@@ -983,9 +983,9 @@ Deno.test("Dispatcher merges what a kill left unmerged, and counts on", async ()
   await dispatcher.stop();
 });
 
-Deno.test("add() merges what failed with what came while it was being sent", async () => {
+Deno.test("add() merges what failed with what came meanwhile", async () => {
   const { promise, resolve } = Promise.withResolvers<Delivery>();
-  const { clock, dispatcher, sent } = stage({
+  const { clock, dispatcher, sent } = harness({
     deliver: (_message, _channel, attempt) => attempt === 1 ? promise : OK,
   });
   dispatcher.add([row()]);
@@ -1000,8 +1000,8 @@ Deno.test("add() merges what failed with what came while it was being sent", asy
   await dispatcher.stop();
 });
 
-Deno.test("Dispatcher counts what a channel took, the attempts that failed, and what was given up", async () => {
-  const { clock, dispatcher, kept } = stage({
+Deno.test("Dispatcher counts accepted and dropped notifications, and failed attempts", async () => {
+  const { clock, dispatcher, kept } = harness({
     deliver: (_message, _channel, attempt) => attempt === 1 ? DOWN : OK,
     gone: ["left"],
   });
