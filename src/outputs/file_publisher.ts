@@ -1,3 +1,4 @@
+import { createTrouble, type Trouble } from "../shared/trouble.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import { StoreError } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
@@ -47,7 +48,15 @@ export function startKeptFiles(files: readonly KeptFile[], options: KeptFilesOpt
   const { system, log, onBug } = options;
   const { clock } = system;
   /** By path, so that a reload does not say it again. */
-  const inTrouble = new Set<string>();
+  const troubles = new Map<string, Trouble<string>>();
+  const troubleOf = ({ path, what }: KeptFile): Trouble<string> => {
+    const trouble = troubles.get(path) ??
+      createTrouble<string>((failure) =>
+        failure === null ? log.info(`${what} can be written again`) : log.warning(failure)
+      );
+    troubles.set(path, trouble);
+    return trouble;
+  };
   let kept: Keeper[] = [];
   /** One after another: what a reload replaces may still be on its way to the same path. */
   let writing: Promise<unknown> = Promise.resolve();
@@ -76,10 +85,7 @@ export function startKeptFiles(files: readonly KeptFile[], options: KeptFilesOpt
       writing = turn.catch(() => {});
       const failure = await turn;
       if (isEnded) return;
-      if (failure !== null && !inTrouble.has(file.path)) log.warning(failure);
-      if (failure === null && inTrouble.has(file.path)) log.info(`${file.what} can be written again`);
-      if (failure === null) inTrouble.delete(file.path);
-      else inTrouble.add(file.path);
+      troubleOf(file).set(failure);
       const endedMs = clock.monotonicMs();
       soonestMs = endedMs + Math.max(GAP_MS, GAP_TIMES * (endedMs - beganMs));
       const regularMs = Math.max(plannedMs + file.intervalMs, endedMs);
@@ -110,7 +116,7 @@ export function startKeptFiles(files: readonly KeptFile[], options: KeptFilesOpt
       await writing;
       for (const file of last) {
         const failure = await writeKeptFile(file, system.files);
-        if (failure !== null && !inTrouble.has(file.path)) log.warning(failure);
+        if (failure !== null) troubleOf(file).set(failure);
       }
     },
     adopt: (next) => {

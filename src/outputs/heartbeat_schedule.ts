@@ -1,3 +1,4 @@
+import { createTrouble } from "../shared/trouble.ts";
 import type { System } from "../domain/system.ts";
 import { sendHeartbeat } from "./heartbeat_sender.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
@@ -28,17 +29,16 @@ export function startHeartbeat(options: HeartbeatOptions): HeartbeatSchedule {
   const { system, log, scheduler } = options;
   let { heartbeat, redact } = options.config;
   let cancel = (): void => {};
-  let isInTrouble = false;
+  const trouble = createTrouble<string>((failure) =>
+    failure === null ? log.info("the heartbeat works again") : log.warning(redact(failure))
+  );
   let isEnded = false;
 
   const tick = async (): Promise<void> => {
     if (isEnded || heartbeat === null) return;
     const { intervalMs } = heartbeat;
     if (scheduler.isAdvancing) {
-      const failure = await sendHeartbeat(heartbeat, system);
-      if (failure !== null && !isInTrouble) log.warning(redact(failure));
-      if (failure === null && isInTrouble) log.info("the heartbeat works again");
-      isInTrouble = failure !== null;
+      trouble.set(await sendHeartbeat(heartbeat, system));
     }
     cancel();
     if (!isEnded) cancel = system.clock.after(intervalMs, () => void tick());

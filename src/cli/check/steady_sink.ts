@@ -1,3 +1,4 @@
+import { createTrouble } from "../../shared/trouble.ts";
 import { messageOf } from "../../shared/describe_error.ts";
 import type { TextSink } from "../../domain/text_sink.ts";
 
@@ -9,25 +10,17 @@ import type { TextSink } from "../../domain/text_sink.ts";
  * reader that has gone never comes back.
  */
 export function createSteadySink(sink: TextSink, onTrouble: (reason: string | null) => void): TextSink {
-  let isInTrouble = false;
-  const fail = (reason: string): void => {
-    if (isInTrouble) return;
-    isInTrouble = true;
-    onTrouble(reason);
-  };
+  const trouble = createTrouble(onTrouble);
   return {
     write: (text) => {
       if (sink.closed) return;
       try {
         // What failed may have been written in part: the next text begins on a line of its own.
-        sink.write(isInTrouble ? `\n${text}` : text);
+        sink.write(trouble.isPresent ? `\n${text}` : text);
       } catch (error) {
-        return fail(messageOf(error));
+        return trouble.set(messageOf(error));
       }
-      if (sink.closed) return fail("its reader has gone");
-      if (!isInTrouble) return;
-      isInTrouble = false;
-      onTrouble(null);
+      trouble.set(sink.closed ? "its reader has gone" : null);
     },
     get closed() {
       return sink.closed;
