@@ -163,7 +163,7 @@ test("monitor check --once: the notification of a channel that lacks its secret 
     const without = await stage.run(["check", "--once"]);
     assert.match(
       without.stderr,
-      /the notification of "bad" not delivered to webhook .*: the file "hook" cannot be read: file does not exist; it is tried/,
+      /the notification of "bad" not delivered to webhook .*: the file "hook" cannot be read: file does not exist; it is retried/,
     );
     assert.equal(hook.posts.length, 1, "the other channel has it");
     Deno.writeTextFileSync(`${stage.folder}/hook`, target);
