@@ -3,7 +3,6 @@ export const ANSWER_BYTES_MAX = 64 * 1024;
 
 /** What was read of an answer, and whether it holds what is expected. */
 export interface AnswerSearch {
-  /** Whether the expected text has come. */
   readonly found: boolean;
   /** Whether as much has come as is read. */
   readonly full: boolean;

@@ -10,7 +10,6 @@ interface PatternSearchOptions {
 
 /** What a search for a pattern showed. */
 export interface PatternSearch {
-  /** Whether the pattern matches somewhere. */
   readonly found: boolean;
   /** How many characters were searched where that was not all; `null`: all. */
   readonly searchedLength: number | null;

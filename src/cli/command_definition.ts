@@ -25,7 +25,6 @@ type OperandKind = "check" | "path" | readonly string[];
 export interface Invocation {
   /** Values by option name; a flag that was given is `true`, and an option that is repeatable has a list. */
   readonly options: ReadonlyMap<string, OptionValue>;
-  /** What is left: names, paths. */
   readonly operands: readonly string[];
   /** What follows `--`, where the command takes another one's command line; absent without `--`. */
   readonly trailing?: readonly string[];

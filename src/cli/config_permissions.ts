@@ -72,7 +72,6 @@ export class MissingPermissionsError extends Error {
   override readonly name = "MissingPermissionsError";
   /** What is missing; at least one. */
   readonly missing: readonly Need[];
-  /** What to do about it. */
   readonly hint: string;
 
   /** The message tells nothing of the needs; whoever prints it lists them. */

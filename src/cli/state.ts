@@ -34,7 +34,6 @@ export interface StatePlace {
 export class StateHeldError extends Error {
   /** The name of the class. */
   override readonly name = "StateHeldError";
-  /** What to do about it. */
   readonly hint: string;
 
   /** The message names the state and says why it can't be used. */

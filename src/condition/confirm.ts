@@ -26,7 +26,6 @@ export interface Thresholds {
 
 /** A move of the confirmed condition. */
 export interface SettledChange {
-  /** The confirmed condition before. */
   readonly from: Condition;
   /** The confirmed condition from now on; never the same. */
   readonly to: Condition;

@@ -43,7 +43,6 @@ export type Verdict =
     readonly kind: "notify";
     readonly event: NotificationEvent;
     readonly condition: Condition;
-    /** The condition told before. */
     readonly previous: Condition;
     /** The first observation that was not `ok` of the problem told of; in a recovery, of the one that is over. */
     readonly problemBeganAtMs: number;
@@ -65,7 +64,6 @@ export interface Transition {
   readonly occurrences: number;
   /** How the confirmed condition moved; `null` when it stayed. */
   readonly change: SettledChange | null;
-  /** What to tell. */
   readonly verdict: Verdict;
 }
 

@@ -17,17 +17,13 @@ import { warnOfExposure, warnOfFile, warnOfPaths } from "./warnings.ts";
 
 /** A file that was held to the schema. */
 export interface JudgedPart {
-  /** The file as it was read. */
   readonly part: Part;
-  /** Every mistake in it. */
   readonly problems: readonly Problem[];
   /** What it names and this machine lacks. */
   readonly lacks: readonly Problem[];
-  /** What is valid and yet doubtful. */
   readonly warnings: readonly Problem[];
   /** Its value without placeholders, completed to a config; means nothing where there are problems. */
   readonly value: JsonObject;
-  /** The same as it is written. */
   readonly written: JsonObject;
   /** Absolute paths by the names that the file uses. */
   readonly programs: ReadonlyMap<string, string>;
@@ -38,11 +34,9 @@ export interface JudgedPart {
 /** The schema that a config is held to. */
 export interface JudgingSchema {
   readonly reader: SchemaReader;
-  /** Made from it. */
   readonly validate: Validator;
   /** The default schema; `null` when it is the one itself. */
   readonly wider: SchemaReader | null;
-  /** How messages call it. */
   readonly shapeName: string;
 }
 

@@ -17,7 +17,6 @@ export interface Part {
   readonly substitutions: readonly Substitution[];
   /** What is wrong with its syntax, then with its placeholders. */
   readonly problems: readonly (readonly Problem[])[];
-  /** What is doubtful in its placeholders. */
   readonly warnings: readonly Problem[];
   /** Whether a text there has a placeholder without a value. */
   isUnresolved(path: ConfigPath): boolean;

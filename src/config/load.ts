@@ -212,7 +212,6 @@ interface ResolvedConfig
   extends Pick<LoadedConfig, "channels" | "statePath" | "heartbeat" | "page" | "metrics"> {
   /** In no order; also those of an unknown kind. */
   readonly checks: readonly Check[];
-  /** Finds the file of a check. */
   fileOf(name: string): JudgedPart;
   /** Whether the kind of a check stands in the config, not in an unresolved placeholder. */
   isKindKnown(check: Check): boolean;

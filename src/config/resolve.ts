@@ -15,7 +15,6 @@ import { minuteOfDay } from "./time_of_day.ts";
 export interface ResolveOptions {
   /** Of the default schema: it alone tells what a config means. */
   readonly reader: SchemaReader;
-  /** The config with its placeholders unresolved. */
   readonly written: JsonObject;
   /** The config's folder, absolute. */
   readonly folder: string;

@@ -21,7 +21,6 @@ export interface Schema {
   readonly default?: JsonValue;
   /** For editors. */
   readonly examples?: readonly JsonValue[];
-  /** The accepted values. */
   readonly enum?: readonly JsonValue[];
   /** In an `if` only: the kind that the branch is for. */
   readonly const?: JsonValue;
@@ -99,7 +98,6 @@ export interface SchemaView {
 
 /** Reads a schema along a value. */
 export interface SchemaReader {
-  /** The schema of the whole config. */
   readonly root: Schema;
   /** What a schema says of a value; of the value itself only its `kind` matters. */
   view(schema: Schema, value: JsonValue | undefined): SchemaView;

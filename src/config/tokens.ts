@@ -27,11 +27,8 @@ export const FAULT = { openComment: 1, openString: 2, openNumber: 3 } as const;
 export interface TokenReader {
   /** Goes on to the next token and tells its kind; a comment is told only when it never ends. */
   next(): number;
-  /** Goes on from another place. */
   jump(offset: number): void;
-  /** Where the token begins. */
   offset(): number;
-  /** Where it ends. */
   end(): number;
   /** What a string says, or the text of another token. */
   value(): string;

@@ -22,7 +22,6 @@ type SettingPath = readonly [member: string, ...rest: readonly (string | number)
 
 /** Where a setting of a check stands. */
 export interface SettingPlace {
-  /** Whether the check gives it itself. */
   readonly isOwn: boolean;
   /** The file it stands in, or would stand in. */
   readonly source: Source;

@@ -18,13 +18,11 @@ export interface KeptFile {
 
 /** Files that are kept fresh. */
 export interface KeptFiles {
-  /** Goes on with other files. */
   adopt(files: readonly KeptFile[]): void;
   /** Writes all of them soon: what is in them has changed. */
   changed(): void;
   /** Writes all of them for the last time, after what is being written. */
   finish(): Promise<void>;
-  /** Writes no more. */
   end(): void;
 }
 

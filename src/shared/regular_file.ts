@@ -4,7 +4,6 @@ import type { Files } from "../domain/files.ts";
 export class UnreadableFileError extends Error {
   /** The name of the class. */
   override readonly name = "UnreadableFileError";
-  /** Whether it is a directory. */
   readonly isDirectory: boolean;
 
   /** The message completes "Cannot read …: ". */
@@ -16,7 +15,6 @@ export class UnreadableFileError extends Error {
 
 /** A file that was read whole. */
 export interface RegularFile {
-  /** Its content. */
   readonly bytes: Uint8Array;
   /** Permission bits; `null` on systems without them. */
   readonly mode: number | null;

@@ -28,7 +28,6 @@ type Answer =
 export interface Asked {
   /** The address, with its credentials and its query: not for showing. */
   readonly target: string;
-  /** Whether a redirect led there. */
   readonly redirected: boolean;
 }
 

@@ -38,7 +38,6 @@ export interface ServiceOutput {
   started(facts: ServiceFacts, statePath: string | null): void;
   /** Prints what happened, where the format has something for it. */
   happened(event: SchedulerEvent): void;
-  /** Prints what became of a reload. */
   reloaded(outcome: ReloadOutcome): void;
   /** The last that is printed. */
   stopped(facts: StopFacts): void;

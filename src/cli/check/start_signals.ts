@@ -9,7 +9,6 @@ export interface StartSignals {
   stopIsHandled(): void;
   /** Sets the callback of reload signals; one that came before is handed on at once. */
   handleReload(callback: () => void): void;
-  /** Listens no more. */
   end(): void;
 }
 

@@ -23,7 +23,6 @@ export const licensesCommand: Command = {
 
 /** The licenses of what is in the executable; `scripts/licenses.ts` gathers them. */
 export interface Licenses {
-  /** The text of our own. */
   readonly monitor: string;
   /** By name. */
   readonly packages: readonly LicensedPackage[];

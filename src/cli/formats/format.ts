@@ -7,7 +7,6 @@ export interface RunRecord {
   readonly result: Result;
   /** Observations in a row at least as bad as this one; for `ok`: in a row. 1 or more. */
   readonly occurrences: number;
-  /** The confirmed condition after this observation. */
   readonly confirmed: Condition;
 }
 
@@ -25,7 +24,6 @@ export interface RunSummary {
   readonly unfinished: readonly string[];
   /** How many checks of the config are inactive. */
   readonly inactiveCount: number;
-  /** The machine that ran the checks. */
   readonly hostName: string;
 }
 

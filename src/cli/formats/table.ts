@@ -20,7 +20,6 @@ const BELOW_INDENT = "    ";
 export interface TableRow {
   /** At most as wide as `CRITICAL`. */
   readonly word: string;
-  /** Colors the word. */
   readonly paint: (text: string) => string;
   /** Wraps on a terminal, and is never cut. */
   readonly name: string;

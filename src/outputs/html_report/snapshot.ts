@@ -19,7 +19,6 @@ export interface PageDay {
 export interface PageSpan extends Availability, RunCounts {
   /** Such as `24 h`. */
   readonly label: string;
-  /** How long it is. */
   readonly ms: number;
 }
 
@@ -37,7 +36,6 @@ export interface PageCheck extends CheckStatus {
 export interface PageSnapshot {
   /** When that was; wall time, milliseconds since 1970. */
   readonly nowMs: number;
-  /** The machine that looks. */
   readonly hostName: string;
   /** IANA name of the zone in which times are shown. */
   readonly timeZone: string;
@@ -55,6 +53,5 @@ export interface PageSnapshot {
   readonly rows: readonly QueuedNotification[];
   /** Those that are not over. */
   readonly silences: readonly Silence[];
-  /** Whether anything was ever kept. */
   readonly isKept: boolean;
 }

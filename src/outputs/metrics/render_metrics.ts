@@ -9,15 +9,11 @@ import { type Measurement, measurementsOf } from "./measurements.ts";
 export interface ChannelMetrics {
   /** How people call it; no secrets. */
   readonly name: string;
-  /** Notifications that it took so far. */
   readonly sent: number;
-  /** Attempts that failed so far. */
   readonly failedAttempts: number;
-  /** Notifications that were dropped so far. */
   readonly dropped: number;
   /** Problems that recovered before they could be sent and were counted instead of listed. */
   readonly summarized: number;
-  /** Notifications that wait for it now. */
   readonly pending: number;
   /** Notifications that it rejected and that are tried seldom. */
   readonly rejected: number;
@@ -33,7 +29,6 @@ export interface CheckMetrics {
 
 /** Everything that metrics are made of. Times are wall time, milliseconds since 1970. */
 export interface MetricValues {
-  /** Of the monitor. */
   readonly version: string;
   /** Tells several monitors of one machine apart; absent where there is one. */
   readonly name?: string;

@@ -1,6 +1,5 @@
 /** The end of what a command printed, in the order in which it came. */
 export interface OutputTail {
-  /** Takes what came from a source. */
   add(source: string, bytes: Uint8Array): void;
   /** What was kept, decoded as UTF-8 (invalid bytes become U+FFFD); cut at the start of a line where there is one. */
   text(): string;
