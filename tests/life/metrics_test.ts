@@ -123,7 +123,7 @@ test("monitor check --once: metrics that cannot be written are said, and change 
     assert.equal(code, 0);
     assert.equal(
       stderr,
-      `monitor: warning: cannot write the metrics to "${stage.folder}/none/monitor.prom": No such file or directory\n`,
+      `monitor: warning: cannot write the metrics to "${stage.folder}/none/monitor.prom": its directory does not exist\n`,
     );
   }));
 

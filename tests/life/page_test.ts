@@ -76,7 +76,7 @@ test("monitor check: a page that cannot be written is said once, and nothing els
     stage.writeConfig({ web: { kind: "test", parameters: { condition: "ok" } } }, {
       report: { path: "none/page.html", interval: 1 },
     });
-    const words = `cannot write the page to "${stage.folder}/none/page.html": No such file or directory`;
+    const words = `cannot write the page to "${stage.folder}/none/page.html": its directory does not exist`;
     const program = stage.start(["check"]);
     await program.stderr.next((line) => line.includes(words));
     Deno.mkdirSync(`${stage.folder}/none`);
@@ -116,7 +116,7 @@ test("monitor report: writes the page beside a running monitor, to a file or to 
     assert.equal(failed.code, 74);
     assert.match(
       failed.stderr,
-      /^monitor: error: Cannot write "[^"]*\/none\/page\.html": No such file or directory\n$/,
+      /^monitor: error: Cannot write "[^"]*\/none\/page\.html": its directory does not exist\n$/,
     );
     assert.equal((await stage.run(["report", "--state", "none"])).code, 64);
     Deno.writeTextFileSync(`${stage.folder}/broken.sqlite`, "no database at all, but text of some length");
