@@ -68,7 +68,7 @@ async function watch(store: Store, seconds: number): Promise<IdleSample> {
     (_, index) => steadyCheck({ name: `check ${index}`, intervalMs: HOUR_MS }),
   );
   for (const check of checks) enterRun(repository, check);
-  const scheduler = startScheduler({ checks, folder: "/", redact: (text) => text }, {
+  const scheduler = startScheduler({ checks, directory: "/", redact: (text) => text }, {
     system: createSystem(createRealClock()),
     jobs: null,
     repository,

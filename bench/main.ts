@@ -56,12 +56,12 @@ async function runBenchmarks(args: readonly string[]): Promise<number> {
   if (unknown !== undefined) {
     throw new Error(`there is no benchmark "${unknown}", expected some of ${known.join(", ")}`);
   }
-  const folder = await Deno.makeTempDir({ prefix: "monitor_bench_" });
+  const directory = await Deno.makeTempDir({ prefix: "monitor_bench_" });
   // Whatever anybody writes goes there, and with it.
-  Deno.env.set("TMPDIR", folder);
-  const stopListening = cleanUpWhenStopped(folder);
+  Deno.env.set("TMPDIR", directory);
+  const stopListening = cleanUpWhenStopped(directory);
   try {
-    const programs = await makePrograms(folder);
+    const programs = await makePrograms(directory);
     const machine = describeMachine(programs.best.form);
     const effort = short ? SHORT_EFFORT : FULL_EFFORT;
     console.log(`${machineText(machine)}\n${loadText()} at the start; ratios of a busy machine say little`);
@@ -70,7 +70,7 @@ async function runBenchmarks(args: readonly string[]): Promise<number> {
     for (const name of known) {
       if (names.length > 0 && !names.includes(name)) continue;
       try {
-        const found = await runWithin(TIME_LIMIT_MS, name, { folder, programs, effort });
+        const found = await runWithin(TIME_LIMIT_MS, name, { directory, programs, effort });
         const rows = short ? found.map(({ aim: _aim, ...row }) => row) : found;
         console.log(`\n${name}\n${renderTable(rows)}`);
       } catch (error) {
@@ -83,7 +83,7 @@ async function runBenchmarks(args: readonly string[]): Promise<number> {
   } finally {
     stopListening();
     endChildren();
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 
@@ -106,10 +106,10 @@ async function runWithin(limitMs: number, name: string, workplace: Workplace): P
 }
 
 /** Nothing is left behind by a benchmark that is stopped either. */
-function cleanUpWhenStopped(folder: string): () => void {
+function cleanUpWhenStopped(directory: string): () => void {
   const stop = (): void => {
     endChildren();
-    Deno.removeSync(folder, { recursive: true });
+    Deno.removeSync(directory, { recursive: true });
     Deno.exit(130);
   };
   const signals = ["SIGINT", "SIGTERM"] as const;

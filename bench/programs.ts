@@ -38,12 +38,12 @@ const RUN = [
   ...GENERAL_PERMISSIONS,
 ];
 
-/** Bundles and, where it can be, compiles the programs. They are in the folder, and gone with it. */
-export async function makePrograms(folder: string): Promise<AllPrograms> {
+/** Bundles and, where it can be, compiles the programs. They are in the directory, and gone with it. */
+export async function makePrograms(directory: string): Promise<AllPrograms> {
   const paths: Record<ProgramName, string> = {
     monitor: (await bundle(fileURLToPath(new URL("../dist/bundle", import.meta.url)))).main,
-    bare: (await bundle(`${folder}/bare_bundle`, "bench/bare_program.ts")).main,
-    empty: `${folder}/empty.js`,
+    bare: (await bundle(`${directory}/bare_bundle`, "bench/bare_program.ts")).main,
+    empty: `${directory}/empty.js`,
   };
   await Deno.writeTextFile(paths.empty, EMPTY_PROGRAM);
   const modules = {
@@ -54,18 +54,18 @@ export async function makePrograms(folder: string): Promise<AllPrograms> {
       empty: [...RUN, paths.empty],
     },
   };
-  const executables = await compileAll(paths, folder);
+  const executables = await compileAll(paths, directory);
   return { modules, executables, best: executables ?? modules };
 }
 
 async function compileAll(
   paths: Readonly<Record<ProgramName, string>>,
-  folder: string,
+  directory: string,
 ): Promise<Programs | null> {
   const commands = {
-    monitor: [`${folder}/monitor`],
-    bare: [`${folder}/bare`],
-    empty: [`${folder}/empty`],
+    monitor: [`${directory}/monitor`],
+    bare: [`${directory}/bare`],
+    empty: [`${directory}/empty`],
   };
   try {
     for (const name of Object.keys(commands) as ProgramName[]) {

@@ -19,9 +19,9 @@ const DOCUMENT = `{
  * What a whole `check --once` of one `test` check takes against a program that does nothing, without state and with
  * kept state: both programs as modules that Deno runs, and both as executables, where those can be made.
  */
-export async function benchStartup({ programs, folder, effort }: Workplace): Promise<readonly Row[]> {
-  const place = { folder, rounds: effort.rounds(ROUNDS), peakRounds: effort.rounds(PEAK_ROUNDS) };
-  await Deno.writeTextFile(`${folder}/startup.json`, DOCUMENT);
+export async function benchStartup({ programs, directory, effort }: Workplace): Promise<readonly Row[]> {
+  const place = { directory, rounds: effort.rounds(ROUNDS), peakRounds: effort.rounds(PEAK_ROUNDS) };
+  await Deno.writeTextFile(`${directory}/startup.json`, DOCUMENT);
   const rows = await compareStarts(programs.modules, place);
   if (programs.executables === null) {
     const note = "none can be made here: set DENORT_BIN where Deno cannot download what it compiles with";
@@ -35,7 +35,7 @@ export async function benchStartup({ programs, folder, effort }: Workplace): Pro
 }
 
 interface Place extends RunRounds {
-  readonly folder: string;
+  readonly directory: string;
 }
 
 async function compareStarts(
@@ -43,12 +43,12 @@ async function compareStarts(
   place: Place,
   aim: { readonly aim?: number } = {},
 ): Promise<readonly Row[]> {
-  const { folder } = place;
-  const checkOnce = [...commands.monitor, "check", "--once", "--config", `${folder}/startup.json`];
+  const { directory } = place;
+  const checkOnce = [...commands.monitor, "check", "--once", "--config", `${directory}/startup.json`];
   const costs = await measureRuns({
     empty: { command: commands.empty },
     withoutState: { command: [...checkOnce, "--state", "none"] },
-    withState: { command: [...checkOnce, "--state", `${folder}/startup.sqlite`] },
+    withState: { command: [...checkOnce, "--state", `${directory}/startup.sqlite`] },
   }, place);
   const empty = { name: "an empty program", cost: costs.empty };
   return [

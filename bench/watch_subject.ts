@@ -32,11 +32,11 @@ export interface WatchSample extends SteadySample {
 
 /** Watches checks that have run before, and answers what that takes. */
 export async function measureWatch(
-  { programs, folder }: Workplace,
+  { programs, directory }: Workplace,
   subject: WatchSubject,
 ): Promise<WatchSample> {
   const { count, intervalSeconds, isKept = true } = subject;
-  const place = await Deno.makeTempDir({ dir: folder });
+  const place = await Deno.makeTempDir({ dir: directory });
   try {
     const [config, state] = [`${place}/monitor.json`, `${place}/state.sqlite`];
     await Deno.writeTextFile(config, makeConfig(subject));

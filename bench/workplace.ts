@@ -4,7 +4,7 @@ import type { AllPrograms } from "./programs.ts";
 /** What benchmarks have in common. */
 export interface Workplace {
   /** For what they write; it is removed in the end. */
-  readonly folder: string;
+  readonly directory: string;
   /** What they measure. */
   readonly programs: AllPrograms;
   /** How long they measure. */

@@ -7,7 +7,7 @@ const PROJECT = new URL("..", import.meta.url);
 
 /** What goes into an executable for one config. */
 export interface Baked {
-  /** Path of the module to start with, in the project's folder. */
+  /** Path of the module to start with, in the project's directory. */
   readonly entry: string;
   /** Of the executable's name, so that it does not take the place of the one for any config. */
   readonly ending: string;
@@ -25,7 +25,7 @@ export interface Baked {
  * @throws {Error} If the config is not valid; the program has said what is wrong.
  */
 export async function bake(configPath: string): Promise<Baked> {
-  // A task runs in the project's folder, whoever calls it wherever.
+  // A task runs in the project's directory, whoever calls it wherever.
   const path = await Deno.realPath(resolve(Deno.env.get("INIT_CWD") ?? Deno.cwd(), configPath));
   const needs = await askNeeds(path);
   const entry = "dist/baked_main.ts";

@@ -11,14 +11,14 @@ export interface Bundle {
 }
 
 /**
- * Bundles the program, or another module of the project that starts it, into minified modules in a folder, which is emptied first. What the program imports only when
+ * Bundles the program, or another module of the project that starts it, into minified modules in a directory, which is emptied first. What the program imports only when
  * it needs it is a module of its own, so that a run that does without it does not read it.
  *
  * The bundle of one commit is the same wherever and whenever it is made.
  */
-export async function bundle(folder: string, entry = "main.ts"): Promise<Bundle> {
+export async function bundle(directory: string, entry = "main.ts"): Promise<Bundle> {
   // The names change with the contents, so what was made before would stay beside it.
-  await emptyFolder(folder);
+  await emptyDirectory(directory);
   // The maps are for their lists of sources alone.
   const args = [
     ...SOURCE_FLAGS,
@@ -28,16 +28,16 @@ export async function bundle(folder: string, entry = "main.ts"): Promise<Bundle>
     "--platform=deno",
     "--code-splitting",
   ];
-  await runDeno(["bundle", ...args, "--outdir", folder, entry]);
-  const sources = await takeSources(folder);
+  await runDeno(["bundle", ...args, "--outdir", directory, entry]);
+  const sources = await takeSources(directory);
   const first = `${entry.slice(entry.lastIndexOf("/") + 1).replace(/\.ts$/, "")}.js`;
-  await nameModules(folder, first);
-  for (const { name } of Deno.readDirSync(folder)) await Deno.utime(`${folder}/${name}`, 0, 0);
-  return { main: `${folder}/${first}`, sources };
+  await nameModules(directory, first);
+  for (const { name } of Deno.readDirSync(directory)) await Deno.utime(`${directory}/${name}`, 0, 0);
+  return { main: `${directory}/${first}`, sources };
 }
 
 /**
- * Runs this very Deno in the project's folder.
+ * Runs this very Deno in the project's directory.
  *
  * @throws {Error} If it fails.
  */
@@ -47,21 +47,21 @@ export async function runDeno(args: readonly string[]): Promise<void> {
   if (!success) throw new Error(`Cannot build: "deno ${args[0]}" failed`);
 }
 
-async function emptyFolder(folder: string): Promise<void> {
+async function emptyDirectory(directory: string): Promise<void> {
   try {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
-  await Deno.mkdir(folder, { recursive: true });
+  await Deno.mkdir(directory, { recursive: true });
 }
 
-async function takeSources(folder: string): Promise<ReadonlySet<string>> {
+async function takeSources(directory: string): Promise<ReadonlySet<string>> {
   const sources = new Set<string>();
-  for (const { name } of [...Deno.readDirSync(folder)].filter((entry) => entry.name.endsWith(".map"))) {
-    const map = JSON.parse(await Deno.readTextFile(`${folder}/${name}`)) as { sources: readonly string[] };
-    for (const source of map.sources) sources.add(`${folder}/${source}`);
-    await Deno.remove(`${folder}/${name}`);
+  for (const { name } of [...Deno.readDirSync(directory)].filter((entry) => entry.name.endsWith(".map"))) {
+    const map = JSON.parse(await Deno.readTextFile(`${directory}/${name}`)) as { sources: readonly string[] };
+    for (const source of map.sources) sources.add(`${directory}/${source}`);
+    await Deno.remove(`${directory}/${name}`);
   }
   return new Set(await Promise.all([...sources].map((source) => Deno.realPath(source))));
 }
@@ -70,15 +70,15 @@ async function takeSources(folder: string): Promise<ReadonlySet<string>> {
 const HASHED_NAME = /\b([\w.-]+)-[0-9A-Z]{8}\.js\b/g;
 
 /** Numbers the modules in the order in which they are first spoken of, from the first module on. */
-async function nameModules(folder: string, first: string): Promise<void> {
+async function nameModules(directory: string, first: string): Promise<void> {
   const names = new Map<string, string>();
   const texts = new Map<string, string>();
   const pending = [first];
   for (let file = pending.shift(); file !== undefined; file = pending.shift()) {
-    const text = await Deno.readTextFile(`${folder}/${file}`);
+    const text = await Deno.readTextFile(`${directory}/${file}`);
     texts.set(file, text);
     for (const [name, stem] of text.matchAll(HASHED_NAME)) {
-      if (names.has(name) || !isModule(`${folder}/${name}`)) continue;
+      if (names.has(name) || !isModule(`${directory}/${name}`)) continue;
       names.set(name, `${stem}_${names.size + 1}.js`);
       pending.push(name);
     }
@@ -86,10 +86,10 @@ async function nameModules(folder: string, first: string): Promise<void> {
   for (const [file, text] of texts) {
     refuseWideText(file, text);
     const renamed = text.replace(HASHED_NAME, (name) => names.get(name) ?? name);
-    await Deno.remove(`${folder}/${file}`);
-    await Deno.writeTextFile(`${folder}/${names.get(file) ?? file}`, renamed);
+    await Deno.remove(`${directory}/${file}`);
+    await Deno.writeTextFile(`${directory}/${names.get(file) ?? file}`, renamed);
   }
-  const left = [...Deno.readDirSync(folder)].filter(({ name }) => name.replace(HASHED_NAME, "") === "");
+  const left = [...Deno.readDirSync(directory)].filter(({ name }) => name.replace(HASHED_NAME, "") === "");
   if (left.length > 0) throw new Error(`Cannot name "${left[0]?.name}": no module speaks of it`);
 }
 

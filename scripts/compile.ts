@@ -70,7 +70,7 @@ export interface CompileOptions {
   readonly engineFlags?: readonly string[];
 }
 
-/** Makes an executable of a module. The code cache is left out: it would be read from a folder all may write. */
+/** Makes an executable of a module. The code cache is left out: it would be read from a directory all may write. */
 export async function compileModule(
   module: string,
   output: string,
@@ -114,9 +114,9 @@ export const OWN_NAME = Deno.build.os === "windows" ? "monitor.exe" : "monitor";
  * is not built in: an executable may import whatever file it likes.
  */
 export async function bundleProgram(entry?: string): Promise<string> {
-  const folder = fileURLToPath(new URL("dist/bundle", PROJECT));
-  const { main, sources } = await bundle(folder, entry);
-  await refuseComputedImports(folder);
+  const directory = fileURLToPath(new URL("dist/bundle", PROJECT));
+  const { main, sources } = await bundle(directory, entry);
+  await refuseComputedImports(directory);
   if (JSON.stringify(await readLicenses(sources)) !== JSON.stringify(await keptLicenses())) {
     throw new Error('Cannot build: the kept licenses are out of date: run "deno task licenses"');
   }
@@ -128,9 +128,9 @@ export async function bundleProgram(entry?: string): Promise<string> {
  *
  * @throws {Error} If one of them imports by anything but the plain name of a module beside it or of Node's.
  */
-export async function refuseComputedImports(folder: string): Promise<void> {
-  for await (const { name } of Deno.readDir(folder)) {
-    const text = await Deno.readTextFile(`${folder}/${name}`);
+export async function refuseComputedImports(directory: string): Promise<void> {
+  for await (const { name } of Deno.readDir(directory)) {
+    const text = await Deno.readTextFile(`${directory}/${name}`);
     const computed = /\bimport\((?!"(?:\.\/[\w.-]+|node:[\w/]+)"\))[^)]{0,60}/.exec(text);
     if (computed !== null) {
       throw new Error(`Cannot build: ${name} imports by a computed name: ${computed[0]}`);
@@ -170,15 +170,15 @@ export function readTargets(
   );
 }
 
-/** Writes the checksums of the executables of a folder, as `sha256sum --check` reads them. */
-export async function writeChecksums(folder: URL): Promise<void> {
+/** Writes the checksums of the executables of a directory, as `sha256sum --check` reads them. */
+export async function writeChecksums(directory: URL): Promise<void> {
   const names = [OWN_NAME, ...TARGETS.map(executableName)].sort();
   const lines: string[] = [];
   for (const name of names) {
-    const bytes = await Deno.readFile(new URL(name, folder)).catch(() => null);
+    const bytes = await Deno.readFile(new URL(name, directory)).catch(() => null);
     if (bytes !== null) lines.push(`${createHash("sha256").update(bytes).digest("hex")}  ${name}\n`);
   }
-  await Deno.writeTextFile(new URL("SHA256SUMS", folder), lines.join(""));
+  await Deno.writeTextFile(new URL("SHA256SUMS", directory), lines.join(""));
 }
 
 async function main(args: readonly string[]): Promise<void> {

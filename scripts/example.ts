@@ -7,7 +7,7 @@
  */
 const PROJECT = new URL("..", import.meta.url);
 
-const folder = await Deno.makeTempDir({ prefix: "monitor_example_" });
+const directory = await Deno.makeTempDir({ prefix: "monitor_example_" });
 const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, (request) => {
   const isHealth = new URL(request.url).pathname === "/health";
   return new Response(isHealth ? "all is well\n" : "not here\n", {
@@ -16,7 +16,7 @@ const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }
   });
 });
 try {
-  await Deno.writeTextFile(`${folder}/heartbeat`, "");
+  await Deno.writeTextFile(`${directory}/heartbeat`, "");
   const { code } = await new Deno.Command(Deno.execPath(), {
     args: [
       "run",
@@ -39,11 +39,11 @@ try {
       ...Deno.args,
     ],
     cwd: PROJECT,
-    env: { EXAMPLE_FOLDER: folder, EXAMPLE_PORT: String(server.addr.port) },
+    env: { EXAMPLE_FOLDER: directory, EXAMPLE_PORT: String(server.addr.port) },
     stdin: "null",
   }).spawn().status;
   Deno.exitCode = code;
 } finally {
   await server.shutdown();
-  await Deno.remove(folder, { recursive: true });
+  await Deno.remove(directory, { recursive: true });
 }

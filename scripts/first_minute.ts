@@ -1,6 +1,6 @@
 /**
  * Writes the first minute with the program into the README, between two marks: what is shown there has been run, in a
- * fresh folder. What differs from run to run (times, how long things took) is made the same. A test fails where the README shows something else.
+ * fresh directory. What differs from run to run (times, how long things took) is made the same. A test fails where the README shows something else.
  *
  *     deno run -A scripts/first_minute.ts
  */
@@ -33,28 +33,28 @@ export function withFirstMinute(readme: string, transcript: string): string {
 
 /** Runs the commands and answers what a terminal would show. */
 export async function playFirstMinute(): Promise<string> {
-  const folder = await Deno.makeTempDir({ prefix: "monitor_first_minute_" });
+  const directory = await Deno.makeTempDir({ prefix: "monitor_first_minute_" });
   try {
-    await Deno.mkdir(`${folder}/bin`);
-    await Deno.mkdir(`${folder}/here`);
+    await Deno.mkdir(`${directory}/bin`);
+    await Deno.mkdir(`${directory}/here`);
     const command = [Deno.execPath(), ...runArguments(), `${PROJECT}main.ts`].map((word) => `'${word}'`);
-    await writeProgram(`${folder}/bin/monitor`, `exec ${command.join(" ")} "$@"`);
+    await writeProgram(`${directory}/bin/monitor`, `exec ${command.join(" ")} "$@"`);
     // How full the disk is belongs to the machine: the starter's check asks this one.
     await writeProgram(
-      `${folder}/bin/df`,
+      `${directory}/bin/df`,
       "printf 'Filesystem 1024-blocks Used Available Capacity Mounted\\n/dev/disk 100 42 58 42%% /\\n'",
     );
     let transcript = "";
     for (const command of COMMANDS) {
       const end = await new Deno.Command("sh", {
         args: ["-c", `exec 2>&1; ${command}`],
-        cwd: `${folder}/here`,
+        cwd: `${directory}/here`,
         clearEnv: true,
         env: {
           ...sourceEnvironment(),
           NO_COLOR: "1",
-          HOME: folder,
-          PATH: `${folder}/bin:/usr/local/bin:/usr/bin:/bin`,
+          HOME: directory,
+          PATH: `${directory}/bin:/usr/local/bin:/usr/bin:/bin`,
         },
         stdin: "null",
       }).output();
@@ -62,7 +62,7 @@ export async function playFirstMinute(): Promise<string> {
     }
     return transcript;
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 

@@ -27,7 +27,7 @@ const SCHEMAS = [
 const MARKERS = ["x-shape-a", "x-shape-b"];
 const PROJECT = new URL("..", import.meta.url);
 
-/** All generated files: path from the project's folder, and text. */
+/** All generated files: path from the project's directory, and text. */
 export async function generate(): Promise<ReadonlyMap<string, string>> {
   const source = JSON.parse(await Deno.readTextFile(new URL("schemas/source.json", PROJECT))) as JsonObject;
   const files = new Map<string, string>();

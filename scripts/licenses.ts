@@ -17,8 +17,8 @@ const KEPT = new URL("src/cli/generated/licenses.json", PROJECT);
  */
 export async function readLicenses(sources: Iterable<string>): Promise<Licenses> {
   const files = [...sources].sort().filter((source) => PACKAGE_FOLDER.test(source));
-  const folders = new Set(files.flatMap((source) => PACKAGE_FOLDER.exec(source)?.[0] ?? []));
-  const packages = await Promise.all([...folders].map(readPackage));
+  const directories = new Set(files.flatMap((source) => PACKAGE_FOLDER.exec(source)?.[0] ?? []));
+  const packages = await Promise.all([...directories].map(readPackage));
   const texts = await Promise.all(files.map((file) => Deno.readTextFile(file)));
   const known = new Set(packages.map(({ name }) => name));
   const parts = texts.flatMap(findParts).filter(({ name }) => !known.has(name));
@@ -47,28 +47,28 @@ export async function keptLicenses(): Promise<Licenses> {
 /** Where the runtime keeps a package: `…/npm/REGISTRY/NAME/VERSION/`, the name of some with a scope before it. */
 const PACKAGE_FOLDER = /^.*\/npm\/[^/]+\/(@[^/]+\/)?[^/]+\/\d[^/]*\//;
 
-async function readPackage(folder: string): Promise<LicensedPackage> {
-  const { name, version, license } = JSON.parse(await Deno.readTextFile(`${folder}package.json`)) as {
+async function readPackage(directory: string): Promise<LicensedPackage> {
+  const { name, version, license } = JSON.parse(await Deno.readTextFile(`${directory}package.json`)) as {
     name: string;
     version: string;
     license?: string;
   };
-  const files = [...Deno.readDirSync(folder)].map((entry) => entry.name);
+  const files = [...Deno.readDirSync(directory)].map((entry) => entry.name);
   const file = files.sort().find((candidate) => /^licen[cs]e(\.(md|txt))?$/i.test(candidate));
   if (license === undefined || file === undefined) {
     throw new Error(`Cannot find the license of "${name}" ${version}`);
   }
-  const text = (await Deno.readTextFile(folder + file)).replaceAll("\r\n", "\n").trim();
+  const text = (await Deno.readTextFile(directory + file)).replaceAll("\r\n", "\n").trim();
   return { name, version, license: license, text: `${text}\n` };
 }
 
 if (import.meta.main) {
-  const folder = await Deno.makeTempDir({ prefix: "monitor_licenses_" });
+  const directory = await Deno.makeTempDir({ prefix: "monitor_licenses_" });
   try {
-    const { sources } = await bundle(folder);
+    const { sources } = await bundle(directory);
     await Deno.mkdir(new URL(".", KEPT), { recursive: true });
     await Deno.writeTextFile(KEPT, `${JSON.stringify(await readLicenses(sources), null, 2)}\n`);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }

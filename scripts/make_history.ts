@@ -216,14 +216,14 @@ export function demoChecks(count: number): readonly TestCheck[] {
 }
 
 if (import.meta.main) {
-  const [folder = ".", count = "3"] = Deno.args;
+  const [directory = ".", count = "3"] = Deno.args;
   const { openSqliteStore } = await import("../src/state/sqlite_store.ts");
   const { createStoreFiles } = await import("../src/system/store_files.ts");
-  await Deno.mkdir(folder, { recursive: true });
+  await Deno.mkdir(directory, { recursive: true });
   const config = { state: "state.sqlite", ...demoConfig(Number(count)) };
-  await Deno.writeTextFile(`${folder}/monitor.json`, `${JSON.stringify(config, null, 2)}\n`);
+  await Deno.writeTextFile(`${directory}/monitor.json`, `${JSON.stringify(config, null, 2)}\n`);
   const endMs = Date.now();
-  const { store } = await openSqliteStore(`${await Deno.realPath(folder)}/state.sqlite`, {
+  const { store } = await openSqliteStore(`${await Deno.realPath(directory)}/state.sqlite`, {
     files: createStoreFiles(createRealClock()),
     userId: Deno.uid(),
     nowMs: endMs,

@@ -19,7 +19,7 @@ type Row = readonly [term: string, meaning: string];
 const ENVIRONMENT: readonly Row[] = [
   ["MONITOR_CONFIG", "the config, where no --config names one"],
   ["XDG_CONFIG_HOME", "where the user's configuration is (default: ~/.config)"],
-  ["STATE_DIRECTORY", "the folder of the state; systemd sets it from StateDirectory="],
+  ["STATE_DIRECTORY", "the directory of the state; systemd sets it from StateDirectory="],
   ["XDG_STATE_HOME", "where the user's states are (default: ~/.local/state)"],
   ["NO_COLOR", "no color, if it is set to anything"],
   ["HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "the proxies that http_request checks and webhooks go through"],
@@ -30,7 +30,7 @@ const ENVIRONMENT: readonly Row[] = [
 ];
 
 const FILES: readonly Row[] = [
-  ["./monitor.jsonc, ./monitor.json", "the config, of the working folder"],
+  ["./monitor.jsonc, ./monitor.json", "the config, of the working directory"],
   ["~/.config/monitor/monitor.jsonc", "the user's config"],
   ["/etc/monitor/monitor.jsonc", "the machine's config"],
   ["~/.local/state/monitor/", "the states: counts, history and reports that wait, a file for each config"],
@@ -140,8 +140,8 @@ function hexadecimal(character: string): string {
 }
 
 if (import.meta.main) {
-  const folder = new URL("../dist/man/", import.meta.url);
-  await Deno.mkdir(folder, { recursive: true });
+  const directory = new URL("../dist/man/", import.meta.url);
+  await Deno.mkdir(directory, { recursive: true });
   const date = new Date(Number(Deno.env.get("SOURCE_DATE_EPOCH") ?? Date.now() / 1000) * 1000).toISOString();
-  await Deno.writeTextFile(new URL("monitor.1", folder), manPage(COMMANDS, date.slice(0, 10)));
+  await Deno.writeTextFile(new URL("monitor.1", directory), manPage(COMMANDS, date.slice(0, 10)));
 }

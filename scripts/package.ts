@@ -17,7 +17,7 @@ import { companions, readReleaseTime, type ReleaseFile } from "./package/release
 const PROJECT = new URL("..", import.meta.url);
 
 /** Where executables are looked for, and where the packages go. */
-export interface PackageFolders {
+export interface PackageDirectories {
   /** With a slash at its end, as the other. */
   readonly executables: URL;
   /** Emptied first. */
@@ -25,7 +25,9 @@ export interface PackageFolders {
 }
 
 /** Makes the packages of all executables that are there, and answers the names of what it made. */
-export async function makePackages({ executables, packages }: PackageFolders): Promise<readonly string[]> {
+export async function makePackages(
+  { executables, packages }: PackageDirectories,
+): Promise<readonly string[]> {
   const time = await readReleaseTime();
   const files = await companions(time);
   await Deno.remove(packages, { recursive: true }).catch(() => {});
@@ -60,10 +62,10 @@ export async function makePackages({ executables, packages }: PackageFolders): P
   return made;
 }
 
-async function findExecutable(target: Target, folder: URL): Promise<Uint8Array | null> {
+async function findExecutable(target: Target, directory: URL): Promise<Uint8Array | null> {
   const names = [executableName(target), ...(target === Deno.build.target ? [OWN_NAME] : [])];
   for (const name of names) {
-    const content = await Deno.readFile(new URL(name, folder)).catch(() => null);
+    const content = await Deno.readFile(new URL(name, directory)).catch(() => null);
     if (content !== null) return content;
   }
   return null;

@@ -45,15 +45,15 @@ async function runTests(): Promise<number> {
     printCounts({ passed: 0, failed: missing.length, skipped: 0 });
     return 1;
   }
-  const folder = await Deno.makeTempDir({ prefix: "monitor_test_notes_" });
+  const directory = await Deno.makeTempDir({ prefix: "monitor_test_notes_" });
   try {
-    return await runInFolder(folder);
+    return await runInDirectory(directory);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 
-async function runInFolder(folder: string): Promise<number> {
+async function runInDirectory(directory: string): Promise<number> {
   const hasPath = args.some((arg) => !arg.startsWith("-"));
   const child = new Deno.Command(Deno.execPath(), {
     args: [
@@ -66,19 +66,19 @@ async function runInFolder(folder: string): Promise<number> {
       ...hasPath ? [] : ["--ignore=tests/executable", "tests/"],
     ],
     cwd: PROJECT,
-    env: { [NOTES_FOLDER]: folder },
+    env: { [NOTES_FOLDER]: directory },
     stdin: "null",
     stdout: "piped",
   }).spawn();
-  const printed = printAll(child.stdout, folder);
+  const printed = printAll(child.stdout, directory);
   const ended = child.status.then(({ code }) => code);
-  const hanging = await findHanging(folder, ended);
+  const hanging = await findHanging(directory, ended);
   if (hanging !== null) killWithDescendants(child.pid);
   const [code, text] = [await ended, await printed];
-  const ignored = readIgnored(folder);
+  const ignored = readIgnored(directory);
   if (hanging !== null) {
     console.log(`\nFAILED: ${describe(hanging)}`);
-    const notes = readNotes(folder);
+    const notes = readNotes(directory);
     printCounts({
       passed: sum(notes.map(({ passed }) => passed)),
       failed: sum(notes.map(({ failed }) => failed)) + 1,
@@ -100,13 +100,13 @@ async function runInFolder(folder: string): Promise<number> {
 }
 
 /** Passes the output through, without the steps that passed and with the place of each failure; returns its end. */
-async function printAll(pipe: ReadableStream<Uint8Array>, folder: string): Promise<string> {
+async function printAll(pipe: ReadableStream<Uint8Array>, directory: string): Promise<string> {
   const encoder = new TextEncoder();
   let rest = "";
   let end = "";
   const print = async (text: string): Promise<void> => {
     const lines = text.split("\n").filter((line) => !isPassedStep(line));
-    const failed = lines.some((line) => WRAPPER_PLACE.test(line)) ? readLines(`${folder}/failed`) : [];
+    const failed = lines.some((line) => WRAPPER_PLACE.test(line)) ? readLines(`${directory}/failed`) : [];
     const failures = failed.map((line) => JSON.parse(line) as FailedTest);
     const shown = lines.map((line) => withPlace(line, failures)).join("\n");
     await write(encoder.encode(shown));
@@ -137,7 +137,7 @@ async function write(chunk: Uint8Array): Promise<void> {
 }
 
 /** Waits until the tests have ended (`null`), or until one of them hangs. */
-async function findHanging(folder: string, ended: Promise<number>): Promise<TestNote | null> {
+async function findHanging(directory: string, ended: Promise<number>): Promise<TestNote | null> {
   for (;;) {
     let timer = 0;
     const pause = new Promise<"poll">((resolve) => timer = setTimeout(resolve, POLL_MS, "poll"));
@@ -145,7 +145,7 @@ async function findHanging(folder: string, ended: Promise<number>): Promise<Test
     clearTimeout(timer);
     if (first !== "poll") return null;
     const now = Date.now();
-    const notes = readNotes(folder);
+    const notes = readNotes(directory);
     const late = notes.find(({ test, sinceMs }) => test !== null && now - sinceMs > LIMIT_MS);
     if (late !== undefined) return late;
     const newest = notes.toSorted((one, other) => other.sinceMs - one.sinceMs)[0];
@@ -199,12 +199,12 @@ function parentOf(pid: string): number | null {
   }
 }
 
-function readNotes(folder: string): readonly TestNote[] {
+function readNotes(directory: string): readonly TestNote[] {
   const notes: TestNote[] = [];
-  for (const { name } of Deno.readDirSync(folder)) {
+  for (const { name } of Deno.readDirSync(directory)) {
     if (!name.endsWith(".json")) continue;
     try {
-      notes.push(JSON.parse(Deno.readTextFileSync(`${folder}/${name}`)) as TestNote);
+      notes.push(JSON.parse(Deno.readTextFileSync(`${directory}/${name}`)) as TestNote);
     } catch {
       // It is being written.
     }
@@ -213,8 +213,8 @@ function readNotes(folder: string): readonly TestNote[] {
 }
 
 /** The missing tools of each ignored test. */
-function readIgnored(folder: string): readonly (readonly string[])[] {
-  return readLines(`${folder}/ignored`).map((line) => line.split(" "));
+function readIgnored(directory: string): readonly (readonly string[])[] {
+  return readLines(`${directory}/ignored`).map((line) => line.split(" "));
 }
 
 function readLines(path: string): readonly string[] {

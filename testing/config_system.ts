@@ -15,7 +15,7 @@ export interface ConfigSystemOptions {
   /** Variables that may not be read. */
   readonly forbidden?: readonly string[];
   readonly stdin?: string | Uint8Array;
-  readonly workingFolder?: string;
+  readonly workingDirectory?: string;
   readonly userId?: number | null;
   readonly platform?: System["platform"];
 }
@@ -31,7 +31,7 @@ export function createConfigSystem(options: ConfigSystemOptions = {}): System {
     readStdin: () => Promise.resolve(typeof stdin === "string" ? new TextEncoder().encode(stdin) : stdin),
     environment: (name) => options.forbidden?.includes(name) ? undefined : environment[name],
     mayReadEnvironment: (name) => !options.forbidden?.includes(name),
-    workingFolder: options.workingFolder ?? "/etc/monitor",
+    workingDirectory: options.workingDirectory ?? "/etc/monitor",
     platform: options.platform ?? "linux",
     userId: options.userId === undefined ? 1000 : options.userId,
   };
@@ -65,10 +65,12 @@ function createFakeFiles(files: NonNullable<ConfigSystemOptions["files"]>): Fake
       await find(path);
       return path;
     },
-    list: (folder) => {
-      const start = `${folder.replace(/\/$/, "")}/`;
+    list: (directory) => {
+      const start = `${directory.replace(/\/$/, "")}/`;
       const below = Object.keys(files).filter((path) => path.startsWith(start));
-      if (below.length === 0) return Promise.reject(new Deno.errors.NotFound(`No such folder: '${folder}'`));
+      if (below.length === 0) {
+        return Promise.reject(new Deno.errors.NotFound(`No such directory: '${directory}'`));
+      }
       return Promise.resolve([...new Set(below.map((path) => path.slice(start.length).split("/")[0] ?? ""))]);
     },
   };

@@ -28,7 +28,7 @@ export function createMemorySink(columns: number | null = null): MemorySink {
   };
 }
 
-/** The real machine, but with an environment, a working folder and standard streams of the test's own. */
+/** The real machine, but with an environment, a working directory and standard streams of the test's own. */
 export interface MemorySystem extends System {
   readonly stdout: MemorySink;
   readonly stderr: MemorySink;
@@ -44,7 +44,7 @@ export interface MemorySystem extends System {
 export interface MemorySystemOptions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly stdin?: string;
-  readonly workingFolder?: string;
+  readonly workingDirectory?: string;
   readonly columns?: number;
   /** Another user's id, to see files as they do. */
   readonly userId?: number;
@@ -81,7 +81,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     },
     dropped,
     ownConfig: null,
-    workingFolder: options.workingFolder ?? Deno.cwd(),
+    workingDirectory: options.workingDirectory ?? Deno.cwd(),
     platform: "linux",
     runtime: { name: "Deno", version: "0.0.0", target: "test" },
     userId: options.userId ?? Deno.uid(),

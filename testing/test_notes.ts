@@ -24,10 +24,10 @@ export interface FailedTest {
   readonly place: string;
 }
 
-/** The environment variable that names the folder of the notes. */
+/** The environment variable that names the directory of the notes. */
 export const NOTES_FOLDER = "MONITOR_TEST_NOTES";
 
-let folder: string | undefined;
+let directory: string | undefined;
 let file: Deno.FsFile | null = null;
 const waits: string[] = [];
 let hasFailed = false;
@@ -35,23 +35,23 @@ let state = { test: null as string | null, sinceMs: Date.now(), passed: 0, faile
 
 /** Begins the notes of this module, if the test runner has started it. */
 export function startNotes(): void {
-  folder = Deno.env.get(NOTES_FOLDER);
-  if (folder === undefined) return;
-  file = Deno.openSync(`${folder}/${crypto.randomUUID()}.json`, { write: true, createNew: true });
+  directory = Deno.env.get(NOTES_FOLDER);
+  if (directory === undefined) return;
+  file = Deno.openSync(`${directory}/${crypto.randomUUID()}.json`, { write: true, createNew: true });
 }
 
 /** Notes that a test is ignored because these tools are missing. */
 export function noteIgnored(missing: readonly string[]): void {
-  if (folder !== undefined) {
-    Deno.writeTextFileSync(`${folder}/ignored`, `${missing.join(" ")}\n`, { append: true });
+  if (directory !== undefined) {
+    Deno.writeTextFileSync(`${directory}/ignored`, `${missing.join(" ")}\n`, { append: true });
   }
 }
 
 /** Notes that a test or one of its steps has failed. */
 export function noteFailed(failed: FailedTest): void {
   hasFailed = true;
-  if (folder === undefined) return;
-  Deno.writeTextFileSync(`${folder}/failed`, `${JSON.stringify(failed)}\n`, { append: true });
+  if (directory === undefined) return;
+  Deno.writeTextFileSync(`${directory}/failed`, `${JSON.stringify(failed)}\n`, { append: true });
 }
 
 /** Runs a test and notes it. */

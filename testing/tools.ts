@@ -10,7 +10,7 @@ import { noteIgnored, waitingFor } from "./test_notes.ts";
 interface Tool {
   /** The Debian package that has it. */
   readonly package: string;
-  /** Where it is, with `*` for one folder's name. @default a command of that name in `PATH` */
+  /** Where it is, with `*` for one directory's name. @default a command of that name in `PATH` */
   readonly path?: string;
 }
 
@@ -122,7 +122,7 @@ function isInstalled(name: ToolName): boolean {
 
 function findPath(name: string, pattern: string | undefined): string | null {
   const candidates = pattern === undefined
-    ? (Deno.env.get("PATH") ?? "").split(":").map((folder) => `${folder}/${name}`)
+    ? (Deno.env.get("PATH") ?? "").split(":").map((directory) => `${directory}/${name}`)
     : expand(pattern);
   return candidates.find((path) => isUsable(path, pattern === undefined)) ?? null;
 }

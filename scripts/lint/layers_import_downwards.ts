@@ -112,8 +112,8 @@ function faultOf(specifier: string | null, { path, name, layer }: Importer): Fau
 
 /** The layer of a project path: the name of a file directly in src, `null` outside src. */
 function layerOf(path: string): string | null {
-  const [folder, layer] = path.split("/");
-  return folder === "src" ? layer ?? null : null;
+  const [directory, layer] = path.split("/");
+  return directory === "src" ? layer ?? null : null;
 }
 
 /** The project path that a relative specifier leads to; it keeps its `..` where it leaves the project. */

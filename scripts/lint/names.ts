@@ -24,7 +24,7 @@ export const names: Deno.lint.Rule = placedRule((context, path) => ({
       context.report({
         range,
         message: `File name ${file} says nothing of what is in it`,
-        hint: "name the file for the concept it exports; a folder's door is mod.ts",
+        hint: "name the file for the concept it exports; a directory's door is mod.ts",
       });
     } else if (!SNAKE_CASE.test(name)) {
       context.report({

@@ -78,7 +78,7 @@ export const onePlacePerKind: Deno.lint.Rule = placedRule((context, path) => {
   };
 });
 
-/** The files that may name a kind: the one named for it, or those in a folder named for it. */
+/** The files that may name a kind: the one named for it, or those in a directory named for it. */
 function homesOf(kind: string): readonly string[] {
   return KIND_ROOMS.flatMap((room) => [`${room}${kind}.ts`, `${room}${kind}/`]);
 }

@@ -1,6 +1,6 @@
 /**
  * Where the program may touch the machine by itself, or where code is not part of the program at all. A path
- * that ends in a slash is a folder.
+ * that ends in a slash is a directory.
  */
 export const OUTSIDE_THE_ROOMS: readonly string[] = [
   "main.ts",
@@ -12,7 +12,7 @@ export const OUTSIDE_THE_ROOMS: readonly string[] = [
 ];
 
 /**
- * A rule that decides by a file's place in the project. `create` gets the file's path from the project's folder
+ * A rule that decides by a file's place in the project. `create` gets the file's path from the project's directory
  * on, with forward slashes; files outside the project get no rule.
  */
 export function placedRule(
@@ -26,19 +26,19 @@ export function placedRule(
   };
 }
 
-/** A file's path from the project's folder on, with forward slashes; `null` when it is not in that folder. */
-export function projectPath(filename: string, projectFolder: string): string | null {
+/** A file's path from the project's directory on, with forward slashes; `null` when it is not in that directory. */
+export function projectPath(filename: string, projectDirectory: string): string | null {
   const file = forwardSlashes(filename);
-  const folder = `${forwardSlashes(projectFolder)}/`;
-  return file.startsWith(folder) ? file.slice(folder.length) : null;
+  const directory = `${forwardSlashes(projectDirectory)}/`;
+  return file.startsWith(directory) ? file.slice(directory.length) : null;
 }
 
-/** Whether a project path is one of these files, or in one of these folders (those that end in a slash). */
+/** Whether a project path is one of these files, or in one of these directories (those that end in a slash). */
 export function isIn(path: string, places: readonly string[]): boolean {
   return places.some((place) => place.endsWith("/") ? path.startsWith(place) : path === place);
 }
 
-// The plugin's own place tells the project's: a folder named src above the project cannot mislead it.
+// The plugin's own place tells the project's: a directory named src above the project cannot mislead it.
 const PROJECT_FOLDER = forwardSlashes(import.meta.dirname ?? "").replace(/\/scripts\/lint$/, "");
 
 function forwardSlashes(path: string): string {

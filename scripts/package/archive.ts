@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { type Zippable, zipSync } from "fflate";
 import { type ReleaseFile, type ReleaseTime, run, writeTree } from "./release_files.ts";
 
-/** Makes `NAME.tar.gz` with the files in a folder of that name; the same bytes wherever it is made. */
+/** Makes `NAME.tar.gz` with the files in a directory of that name; the same bytes wherever it is made. */
 export async function makeTarball(
   output: string,
   { name, files, time }: {
@@ -33,7 +33,7 @@ export async function makeTarball(
 
 const UNIX = 3;
 
-/** Makes `NAME.zip` with the files in a folder of that name; the same bytes wherever it is made. */
+/** Makes `NAME.zip` with the files in a directory of that name; the same bytes wherever it is made. */
 export async function makeZip(
   output: string,
   { name, files, time }: {

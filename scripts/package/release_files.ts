@@ -35,7 +35,7 @@ export async function readReleaseTime(): Promise<ReleaseTime> {
 }
 
 /**
- * Runs a program in the project's folder and answers what it printed.
+ * Runs a program in the project's directory and answers what it printed.
  *
  * @throws {Error} If it fails.
  */
@@ -76,12 +76,12 @@ export async function companions({ date }: ReleaseTime): Promise<readonly Releas
 function fitToArchive(file: ReleaseFile): ReleaseFile {
   if (!file.path.endsWith("/Containerfile")) return file;
   const text = new TextDecoder().decode(file.content)
-    .replace("In the repository's folder, after `deno task compile`:", "In the folder of this release:")
+    .replace("In the repository's directory, after `deno task compile`:", "In the directory of this release:")
     .replace("COPY --chmod=755 dist/monitor ", "COPY --chmod=755 monitor ");
   return textFile(file.path, text);
 }
 
-/** A file of the project, or all of a folder. */
+/** A file of the project, or all of a directory. */
 export async function readTree(path: string): Promise<readonly ReleaseFile[]> {
   const { isDirectory, mode } = await Deno.stat(new URL(path, PROJECT));
   if (!isDirectory) {
@@ -92,22 +92,22 @@ export async function readTree(path: string): Promise<readonly ReleaseFile[]> {
   return (await Promise.all(entries.sort().map(readTree))).flat();
 }
 
-/** Writes files below a folder, with the same rights and times whoever writes them. */
+/** Writes files below a directory, with the same rights and times whoever writes them. */
 export async function writeTree(
-  folder: string,
+  directory: string,
   files: readonly ReleaseFile[],
   time: ReleaseTime,
 ): Promise<void> {
   for (const { path, content, isExecutable } of files) {
-    const full = `${folder}/${path}`;
+    const full = `${directory}/${path}`;
     await Deno.mkdir(full.slice(0, full.lastIndexOf("/")), { recursive: true });
     await Deno.writeFile(full, content);
     await Deno.chmod(full, isExecutable ? 0o755 : 0o644);
   }
-  await settle(folder, time);
+  await settle(directory, time);
 }
 
-/** The rights of folders, which hang on the umask, and all times; the deepest first, since writing changes them. */
+/** The rights of directories, which hang on the umask, and all times; the deepest first, since writing changes them. */
 async function settle(path: string, time: ReleaseTime): Promise<void> {
   const entry = await Deno.lstat(path);
   if (entry.isDirectory) {

@@ -39,7 +39,7 @@ export async function soakMemory({ steps, runs }: MemoryOptions): Promise<void> 
   await withRealStore(async (store) => {
     const clock = createFakeClock(Date.UTC(2026, 0, 31));
     let count = 0;
-    const scheduler = startScheduler({ checks: flappingChecks(), folder: "/", redact: (text) => text }, {
+    const scheduler = startScheduler({ checks: flappingChecks(), directory: "/", redact: (text) => text }, {
       system: createPlayedSystem(clock, (_target, nowMs) => ({
         status: Math.floor(nowMs / 10_000) % 2 === 0 ? 200 : 500,
         afterMs: 20,

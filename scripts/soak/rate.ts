@@ -72,7 +72,7 @@ async function watchAndCount(checks: readonly Check[], seconds: number): Promise
       newId: () => crypto.randomUUID(),
       hostName: "soak",
     });
-    const scheduler = startScheduler({ checks, folder: "/", redact: (text) => text }, {
+    const scheduler = startScheduler({ checks, directory: "/", redact: (text) => text }, {
       system,
       jobs: null,
       repository,

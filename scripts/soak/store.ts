@@ -3,11 +3,11 @@ import type { Store } from "../../src/domain/store.ts";
 import { openSqliteStore } from "../../src/state/sqlite_store.ts";
 import { createStoreFiles } from "../../src/system/store_files.ts";
 
-/** Gives some work a real state in a folder of its own, which is gone afterwards. */
+/** Gives some work a real state in a directory of its own, which is gone afterwards. */
 export async function withRealStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
-  const folder = await Deno.makeTempDir({ prefix: "monitor-soak-" });
+  const directory = await Deno.makeTempDir({ prefix: "monitor-soak-" });
   try {
-    const { store } = await openSqliteStore(`${folder}/state.sqlite`, {
+    const { store } = await openSqliteStore(`${directory}/state.sqlite`, {
       files: createStoreFiles(createRealClock()),
       userId: Deno.uid(),
       nowMs: Date.now(),
@@ -19,6 +19,6 @@ export async function withRealStore<T>(work: (store: Store) => Promise<T>): Prom
       await store.close();
     }
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }

@@ -11,7 +11,7 @@ export interface NotifyingConfig {
   /** The checks that run here: active, and chosen by name or tag. Only these suppress what depends on them. */
   readonly running: readonly Check[];
   /** The config's directory, absolute. */
-  readonly folder: string;
+  readonly directory: string;
   /** Takes secrets out of a text. */
   readonly redact: Redact;
 }

@@ -196,9 +196,9 @@ export class Notifying {
 
   #deliverContext(signal: AbortSignal): DeliverContext {
     const { system, writeLine } = this.#options;
-    const { folder, redact } = this.#config;
+    const { directory, redact } = this.#config;
     const processes = redactProcesses(system.processes, redact);
-    return { system: { ...system, processes }, folder, writeLine, onStep: () => {}, signal };
+    return { system: { ...system, processes }, directory, writeLine, onStep: () => {}, signal };
   }
 
   #stateOf(check: string): ConditionState {

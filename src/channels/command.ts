@@ -20,7 +20,7 @@ export const commandKind: ChannelKindEntry<"command"> = {
           ...channel.parameters.environment,
           ...notificationVariables(item, message),
         }),
-        folder: context.folder,
+        directory: context.directory,
         timeoutMs: channel.parameters.timeoutMs,
         input: `${JSON.stringify(members)}\n`,
         outputBytesMax: OUTPUT_BYTES_MAX,

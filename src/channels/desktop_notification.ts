@@ -49,7 +49,7 @@ async function deliverDesktopNotification(
       path,
       arguments: notifier.arguments(notificationOf(item, message.isTest), channel.parameters.icon),
       environment: desktopEnvironment(system),
-      folder: context.folder,
+      directory: context.directory,
       timeoutMs: TIMEOUT_MS,
       outputBytesMax: 4096,
     }, context.signal);
@@ -169,17 +169,17 @@ async function describeNeeds(system: DeliverContext["system"]): Promise<Needs> {
   const { program } = NOTIFIERS[system.platform];
   const path = (await findNotifier(program, system)).path ?? `/usr/bin/${program}`;
   return {
-    read: hasFolder(program) ? [] : programPlaces(program, system),
+    read: hasDirectory(program) ? [] : programPlaces(program, system),
     run: [path],
     env: SESSION_VARIABLES,
   };
 }
 
-/** What is named with its folder is started without looking; that fails with its own reason. */
+/** What is named with its directory is started without looking; that fails with its own reason. */
 async function findNotifier(program: string, system: ProgramSystem): Promise<FoundProgram> {
-  return hasFolder(program) ? { path: program, denied: null } : await findProgram(program, system);
+  return hasDirectory(program) ? { path: program, denied: null } : await findProgram(program, system);
 }
 
-function hasFolder(program: string): boolean {
+function hasDirectory(program: string): boolean {
   return /[\\/]/.test(program);
 }

@@ -50,7 +50,7 @@ function judgeFailure(error: unknown, { path, conditionOnMissing }: FileTimestam
     return observation(conditionOnMissing, `"${path}" does not exist`);
   }
   if (error instanceof Deno.errors.NotADirectory) {
-    return observation(conditionOnMissing, `"${path}" does not exist: a folder of this path is a file`);
+    return observation(conditionOnMissing, `"${path}" does not exist: a directory of this path is a file`);
   }
   return unknown(path, describeFileError(error, { path }));
 }

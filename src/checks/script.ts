@@ -29,7 +29,7 @@ export async function observeScript(check: ScriptCheck, context: ObserveContext)
       // No variable can hold a NUL.
       MONITOR_CHECK: check.name.replaceAll("\0", "\uFFFD"),
     }),
-    folder: context.folder,
+    directory: context.directory,
     timeoutMs: check.timeoutMs,
     outputBytesMax: OUTPUT_BYTES_MAX,
   }, context.signal);

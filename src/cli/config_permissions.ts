@@ -147,37 +147,38 @@ function needsOfPrograms({ programs }: OpenConfig): Needs {
   return programs.size === 0 ? {} : { read: [...programs.values()], env: ["PATH"] };
 }
 
-/** The files of a config and the folders that its patterns look through, without what lies in such a folder. */
-function configPaths({ sources, listedFolders }: OpenConfig): readonly string[] {
+/** The files of a config and the directories that its patterns look through, without what lies in such a directory. */
+function configPaths({ sources, listedDirectories }: OpenConfig): readonly string[] {
   // The runtime compares paths without looking at links, so ".." may be left out as a text.
-  const folders = listedFolders.map((folder) => normalize(folder));
-  const isCovered = (path: string): boolean => folders.some((folder) => path.startsWith(`${folder}/`));
+  const directories = listedDirectories.map((directory) => normalize(directory));
+  const isCovered = (path: string): boolean =>
+    directories.some((directory) => path.startsWith(`${directory}/`));
   const paths = sources.flatMap(({ path }) => path === null ? [] : [normalize(path)]);
-  return [...paths, ...folders].filter((path) => !isCovered(path));
+  return [...paths, ...directories].filter((path) => !isCovered(path));
 }
 
 function needsOfSecrets({ files }: OpenConfig): Needs {
   const named = files.map(({ written, source }) => ({ ...namedInPlaceholders(written), source }));
   return {
     env: named.flatMap(({ variables }) => variables),
-    read: named.flatMap(({ files, source }) => files.map((file) => absolutePath(file, source.folder))),
+    read: named.flatMap(({ files, source }) => files.map((file) => absolutePath(file, source.directory))),
   };
 }
 
 /**
- * The folder of a state that nobody named is the monitor's own. Of a named one only the files themselves are
+ * The directory of a state that nobody named is the monitor's own. Of a named one only the files themselves are
  * needed, unless it turns out damaged and has to be quarantined under another name.
  */
 async function needsOfState({ path, named }: StatePlace, { files }: System): Promise<Needs> {
   if (path === null) return {};
   if (!named) return { read: [dirname(path)], write: [dirname(path)], env: STATE_VARIABLES };
   const paths = ["", ...COMPANIONS, ".lock"].map((ending) => path + ending);
-  const isFolderMissing = await files.stat(dirname(path)).then(
+  const isDirectoryMissing = await files.stat(dirname(path)).then(
     () => false,
     (error) => error instanceof Deno.errors.NotFound,
   );
   // It is made then, which takes a permission for itself.
-  return { read: paths, write: isFolderMissing ? [...paths, dirname(path)] : paths };
+  return { read: paths, write: isDirectoryMissing ? [...paths, dirname(path)] : paths };
 }
 
 /** It is written beside its place first, and renamed. */

@@ -58,7 +58,7 @@ async function locateStateOf(
   const found = source === null ? null : findStatePath(source.text);
   const place = await locateState(invocation, {
     source: source ?? { path: null },
-    statePath: found === null || source === null ? null : absolutePath(found, source.folder),
+    statePath: found === null || source === null ? null : absolutePath(found, source.directory),
   }, system);
   return place.path !== null && await system.state.files.look(place.path) !== null ? place : null;
 }

@@ -66,9 +66,9 @@ export const STARTER_DOCUMENT = `// The config of monitor: what to look at, when
       }
     },
 
-    // The age of a file: a backup, a log, a heartbeat. A relative path starts at this config's folder.
+    // The age of a file: a backup, a log, a heartbeat. A relative path starts at this config's directory.
     "temporary_files": {
-      "title": "Temporary folder is in use",
+      "title": "Temporary directory is in use",
       "kind": "file_timestamp",
       "parameters": { "path": "/tmp", "warning_age": "30 days", "critical_age": "90 days" }
     },

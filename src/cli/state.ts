@@ -59,17 +59,17 @@ export async function locateState(
   if (config.statePath !== null) return { path: config.statePath, named: true };
   const { path } = config.source;
   if (path === null) return { path: null, named: false };
-  const folder = stateFolder(system);
-  if (folder === null) return { path: null, named: false, obstacle: NO_FOLDER };
-  return { path: `${folder}/${stateFileName(await system.files.realPath(path))}`, named: false };
+  const directory = stateDirectory(system);
+  if (directory === null) return { path: null, named: false, obstacle: NO_FOLDER };
+  return { path: `${directory}/${stateFileName(await system.files.realPath(path))}`, named: false };
 }
 
 const NO_FOLDER = "none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is set to an absolute path";
 
-function stateFolder(system: System): string | null {
+function stateDirectory(system: System): string | null {
   // A relative one is to be ignored (XDG Base Directory Specification 0.8): it would mean many places.
   const absolute = (path = ""): string | null => isAbsolute(path) ? path : null;
-  // systemd lists several folders with colons; the first one is ours.
+  // systemd lists several directories with colons; the first one is ours.
   const service = absolute(system.environment("STATE_DIRECTORY")?.split(":")[0]);
   if (service !== null) return service;
   const user = absolute(system.environment("XDG_STATE_HOME"));

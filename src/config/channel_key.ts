@@ -14,9 +14,9 @@ const CREDENTIAL_FORMATS: readonly string[] = ["secret", "username"];
 export function channelKey(
   channel: JsonObject,
   schema: Schema,
-  { reader, otherFolder = null }: ChannelKeyOptions,
+  { reader, otherDirectory = null }: ChannelKeyOptions,
 ): string {
-  const place = { reader, otherFolder };
+  const place = { reader, otherDirectory };
   return hashHex(JSON.stringify(withoutCredentials(channel, schema, place)), 16);
 }
 
@@ -33,22 +33,23 @@ interface ChannelKeyOptions {
   /** Of the default schema. */
   readonly reader: SchemaReader;
   /**
-   * Where relative paths start, if that is not the config's folder: the same text means another file there.
+   * Where relative paths start, if that is not the config's directory: the same text means another file there.
    * @default null
    */
-  readonly otherFolder?: string | null;
+  readonly otherDirectory?: string | null;
 }
 
 function withoutCredentials(value: JsonValue, schema: Schema, place: Required<ChannelKeyOptions>): JsonValue {
-  const { reader, otherFolder } = place;
+  const { reader, otherDirectory } = place;
   const view = reader.view(schema, value);
   if (Array.isArray(value)) {
     const items = view.items;
     return items === undefined ? value : value.map((item) => withoutCredentials(item, items, place));
   }
   if (!isObject(value)) {
-    const isElsewhere = otherFolder !== null && typeof value === "string" && isRelative(value, view.format);
-    return isElsewhere ? absolutePath(value, otherFolder) : value;
+    const isElsewhere = otherDirectory !== null && typeof value === "string" &&
+      isRelative(value, view.format);
+    return isElsewhere ? absolutePath(value, otherDirectory) : value;
   }
   const rest: JsonObject = Object.create(null) as JsonObject;
   for (const name of Object.keys(value).sort()) {
@@ -63,7 +64,7 @@ function withoutCredentials(value: JsonValue, schema: Schema, place: Required<Ch
   return rest;
 }
 
-/** Whether a text depends on the folder it is read from; a program without a slash is looked up in `PATH`. */
+/** Whether a text depends on the directory it is read from; a program without a slash is looked up in `PATH`. */
 function isRelative(text: string, format: string | undefined): boolean {
   return format === "path" || format === "input_file" || (format === "program" && text.includes("/"));
 }

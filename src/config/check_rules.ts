@@ -69,7 +69,7 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
   const values = examineValues({ value, written, reader }, part);
   const found = withoutSecrets
     ? NO_PROGRAMS
-    : await findPrograms(values.ofFormats("program"), source.folder, system);
+    : await findPrograms(values.ofFormats("program"), source.directory, system);
   const cronExpressions = values.ofFormats("cron");
   const createCronTimes = cronExpressions.length === 0 ? null : await loadCron();
   const cronProblems = createCronTimes === null ? [] : findCronProblems(cronExpressions, createCronTimes);
@@ -96,9 +96,9 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
       ...values.exposures,
       ...withoutSecrets
         ? []
-        : await warnOfInputFiles(values.ofFormats("input_file"), source.folder, system.files),
+        : await warnOfInputFiles(values.ofFormats("input_file"), source.directory, system.files),
       ...await warnOfPaths(values.ofFormats(...PATH_FORMATS), {
-        folder: source.folder,
+        directory: source.directory,
         files: withoutSecrets ? null : system.files,
         programs: found.programs,
       }),

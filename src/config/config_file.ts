@@ -22,7 +22,7 @@ export interface Part {
   isUnresolved(path: ConfigPath): boolean;
 }
 
-/** Reads a text and replaces its placeholders. Paths of `${file:…}` start at the file's folder. */
+/** Reads a text and replaces its placeholders. Paths of `${file:…}` start at the file's directory. */
 export async function openPart(
   source: Source,
   system: System,
@@ -34,8 +34,8 @@ export async function openPart(
     return { source, ...nothing, problems: [problems], isUnresolved: () => false };
   }
   const { environment, mayReadEnvironment, files } = system;
-  const { folder } = source;
-  const secrets = { environment, mayReadEnvironment, files, folder, ...options };
+  const { directory } = source;
+  const secrets = { environment, mayReadEnvironment, files, directory, ...options };
   const { value, substitutions, problems: secretProblems, warnings } = await substitute(written, secrets);
   return {
     source,

@@ -81,9 +81,9 @@ export class FileUses {
 
   /** The name itself is what is replaced, whatever it leads to; the directories on the way are followed. */
   async #placeOf(path: string): Promise<string> {
-    const folder = dirname(path);
-    if (folder === path) return path;
-    return join(await this.#realPath(folder) ?? await this.#placeOf(folder), basename(path));
+    const directory = dirname(path);
+    if (directory === path) return path;
+    return join(await this.#realPath(directory) ?? await this.#placeOf(directory), basename(path));
   }
 
   /** `null` where there is nothing, or it can't be told. */
@@ -128,7 +128,7 @@ export function readFiles(
   { source, programs }: { readonly source: Source; readonly programs: ReadonlyMap<string, string> },
 ): readonly UsedFile[] {
   const used: UsedFile[] = filesInPlaceholders(config.written).map(({ path, file }) => ({
-    file: absolutePath(file, source.folder),
+    file: absolutePath(file, source.directory),
     role: "the secret file",
     of: path,
     source,
@@ -139,7 +139,7 @@ export function readFiles(
     const isRead = format === "input_file";
     const command = format !== "program" ? undefined : text.includes("/") ? text : programs.get(text);
     const file = isRead ? text : command;
-    if (file !== undefined) used.push({ file: absolutePath(file, source.folder), of: path, source });
+    if (file !== undefined) used.push({ file: absolutePath(file, source.directory), of: path, source });
   });
   return used;
 }

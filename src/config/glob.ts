@@ -3,10 +3,10 @@ import { absolutePath } from "./source.ts";
 
 /** What a pattern matches. */
 interface GlobMatches {
-  /** As the pattern is: relative or absolute; sorted by their characters. Folders, pipes and devices are left out. */
+  /** As the pattern is: relative or absolute; sorted by their characters. Directories, pipes and devices are left out. */
   readonly paths: readonly string[];
-  /** The folders that were looked through, those that are not there included; absolute. */
-  readonly folders: readonly string[];
+  /** The directories that were looked through, those that are not there included; absolute. */
+  readonly directories: readonly string[];
 }
 
 /** Whether a path is a pattern: `*` stands for any characters of one name, `?` for one of them. */
@@ -15,15 +15,15 @@ export function isGlob(path: string): boolean {
 }
 
 /**
- * Finds the files that a pattern matches. A folder that does not exist matches nothing, and a leading dot is
- * matched only by a dot, as in shells. What a symbolic link leads to is not looked at, unless it is a folder.
+ * Finds the files that a pattern matches. A directory that does not exist matches nothing, and a leading dot is
+ * matched only by a dot, as in shells. What a symbolic link leads to is not looked at, unless it is a directory.
  *
- * @throws An error of the runtime's own if a folder cannot be listed.
+ * @throws An error of the runtime's own if a directory cannot be listed.
  */
-export async function findMatches(pattern: string, folder: string, files: Files): Promise<GlobMatches> {
+export async function findMatches(pattern: string, directory: string, files: Files): Promise<GlobMatches> {
   const [first = "", ...rest] = pattern.split("/");
   const segments = first === "" ? rest : [first, ...rest];
-  const folders = new Set<string>();
+  const directories = new Set<string>();
   let paths: readonly string[] = [first === "" ? "/" : ""];
   for (const segment of segments) {
     if (segment === "") continue;
@@ -33,10 +33,10 @@ export async function findMatches(pattern: string, folder: string, files: Files)
     }
     const found: string[] = [];
     for (const path of paths) {
-      const place = path === "" ? folder : absolutePath(path, folder);
-      folders.add(place);
-      if (folders.size > FOLDERS_MAX) {
-        throw new RangeError(`it leads through more than ${FOLDERS_MAX} folders`);
+      const place = path === "" ? directory : absolutePath(path, directory);
+      directories.add(place);
+      if (directories.size > FOLDERS_MAX) {
+        throw new RangeError(`it leads through more than ${FOLDERS_MAX} directories`);
       }
       const names = await namesIn(place, files);
       if (names === null) continue;
@@ -45,20 +45,20 @@ export async function findMatches(pattern: string, folder: string, files: Files)
     paths = found;
   }
   const kept: string[] = [];
-  for (const path of paths) if (await isThere(absolutePath(path, folder), files)) kept.push(path);
-  return { paths: kept.sort((one, other) => one < other ? -1 : 1), folders: [...folders] };
+  for (const path of paths) if (await isThere(absolutePath(path, directory), files)) kept.push(path);
+  return { paths: kept.sort((one, other) => one < other ? -1 : 1), directories: [...directories] };
 }
 
-/** Links that lead back up make folders without end. */
+/** Links that lead back up make directories without end. */
 const FOLDERS_MAX = 10_000;
 
 function join(path: string, name: string): string {
   return path === "" || path.endsWith("/") ? path + name : `${path}/${name}`;
 }
 
-async function namesIn(folder: string, files: Files): Promise<readonly string[] | null> {
+async function namesIn(directory: string, files: Files): Promise<readonly string[] | null> {
   try {
-    return await files.list(folder);
+    return await files.list(directory);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return null;
     throw error;

@@ -13,11 +13,11 @@ import type { Source } from "./source_text.ts";
 export interface Included {
   /** The config itself, then the other files as they are included, in depth. */
   readonly parts: readonly Part[];
-  /** The folders that patterns were looked up in, those that are not there included; absolute. */
-  readonly folders: readonly string[];
+  /** The directories that patterns were looked up in, those that are not there included; absolute. */
+  readonly directories: readonly string[];
   /** What could not be read, and circles. */
   readonly problems: readonly Problem[];
-  /** Patterns that match nothing, and folders where anybody can add files. */
+  /** Patterns that match nothing, and directories where anybody can add files. */
   readonly warnings: readonly Problem[];
 }
 
@@ -38,13 +38,13 @@ export const INCLUDE_DEPTH_MAX = 10;
 
 /**
  * Reads what a config includes, and what that includes in turn. A file that is reached twice counts once; paths
- * start at the folder of the file in which they stand. A config that includes nothing asks nothing of the machine.
+ * start at the directory of the file in which they stand. A config that includes nothing asks nothing of the machine.
  *
  * @throws {Deno.errors.NotCapable} If something may not be read.
  */
 export async function readIncluded(config: Part, options: IncludeOptions): Promise<Included> {
   if (includesOf(config).length === 0) {
-    return { parts: [config], folders: [], problems: [], warnings: [] };
+    return { parts: [config], directories: [], problems: [], warnings: [] };
   }
   const reader = new IncludeReader(config, options);
   await reader.read();
@@ -89,7 +89,7 @@ class IncludeReader implements Included {
   readonly parts: Part[];
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];
-  readonly #folders = new Set<string>();
+  readonly #directories = new Set<string>();
   readonly #seen = new Set<string>();
   readonly #options: IncludeOptions;
   readonly #config: Part;
@@ -103,8 +103,8 @@ class IncludeReader implements Included {
     this.parts = [config];
   }
 
-  get folders(): readonly string[] {
-    return [...this.#folders];
+  get directories(): readonly string[] {
+    return [...this.#directories];
   }
 
   async read(): Promise<void> {
@@ -132,35 +132,35 @@ class IncludeReader implements Included {
     }
   }
 
-  async #match(pattern: string, { folder }: Source, at: Place): Promise<readonly string[]> {
+  async #match(pattern: string, { directory }: Source, at: Place): Promise<readonly string[]> {
     const { files } = this.#options.system;
     let matches;
     try {
-      matches = await findMatches(pattern, folder, files);
+      matches = await findMatches(pattern, directory, files);
     } catch (error) {
       if (error instanceof Deno.errors.NotCapable) throw error;
-      const reason = describeFileError(error, { path: folder });
+      const reason = describeFileError(error, { path: directory });
       this.problems.push({ ...at, message: `${quote(pattern)} cannot be looked up: ${reason}` });
       return [];
     }
-    for (const place of matches.folders) await this.#addFolder(place, at);
+    for (const place of matches.directories) await this.#addDirectory(place, at);
     if (matches.paths.length === 0) {
       this.warnings.push({ ...at, message: `${quote(pattern)} matches no file, so it includes nothing` });
     }
     return matches.paths;
   }
 
-  async #addFolder(folder: string, at: Place): Promise<void> {
-    if (this.#folders.has(folder)) return;
-    this.#folders.add(folder);
-    const mode = await modeOf(folder, this.#options.system.files);
+  async #addDirectory(directory: string, at: Place): Promise<void> {
+    if (this.#directories.has(directory)) return;
+    this.#directories.add(directory);
+    const mode = await modeOf(directory, this.#options.system.files);
     if (mode === null || (mode & 0o002) === 0) return;
     this.warnings.push({
       ...at,
-      message: `every user of this machine can add files to the folder ${quote(folder)} (mode ${
+      message: `every user of this machine can add files to the directory ${quote(directory)} (mode ${
         (mode & 0o777).toString(8)
       })`,
-      hint: `chmod o-w ${folder}`,
+      hint: `chmod o-w ${directory}`,
     });
   }
 
@@ -170,7 +170,7 @@ class IncludeReader implements Included {
     { at, chain, isMatched }: Way,
   ): Promise<void> {
     const { system, named, withoutSecrets } = this.#options;
-    const absolute = absolutePath(path, includer.folder);
+    const absolute = absolutePath(path, includer.directory);
     const label = labelOf(path, includer.label);
     const real = await realPathOf(absolute, system.files);
     const place = real === null ? -1 : chain.findIndex((link) => link.path === real);
@@ -263,10 +263,10 @@ async function realPathOf(path: string, files: Files): Promise<string | null> {
   }
 }
 
-/** `null` where the system keeps none, or where there is no folder. */
-async function modeOf(folder: string, files: Files): Promise<number | null> {
+/** `null` where the system keeps none, or where there is no directory. */
+async function modeOf(directory: string, files: Files): Promise<number | null> {
   try {
-    return (await files.stat(folder)).mode;
+    return (await files.stat(directory)).mode;
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
     return null;
@@ -276,8 +276,8 @@ async function modeOf(folder: string, files: Files): Promise<number | null> {
 /** How messages name an included file: as the including one is named, so that it can be opened from here. */
 function labelOf(path: string, includerLabel: string): string {
   const end = Math.max(includerLabel.lastIndexOf("/"), includerLabel.lastIndexOf("\\"));
-  const folder = includerLabel.slice(0, end + 1);
-  return folder === "" ? plainLabel(path) : absolutePath(path, folder);
+  const directory = includerLabel.slice(0, end + 1);
+  return directory === "" ? plainLabel(path) : absolutePath(path, directory);
 }
 
 function plainLabel(path: string): string {

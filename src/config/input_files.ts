@@ -10,12 +10,12 @@ import { absolutePath } from "./source.ts";
  */
 export async function warnOfInputFiles(
   values: readonly FormattedValue[],
-  folder: string,
+  directory: string,
   files: Pick<Files, "stat">,
 ): Promise<readonly Problem[]> {
   const warnings: Problem[] = [];
   for (const { path, value, written } of values) {
-    const reason = await missingReason(absolutePath(String(value), folder), files);
+    const reason = await missingReason(absolutePath(String(value), directory), files);
     if (reason !== null) {
       warnings.push({ path, message: `the file ${quote(written)} cannot be read: ${reason}` });
     }

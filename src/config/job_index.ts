@@ -39,7 +39,7 @@ export async function glanceAt(location: ConfigLocation, system: System): Promis
     source,
     // Of a name that stands twice, which validate tells, the first one counts.
     kinds: new Map(parts.toReversed().flatMap(kindsIn)),
-    statePath: typeof state === "string" && state !== "" ? absolutePath(state, source.folder) : null,
+    statePath: typeof state === "string" && state !== "" ? absolutePath(state, source.directory) : null,
     secrets: parts.flatMap(({ value, substitutions }) =>
       value === undefined ? [] : findSecrets(value, substitutions, reader).values
     ),

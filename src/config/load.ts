@@ -54,8 +54,8 @@ export interface LoadedConfig {
   readonly sources: readonly Source[];
   /** The same files with what is written in them. */
   readonly files: readonly WrittenFile[];
-  /** The folders whose names were asked for, there or not, for the patterns of `include`; absolute. */
-  readonly listedFolders: readonly string[];
+  /** The directories whose names were asked for, there or not, for the patterns of `include`; absolute. */
+  readonly listedDirectories: readonly string[];
   /** In the config's order, inactive ones included; without those whose kind is in an unresolved placeholder. */
   readonly checks: readonly Check[];
   /** The channels that have a name, by it; whether a check uses them or not. */
@@ -126,7 +126,7 @@ export async function loadConfig(
     source,
     sources: included.parts.map((part) => part.source),
     files: judged.map(toWrittenFile),
-    listedFolders: included.folders,
+    listedDirectories: included.directories,
     checks: withoutSecretsInTitles(checks, redact),
     channels: resolved.channels,
     statePath: resolved.statePath,
@@ -242,7 +242,7 @@ function resolveConfig({ judged, main, others, reader, refuse }: ReadConfig, sys
   return {
     checks,
     channels,
-    statePath: typeof state === "string" ? absolutePath(state, main.part.source.folder) : null,
+    statePath: typeof state === "string" ? absolutePath(state, main.part.source.directory) : null,
     heartbeat: memberOf("heartbeat") as Heartbeat | null,
     page: memberOf("report") as PageFile | null,
     metrics: memberOf("metrics") as MetricsFile | null,
@@ -317,7 +317,7 @@ function toResolveOptions<Context extends Pick<ResolveOptions, "reader" | "timeZ
   context: Context,
 ): Context & Omit<ResolveOptions, "channels"> {
   const lacksAt = createLackFinder(lacks);
-  return { ...context, written, folder: part.source.folder, programs, lacksAt };
+  return { ...context, written, directory: part.source.directory, programs, lacksAt };
 }
 
 /** Finds what is lacking in a value of a file, or anywhere below it. */

@@ -6,7 +6,7 @@ const FILE_NAMES = ["monitor.jsonc", "monitor.json"];
 
 /**
  * Finds the config: the one that is named, else the one this executable was made for, else `$MONITOR_CONFIG`, else the first that exists in the working
- * directory, the user's configuration folder and `/etc/monitor`.
+ * directory, the user's configuration directory and `/etc/monitor`.
  *
  * @throws {ConfigError} If none is named and none exists.
  * @throws {Deno.errors.NotCapable} If none is found where looking is allowed, and somewhere it is not.
@@ -31,9 +31,13 @@ function candidatePaths(system: System): readonly string[] {
   const home = system.environment("HOME");
   const named = system.environment("XDG_CONFIG_HOME");
   // The XDG base directory specification: a relative path is to be ignored.
-  const userFolder = named?.startsWith("/") ? named : home ? `${home}/.config` : undefined;
-  const folders = [".", ...(userFolder === undefined ? [] : [`${userFolder}/monitor`]), "/etc/monitor"];
-  return folders.flatMap((folder) => FILE_NAMES.map((name) => `${folder}/${name}`));
+  const userDirectory = named?.startsWith("/") ? named : home ? `${home}/.config` : undefined;
+  const directories = [
+    ".",
+    ...(userDirectory === undefined ? [] : [`${userDirectory}/monitor`]),
+    "/etc/monitor",
+  ];
+  return directories.flatMap((directory) => FILE_NAMES.map((name) => `${directory}/${name}`));
 }
 
 /** Whether a file is there; an error when the runtime's permissions forbid to look. */
@@ -43,7 +47,7 @@ async function look(path: string, system: System): Promise<"found" | "missing" |
     return "found";
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) return error;
-    // A folder that may not be looked into holds no config for us; anything else is told when it is read.
+    // A directory that may not be looked into holds no config for us; anything else is told when it is read.
     const isMissing = error instanceof Deno.errors.NotFound ||
       error instanceof Deno.errors.PermissionDenied ||
       error instanceof Deno.errors.NotADirectory;

@@ -25,7 +25,7 @@ interface PlaceholderOptions {
   /** Where the files of `${file:…}` are read. */
   readonly files: Files;
   /** Relative `${file:…}` paths start here. */
-  readonly folder: string;
+  readonly directory: string;
   /** Whether the placeholders stay as they are; `$${` becomes `${` all the same. */
   readonly withoutSecrets: boolean;
 }
@@ -230,7 +230,7 @@ function readVariable(name: string, options: PlaceholderOptions): Answer {
 
 async function readSecretFile(name: string, options: PlaceholderOptions): Promise<Answer> {
   if (name === "") return { reason: { message: '"${file:}" names no file, expected a path' } };
-  const path = absolutePath(name, options.folder);
+  const path = absolutePath(name, options.directory);
   try {
     const { bytes } = await readRegularFile(path, { files: options.files, bytesMax: SECRET_BYTES_MAX });
     return { value: new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/\r?\n$/, "") };

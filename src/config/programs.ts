@@ -14,7 +14,7 @@ export interface FoundPrograms {
 /** Looks up in `PATH` every program that the config names without a slash, each name once. */
 export async function findPrograms(
   values: readonly FormattedValue[],
-  folder: string,
+  directory: string,
   system: ProgramSystem,
 ): Promise<FoundPrograms> {
   const programs = new Map<string, string>();
@@ -31,7 +31,7 @@ export async function findPrograms(
         continue;
       }
       const isBeside = denied === null &&
-        await isProgram(`${folder}/${name}`, system.files).catch(() => false);
+        await isProgram(`${directory}/${name}`, system.files).catch(() => false);
       missing.set(name, lack = { denied, isBeside });
     }
     problems.push({

@@ -16,8 +16,8 @@ export interface ResolveOptions {
   /** Of the default schema: it alone tells what a config means. */
   readonly reader: SchemaReader;
   readonly written: JsonObject;
-  /** The config's folder, absolute. */
-  readonly folder: string;
+  /** The config's directory, absolute. */
+  readonly directory: string;
   /** Where each program that is named without a slash was found; absolute paths. */
   readonly programs: ReadonlyMap<string, string>;
   /** For an included file: the config itself, whose defaults hold where the file has none. */
@@ -134,7 +134,7 @@ class Resolver {
   readonly #members = new WeakMap<SchemaView, readonly Member[]>();
   /** By the member's schema; a kind's own default has a schema of its own. */
   readonly #shared = { defaults: new Map<Schema, unknown>(), "built-in": new Map<Schema, unknown>() };
-  /** Resolves what comes from the config's defaults: paths there start at its folder. */
+  /** Resolves what comes from the config's defaults: paths there start at its directory. */
   readonly #outer: Resolver | null;
 
   /** Channels with their keys, by the list as it is written. */
@@ -280,14 +280,14 @@ class Resolver {
     written: readonly JsonValue[],
     { items, path }: { readonly items: Schema; readonly path: ConfigPath },
   ): readonly Channel[] {
-    const { reader, folder, outer, lacksAt, channels: named } = this.#options;
+    const { reader, directory, outer, lacksAt, channels: named } = this.#options;
     let keyed = this.#keyed.get(written);
     if (keyed === undefined) {
-      const otherFolder = outer === undefined || outer.options.folder === folder ? null : folder;
+      const otherDirectory = outer === undefined || outer.options.directory === directory ? null : directory;
       keyed = channels.flatMap((channel, index): Channel | readonly Channel[] => {
         const asWritten = written[index];
         if (typeof channel === "string") return named.get(String(asWritten)) ?? [];
-        const key = isObject(asWritten) ? channelKey(asWritten, items, { reader, otherFolder }) : "";
+        const key = isObject(asWritten) ? channelKey(asWritten, items, { reader, otherDirectory }) : "";
         const lacks = lacksAt?.([...path, index]) ?? [];
         return { ...channel, key, ...(lacks.length > 0 && { lack: describeLacks(lacks) }) };
       });
@@ -373,11 +373,11 @@ const UNITS: Readonly<Record<string, string>> = { duration: "Ms", interval: "Ms"
 const CONVERSIONS: Readonly<Record<string, (value: JsonValue, options: ResolveOptions) => unknown>> = {
   duration: (value) => milliseconds(value, parseDuration),
   interval: (value) => typeof value === "boolean" ? value : milliseconds(value, parseInterval),
-  path: (value, options) => absolutePath(String(value), options.folder),
-  input_file: (value, options) => absolutePath(String(value), options.folder),
+  path: (value, options) => absolutePath(String(value), options.directory),
+  input_file: (value, options) => absolutePath(String(value), options.directory),
   time_of_day: (value) => minuteOfDay(String(value)) ?? NaN,
   program: (value, options) =>
-    options.programs.get(String(value)) ?? absolutePath(String(value), options.folder),
+    options.programs.get(String(value)) ?? absolutePath(String(value), options.directory),
 };
 
 /** What is no interval in a valid config is a placeholder that was left unresolved. */

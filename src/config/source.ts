@@ -29,14 +29,14 @@ export const DOCUMENT_BYTES_MAX = 64 * 1024 * 1024;
 export async function readSource(location: ConfigLocation, system: System): Promise<Source> {
   if (location.path === "-") {
     const label = "<stdin>";
-    const place = { label, path: null, folder: workingFolderOf(system), mode: null };
+    const place = { label, path: null, directory: workingDirectoryOf(system), mode: null };
     return { ...place, text: decode(await system.readStdin(), place) };
   }
   const { label = location.path } = location;
   const path = pathFromHere(location.path, system);
   const { bytes, mode, ownerId } = await readFile(path, label, system.files);
   if (!location.named) refuseStranger(label, ownerId, system.userId);
-  const place = { label, path, folder: parentFolder(path), mode };
+  const place = { label, path, directory: parentDirectory(path), mode };
   return { ...place, text: decode(bytes, place) };
 }
 
@@ -45,13 +45,13 @@ export async function readSource(location: ConfigLocation, system: System): Prom
  *
  * @throws {ConfigError} If it is relative and the working directory has no path.
  */
-export function pathFromHere(path: string, system: Pick<System, "workingFolder">): string {
-  return path.startsWith("/") ? path : absolutePath(path, workingFolderOf(system));
+export function pathFromHere(path: string, system: Pick<System, "workingDirectory">): string {
+  return path.startsWith("/") ? path : absolutePath(path, workingDirectoryOf(system));
 }
 
-function workingFolderOf(system: Pick<System, "workingFolder">): string {
+function workingDirectoryOf(system: Pick<System, "workingDirectory">): string {
   try {
-    return system.workingFolder;
+    return system.workingDirectory;
   } catch (cause) {
     if (cause instanceof Deno.errors.NotCapable) throw cause;
     throw new ConfigError("Cannot find the working directory: it was deleted, or its name is not UTF-8", {
@@ -62,25 +62,25 @@ function workingFolderOf(system: Pick<System, "workingFolder">): string {
 }
 
 /**
- * A path made absolute; `.` and `..` are left to the system. The folder tells whether the paths are those of
+ * A path made absolute; `.` and `..` are left to the system. The directory tells whether the paths are those of
  * Windows, where a backslash separates too.
  */
-export function absolutePath(path: string, folder: string): string {
+export function absolutePath(path: string, directory: string): string {
   if (path.startsWith("/")) return path;
-  if (isWindowsPath(folder) && (/^[A-Za-z]:[\\/]/.test(path) || path.startsWith("\\"))) return path;
+  if (isWindowsPath(directory) && (/^[A-Za-z]:[\\/]/.test(path) || path.startsWith("\\"))) return path;
   const plain = path.startsWith("./") ? path.slice(2) : path;
-  return folder.endsWith("/") || folder.endsWith("\\") ? folder + plain : `${folder}/${plain}`;
+  return directory.endsWith("/") || directory.endsWith("\\") ? directory + plain : `${directory}/${plain}`;
 }
 
 function isWindowsPath(path: string): boolean {
   return !path.startsWith("/");
 }
 
-/** The folder of a file with an absolute path. */
-function parentFolder(path: string): string {
+/** The directory of a file with an absolute path. */
+function parentDirectory(path: string): string {
   const end = Math.max(path.lastIndexOf("/"), isWindowsPath(path) ? path.lastIndexOf("\\") : -1);
-  const folder = path.slice(0, end);
-  return folder === "" || /^[A-Za-z]:$/.test(folder) ? path.slice(0, end + 1) : folder;
+  const directory = path.slice(0, end);
+  return directory === "" || /^[A-Za-z]:$/.test(directory) ? path.slice(0, end + 1) : directory;
 }
 
 function refuseStranger(label: string, ownerId: number | null, userId: number | null): void {

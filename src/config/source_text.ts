@@ -4,8 +4,8 @@ export interface Source {
   readonly label: string;
   /** Absolute path; `null` for standard input. */
   readonly path: string | null;
-  /** The folder that relative paths start from, absolute. */
-  readonly folder: string;
+  /** The directory that relative paths start from, absolute. */
+  readonly directory: string;
   /** Decoded from UTF-8, without a byte order mark. */
   readonly text: string;
   /** Permission bits of the file; `null` where there are none. */

@@ -137,7 +137,7 @@ export function warnOfExposure(item: FormattedValue, { mode, label }: Source): P
 /** How {@linkcode warnOfPaths} looks at paths. */
 interface PathOptions {
   /** Relative paths start here. */
-  readonly folder: string;
+  readonly directory: string;
   /** Where the paths are; `null`: not on this machine. */
   readonly files: Pick<Files, "stat"> | null;
   /** Commands that were found in `PATH`. */
@@ -147,7 +147,7 @@ interface PathOptions {
 /** What deserves a warning in paths that cannot work: what only a shell would expand, and commands that cannot start. */
 export async function warnOfPaths(
   values: readonly FormattedValue[],
-  { folder, files, programs }: PathOptions,
+  { directory, files, programs }: PathOptions,
 ): Promise<readonly Problem[]> {
   // All at once: on a hung mount each takes two seconds.
   const facts = new Map<string, Promise<FileFacts | "missing" | "unknown">>();
@@ -164,7 +164,7 @@ export async function warnOfPaths(
     const isNamedAlone = isCommand && !/[\\/]/.test(String(value));
     if (suspicion === null && (!isCommand || isNamedAlone)) return null;
     if (isNamedAlone && programs.has(String(value))) return null;
-    const found = isNamedAlone ? "missing" : await look(absolutePath(String(value), folder));
+    const found = isNamedAlone ? "missing" : await look(absolutePath(String(value), directory));
     if (suspicion !== null && (found === "missing" || found === "unknown")) {
       return { path, message: `${quote(written)} ${suspicion.message}`, hint: suspicion.hint };
     }

@@ -10,8 +10,8 @@ export interface DeliverContext {
     System,
     "clock" | "files" | "processes" | "requests" | "mail" | "environment" | "platform"
   >;
-  /** The config's folder, absolute. */
-  readonly folder: string;
+  /** The config's directory, absolute. */
+  readonly directory: string;
   /** Writes one line where the console channel's lines go. */
   writeLine(line: string): void;
   /**

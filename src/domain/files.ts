@@ -1,7 +1,7 @@
 /** What is known of a file. */
 export interface FileFacts {
   /** What a symlink leads to, never the symlink itself. `other`: a device, a pipe, a socket. */
-  readonly kind: "file" | "folder" | "other";
+  readonly kind: "file" | "directory" | "other";
   /** Length of a file; means nothing for the others. */
   readonly sizeBytes: number;
   /** Modification time, milliseconds since 1970; `null` where the system keeps none. */
@@ -24,8 +24,8 @@ export interface Files {
    * `readRegularFile`.
    */
   read(path: string): Promise<Uint8Array>;
-  /** The names of what stands in a folder, in no order. */
-  list(folder: string): Promise<readonly string[]>;
+  /** The names of what stands in a directory, in no order. */
+  list(directory: string): Promise<readonly string[]>;
   /** The path with every symbolic link followed. */
   realPath(path: string): Promise<string>;
   /**

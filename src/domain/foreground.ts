@@ -20,7 +20,7 @@ export type ForegroundEnd =
 /** Somebody else's command in our place. */
 export interface Foreground {
   /**
-   * Runs a program with its arguments in our environment, working folder and process group. Its standard streams are
+   * Runs a program with its arguments in our environment, working directory and process group. Its standard streams are
    * ours, except where descriptors are short; SIGINT, SIGTERM, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on. Comes back when the program has gone, whoever else holds its streams
    * still. Of what it printed the end is told.
    */

@@ -10,8 +10,8 @@ export interface ObserveContext {
   readonly system: Pick<System, "clock" | "files" | "processes" | "requests" | "connections" | "environment">;
   /** What jobs said of themselves; `null` where no state is kept, so that nothing can be known of them. */
   readonly jobs: JobBook | null;
-  /** The config's folder, absolute. */
-  readonly folder: string;
+  /** The config's directory, absolute. */
+  readonly directory: string;
   /** Aborts when the run is to end early; the observer then throws the signal's reason. */
   readonly signal: AbortSignal;
 }

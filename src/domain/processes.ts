@@ -7,7 +7,7 @@ export interface ProcessCommand {
   /** The whole environment: nothing is inherited. */
   readonly environment: Readonly<Record<string, string>>;
   /** Working directory, absolute. */
-  readonly folder: string;
+  readonly directory: string;
   /** How long it may run before its group is ended. */
   readonly timeoutMs: number;
   /** What it reads on standard input; without it the input is empty. */

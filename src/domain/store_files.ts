@@ -6,7 +6,7 @@ export const COMPANIONS: readonly string[] = ["-wal", "-shm", "-journal"];
  */
 export interface PathFacts {
   /** What it is; `other`: a device, a pipe, a socket. */
-  readonly kind: "file" | "folder" | "symlink" | "other";
+  readonly kind: "file" | "directory" | "symlink" | "other";
   /** 0 for an empty file. */
   readonly sizeBytes: number;
   /** The owner's user id; `null` on systems without one. */
@@ -30,8 +30,8 @@ export interface StoreFiles {
    * the way, a symlink that leads nowhere too.
    */
   createFile(path: string): Promise<void>;
-  /** Makes a folder that only its owner may enter, with the folders above it; fine when it is there. */
-  createFolder(path: string): Promise<void>;
-  /** Gives a file another name in its folder. */
+  /** Makes a directory that only its owner may enter, with the directories above it; fine when it is there. */
+  createDirectory(path: string): Promise<void>;
+  /** Gives a file another name in its directory. */
   rename(from: string, to: string): Promise<void>;
 }

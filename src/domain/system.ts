@@ -51,7 +51,7 @@ export interface System {
   /** Absolute path of the config that this executable was made for; `null` for one that is for any. */
   readonly ownConfig: string | null;
   /** The working directory, absolute. */
-  readonly workingFolder: string;
+  readonly workingDirectory: string;
   /** What is neither macOS nor Windows counts as `linux`. */
   readonly platform: "linux" | "darwin" | "windows";
   /** What runs the program: its name, its version, and the machine it was made for, such as `aarch64-apple-darwin`. */

@@ -25,8 +25,8 @@ export interface PassOptions {
   readonly system: ObserveContext["system"];
   /** What jobs said of themselves; `null` where no state is kept. */
   readonly jobs: JobBook | null;
-  /** The config's folder, absolute. */
-  readonly folder: string;
+  /** The config's directory, absolute. */
+  readonly directory: string;
   /** How many checks run at a time; the others wait. */
   readonly limits: Limits;
   /** Ends the pass early: running checks are ended, waiting ones do not start. */
@@ -68,15 +68,15 @@ export async function runPass(checks: readonly Check[], options: PassOptions): P
  */
 export async function runCheck(
   check: Check,
-  options: Pick<PassOptions, "system" | "jobs" | "folder" | "signal" | "redact">,
+  options: Pick<PassOptions, "system" | "jobs" | "directory" | "signal" | "redact">,
 ): Promise<Result> {
-  const { jobs, folder, signal, redact } = options;
+  const { jobs, directory, signal, redact } = options;
   const system = { ...options.system, processes: redactProcesses(options.system.processes, redact) };
   signal.throwIfAborted();
   const entry = await entryOf(check);
   const startedAtMs = system.clock.wallMs();
   const startedMonotonicMs = system.clock.monotonicMs();
-  const context: ObserveContext = { system, jobs, folder, signal };
+  const context: ObserveContext = { system, jobs, directory, signal };
   const observation = check.lack === undefined
     ? await entry.observe(check, context)
     : unknownFor(`cannot run: ${check.lack}`);

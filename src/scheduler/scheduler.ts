@@ -43,7 +43,7 @@ export interface ScheduledConfig {
   /** Every check of the config, including those that do not run here: their records stay. @default checks */
   readonly configChecks?: readonly Check[];
   /** The config's directory, absolute. */
-  readonly folder: string;
+  readonly directory: string;
   /** Removes secrets from a text. */
   readonly redact: Redact;
 }
@@ -287,9 +287,9 @@ export class Scheduler {
     const { task: { check }, abort: { signal } } = slot;
     const { system, jobs } = this.#options;
     const { limit } = await entryOf(check);
-    const { folder, redact } = this.#config;
+    const { directory, redact } = this.#config;
     const run = async (): Promise<Result> => {
-      const result = await runCheck(check, { system, jobs, folder, redact, signal });
+      const result = await runCheck(check, { system, jobs, directory, redact, signal });
       this.#followClock();
       return result;
     };

@@ -35,8 +35,8 @@ export function programPlaces(
   const files = isWindows ? [name, `${name}.exe`] : [name];
   // An entry that is empty or relative means the working directory, which is no place to take programs from.
   return (environment("PATH") ?? "").split(isWindows ? ";" : ":")
-    .filter((folder) => isWindows ? /^([A-Za-z]:)?[\\/]/.test(folder) : folder.startsWith("/"))
-    .flatMap((folder) => files.map((file) => `${folder}/${file}`));
+    .filter((directory) => isWindows ? /^([A-Za-z]:)?[\\/]/.test(directory) : directory.startsWith("/"))
+    .flatMap((directory) => files.map((file) => `${directory}/${file}`));
 }
 
 /** Returns whether a path leads to a file that may be executed. */

@@ -33,7 +33,7 @@ export async function readRegularFile(
   { files, bytesMax }: { readonly files: Pick<Files, "stat" | "read">; readonly bytesMax: number },
 ): Promise<RegularFile> {
   const { kind, sizeBytes, mode, ownerId } = await files.stat(path);
-  if (kind === "folder") {
+  if (kind === "directory") {
     throw new UnreadableFileError("it is a directory, not a file", { isDirectory: true });
   }
   if (kind !== "file") throw new UnreadableFileError("it is not a regular file");

@@ -46,7 +46,7 @@ export interface OpenedStore {
 /**
  * Opens a state that is kept in a SQLite database at an absolute path.
  *
- * The file and its folder are for their owner alone when they are made here. Symlinks, other users' files, other
+ * The file and its directory are for their owner alone when they are made here. Symlinks, other users' files, other
  * programs' databases and states of a newer monitor are refused and never written to.
  *
  * @throws {StoreError} If it cannot be opened; `missing` when it is to be read and there is none.
@@ -197,8 +197,8 @@ async function createStateFile(path: string, { files }: SqliteStoreOptions): Pro
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
-  // Only where it is missing: it takes a permission for the folder, where the file has one for itself alone.
-  await files.createFolder(dirname(path));
+  // Only where it is missing: it takes a permission for the directory, where the file has one for itself alone.
+  await files.createDirectory(dirname(path));
   return await createStateFileThere(path, files);
 }
 

@@ -89,7 +89,7 @@ function refuseKind(path: string, found: string, { kind }: PathFacts): void {
   if (kind === "file") return;
   const what = kind === "symlink"
     ? "a symlink, which is not followed"
-    : `a ${kind === "folder" ? kind : "device or a pipe"}`;
+    : `a ${kind === "directory" ? kind : "device or a pipe"}`;
   throw refusal(path, `"${found}" is ${what}; name a file`, "denied");
 }
 

@@ -41,15 +41,15 @@ const BUSY = 5;
 const FULL: Explanation = { failure: "full", reason: "the disk is full; free some space on it" };
 const READ_ONLY: Explanation = {
   failure: "denied",
-  reason: "it is read-only; make the file, its folder and the disk writable for this user",
+  reason: "it is read-only; make the file, its directory and the disk writable for this user",
 };
 const NO_PERMISSION: Explanation = {
   failure: "denied",
-  reason: "no permission; make the file and its folder readable and writable for this user",
+  reason: "no permission; make the file and its directory readable and writable for this user",
 };
 const CANNOT_OPEN: Explanation = {
   failure: "denied",
-  reason: "the file, or its -wal and -shm, cannot be opened; make it, them and the folder readable and " +
+  reason: "the file, or its -wal and -shm, cannot be opened; make it, them and the directory readable and " +
     "writable for this user",
 };
 

@@ -34,7 +34,7 @@ export function createSystem(clock: Clock, { ownConfig }: SystemOptions = {}): S
     permissions,
     trustMachine,
     ownConfig: ownConfig ?? null,
-    get workingFolder() {
+    get workingDirectory() {
       return Deno.cwd();
     },
     platform: Deno.build.os === "windows" || Deno.build.os === "darwin" ? Deno.build.os : "linux",

@@ -10,7 +10,7 @@ export function createFiles(clock: Clock): Files {
     stat: async (path, { timeoutMs } = {}) => {
       const info = await inTime(Deno.stat(path), clock, timeoutMs);
       return {
-        kind: info.isFile ? "file" : info.isDirectory ? "folder" : "other",
+        kind: info.isFile ? "file" : info.isDirectory ? "directory" : "other",
         sizeBytes: info.size,
         modifiedAtMs: info.mtime?.getTime() ?? null,
         mode: info.mode,
@@ -18,7 +18,7 @@ export function createFiles(clock: Clock): Files {
       };
     },
     read: (path) => Deno.readFile(path),
-    list: (folder) => inTime(namesIn(folder), clock),
+    list: (directory) => inTime(namesIn(directory), clock),
     realPath: (path) => inTime(Deno.realPath(path), clock),
     touch: touchFile,
     write: (path, text, { overwrite }) => Deno.writeTextFile(path, text, { createNew: !overwrite }),
@@ -26,8 +26,8 @@ export function createFiles(clock: Clock): Files {
   };
 }
 
-async function namesIn(folder: string): Promise<readonly string[]> {
+async function namesIn(directory: string): Promise<readonly string[]> {
   const names: string[] = [];
-  for await (const { name } of Deno.readDir(folder)) names.push(name);
+  for await (const { name } of Deno.readDir(directory)) names.push(name);
   return names;
 }

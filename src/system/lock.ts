@@ -8,7 +8,7 @@ import type { Lock } from "../domain/lock.ts";
  * it; {@linkcode lockHolder} may then tell which. The lock is the system's own on an open file, so it cannot be
  * left behind by a crash, and programs that this process starts do not inherit it.
  *
- * The file (mode 0600, its folder 0700 where that is new) stays when the lock ends: removing it would let two
+ * The file (mode 0600, its directory 0700 where that is new) stays when the lock ends: removing it would let two
  * processes lock two files of the same name.
  *
  * @throws {StoreError} If the file cannot be made or opened, or something that is no file stands in its place.
@@ -170,7 +170,7 @@ function signWithProcessId(file: Deno.FsFile): void {
 
 function nameKind(info: Deno.FileInfo): string {
   if (info.isSymlink) return "a symlink";
-  return info.isDirectory ? "a folder" : "a device or a pipe";
+  return info.isDirectory ? "a directory" : "a device or a pipe";
 }
 
 function failureOf(error: unknown): StoreFailure {

@@ -29,13 +29,13 @@ export function createStoreFiles(clock: Clock): StoreFiles {
       const file = await Deno.open(path, { write: true, createNew: true, mode: 0o600 });
       file.close();
     },
-    createFolder: (path) => Deno.mkdir(path, { recursive: true, mode: 0o700 }),
+    createDirectory: (path) => Deno.mkdir(path, { recursive: true, mode: 0o700 }),
     rename: (from, to) => Deno.rename(from, to),
   };
 }
 
-function kindOf(info: Deno.FileInfo): "file" | "folder" | "symlink" | "other" {
+function kindOf(info: Deno.FileInfo): "file" | "directory" | "symlink" | "other" {
   if (info.isSymlink) return "symlink";
   if (info.isFile) return "file";
-  return info.isDirectory ? "folder" : "other";
+  return info.isDirectory ? "directory" : "other";
 }

@@ -106,7 +106,7 @@ function configOf(
   checks: readonly Check[],
   running: readonly Check[] = checks,
 ): Parameters<typeof startNotifying>[0] {
-  return { checks, running, folder: "/", redact: (text) => text.replaceAll("swordfish", "***") };
+  return { checks, running, directory: "/", redact: (text) => text.replaceAll("swordfish", "***") };
 }
 
 function withChannels(check: Check, notifications: readonly Channel[]): Check {
@@ -218,8 +218,8 @@ Deno.test("refresh() reads silences, and goes on with those it knows while the s
 });
 
 Deno.test("deciding() sends a recovery only where its problem went", async () => {
-  await withFolder(async (folder) => {
-    const file = fileChannel(`${folder}/told`);
+  await withDirectory(async (directory) => {
+    const file = fileChannel(`${directory}/told`);
     const both = withChannels(FREE, [CONSOLE, file]);
     const { clock, notifying, observe, drain, lines } = await openDesk([FREE]);
     await observe(FREE, "critical");
@@ -229,25 +229,25 @@ Deno.test("deciding() sends a recovery only where its problem went", async () =>
     await observe(both, "ok");
     await drain();
     assert.deepEqual(lines.map((line) => / ([A-Z]+)\b/.exec(line)?.[1]), ["CRITICAL", "OK"]);
-    await assert.rejects(Deno.stat(`${folder}/told`), Deno.errors.NotFound);
+    await assert.rejects(Deno.stat(`${directory}/told`), Deno.errors.NotFound);
     assert.deepEqual(notifying.queued, []);
     await observe(both, "critical");
     await drain();
-    assert.ok((await Deno.stat(`${folder}/told`)).isFile, "the next problem is told there too");
+    assert.ok((await Deno.stat(`${directory}/told`)).isFile, "the next problem is told there too");
     await notifying.stop();
   });
 });
 
 Deno.test("deciding() notifies a new channel of a problem that goes on, and the others not again", async () => {
-  await withFolder(async (folder) => {
-    const both = withChannels(FREE, [CONSOLE, fileChannel(`${folder}/told`)]);
+  await withDirectory(async (directory) => {
+    const both = withChannels(FREE, [CONSOLE, fileChannel(`${directory}/told`)]);
     const { notifying, observe, review, drain, lines } = await openDesk([FREE]);
     await observe(FREE, "critical");
     await drain();
     notifying.reload(configOf([both]));
     await review(both);
     await drain();
-    assert.ok((await Deno.stat(`${folder}/told`)).isFile);
+    assert.ok((await Deno.stat(`${directory}/told`)).isFile);
     assert.equal(lines.length, 1);
     await notifying.stop();
   });
@@ -266,7 +266,7 @@ Deno.test("deciding() sends a recovery after a problem that still waits", async 
 });
 
 Deno.test("deciding() goes on counting where the kept rows end", async () => {
-  const hopeless = withChannels(FREE, [fileChannel("/none/such/folder/told")]);
+  const hopeless = withChannels(FREE, [fileChannel("/none/such/directory/told")]);
   const first = await openDesk([hopeless]);
   await first.observe(hopeless, "critical");
   await first.drain();
@@ -323,8 +323,8 @@ Deno.test("send() loses no recovery where a process ends between the change and 
 });
 
 Deno.test("send() keeps what did not arrive, once, when a full store takes it", async () => {
-  await withFolder(async (folder) => {
-    const check = withChannels(FREE, [fileChannel(`${folder}/later/told`)]);
+  await withDirectory(async (directory) => {
+    const check = withChannels(FREE, [fileChannel(`${directory}/later/told`)]);
     const { clock, store, repository, notifying, observe, drain } = await openDesk([check]);
     store.failure = "full";
     await observe(check, "critical");
@@ -336,17 +336,17 @@ Deno.test("send() keeps what did not arrive, once, when a full store takes it", 
     const { notifications: rows } = await store.outbox();
     assert.deepEqual(rows, notifying.queued);
     assert.equal(rows.length, 1);
-    await Deno.mkdir(`${folder}/later`);
+    await Deno.mkdir(`${directory}/later`);
     const next = await openDesk([check], { store, clock });
     await next.drain();
-    assert.ok((await Deno.stat(`${folder}/later/told`)).isFile);
+    assert.ok((await Deno.stat(`${directory}/later/told`)).isFile);
     await next.notifying.stop();
     assert.deepEqual((await store.outbox()).notifications, []);
   });
 });
 
 Deno.test("adopt() leaves due what it drops of a problem that goes on", async (t) => {
-  const channel = (folder: string): Check => withChannels(FREE, [fileChannel(`${folder}/there/told`)]);
+  const channel = (directory: string): Check => withChannels(FREE, [fileChannel(`${directory}/there/told`)]);
   /** What vanishes from the config for a moment. */
   const vanishing: Readonly<Record<string, readonly Check[]>> = {
     "its channel": [withChannels(FREE, [])],
@@ -356,10 +356,10 @@ Deno.test("adopt() leaves due what it drops of a problem that goes on", async (t
   for (const [name, others] of Object.entries(vanishing)) {
     for (const way of ["reload", "start"]) {
       await t.step(`${name}, by a ${way}`, () =>
-        withFolder(async (folder) => {
-          const check = channel(folder);
+        withDirectory(async (directory) => {
+          const check = channel(directory);
           const arrives = async (): Promise<boolean> => {
-            const came = await Deno.remove(`${folder}/there/told`).then(() => true, () => false);
+            const came = await Deno.remove(`${directory}/there/told`).then(() => true, () => false);
             return came;
           };
           let desk = await openDesk([check]);
@@ -375,7 +375,7 @@ Deno.test("adopt() leaves due what it drops of a problem that goes on", async (t
           await desk.drain();
           assert.deepEqual(desk.notifying.pending, []);
           await go([check]);
-          await Deno.mkdir(`${folder}/there`);
+          await Deno.mkdir(`${directory}/there`);
           await desk.observe(check, "critical");
           await desk.drain();
           assert.ok(await arrives(), "the problem");
@@ -393,13 +393,13 @@ Deno.test("adopt() leaves due what it drops of a problem that goes on", async (t
 });
 
 Deno.test("adopt() leaves a recovery due that it drops", async () => {
-  await withFolder(async (folder) => {
-    const check = withChannels(FREE, [fileChannel(`${folder}/there/told`)]);
-    await Deno.mkdir(`${folder}/there`);
+  await withDirectory(async (directory) => {
+    const check = withChannels(FREE, [fileChannel(`${directory}/there/told`)]);
+    await Deno.mkdir(`${directory}/there`);
     const { notifying, observe, drain, events, clock } = await openDesk([check]);
     await observe(check, "critical");
     await drain();
-    await Deno.remove(`${folder}/there`, { recursive: true });
+    await Deno.remove(`${directory}/there`, { recursive: true });
     await clock.advance(MINUTE);
     await observe(check, "ok");
     await drain();
@@ -407,7 +407,7 @@ Deno.test("adopt() leaves a recovery due that it drops", async () => {
     assert.deepEqual(events.map(({ event }) => event), ["delivered", "failed", "dropped"]);
     assert.equal(notifying.queued[0]?.lastFailure, "its check no longer has this channel");
     notifying.reload(configOf([check]));
-    await Deno.mkdir(`${folder}/there`);
+    await Deno.mkdir(`${directory}/there`);
     await clock.advance(MINUTE);
     await observe(check, "ok");
     assert.deepEqual(
@@ -417,14 +417,14 @@ Deno.test("adopt() leaves a recovery due that it drops", async () => {
       [["recovery", "critical", START]],
     );
     await drain();
-    assert.ok((await Deno.stat(`${folder}/there/told`)).isFile);
+    assert.ok((await Deno.stat(`${directory}/there/told`)).isFile);
     await notifying.stop();
   });
 });
 
 Deno.test("adopt() leaves alone what another config on the same state waits for", async () => {
-  await withFolder(async (folder) => {
-    const check = withChannels(FREE, [fileChannel(`${folder}/there/told`)]);
+  await withDirectory(async (directory) => {
+    const check = withChannels(FREE, [fileChannel(`${directory}/there/told`)]);
     const first = await openDesk([check]);
     await first.observe(check, "critical");
     await first.drain();
@@ -439,23 +439,23 @@ Deno.test("adopt() leaves alone what another config on the same state waits for"
     assert.deepEqual([between.notifying.queued, between.notifying.pending], [rows, []]);
     await between.notifying.stop();
     assert.deepEqual((await store.outbox()).notifications, rows);
-    await Deno.mkdir(`${folder}/there`);
+    await Deno.mkdir(`${directory}/there`);
     const { notifying, drain, lines } = await openDesk([check], { clock, store });
     await drain();
-    assert.ok((await Deno.stat(`${folder}/there/told`)).isFile);
+    assert.ok((await Deno.stat(`${directory}/there/told`)).isFile);
     assert.deepEqual([notifying.queued, lines], [[], []]);
     await notifying.stop();
   });
 });
 
 Deno.test("adopt() gives what waits for an edited channel to what it has become, for good", async () => {
-  await withFolder(async (folder) => {
-    const before = withChannels(FREE, [CONSOLE, fileChannel("/none/such/folder/told")]);
+  await withDirectory(async (directory) => {
+    const before = withChannels(FREE, [CONSOLE, fileChannel("/none/such/directory/told")]);
     const { notifying, observe, drain, events, lines, store } = await openDesk([before]);
     await observe(before, "critical");
     await drain();
     const [id] = notifying.queued.map(({ notification }) => notification.id);
-    const after = withChannels(FREE, [CONSOLE, fileChannel(`${folder}/told`)]);
+    const after = withChannels(FREE, [CONSOLE, fileChannel(`${directory}/told`)]);
     notifying.reload(configOf([after]));
     assert.deepEqual(
       notifying.pending.map(({ notification }) => notification.id),
@@ -465,7 +465,7 @@ Deno.test("adopt() gives what waits for an edited channel to what it has become,
     // The same config again takes nothing away.
     notifying.reload(configOf([after]));
     await drain();
-    assert.ok((await Deno.stat(`${folder}/told`)).isFile);
+    assert.ok((await Deno.stat(`${directory}/told`)).isFile);
     assert.equal(lines.length, 1, "who was notified is not notified again");
     assert.deepEqual(events.map(({ event }) => event), ["delivered", "failed", "delivered"]);
     assert.deepEqual((await store.outbox()).notifications, []);
@@ -474,19 +474,19 @@ Deno.test("adopt() gives what waits for an edited channel to what it has become,
 });
 
 Deno.test("adopt() lets an edited channel know what it was notified of", async () => {
-  await withFolder(async (folder) => {
-    const before = withChannels(FREE, [fileChannel(`${folder}/before`)]);
+  await withDirectory(async (directory) => {
+    const before = withChannels(FREE, [fileChannel(`${directory}/before`)]);
     const { notifying, observe, review, drain, store, events } = await openDesk([before]);
     await observe(before, "critical");
     await drain();
-    const after = withChannels(FREE, [fileChannel(`${folder}/after`)]);
+    const after = withChannels(FREE, [fileChannel(`${directory}/after`)]);
     notifying.reload(configOf([after]));
     await review(after);
     await drain();
-    await assert.rejects(Deno.stat(`${folder}/after`), Deno.errors.NotFound, "not the problem again");
+    await assert.rejects(Deno.stat(`${directory}/after`), Deno.errors.NotFound, "not the problem again");
     await observe(after, "ok");
     await drain();
-    assert.ok((await Deno.stat(`${folder}/after`)).isFile, "its recovery");
+    assert.ok((await Deno.stat(`${directory}/after`)).isFile, "its recovery");
     assert.deepEqual(events.map(({ event }) => event), ["delivered", "delivered"]);
     assert.deepEqual(await store.outbox().then(({ notifications: rows, markers: told }) => [rows, told]), [
       [],
@@ -516,8 +516,8 @@ Deno.test("adopt() forgets what a channel knew that its check has no more, a day
 });
 
 Deno.test("holds() leaves due what begins again after it was dropped while a silence held its recovery", async () => {
-  await withFolder(async (folder) => {
-    const check = withChannels(FREE, [fileChannel(`${folder}/there/told`)]);
+  await withDirectory(async (directory) => {
+    const check = withChannels(FREE, [fileChannel(`${directory}/there/told`)]);
     const { notifying, observe, review, drain, store, clock } = await openDesk([check]);
     await observe(check, "critical");
     await drain();
@@ -528,11 +528,11 @@ Deno.test("holds() leaves due what begins again after it was dropped while a sil
     await drain();
     assert.deepEqual(notifying.pending, [], "too old, and no longer true");
     await observe(check, "critical");
-    await Deno.mkdir(`${folder}/there`);
+    await Deno.mkdir(`${directory}/there`);
     await clock.advance(24 * HOUR);
     await review(check);
     await drain();
-    assert.ok((await Deno.stat(`${folder}/there/told`)).isFile);
+    assert.ok((await Deno.stat(`${directory}/there/told`)).isFile);
     await notifying.stop();
   });
 });
@@ -553,9 +553,9 @@ Deno.test("catchUp() brings nothing back that was told while nothing could be ke
 });
 
 Deno.test("catchUp() lets a store that takes the place of a damaged one know all that waits and was told", async () => {
-  const folder = await Deno.makeTempDir();
+  const directory = await Deno.makeTempDir();
   const fresh = createFaultyStore();
-  const [told, hopeless] = [fileChannel(`${folder}/told`), fileChannel("/none/such/folder/told")];
+  const [told, hopeless] = [fileChannel(`${directory}/told`), fileChannel("/none/such/directory/told")];
   const check = withChannels(FREE, [told, hopeless]);
   const { store, repository, notifying, observe, drain } = await openDesk([check], { fresh });
   await observe(check, "critical");
@@ -568,7 +568,7 @@ Deno.test("catchUp() lets a store that takes the place of a damaged one know all
   assert.equal(repository.store, fresh);
   assert.deepEqual(await fresh.outbox(), kept);
   await notifying.stop();
-  await Deno.remove(folder, { recursive: true });
+  await Deno.remove(directory, { recursive: true });
 });
 
 Deno.test("startNotifying() takes secrets out of what a channel says", async () => {
@@ -585,7 +585,7 @@ Deno.test("startNotifying() takes secrets out of what a channel says", async () 
 });
 
 Deno.test("startNotifying() without notifications leaves kept rows as they are", async () => {
-  const hopeless = withChannels(FREE, [fileChannel("/none/such/folder/told")]);
+  const hopeless = withChannels(FREE, [fileChannel("/none/such/directory/told")]);
   const first = await openDesk([hopeless]);
   await first.observe(hopeless, "critical");
   await first.drain();
@@ -599,11 +599,11 @@ Deno.test("startNotifying() without notifications leaves kept rows as they are",
   assert.deepEqual((await first.store.outbox()).notifications, rows);
 });
 
-async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "monitor_reporting_" });
+async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
+  const directory = await Deno.makeTempDir({ prefix: "monitor_reporting_" });
   try {
-    await use(folder);
+    await use(directory);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }

@@ -298,7 +298,7 @@ async function startMonitor({ checks, system, store, onEvent }: MonitorOptions):
 }
 
 function configOf(checks: readonly Check[]): Parameters<typeof startNotifying>[0] {
-  return { checks, running: checks, folder: "/", redact: (text) => text };
+  return { checks, running: checks, directory: "/", redact: (text) => text };
 }
 
 async function observe(

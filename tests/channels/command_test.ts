@@ -41,9 +41,9 @@ async function kept(
   parameters: Partial<CommandChannel["parameters"]> = {},
   settings: DeliverySettings = {},
 ): Promise<Kept> {
-  const folder = await Deno.makeTempDir();
+  const directory = await Deno.makeTempDir();
   try {
-    const environment = { ...parameters.environment, KEPT: folder };
+    const environment = { ...parameters.environment, KEPT: directory };
     const { delivery, steps } = await run(
       fixture("keep_report.sh"),
       { ...parameters, environment },
@@ -51,7 +51,7 @@ async function kept(
     );
     assert.deepEqual(delivery, { delivered: true, note: null });
     assert.deepEqual(steps, ["ended with exit code 0"]);
-    const variables = await Deno.readTextFile(`${folder}/environment`);
+    const variables = await Deno.readTextFile(`${directory}/environment`);
     const pairs = variables.split("\0").filter((pair) =>
       pair !== "" && !/^(KEPT|PWD|SHLVL|_|OLDPWD)=/.test(pair)
     );
@@ -60,11 +60,11 @@ async function kept(
         const [name = "", ...value] = pair.split("=");
         return [name, value.join("=")];
       })),
-      arguments: await Deno.readTextFile(`${folder}/arguments`),
-      input: await Deno.readTextFile(`${folder}/input`),
+      arguments: await Deno.readTextFile(`${directory}/arguments`),
+      input: await Deno.readTextFile(`${directory}/input`),
     };
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 

@@ -131,10 +131,10 @@ Deno.test({
 });
 
 Deno.test("desktopNotificationKind refuses for good where there is no notifier", async () => {
-  const folder = await Deno.makeTempDir();
+  const directory = await Deno.makeTempDir();
   try {
-    await Deno.writeTextFile(`${folder}/notify-send`, "", { mode: 0o644 });
-    const { delivery } = await show({ environment: { PATH: folder } });
+    await Deno.writeTextFile(`${directory}/notify-send`, "", { mode: 0o644 });
+    const { delivery } = await show({ environment: { PATH: directory } });
     assert.deepEqual(delivery, {
       delivered: false,
       retryable: false,
@@ -143,7 +143,7 @@ Deno.test("desktopNotificationKind refuses for good where there is no notifier",
       retryAfterMs: null,
     });
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 });
 

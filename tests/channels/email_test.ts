@@ -61,7 +61,7 @@ function message(items: readonly MessageItem[], rest: Partial<Message> = {}): Me
 function contextWith(send: (mail: OutgoingMail) => MailEnd | Promise<MailEnd>): DeliverContext {
   return {
     system: { ...createSystem(createRealClock()), mail: { send: (mail) => Promise.resolve(send(mail)) } },
-    folder: "/",
+    directory: "/",
     writeLine: () => {},
     onStep: () => {},
     signal: new AbortController().signal,

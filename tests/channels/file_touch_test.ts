@@ -24,26 +24,26 @@ function refusal(path: string, reason: string): Delivery {
   };
 }
 
-async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
+async function inDirectory(use: (directory: string) => Promise<void>): Promise<void> {
+  const directory = await Deno.makeTempDir();
   try {
-    await use(folder);
+    await use(directory);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 
 Deno.test("fileTouchKind creates a missing file, empty", () =>
-  inFolder(async (folder) => {
-    const { delivery, steps } = await touch(`${folder}/new`);
+  inDirectory(async (directory) => {
+    const { delivery, steps } = await touch(`${directory}/new`);
     assert.deepEqual(delivery, { delivered: true, note: null });
     assert.deepEqual(steps, ["touched"]);
-    assert.equal((await Deno.stat(`${folder}/new`)).size, 0);
+    assert.equal((await Deno.stat(`${directory}/new`)).size, 0);
   }));
 
 Deno.test("fileTouchKind sets the modification time and leaves content and permissions", () =>
-  inFolder(async (folder) => {
-    const path = `${folder}/old`;
+  inDirectory(async (directory) => {
+    const path = `${directory}/old`;
     await Deno.writeTextFile(path, "content", { mode: 0o600 });
     await Deno.utime(path, LONG_AGO, LONG_AGO);
     const beforeMs = Date.now();
@@ -55,25 +55,29 @@ Deno.test("fileTouchKind sets the modification time and leaves content and permi
   }));
 
 Deno.test("fileTouchKind follows a symlink to a file that is missing", () =>
-  inFolder(async (folder) => {
-    await Deno.symlink(`${folder}/target`, `${folder}/link`);
-    assert.equal((await touch(`${folder}/link`)).delivery.delivered, true);
-    assert.ok((await Deno.stat(`${folder}/target`)).isFile);
+  inDirectory(async (directory) => {
+    await Deno.symlink(`${directory}/target`, `${directory}/link`);
+    assert.equal((await touch(`${directory}/link`)).delivery.delivered, true);
+    assert.ok((await Deno.stat(`${directory}/target`)).isFile);
   }));
 
 Deno.test("fileTouchKind refuses for good what somebody has to mend, and says what", async (t) => {
-  await inFolder(async (folder) => {
-    await Deno.mkdir(`${folder}/inner`);
-    await Deno.writeTextFile(`${folder}/file`, "");
-    await Deno.symlink("loop", `${folder}/loop`);
-    await makePipe(`${folder}/pipe`);
+  await inDirectory(async (directory) => {
+    await Deno.mkdir(`${directory}/inner`);
+    await Deno.writeTextFile(`${directory}/file`, "");
+    await Deno.symlink("loop", `${directory}/loop`);
+    await makePipe(`${directory}/pipe`);
     const rows: readonly (readonly [name: string, path: string, reason: string])[] = [
-      ["a missing folder", `${folder}/missing/file`, "its directory does not exist"],
-      ["a folder in place", `${folder}/inner`, "it is a directory"],
-      ["a file on the way", `${folder}/file/new`, "its path leads through something that is not a directory"],
-      ["a loop of symlinks", `${folder}/loop`, "symbolic links on its path form a loop"],
-      ["a name too long", `${folder}/${"x".repeat(300)}`, "its path is longer than the system accepts"],
-      ["a pipe that nobody reads", `${folder}/pipe`, "it is a pipe or a socket without a reader"],
+      ["a missing directory", `${directory}/missing/file`, "its directory does not exist"],
+      ["a directory in place", `${directory}/inner`, "it is a directory"],
+      [
+        "a file on the way",
+        `${directory}/file/new`,
+        "its path leads through something that is not a directory",
+      ],
+      ["a loop of symlinks", `${directory}/loop`, "symbolic links on its path form a loop"],
+      ["a name too long", `${directory}/${"x".repeat(300)}`, "its path is longer than the system accepts"],
+      ["a pipe that nobody reads", `${directory}/pipe`, "it is a pipe or a socket without a reader"],
     ];
     for (const [name, path, reason] of rows) {
       await t.step(name, async () => assert.deepEqual((await touch(path)).delivery, refusal(path, reason)));
@@ -82,17 +86,17 @@ Deno.test("fileTouchKind refuses for good what somebody has to mend, and says wh
 });
 
 Deno.test("fileTouchKind as a user without rights", async (t) => {
-  await inFolder(async (folder) => {
-    await Deno.chmod(folder, 0o755);
-    await Deno.mkdir(`${folder}/mine`);
-    await Deno.chmod(`${folder}/mine`, 0o555);
-    await writeOld(`${folder}/closed`, { content: "", mode: 0o444 });
-    await t.step("is refused in a folder that is not theirs", async () => {
-      const path = `${folder}/mine/new`;
+  await inDirectory(async (directory) => {
+    await Deno.chmod(directory, 0o755);
+    await Deno.mkdir(`${directory}/mine`);
+    await Deno.chmod(`${directory}/mine`, 0o555);
+    await writeOld(`${directory}/closed`, { content: "", mode: 0o444 });
+    await t.step("is refused in a directory that is not theirs", async () => {
+      const path = `${directory}/mine/new`;
       assert.deepEqual(await touchAsNobody(path), refusal(path, "permission denied"));
     });
     await t.step("is refused a file that they may not write", async () => {
-      const path = `${folder}/closed`;
+      const path = `${directory}/closed`;
       assert.deepEqual(await touchAsNobody(path), refusal(path, "permission denied"));
     });
   });
@@ -103,21 +107,21 @@ Deno.test({
   ...needs("root"),
   name: "fileTouchKind as a user without rights, with files of another user",
   fn: (t) =>
-    inFolder(async (folder) => {
-      await Deno.chmod(folder, 0o755);
+    inDirectory(async (directory) => {
+      await Deno.chmod(directory, 0o755);
       for (const content of ["", "content"]) {
-        const path = `${folder}/${content === "" ? "empty" : "full"}`;
+        const path = `${directory}/${content === "" ? "empty" : "full"}`;
         await writeOld(path, { content, mode: 0o666 });
         await Deno.chown(path, 65534, 65534);
       }
       await t.step("touches an empty file that they may write", async () => {
-        const path = `${folder}/empty`;
+        const path = `${directory}/empty`;
         assert.deepEqual(await touchAsNobody(path), { delivered: true, note: null });
         const { mtime } = await Deno.stat(path);
         assert.ok(mtime !== null && mtime.getTime() > LONG_AGO.getTime());
       });
       await t.step("does not empty a file of somebody else", async () => {
-        const path = `${folder}/full`;
+        const path = `${directory}/full`;
         const reason = "it belongs to another user, or cannot be changed";
         assert.deepEqual(await touchAsNobody(path), refusal(path, reason));
         assert.equal(await Deno.readTextFile(path), "content");

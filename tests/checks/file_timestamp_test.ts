@@ -119,8 +119,8 @@ Deno.test("fileTimestampKind judges the age of a file", async (t) => {
       ageSeconds: -86_400,
     },
   };
-  await withFolder(async (folder) => {
-    const path = join(folder, "file");
+  await withDirectory(async (directory) => {
+    const path = join(directory, "file");
     await writeChanged(path);
     for (const [name, { ageMs, parameters, condition, output, ageSeconds }] of Object.entries(rows)) {
       await t.step(name, async () => {
@@ -138,39 +138,39 @@ Deno.test("fileTimestampKind judges the age of a file", async (t) => {
 });
 
 Deno.test("fileTimestampKind looks at what the path leads to", async (t) => {
-  await withFolder(async (folder) => {
-    const path = join(folder, "file");
+  await withDirectory(async (directory) => {
+    const path = join(directory, "file");
     await writeChanged(path);
     const { system } = createFakes(CHANGED_AT_MS + 2 * HOUR);
     await t.step("a symlink that was made later", async () => {
-      const link = join(folder, "link");
+      const link = join(directory, "link");
       await Deno.symlink(path, link);
       deepStrictEqual((await observe({ path: link }, { system })).metrics, { age_seconds: 7200 });
     });
-    await t.step("a folder", async () => {
-      await Deno.utime(folder, CHANGED_AT_MS / 1000, CHANGED_AT_MS / 1000);
-      deepStrictEqual((await observe({ path: folder }, { system })).metrics, { age_seconds: 7200 });
+    await t.step("a directory", async () => {
+      await Deno.utime(directory, CHANGED_AT_MS / 1000, CHANGED_AT_MS / 1000);
+      deepStrictEqual((await observe({ path: directory }, { system })).metrics, { age_seconds: 7200 });
     });
   });
 });
 
 Deno.test("fileTimestampKind reports a missing file as it is told", async (t) => {
-  await withFolder(async (folder) => {
-    await writeChanged(join(folder, "file"));
-    await Deno.symlink(join(folder, "nowhere"), join(folder, "dangling"));
+  await withDirectory(async (directory) => {
+    await writeChanged(join(directory, "file"));
+    await Deno.symlink(join(directory, "nowhere"), join(directory, "dangling"));
     const rows: Readonly<Record<string, readonly [path: string, output: string]>> = {
-      "no file": ["missing", `"${folder}/missing" does not exist`],
-      "no folder on the way": ["missing/file", `"${folder}/missing/file" does not exist`],
-      "a dangling symlink": ["dangling", `"${folder}/dangling" does not exist`],
-      "a file in place of a folder": [
+      "no file": ["missing", `"${directory}/missing" does not exist`],
+      "no directory on the way": ["missing/file", `"${directory}/missing/file" does not exist`],
+      "a dangling symlink": ["dangling", `"${directory}/dangling" does not exist`],
+      "a file in place of a directory": [
         "file/file",
-        `"${folder}/file/file" does not exist: a folder of this path is a file`,
+        `"${directory}/file/file" does not exist: a directory of this path is a file`,
       ],
     };
     for (const [name, [path, output]] of Object.entries(rows)) {
       for (const conditionOnMissing of ["ok", "warning", "critical", "unknown"] as const) {
         await t.step(`${name}, ${conditionOnMissing}`, async () => {
-          const parameters = { path: join(folder, path), conditionOnMissing };
+          const parameters = { path: join(directory, path), conditionOnMissing };
           const observation = await observe(parameters, createFakes(CHANGED_AT_MS));
           deepStrictEqual(observation, {
             condition: conditionOnMissing,
@@ -188,7 +188,7 @@ Deno.test("fileTimestampKind reports a missing file as it is told", async (t) =>
 Deno.test("fileTimestampKind does not know what it cannot look at", async (t) => {
   const path = "/data/file";
   const rows: Readonly<Record<string, readonly [answer: FileFacts | Error, output: string]>> = {
-    "an unreadable folder on the way": [
+    "an unreadable directory on the way": [
       new Deno.errors.PermissionDenied(`Permission denied (os error 13): stat '${path}'`),
       'cannot look at "/data/file": permission denied',
     ],
@@ -218,22 +218,22 @@ Deno.test("fileTimestampKind does not know what it cannot look at", async (t) =>
 });
 
 Deno.test("fileTimestampKind does not know what real paths hide", async (t) => {
-  await withFolder(async (folder) => {
+  await withDirectory(async (directory) => {
     await t.step("a loop of symlinks", async () => {
-      const path = join(folder, "loop");
+      const path = join(directory, "loop");
       await Deno.symlink(path, path);
       const { condition, output } = await observe({ path }, createFakes(CHANGED_AT_MS));
       strictEqual(condition, "unknown");
       strictEqual(output, `cannot look at "${path}": symbolic links on its path form a loop`);
     });
     await t.step("a name that is too long", async () => {
-      const path = join(folder, "a".repeat(300));
+      const path = join(directory, "a".repeat(300));
       const { condition, output } = await observe({ path }, createFakes(CHANGED_AT_MS));
       strictEqual(condition, "unknown");
       strictEqual(output, `cannot look at "${path}": its path is longer than the system accepts`);
     });
-    await t.step("an unreadable folder on the way", async () => {
-      const closed = join(folder, "closed");
+    await t.step("an unreadable directory on the way", async () => {
+      const closed = join(directory, "closed");
       const path = join(closed, "file");
       await Deno.mkdir(closed);
       await writeChanged(path);
@@ -293,8 +293,8 @@ Deno.test("fileTimestampKind gives up on a file system that hangs", async () => 
 });
 
 Deno.test("fileTimestampKind leaves no timer behind", async (t) => {
-  await withFolder(async (folder) => {
-    const path = join(folder, "file");
+  await withDirectory(async (directory) => {
+    const path = join(directory, "file");
     await writeChanged(path);
     await t.step("after an answer", async () => {
       const fakes = createFakes(CHANGED_AT_MS);
@@ -360,7 +360,7 @@ function observe(
   parameters: Partial<FileTimestampParameters>,
   { system, signal = new AbortController().signal }: ObserveOptions,
 ): Promise<Observation> {
-  return fileTimestampKind.observe(check(parameters), { system, jobs: null, folder: "/", signal });
+  return fileTimestampKind.observe(check(parameters), { system, jobs: null, directory: "/", signal });
 }
 
 function check(parameters: Partial<FileTimestampParameters>): FileTimestampCheck {
@@ -411,7 +411,7 @@ function createFakes(nowMs: number, files: Partial<Files> = {}): Fakes {
   };
   return {
     system: {
-      ...createMemorySystem({ workingFolder: "/", userId: 0 }),
+      ...createMemorySystem({ workingDirectory: "/", userId: 0 }),
       clock,
       files: { ...createFiles(createRealClock()), ...files },
     },
@@ -428,11 +428,11 @@ async function writeChanged(path: string): Promise<void> {
   await Deno.utime(path, CHANGED_AT_MS / 1000, CHANGED_AT_MS / 1000);
 }
 
-async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
+async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
+  const directory = await Deno.makeTempDir();
   try {
-    await use(folder);
+    await use(directory);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }

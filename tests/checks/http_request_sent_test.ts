@@ -102,11 +102,11 @@ Deno.test("observeHttpRequest() sends the Host that the config names, over TLS t
   const certificate = createCertificate({ authority });
   for (const tls of [null, certificate]) {
     await t.step(tls === null ? "http:" : "https:", async () => {
-      await using folder = await createFolder({ "ca.pem": authority.cert });
+      await using directory = await createDirectory({ "ca.pem": authority.cert });
       await using server = startRecorder(undefined, tls);
       const request = {
         headers: { Host: "shop.example.org" },
-        ...(tls !== null && { tls: { caFile: folder.path("ca.pem") } }),
+        ...(tls !== null && { tls: { caFile: directory.path("ca.pem") } }),
       };
       assert.equal((await observeTarget(server.origin, { request })).output, "status is 200");
       assert.equal(server.received[0]?.headers.get("host"), "shop.example.org");
@@ -178,15 +178,15 @@ Deno.test("observeHttpRequest() trusts the config's authority, and shows its cer
   const stranger = createAuthority();
   const certificate = createCertificate({ authority });
   const client = createCertificate({ authority });
-  await using folder = await createFolder({
+  await using directory = await createDirectory({
     "ca.pem": authority.cert,
     "other.pem": stranger.cert,
     "both.pem": `# ours\n${stranger.cert}\n${authority.cert}`,
     "client.pem": client.cert,
     "client.key": client.key,
   });
-  const ca = folder.path("ca.pem");
-  const pair = { certificate: folder.path("client.pem"), key: folder.path("client.key") };
+  const ca = directory.path("ca.pem");
+  const pair = { certificate: directory.path("client.pem"), key: directory.path("client.key") };
   const tls = { cert: certificate.cert, key: certificate.key };
   const rows = [
     {
@@ -198,13 +198,13 @@ Deno.test("observeHttpRequest() trusts the config's authority, and shows its cer
     { name: "its own", given: { caFile: ca }, facts: {}, output: /^status is 200$/ },
     {
       name: "among others",
-      given: { caFile: folder.path("both.pem") },
+      given: { caFile: directory.path("both.pem") },
       facts: {},
       output: /^status is 200$/,
     },
     {
       name: "another one",
-      given: { caFile: folder.path("other.pem") },
+      given: { caFile: directory.path("other.pem") },
       facts: {},
       output: /^TLS handshake with \S+ failed: certificate is not (trusted|accepted)/,
     },
@@ -274,11 +274,11 @@ Deno.test("observeHttpRequest() trusts the config's authority, and shows its cer
 
 Deno.test("observeHttpRequest() reads the files at each run", async () => {
   const authority = createAuthority();
-  await using folder = await createFolder({ "ca.pem": createAuthority().cert });
+  await using directory = await createDirectory({ "ca.pem": createAuthority().cert });
   await using server = startRecorder(undefined, createCertificate({ authority }));
-  const run = { request: { tls: { caFile: folder.path("ca.pem") } } };
+  const run = { request: { tls: { caFile: directory.path("ca.pem") } } };
   assert.match((await observeTarget(server.origin, run)).output, /certificate is not/);
-  await Deno.writeTextFile(folder.path("ca.pem"), authority.cert);
+  await Deno.writeTextFile(directory.path("ca.pem"), authority.cert);
   assert.equal((await observeTarget(server.origin, run)).output, "status is 200");
 });
 
@@ -286,7 +286,7 @@ Deno.test("observeHttpRequest() cannot judge a target with files that are of no 
   const authority = createAuthority();
   const { cert, key } = createCertificate({ authority });
   await using server = startRecorder(undefined, createCertificate({ authority }));
-  await using folder = await createFolder({
+  await using directory = await createDirectory({
     "cert.pem": cert,
     "key.pem": key,
     "other.key": createCertificate().key,
@@ -295,7 +295,7 @@ Deno.test("observeHttpRequest() cannot judge a target with files that are of no 
     "broken.key": "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
     "encrypted.key": "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
   });
-  const at = (name: string): string => folder.path(name);
+  const at = (name: string): string => directory.path(name);
   const certificate = at("cert.pem");
   const rows = [
     {
@@ -344,16 +344,16 @@ Deno.test("observeHttpRequest() cannot judge a target with files that are of no 
   }
 });
 
-interface Folder extends AsyncDisposable {
+interface Directory extends AsyncDisposable {
   path(name: string): string;
 }
 
-async function createFolder(files: Readonly<Record<string, string>>): Promise<Folder> {
-  const folder = await Deno.makeTempDir();
-  for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(`${folder}/${name}`, text);
+async function createDirectory(files: Readonly<Record<string, string>>): Promise<Directory> {
+  const directory = await Deno.makeTempDir();
+  for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(`${directory}/${name}`, text);
   return {
-    path: (name) => `${folder}/${name}`,
-    [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
+    path: (name) => `${directory}/${name}`,
+    [Symbol.asyncDispose]: () => Deno.remove(directory, { recursive: true }),
   };
 }
 
@@ -367,11 +367,11 @@ interface Demands {
 async function startDemanding(
   { cert, key, ca }: Demands,
 ): Promise<AsyncDisposable & { readonly origin: string }> {
-  const folder = await createFolder({ "cert.pem": cert, "key.pem": key, "ca.pem": ca });
+  const directory = await createDirectory({ "cert.pem": cert, "key.pem": key, "ca.pem": ca });
   const program = new URL("../fixtures/demand_certificate.js", import.meta.url).pathname;
   const child = startChild(
     tool("node"),
-    [program, folder.path("cert.pem"), folder.path("key.pem"), folder.path("ca.pem")],
+    [program, directory.path("cert.pem"), directory.path("key.pem"), directory.path("ca.pem")],
     { stdout: "piped", stderr: "null" },
   );
   const reader = child.stdout.getReader();
@@ -383,7 +383,7 @@ async function startDemanding(
       child.kill("SIGKILL");
       await reader.cancel();
       await inTime("the end of the server in Node", child.status);
-      await folder[Symbol.asyncDispose]();
+      await directory[Symbol.asyncDispose]();
     },
   };
 }

@@ -839,8 +839,8 @@ Deno.test("observeHttpRequest() blames no target for what this machine lacks", a
 
 Deno.test("observeHttpRequest() trusts the authorities of the environment", async (t) => {
   const authority = createAuthority();
-  const folder = await Deno.makeTempDir();
-  const trusted = `${folder}/authority.pem`;
+  const directory = await Deno.makeTempDir();
+  const trusted = `${directory}/authority.pem`;
   await Deno.writeTextFile(trusted, authority.cert);
   const run = { flags: ["--allow-all"], environment: { DENO_CERT: trusted } };
   await t.step("a certificate in order", async () => {
@@ -876,7 +876,7 @@ Deno.test("observeHttpRequest() trusts the authorities of the environment", asyn
     );
     assert.equal(observation.condition, "critical");
   });
-  await Deno.remove(folder, { recursive: true });
+  await Deno.remove(directory, { recursive: true });
 });
 
 Deno.test("httpRequestKind warns of headers that decompression hides", () => {

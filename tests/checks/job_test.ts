@@ -329,7 +329,7 @@ Deno.test("observeJob() throws the reason when it is aborted", async () => {
       jobKind.observe(check({}), {
         system: createMemorySystem(),
         jobs: null,
-        folder: "/",
+        directory: "/",
         signal: AbortSignal.abort(reason),
       }),
     reason,
@@ -386,7 +386,7 @@ async function observe(
   return await jobKind.observe(check(parameters), {
     system: { ...createMemorySystem(), clock },
     jobs,
-    folder: "/",
+    directory: "/",
     signal: new AbortController().signal,
   });
 }

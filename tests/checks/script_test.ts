@@ -229,7 +229,7 @@ Deno.test({
   },
 });
 
-Deno.test("observeScript() gives the chosen environment, the config's folder and an empty stdin", async () => {
+Deno.test("observeScript() gives the chosen environment, the config's directory and an empty stdin", async () => {
   const ownEnvironment = {
     PATH: "/usr/bin:/bin",
     HOME: "/home/monitor",
@@ -252,7 +252,7 @@ Deno.test("observeScript() gives the chosen environment, the config's folder and
     "PATH=/usr/bin:/bin",
     "TZ=UTC",
   ]);
-  assert.equal((await observeProgram("/bin/pwd", { folder: "/usr/lib" })).output, "/usr/lib");
+  assert.equal((await observeProgram("/bin/pwd", { directory: "/usr/lib" })).output, "/usr/lib");
   assert.equal((await observeProgram(fixture("count_stdin.sh"))).output.trim(), "0");
 });
 

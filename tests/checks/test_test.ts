@@ -56,5 +56,5 @@ function check(parameters: TestParameters): TestCheck {
 }
 
 function context(signal: AbortSignal = new AbortController().signal): ObserveContext {
-  return { system: createMemorySystem(), jobs: null, folder: "/", signal };
+  return { system: createMemorySystem(), jobs: null, directory: "/", signal };
 }

@@ -5,7 +5,7 @@ import { renderProblems } from "../../src/cli/diagnostics.ts";
 function render(text: string, needle: string, label = "monitor.json"): string {
   const offset = text.indexOf(needle);
   const lineStart = text.lastIndexOf("\n", offset) + 1;
-  const source: Source = { label, path: null, folder: "/", text, mode: null };
+  const source: Source = { label, path: null, directory: "/", text, mode: null };
   const line = text.slice(0, offset).split("\n").length;
   const problem = {
     path: "a.b",

@@ -8,7 +8,7 @@ export interface GeneratedConfig {
   readonly checks: readonly Check[];
 }
 
-/** The folder that {@linkcode generatedConfigs} takes relative paths to start from. */
+/** The directory that {@linkcode generatedConfigs} takes relative paths to start from. */
 export const FOLDER = "/etc/monitor";
 
 /**

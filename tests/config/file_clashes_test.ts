@@ -10,12 +10,12 @@ interface Row {
   readonly config: Readonly<Record<string, unknown>>;
   /** The lines of the problems, without what is expected. */
   readonly problems: readonly string[];
-  readonly prepare?: (folder: string) => void;
+  readonly prepare?: (directory: string) => void;
 }
 
 const script = (path: string): unknown => ({ a: { kind: "script", parameters: { path } } });
-const touchable = (folder: string, name: string): void =>
-  Deno.writeTextFileSync(`${folder}/${name}`, "#!/bin/sh\n", { mode: 0o755 });
+const touchable = (directory: string, name: string): void =>
+  Deno.writeTextFileSync(`${directory}/${name}`, "#!/bin/sh\n", { mode: 0o755 });
 
 const TABLE: Readonly<Record<string, Row>> = {
   "the config": {
@@ -24,7 +24,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   },
   "an included config": {
     config: { include: "part.json", report: { path: "part.json" } },
-    prepare: (folder) => Deno.writeTextFileSync(`${folder}/part.json`, "{}"),
+    prepare: (directory) => Deno.writeTextFileSync(`${directory}/part.json`, "{}"),
     problems: ['3:19 report.path: is the included config "part.json"'],
   },
   "the state": {
@@ -56,17 +56,17 @@ const TABLE: Readonly<Record<string, Row>> = {
       report: { path: "token" },
       checks: { a: { kind: "test", parameters: { output: "x${file:token}" } } },
     },
-    prepare: (folder) => touchable(folder, "token"),
+    prepare: (directory) => touchable(directory, "token"),
     problems: ['2:19 report.path: is the secret file of "checks.a.parameters.output" (m.json:3:54)'],
   },
   "a checked command": {
     config: { report: { path: "check.sh" }, checks: script("./check.sh") },
-    prepare: (folder) => touchable(folder, "check.sh"),
+    prepare: (directory) => touchable(directory, "check.sh"),
     problems: ['2:19 report.path: is the file of "checks.a.parameters.path" (m.json:3:54)'],
   },
   "a command that is found in PATH": {
     config: { report: { path: "bin/check_it" }, checks: script("check_it") },
-    prepare: (folder) => touchable(folder, "bin/check_it"),
+    prepare: (directory) => touchable(directory, "bin/check_it"),
     problems: ['2:19 report.path: is the file of "checks.a.parameters.path" (m.json:3:54)'],
   },
   "a command of a channel": {
@@ -74,7 +74,7 @@ const TABLE: Readonly<Record<string, Row>> = {
       report: { path: "notify.sh" },
       defaults: { notifications: [{ kind: "command", parameters: { path: "./notify.sh" } }] },
     },
-    prepare: (folder) => touchable(folder, "notify.sh"),
+    prepare: (directory) => touchable(directory, "notify.sh"),
     problems: [
       '2:19 report.path: is the file of "defaults.notifications[0].parameters.path" (m.json:3:70)',
     ],
@@ -118,19 +118,19 @@ const TABLE: Readonly<Record<string, Row>> = {
   },
   "the state, through a linked directory": {
     config: { state: "sub/s", report: { path: "link/s" } },
-    prepare: (folder) => Deno.symlinkSync("sub", `${folder}/link`),
+    prepare: (directory) => Deno.symlinkSync("sub", `${directory}/link`),
     problems: ['3:19 report.path: is the file of "state" (m.json:2:10)'],
   },
   "the state, in a directory that is to be made behind a link": {
     config: { state: "sub/new/s", report: { path: "link/new/s" } },
-    prepare: (folder) => Deno.symlinkSync("sub", `${folder}/link`),
+    prepare: (directory) => Deno.symlinkSync("sub", `${directory}/link`),
     problems: ['3:19 report.path: is the file of "state" (m.json:2:10)'],
   },
   "the command that a link leads to": {
     config: { report: { path: "check.sh" }, checks: script("./link.sh") },
-    prepare: (folder) => {
-      touchable(folder, "check.sh");
-      Deno.symlinkSync("check.sh", `${folder}/link.sh`);
+    prepare: (directory) => {
+      touchable(directory, "check.sh");
+      Deno.symlinkSync("check.sh", `${directory}/link.sh`);
     },
     problems: ['2:19 report.path: is the file of "checks.a.parameters.path" (m.json:3:54)'],
   },
@@ -144,7 +144,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   },
   "a link in the place of the page is replaced, and what it leads to stays": {
     config: { state: "s", report: { path: "page.html" } },
-    prepare: (folder) => Deno.symlinkSync("s", `${folder}/page.html`),
+    prepare: (directory) => Deno.symlinkSync("s", `${directory}/page.html`),
     problems: [],
   },
 };
@@ -152,26 +152,26 @@ const TABLE: Readonly<Record<string, Row>> = {
 Deno.test("loadConfig() refuses a page or metrics that would overwrite a file that is needed", async (t) => {
   for (const [name, { config, prepare, problems }] of Object.entries(TABLE)) {
     await t.step(name, async () => {
-      const folder = await Deno.makeTempDir({ prefix: "monitor_clash_" });
+      const directory = await Deno.makeTempDir({ prefix: "monitor_clash_" });
       try {
-        Deno.mkdirSync(`${folder}/bin`);
-        Deno.mkdirSync(`${folder}/sub`);
-        prepare?.(folder);
+        Deno.mkdirSync(`${directory}/bin`);
+        Deno.mkdirSync(`${directory}/sub`);
+        prepare?.(directory);
         const keys = { ...config, ...(config["defaults"] === undefined && { defaults: {} }) };
         const lines = Object.entries(keys).map(([key, value]) => `"${key}": ${JSON.stringify(value)}`);
-        Deno.writeTextFileSync(`${folder}/m.json`, `{\n${lines.join(",\n")}\n}`);
+        Deno.writeTextFileSync(`${directory}/m.json`, `{\n${lines.join(",\n")}\n}`);
         const system = createMemorySystem({
-          workingFolder: folder,
-          environment: { PATH: `${folder}/bin:/usr/bin` },
+          workingDirectory: directory,
+          environment: { PATH: `${directory}/bin:/usr/bin` },
         });
         assert.deepEqual(
           await problemsIn(loadConfig({ path: "m.json", named: true }, system, {
-            locateState: ({ statePath }) => Promise.resolve(statePath ?? `${folder}/elsewhere`),
+            locateState: ({ statePath }) => Promise.resolve(statePath ?? `${directory}/elsewhere`),
           })),
           problems.map((problem) => `${problem}, ${EXPECTED}`),
         );
       } finally {
-        await Deno.remove(folder, { recursive: true });
+        await Deno.remove(directory, { recursive: true });
       }
     });
   }

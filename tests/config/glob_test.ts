@@ -56,11 +56,11 @@ Deno.test("findMatches() is quick where going back would take for ever", async (
   assert.deepEqual(await matchesOf(`${"*a".repeat(60)}*b`, [name]), []);
 });
 
-Deno.test("findMatches() does not go through folders without end", async () => {
+Deno.test("findMatches() does not go through directories without end", async () => {
   const { files } = createConfigSystem();
   // Links that lead back up.
   const looping = { ...files, list: () => Promise.resolve(["up", "down"]) };
   await assert.rejects(findMatches("*/*/*/*/*/*/*/*/*/*/*/*/*/*/*/*/*/*/*/*/x", "/d", looping), {
-    message: "it leads through more than 10000 folders",
+    message: "it leads through more than 10000 directories",
   });
 });

@@ -266,9 +266,9 @@ function roundsOf(few: number): number {
   return Number(Deno.env.get("DOCUMENT_ROUNDS") ?? few);
 }
 
-function configsBelow(folder: URL): readonly string[] {
-  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }): readonly string[] => {
-    const place = new URL(isDirectory ? `${encodeURIComponent(name)}/` : encodeURIComponent(name), folder);
+function configsBelow(directory: URL): readonly string[] {
+  return [...Deno.readDirSync(directory)].flatMap(({ name, isDirectory }): readonly string[] => {
+    const place = new URL(isDirectory ? `${encodeURIComponent(name)}/` : encodeURIComponent(name), directory);
     if (isDirectory) return configsBelow(place);
     return /\.jsonc?$/.test(name) && name !== "spec.json" ? [Deno.readTextFileSync(place)] : [];
   });

@@ -6,8 +6,8 @@ import { createMemorySystem, type MemorySystemOptions } from "../../testing/memo
 import { createConfigSystem, describe, errorOf } from "../../testing/config_system.ts";
 
 interface Stage {
-  /** The folder with the files, absolute. */
-  readonly folder: string;
+  /** The directory with the files, absolute. */
+  readonly directory: string;
   /** Loads `monitor.jsonc`, or another config. */
   load(options?: MemorySystemOptions & LoadOptions & { config?: string }): Promise<LoadedConfig>;
   /** What is wrong, one line each: `file:line:column path: message (hint)`. */
@@ -16,26 +16,26 @@ interface Stage {
   warnings(options?: MemorySystemOptions): Promise<readonly string[]>;
 }
 
-/** Writes files into a new folder; a value that is no text is written as JSON. */
+/** Writes files into a new directory; a value that is no text is written as JSON. */
 async function withFiles(
   files: Readonly<Record<string, unknown>>,
   use: (stage: Stage) => Promise<void>,
 ): Promise<void> {
-  const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "monitor_include_" }));
+  const directory = await Deno.realPath(await Deno.makeTempDir({ prefix: "monitor_include_" }));
   try {
     for (const [name, content] of Object.entries(files)) {
-      const path = `${folder}/${name}`;
+      const path = `${directory}/${name}`;
       await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
       await Deno.writeTextFile(path, typeof content === "string" ? content : JSON.stringify(content));
     }
     const load: Stage["load"] = ({ config = "monitor.jsonc", withoutSecrets = false, ...options } = {}) =>
       loadConfig(
         { path: config, named: true },
-        createMemorySystem({ workingFolder: folder, ...options }),
+        createMemorySystem({ workingDirectory: directory, ...options }),
         { withoutSecrets },
       );
     await use({
-      folder,
+      directory,
       load,
       problems: async (options) => {
         const { problems } = await errorOf(load(options));
@@ -51,7 +51,7 @@ async function withFiles(
       },
     });
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 
@@ -70,7 +70,7 @@ Deno.test("loadConfig() adds the checks of included files behind the config's ow
     "conf.d/a.jsonc": holding("a"),
     "conf.d/.hidden.jsonc": holding("hidden"),
     "conf.d/a.jsonc~": "no config",
-    "conf.d/folder.jsonc/x.jsonc": holding("deeper"),
+    "conf.d/directory.jsonc/x.jsonc": holding("deeper"),
     "more.jsonc": holding("more"),
   };
   const rows: Readonly<Record<string, readonly [include: unknown, names: readonly string[]]>> = {
@@ -80,7 +80,7 @@ Deno.test("loadConfig() adds the checks of included files behind the config's ow
     "a pattern, sorted by name": ["conf.d/*.jsonc", ["a", "b", "7"]],
     "a pattern for one letter": ["conf.d/?.jsonc", ["a", "b", "7"]],
     "a pattern for hidden files": ["conf.d/.*.jsonc", ["hidden"]],
-    "a pattern for folders": ["conf.d/*/x.jsonc", ["deeper"]],
+    "a pattern for directories": ["conf.d/*/x.jsonc", ["deeper"]],
     "a pattern in several levels": ["*/*/*.jsonc", ["deeper"]],
     "a file that is reached twice counts once": [["more.jsonc", "mor?.jsonc", "./conf.d/../more.jsonc"], [
       "more",
@@ -98,18 +98,18 @@ Deno.test("loadConfig() adds the checks of included files behind the config's ow
     });
   }
   await t.step("an absolute path, and an absolute pattern", async () => {
-    await withFiles(files, async ({ folder, load }) => {
-      const include = [`${folder}/more.jsonc`, `${folder}/conf.d/*.jsonc`];
-      await Deno.writeTextFile(`${folder}/monitor.jsonc`, JSON.stringify(including(include)));
+    await withFiles(files, async ({ directory, load }) => {
+      const include = [`${directory}/more.jsonc`, `${directory}/conf.d/*.jsonc`];
+      await Deno.writeTextFile(`${directory}/monitor.jsonc`, JSON.stringify(including(include)));
       const loaded = await load();
       assert.deepEqual(namesOf(loaded), ["more", "a", "b", "7"]);
       assert.deepEqual(loaded.sources.map(({ label }) => label), [
         "monitor.jsonc",
-        `${folder}/more.jsonc`,
-        `${folder}/conf.d/a.jsonc`,
-        `${folder}/conf.d/b.jsonc`,
+        `${directory}/more.jsonc`,
+        `${directory}/conf.d/a.jsonc`,
+        `${directory}/conf.d/b.jsonc`,
       ]);
-      assert.deepEqual(loaded.listedFolders, [`${folder}/conf.d`]);
+      assert.deepEqual(loaded.listedDirectories, [`${directory}/conf.d`]);
     });
   });
 });
@@ -121,10 +121,10 @@ Deno.test("loadConfig() follows the includes of included files from where these 
     "sites/berlin/web.jsonc": { ...holding("web"), include: "../../common.jsonc" },
     "common.jsonc": holding("common"),
   };
-  await withFiles(files, async ({ folder, load }) => {
+  await withFiles(files, async ({ directory, load }) => {
     const loaded = await load();
     assert.deepEqual(namesOf(loaded), ["all", "web", "common"]);
-    assert.deepEqual(loaded.sources.map(({ label, path }) => [label, path?.slice(folder.length)]), [
+    assert.deepEqual(loaded.sources.map(({ label, path }) => [label, path?.slice(directory.length)]), [
       ["monitor.jsonc", "/monitor.jsonc"],
       ["sites/all.jsonc", "/sites/all.jsonc"],
       ["sites/berlin/web.jsonc", "/sites/berlin/web.jsonc"],
@@ -137,46 +137,46 @@ Deno.test("loadConfig() reads included files through symbolic links, each file o
   await withFiles({
     "monitor.jsonc": including("enabled/*.jsonc"),
     "available/web.jsonc": { checks: { web: fileCheck("data") } },
-  }, async ({ folder, load, problems }) => {
-    await Deno.mkdir(`${folder}/enabled`);
-    await Deno.symlink("../available/web.jsonc", `${folder}/enabled/web.jsonc`);
-    await Deno.symlink("../available/web.jsonc", `${folder}/enabled/web_again.jsonc`);
+  }, async ({ directory, load, problems }) => {
+    await Deno.mkdir(`${directory}/enabled`);
+    await Deno.symlink("../available/web.jsonc", `${directory}/enabled/web.jsonc`);
+    await Deno.symlink("../available/web.jsonc", `${directory}/enabled/web_again.jsonc`);
     const { checks: [check] } = await load();
     assert.deepEqual(check?.parameters, {
-      path: `${folder}/enabled/data`,
+      path: `${directory}/enabled/data`,
       warningAgeMs: 3_600_000,
       criticalAgeMs: 86_400_000,
       conditionOnMissing: "warning",
       conditionOnImplausible: "warning",
     });
-    await Deno.symlink("nowhere", `${folder}/enabled/gone.jsonc`);
-    await Deno.symlink("../monitor.jsonc", `${folder}/enabled/round.jsonc`);
+    await Deno.symlink("nowhere", `${directory}/enabled/gone.jsonc`);
+    await Deno.symlink("../monitor.jsonc", `${directory}/enabled/round.jsonc`);
     assert.deepEqual(await problems(), [
       'monitor.jsonc:1:12 include: cannot read config "enabled/gone.jsonc": file does not exist',
     ]);
   });
 });
 
-Deno.test("loadConfig() includes only files: a folder is refused, and a pattern passes over what is no file", async () => {
+Deno.test("loadConfig() includes only files: a directory is refused, and a pattern passes over what is no file", async () => {
   await withFiles({
     "monitor.jsonc": including("conf.d"),
     "conf.d/a.jsonc": holding("a"),
     "conf.d/masked.jsonc": holding("masked"),
-  }, async ({ folder, load, problems }) => {
+  }, async ({ directory, load, problems }) => {
     assert.deepEqual(await problems(), [
       'monitor.jsonc:1:12 include: cannot read config "conf.d": it is a directory, not a file ' +
       "(for the files in a directory write a pattern, such as conf.d/*.jsonc)",
     ]);
     // A link to the null device takes a file out, as it does elsewhere on such systems.
-    await Deno.remove(`${folder}/conf.d/masked.jsonc`);
-    await Deno.symlink("/dev/null", `${folder}/conf.d/masked.jsonc`);
-    await makePipe(`${folder}/conf.d/pipe.jsonc`);
-    await Deno.writeTextFile(`${folder}/monitor.jsonc`, JSON.stringify(including("conf.d/*")));
+    await Deno.remove(`${directory}/conf.d/masked.jsonc`);
+    await Deno.symlink("/dev/null", `${directory}/conf.d/masked.jsonc`);
+    await makePipe(`${directory}/conf.d/pipe.jsonc`);
+    await Deno.writeTextFile(`${directory}/monitor.jsonc`, JSON.stringify(including("conf.d/*")));
     assert.deepEqual(namesOf(await load()), ["a"]);
   });
 });
 
-Deno.test("loadConfig() says that a folder may not be listed", async () => {
+Deno.test("loadConfig() says that a directory may not be listed", async () => {
   const { files, ...system } = createConfigSystem({
     files: { "/etc/monitor/m.json": JSON.stringify(including("conf.d/*")) },
   });
@@ -203,8 +203,8 @@ Deno.test("loadConfig() names the whole circle of files that include each other"
     await withFiles({
       "monitor.jsonc": including("a.jsonc"),
       "a.jsonc": { include: "link.jsonc" },
-    }, async ({ folder, problems }) => {
-      await Deno.symlink("monitor.jsonc", `${folder}/link.jsonc`);
+    }, async ({ directory, problems }) => {
+      await Deno.symlink("monitor.jsonc", `${directory}/link.jsonc`);
       assert.deepEqual(await problems(), [
         'a.jsonc:1:12 include: goes round in a circle: "monitor.jsonc" includes "a.jsonc" includes "monitor.jsonc"',
       ]);
@@ -212,18 +212,18 @@ Deno.test("loadConfig() names the whole circle of files that include each other"
   });
 });
 
-Deno.test("loadConfig() takes paths from the folder of the file in which they stand", async () => {
+Deno.test("loadConfig() takes paths from the directory of the file in which they stand", async () => {
   const touch = { notifications: [{ kind: "file_touch", parameters: { path: "touched" } }] };
   await withFiles({
     "monitor.jsonc": { ...including("sub/*.jsonc", { own: fileCheck("x") }), defaults: touch },
     "sub/plain.jsonc": { checks: { plain: { kind: "script", parameters: { path: "./run.sh" } } } },
     "sub/defaults.jsonc": { defaults: touch, checks: { with_defaults: fileCheck("../y") } },
-  }, async ({ folder, load }) => {
+  }, async ({ directory, load }) => {
     const { checks } = await load();
     const places = checks.map(({ name, parameters, notifications: [channel] }) => [
       name,
-      "path" in parameters ? parameters.path.replace(folder, "") : null,
-      channel?.kind === "file_touch" ? channel.parameters.path.replace(folder, "") : null,
+      "path" in parameters ? parameters.path.replace(directory, "") : null,
+      channel?.kind === "file_touch" ? channel.parameters.path.replace(directory, "") : null,
     ]);
     assert.deepEqual(places, [
       ["own", "/x", "/touched"],
@@ -232,7 +232,7 @@ Deno.test("loadConfig() takes paths from the folder of the file in which they st
     ]);
     const [own, withDefaults, plain] = checks.map(({ notifications: [channel] }) => channel?.key);
     assert.equal(plain, own, "the same channel has one key");
-    assert.notEqual(withDefaults, own, "the same text in another folder is another file");
+    assert.notEqual(withDefaults, own, "the same text in another directory is another file");
   });
 });
 
@@ -325,13 +325,13 @@ Deno.test("loadConfig() finds dependencies in other files, and their mistakes wh
     "monitor.jsonc": including("*.json", { router: CHECK }),
     "a.json": needing("a", "router"),
     "b.json": needing("b", "a"),
-  }, async ({ folder, load, problems }) => {
+  }, async ({ directory, load, problems }) => {
     assert.deepEqual((await load()).checks.map((check) => check.dependsOn), [[], ["router"], ["a"]]);
-    await Deno.writeTextFile(`${folder}/b.json`, JSON.stringify(needing("b", "ruoter")));
+    await Deno.writeTextFile(`${directory}/b.json`, JSON.stringify(needing("b", "ruoter")));
     assert.deepEqual(await problems(), [
       'b.json:1:61 checks.b.depends_on[0]: is "ruoter", expected the name of a check (did you mean "router"?)',
     ]);
-    await Deno.writeTextFile(`${folder}/b.json`, JSON.stringify(needing("b", "b")));
+    await Deno.writeTextFile(`${directory}/b.json`, JSON.stringify(needing("b", "b")));
     assert.deepEqual(await problems(), [
       'b.json:1:60 checks.b.depends_on: goes round in a circle: "b" needs "b"',
     ]);
@@ -396,16 +396,16 @@ Deno.test("loadConfig() warns of what is doubtful in included files, where it is
       },
     );
   });
-  await t.step("what others can write: a file, and a folder that a pattern looks through", async () => {
+  await t.step("what others can write: a file, and a directory that a pattern looks through", async () => {
     await withFiles({
       "monitor.jsonc": including("conf.d/*.jsonc"),
       "conf.d/a.jsonc": holding("a"),
-    }, async ({ folder, warnings }) => {
-      await Deno.chmod(`${folder}/conf.d`, 0o777);
-      await Deno.chmod(`${folder}/conf.d/a.jsonc`, 0o666);
+    }, async ({ directory, warnings }) => {
+      await Deno.chmod(`${directory}/conf.d`, 0o777);
+      await Deno.chmod(`${directory}/conf.d/a.jsonc`, 0o666);
       assert.deepEqual(await warnings(), [
-        `monitor.jsonc:1:12 include: every user of this machine can add files to the folder "${folder}/conf.d" ` +
-        `(mode 777) (chmod o-w ${folder}/conf.d)`,
+        `monitor.jsonc:1:12 include: every user of this machine can add files to the directory "${directory}/conf.d" ` +
+        `(mode 777) (chmod o-w ${directory}/conf.d)`,
         "conf.d/a.jsonc:1:1 : every user of this machine can write this config (mode 666) " +
         "(chmod o-w conf.d/a.jsonc)",
       ]);
@@ -427,15 +427,15 @@ Deno.test("loadConfig() takes included files from nobody else when the config wa
 });
 
 Deno.test("loadConfig() names the byte of an included file that is not UTF-8", async () => {
-  await withFiles({ "monitor.jsonc": including("a.jsonc") }, async ({ folder, problems }) => {
-    await Deno.writeFile(`${folder}/a.jsonc`, new Uint8Array([0x7b, 0x0a, 0x20, 0xff, 0x7d]));
+  await withFiles({ "monitor.jsonc": including("a.jsonc") }, async ({ directory, problems }) => {
+    await Deno.writeFile(`${directory}/a.jsonc`, new Uint8Array([0x7b, 0x0a, 0x20, 0xff, 0x7d]));
     assert.deepEqual(await problems(), [
       "a.jsonc:2:2 : byte 0xff is not valid UTF-8, expected a config in UTF-8 (save it as UTF-8)",
     ]);
   });
 });
 
-Deno.test("loadConfig() includes from the working folder when the config comes from standard input", async () => {
+Deno.test("loadConfig() includes from the working directory when the config comes from standard input", async () => {
   await withFiles({ "conf.d/a.jsonc": holding("a") }, async ({ load }) => {
     const loaded = await load({ config: "-", stdin: JSON.stringify(including("conf.d/*.jsonc")) });
     assert.deepEqual(namesOf(loaded), ["a"]);
@@ -454,11 +454,11 @@ Deno.test("loadConfig() includes only so many files and so deep", async (t) => {
     const last = `${INCLUDE_DEPTH_MAX + 1}.json`;
     await withFiles(
       { "monitor.jsonc": including("1.json"), ...chain, [last]: holding("deep") },
-      async ({ folder, load, problems }) => {
+      async ({ directory, load, problems }) => {
         assert.deepEqual(await problems(), [
           '10.json:1:12 include: includes "11.json" more than 10 deep, which no config asks for',
         ]);
-        await Deno.writeTextFile(`${folder}/10.json`, JSON.stringify(holding("deep")));
+        await Deno.writeTextFile(`${directory}/10.json`, JSON.stringify(holding("deep")));
         assert.deepEqual(namesOf(await load()), ["deep"]);
       },
     );
@@ -466,11 +466,11 @@ Deno.test("loadConfig() includes only so many files and so deep", async (t) => {
   await t.step("files", async () => {
     const files: Record<string, unknown> = { "monitor.jsonc": including("d/*") };
     for (let index = 0; index <= INCLUDED_FILES_MAX; index++) files[`d/${index}`] = holding(`check ${index}`);
-    await withFiles(files, async ({ folder, load, problems }) => {
+    await withFiles(files, async ({ directory, load, problems }) => {
       assert.deepEqual(await problems(), [
         "monitor.jsonc:1:12 include: includes more than 1000 files, which no config asks for",
       ]);
-      await Deno.remove(`${folder}/d/0`);
+      await Deno.remove(`${directory}/d/0`);
       assert.equal((await load()).checks.length, INCLUDED_FILES_MAX);
     });
   });

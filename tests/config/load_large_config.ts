@@ -24,7 +24,7 @@ const system = {
   files,
   environment,
   mayReadEnvironment: () => true,
-  workingFolder: "/",
+  workingDirectory: "/",
   timeZone: () => "UTC",
   platform: "linux",
   userId: 0,

@@ -28,7 +28,7 @@ Deno.test("loadConfig() says exactly what is wrong in each invalid config", asyn
   assert.deepEqual(names.toSorted(), Object.keys(INVALID_DOCUMENTS).toSorted());
   const system = createMemorySystem({
     environment: { PATH: "/usr/bin:/bin", PORT: "25" },
-    workingFolder: TESTDATA.pathname,
+    workingDirectory: TESTDATA.pathname,
   });
   for (const [name, expected] of Object.entries(INVALID_DOCUMENTS)) {
     await t.step(name.replaceAll("_", " "), async () => {
@@ -413,7 +413,7 @@ Deno.test("loadConfig() hides secrets in titles, whatever their place in the con
   assert.deepEqual(checks.map(({ title }) => title), ["web of [secret]", "[secret]"]);
 });
 
-Deno.test("loadConfig() resolves the path of the state from the config's folder", async () => {
+Deno.test("loadConfig() resolves the path of the state from the config's directory", async () => {
   assert.equal((await load({ defaults: {} })).statePath, null);
   assert.equal((await load({ defaults: {}, state: "state.sqlite" })).statePath, "/etc/monitor/state.sqlite");
   assert.equal((await load({ defaults: {}, state: "/var/lib/state" })).statePath, "/var/lib/state");

@@ -49,7 +49,7 @@ Deno.test("locateConfig() takes the first that exists", async () => {
 
 Deno.test("locateConfig() looks where the variables say", async (t) => {
   const rows: Readonly<
-    Record<string, readonly [environment: Record<string, string>, userFolder: string | null]>
+    Record<string, readonly [environment: Record<string, string>, userDirectory: string | null]>
   > = {
     "neither": [{}, null],
     "HOME": [HOME, "/home/me/.config"],
@@ -60,11 +60,17 @@ Deno.test("locateConfig() looks where the variables say", async (t) => {
       "/home/me/.config",
     ],
   };
-  for (const [name, [environment, userFolder]] of Object.entries(rows)) {
+  for (const [name, [environment, userDirectory]] of Object.entries(rows)) {
     await t.step(name, async () => {
       const { message } = await errorOf(locate({ environment }));
-      const folders = [".", ...(userFolder === null ? [] : [`${userFolder}/monitor`]), "/etc/monitor"];
-      const paths = folders.flatMap((folder) => [`${folder}/monitor.jsonc`, `${folder}/monitor.json`]);
+      const directories = [
+        ".",
+        ...(userDirectory === null ? [] : [`${userDirectory}/monitor`]),
+        "/etc/monitor",
+      ];
+      const paths = directories.flatMap((
+        directory,
+      ) => [`${directory}/monitor.jsonc`, `${directory}/monitor.json`]);
       assert.equal(message, `Cannot find a config: looked for ${paths.join(", ")}`);
     });
   }
@@ -72,11 +78,11 @@ Deno.test("locateConfig() looks where the variables say", async (t) => {
 
 Deno.test("locateConfig() passes over what is closed to the user, and stops at what is broken", async (t) => {
   const denied = new Deno.errors.PermissionDenied("Permission denied (os error 13)");
-  const noFolder = new Deno.errors.NotADirectory("Not a directory (os error 20)");
+  const noDirectory = new Deno.errors.NotADirectory("Not a directory (os error 20)");
   const broken = new Error("Input/output error (os error 5)");
   const etc = { "/etc/monitor/monitor.json": "{}" };
-  await t.step("a closed folder", async () => {
-    const files = { "./monitor.jsonc": denied, "./monitor.json": noFolder, ...etc };
+  await t.step("a closed directory", async () => {
+    const files = { "./monitor.jsonc": denied, "./monitor.json": noDirectory, ...etc };
     assert.deepEqual(await locate({ files }), { path: "/etc/monitor/monitor.json", named: false });
   });
   await t.step("a broken disk", async () => {
@@ -99,7 +105,7 @@ Deno.test("locateConfig() passes on that it may not look, unless it finds one el
 Deno.test("locateConfig() leads to a refusal when what is found belongs to another user", async () => {
   const system = createConfigSystem({
     files: { "./monitor.jsonc": { ownerId: 1001 }, "/here/monitor.jsonc": { ownerId: 1001 } },
-    workingFolder: "/here",
+    workingDirectory: "/here",
   });
   const error = await errorOf(loadConfig(await locateConfig(undefined, system), system));
   assert.match(error.message, /"\.\/monitor\.jsonc": it was found, not named, and belongs to another user/);

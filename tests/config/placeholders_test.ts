@@ -14,7 +14,7 @@ function substituteIn(config: JsonValue, options: Options = {}): ReturnType<type
     environment: system.environment,
     mayReadEnvironment: system.mayReadEnvironment,
     files: system.files,
-    folder: "/etc/monitor",
+    directory: "/etc/monitor",
     withoutSecrets: options.withoutSecrets ?? false,
   });
 }
@@ -85,7 +85,7 @@ Deno.test("substitute() replaces placeholders and nothing else", async (t) => {
 
 Deno.test("substitute() says which placeholders have no value", async (t) => {
   const files = {
-    "/etc/monitor/folder": { kind: "folder" },
+    "/etc/monitor/directory": { kind: "directory" },
     "/large": { sizeBytes: SECRET_BYTES_MAX + 1 },
     "/binary": new Uint8Array([0x66, 0xff]),
     "/denied": new Deno.errors.PermissionDenied("Permission denied (os error 13)"),
@@ -101,7 +101,7 @@ Deno.test("substitute() says which placeholders have no value", async (t) => {
     "${file:}": ['"${file:}" names no file, expected a path'],
     "${file:/missing}": ['the file "/missing" cannot be read: file does not exist', true],
     "${file:~/secret}": ['the file "~/secret" cannot be read: file does not exist', true],
-    "${file:folder}": ['the file "folder" cannot be read: it is a directory, not a file', true],
+    "${file:directory}": ['the file "directory" cannot be read: it is a directory, not a file', true],
     "${file:/large}": [
       'the file "/large" cannot be read: it has 1048577 bytes, and at most 1048576 are accepted',
       true,
@@ -219,7 +219,7 @@ Deno.test("substitute() reads a file once, however often it is named", async () 
   const files = { ...system.files, read: (path: string) => (reads++, system.files.read(path)) };
   const config = parse({ a: "${file:/run/secret}", b: ["${file:/run/secret}${file:/run/secret}"] });
   const { environment, mayReadEnvironment } = system;
-  await substitute(config, { environment, mayReadEnvironment, files, folder: "/", withoutSecrets: false });
+  await substitute(config, { environment, mayReadEnvironment, files, directory: "/", withoutSecrets: false });
   assert.equal(reads, 1);
 });
 

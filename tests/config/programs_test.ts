@@ -28,14 +28,14 @@ async function resolvedPath(path: string, options: ConfigSystemOptions): Promise
 Deno.test("findPrograms() takes the first program of a name in PATH", async (t) => {
   const files = {
     "/one/check": { mode: 0o644 },
-    "/two/check": { kind: "folder", mode: 0o755 },
+    "/two/check": { kind: "directory", mode: 0o755 },
     "/three/check": program,
     "/four/check": program,
     "/etc/monitor/check": program,
     "bin/check": program,
   } as const;
   const rows: Readonly<Record<string, readonly [PATH: string, found: string | undefined]>> = {
-    "not one that nobody may execute, nor a folder": ["/one:/two:/three:/four", "/three/check"],
+    "not one that nobody may execute, nor a directory": ["/one:/two:/three:/four", "/three/check"],
     "the order is that of PATH": ["/four:/three", "/four/check"],
     "not the working directory for an empty entry": [":/four", "/four/check"],
     "not a relative entry": ["bin:.:/four", "/four/check"],
@@ -51,7 +51,7 @@ Deno.test("findPrograms() takes the first program of a name in PATH", async (t) 
   }
 });
 
-Deno.test("findPrograms() takes a folder of PATH that cannot be looked into for empty", async () => {
+Deno.test("findPrograms() takes a directory of PATH that cannot be looked into for empty", async () => {
   const denied = new Deno.errors.PermissionDenied("Permission denied (os error 13)");
   const files = { "/one/check": denied, "/two/check": program };
   const { programs } = await find(["check"], { files, environment: { PATH: "/one:/two" } });
@@ -120,7 +120,7 @@ Deno.test("findPrograms() looks up nothing that has a slash", async (t) => {
 Deno.test("findPrograms() knows the paths of Windows on Windows", async () => {
   const options = {
     platform: "windows",
-    workingFolder: "C:\\Users",
+    workingDirectory: "C:\\Users",
     environment: { PATH: "relative;C:\\bin;D:\\tools" },
     files: { "D:\\tools/check.exe": { mode: null } },
   } as const;

@@ -8,7 +8,7 @@ for (const path of Deno.args) {
   try {
     await readSource(
       { path, named: true },
-      { files: createFiles(createRealClock()), workingFolder: "/" } as unknown as System,
+      { files: createFiles(createRealClock()), workingDirectory: "/" } as unknown as System,
     );
     console.log(`"${path}" was read`);
   } catch (error) {

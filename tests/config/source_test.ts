@@ -16,7 +16,7 @@ function read(
 }
 
 Deno.test("readSource() reads a file, and tells how it was named and where it is", async (t) => {
-  const rows: Readonly<Record<string, readonly [path: string, absolute: string, folder: string]>> = {
+  const rows: Readonly<Record<string, readonly [path: string, absolute: string, directory: string]>> = {
     "an absolute path": [PATH, PATH, "/etc/monitor"],
     "a relative path": ["monitor.jsonc", "/here/monitor.jsonc", "/here"],
     "a path from here": ["./monitor.jsonc", "/here/monitor.jsonc", "/here"],
@@ -27,32 +27,32 @@ Deno.test("readSource() reads a file, and tells how it was named and where it is
     "a name like a drive": ["C:/monitor.jsonc", "/here/C:/monitor.jsonc", "/here/C:"],
     "a file called -": ["./-", "/here/-", "/here"],
   };
-  for (const [name, [path, absolute, folder]] of Object.entries(rows)) {
+  for (const [name, [path, absolute, directory]] of Object.entries(rows)) {
     await t.step(name, async () => {
-      const source = await read({ files: { [absolute]: "{}" }, workingFolder: "/here" }, { path });
-      assert.deepEqual(source, { label: path, path: absolute, folder, text: "{}", mode: 0o644 });
+      const source = await read({ files: { [absolute]: "{}" }, workingDirectory: "/here" }, { path });
+      assert.deepEqual(source, { label: path, path: absolute, directory, text: "{}", mode: 0o644 });
     });
   }
 });
 
 Deno.test("readSource() knows the paths of Windows on Windows", async (t) => {
-  const rows: readonly (readonly [path: string, absolute: string, folder: string])[] = [
+  const rows: readonly (readonly [path: string, absolute: string, directory: string])[] = [
     ["monitor.jsonc", "C:\\work/monitor.jsonc", "C:\\work"],
     ["D:\\a\\monitor.jsonc", "D:\\a\\monitor.jsonc", "D:\\a"],
     ["D:\\monitor.jsonc", "D:\\monitor.jsonc", "D:\\"],
     ["D:/monitor.jsonc", "D:/monitor.jsonc", "D:/"],
     ["\\\\host\\share\\monitor.jsonc", "\\\\host\\share\\monitor.jsonc", "\\\\host\\share"],
   ];
-  for (const [path, absolute, folder] of rows) {
+  for (const [path, absolute, directory] of rows) {
     await t.step(path, async () => {
-      const source = await read({ files: { [absolute]: "{}" }, workingFolder: "C:\\work" }, { path });
-      assert.deepEqual([source.path, source.folder], [absolute, folder]);
+      const source = await read({ files: { [absolute]: "{}" }, workingDirectory: "C:\\work" }, { path });
+      assert.deepEqual([source.path, source.directory], [absolute, directory]);
     });
   }
 });
 
-Deno.test("absolutePath() starts relative paths from a folder", async (t) => {
-  const rows: readonly (readonly [path: string, folder: string, absolute: string])[] = [
+Deno.test("absolutePath() starts relative paths from a directory", async (t) => {
+  const rows: readonly (readonly [path: string, directory: string, absolute: string])[] = [
     ["a", "/", "/a"],
     ["a/b", "/etc", "/etc/a/b"],
     ["./a", "/etc", "/etc/a"],
@@ -64,18 +64,18 @@ Deno.test("absolutePath() starts relative paths from a folder", async (t) => {
     ["\\a", "D:\\etc", "\\a"],
     ["a", "D:\\", "D:\\a"],
   ];
-  for (const [path, folder, absolute] of rows) {
-    await t.step(`${path} in ${folder}`, () => {
-      assert.equal(absolutePath(path, folder), absolute);
+  for (const [path, directory, absolute] of rows) {
+    await t.step(`${path} in ${directory}`, () => {
+      assert.equal(absolutePath(path, directory), absolute);
     });
   }
 });
 
-Deno.test("readSource() reads standard input for -, from whose working folder paths start", async () => {
-  assert.deepEqual(await read({ stdin: "{}", workingFolder: "/here" }, { path: "-" }), {
+Deno.test("readSource() reads standard input for -, from whose working directory paths start", async () => {
+  assert.deepEqual(await read({ stdin: "{}", workingDirectory: "/here" }, { path: "-" }), {
     label: "<stdin>",
     path: null,
-    folder: "/here",
+    directory: "/here",
     text: "{}",
     mode: null,
   });
@@ -102,13 +102,13 @@ Deno.test("readSource() says why a file cannot be read", async (t) => {
       "file does not exist",
       "look at the path, or make one there with: monitor init PATH",
     ],
-    "it is a directory": [{ kind: "folder" }, "it is a directory, not a file"],
+    "it is a directory": [{ kind: "directory" }, "it is a directory, not a file"],
     "it is a pipe": [{ kind: "other" }, "it is not a regular file"],
     "nobody may read it": [
       new Deno.errors.PermissionDenied("Permission denied (os error 13)"),
       "permission denied",
     ],
-    "a folder on the way is a file": [
+    "a directory on the way is a file": [
       new Deno.errors.NotADirectory("Not a directory (os error 20)"),
       "its path leads through something that is not a directory",
     ],
@@ -129,15 +129,15 @@ Deno.test("readSource() says why a file cannot be read", async (t) => {
 });
 
 Deno.test("readSource() says the same of real files", async (t) => {
-  const folder = await Deno.makeTempDir({ prefix: "monitor_source_" });
+  const directory = await Deno.makeTempDir({ prefix: "monitor_source_" });
   try {
     const system = {
-      ...createMemorySystem({ workingFolder: folder }),
+      ...createMemorySystem({ workingDirectory: directory }),
       files: createFiles(createRealClock()),
     };
-    await Deno.writeTextFile(`${folder}/file`, "{}");
-    await Deno.symlink("loop", `${folder}/loop`);
-    await Deno.symlink("file", `${folder}/link`);
+    await Deno.writeTextFile(`${directory}/file`, "{}");
+    await Deno.symlink("loop", `${directory}/loop`);
+    await Deno.symlink("file", `${directory}/link`);
     const rows: Readonly<Record<string, string>> = {
       "missing": "file does not exist",
       "missing/file": "file does not exist",
@@ -156,26 +156,26 @@ Deno.test("readSource() says the same of real files", async (t) => {
       assert.equal((await readSource({ path: "link", named: true }, system)).text, "{}");
     });
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 });
 
 Deno.test("readSource() says that a real file may not be read", async () => {
-  const folder = await Deno.makeTempDir({ prefix: "monitor_source_" });
+  const directory = await Deno.makeTempDir({ prefix: "monitor_source_" });
   try {
-    await Deno.writeTextFile(`${folder}/closed`, "{}", { mode: 0o000 });
-    await Deno.mkdir(`${folder}/closed_folder`);
-    await Deno.writeTextFile(`${folder}/closed_folder/file`, "{}");
-    await Deno.chmod(`${folder}/closed_folder`, 0o000);
-    const paths = [`${folder}/closed`, `${folder}/closed_folder/file`];
+    await Deno.writeTextFile(`${directory}/closed`, "{}", { mode: 0o000 });
+    await Deno.mkdir(`${directory}/closed_directory`);
+    await Deno.writeTextFile(`${directory}/closed_directory/file`, "{}");
+    await Deno.chmod(`${directory}/closed_directory`, 0o000);
+    const paths = [`${directory}/closed`, `${directory}/closed_directory/file`];
     const printed = await runWithoutRights(new URL("read_source.ts", import.meta.url), ...paths);
     assert.deepEqual(
       printed.split("\n"),
       [...paths.map((path) => `Cannot read config "${path}": permission denied`), ""],
     );
   } finally {
-    await Deno.chmod(`${folder}/closed_folder`, 0o700);
-    await Deno.remove(folder, { recursive: true });
+    await Deno.chmod(`${directory}/closed_directory`, 0o700);
+    await Deno.remove(directory, { recursive: true });
   }
 });
 

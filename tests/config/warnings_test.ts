@@ -293,7 +293,7 @@ Deno.test("loadConfig() warns of paths that cannot work", async (t) => {
   const file = (path: string) => withCheck({ kind: "file_timestamp", parameters: { path } });
   const files = {
     "/b": { mode: 0o644 },
-    "/d": { kind: "folder" },
+    "/d": { kind: "directory" },
     "/e": {},
     "/a b": { mode: 0o755 },
   } as const;

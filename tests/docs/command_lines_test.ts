@@ -38,11 +38,11 @@ Deno.test("what the pages tell a reader to type runs", async (t) => {
   assert.ok(typed.length > 20);
   for (const line of typed) {
     steps.add(nameOf(line), () =>
-      withStage(async ({ folder, run, start, writeScript }) => {
+      withStage(async ({ directory, run, start, writeScript }) => {
         writeScript("backup", "exit 0");
-        if (line.words[0] !== "init") Deno.writeTextFileSync(`${folder}/monitor.jsonc`, configFor(line));
+        if (line.words[0] !== "init") Deno.writeTextFileSync(`${directory}/monitor.jsonc`, configFor(line));
         if (READING.includes(line.words[0] ?? "")) await run(["check", "--once"]);
-        const args = line.words.map((word) => here(word, folder));
+        const args = line.words.map((word) => here(word, directory));
         if (!runsOn(line.words)) {
           const { code, stderr } = await run(args);
           return assert.equal(code, 0, stderr);
@@ -92,10 +92,10 @@ function runsOn(words: readonly string[]): boolean {
 /** What looks at the kept state. */
 const READING = ["status", "history", "report"];
 
-/** A path of the page in this folder: its config for the page's one. */
-function here(word: string, folder: string): string {
-  if (/(^|\/)[\w.-]+\.jsonc?$/.test(word)) return `${folder}/monitor.jsonc`;
-  return word.startsWith("/") ? `${folder}/${word.split("/").at(-1)}` : word;
+/** A path of the page in this directory: its config for the page's one. */
+function here(word: string, directory: string): string {
+  if (/(^|\/)[\w.-]+\.jsonc?$/.test(word)) return `${directory}/monitor.jsonc`;
+  return word.startsWith("/") ? `${directory}/${word.split("/").at(-1)}` : word;
 }
 
 function parse(words: readonly string[]): void {

@@ -2,7 +2,7 @@
 
 /** One page. */
 export interface Page {
-  /** From the project's folder, such as `docs/reference/checks.md`. */
+  /** From the project's directory, such as `docs/reference/checks.md`. */
   readonly path: string;
   /** All of it. */
   readonly text: string;
@@ -24,12 +24,12 @@ export interface Block {
   readonly text: string;
 }
 
-/** The project's folder, with a slash at its end. */
+/** The project's directory, with a slash at its end. */
 export const PROJECT = new URL("../../", import.meta.url).pathname;
 
 const IN_THE_MAIN_FOLDER = ["README", "ARCHITECTURE", "CONTRIBUTING", "SECURITY", "CHANGELOG"];
 
-/** Every page, those of the main folder first. */
+/** Every page, those of the main directory first. */
 export function readPages(): readonly Page[] {
   return [
     ...IN_THE_MAIN_FOLDER.map((name) => `${name}.md`),
@@ -48,7 +48,7 @@ function pagesBelow(directory: string): readonly string[] {
   });
 }
 
-/** One page, by its path from the project's folder. */
+/** One page, by its path from the project's directory. */
 export function readPage(path: string): Page {
   return { path, ...parsePage(Deno.readTextFileSync(PROJECT + path)) };
 }

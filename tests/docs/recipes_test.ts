@@ -20,11 +20,11 @@ const test = concurrentTests("docs/recipes: every config runs");
 
 for (const { name, text } of RECIPES) {
   test(name, () =>
-    withStage(async ({ folder, run }) => {
+    withStage(async ({ directory, run }) => {
       const local = text
         .replaceAll(/https?:\/\/[\w.]*example\.org/g, "http://127.0.0.1:1")
         .replaceAll(/"(?:[\w.]*example\.org|192\.0\.2\.1)"/g, '"127.0.0.1"');
-      await Deno.writeTextFile(`${folder}/monitor.jsonc`, local);
+      await Deno.writeTextFile(`${directory}/monitor.jsonc`, local);
       const environment = {
         HOOK_TOKEN: "hook-token",
         API_TOKEN: "api-token",

@@ -37,9 +37,9 @@ function literalPieces(message: string): readonly string[] {
 }
 
 /** All of the source, with texts that continue in the next line made whole, and without what marks them. */
-function sourceText(folder = `${PROJECT}src`): string {
-  return [...Deno.readDirSync(folder)].map(({ name, isDirectory }) => {
-    const path = `${folder}/${name}`;
+function sourceText(directory = `${PROJECT}src`): string {
+  return [...Deno.readDirSync(directory)].map(({ name, isDirectory }) => {
+    const path = `${directory}/${name}`;
     if (isDirectory) return name === "generated" ? "" : sourceText(path);
     return name.endsWith(".ts")
       ? Deno.readTextFileSync(path).replaceAll(/["`] \+\s+["`]/g, "").replaceAll("\\`", "`")

@@ -12,8 +12,8 @@ import { DatabaseSync } from "node:sqlite";
 
 /** Where the attempts are made. */
 export interface Place {
-  /** The folder of the config; there is a file `neighbour` and a symlink `link` to the script in it. */
-  readonly folder: string;
+  /** The directory of the config; there is a file `neighbour` and a symlink `link` to the script in it. */
+  readonly directory: string;
   /** The config. */
   readonly config: string;
   /** The state. */
@@ -32,8 +32,8 @@ export interface Place {
 export type Outcomes = Readonly<Record<string, string>>;
 
 const place = JSON.parse(Deno.args[0] ?? "{}") as Place;
-const { folder, config, state, script, webPort, otherPort, processId } = place;
-const neighbour = `${folder}/neighbour`;
+const { directory, config, state, script, webPort, otherPort, processId } = place;
+const neighbour = `${directory}/neighbour`;
 const options = { stdin: "null", stdout: "null", stderr: "null", clearEnv: true } as const;
 
 /** What must not be possible; each fails by itself where it is refused. */
@@ -43,26 +43,27 @@ const FORBIDDEN: Readonly<Record<string, () => unknown>> = {
   "read it through node": () => readFileSync(neighbour),
   "open it": () => Deno.open(neighbour),
   "look at it": () => Deno.stat(neighbour),
-  "look at the symlink": () => Deno.lstat(`${folder}/link`),
-  "read the symlink": () => Deno.readLink(`${folder}/link`),
-  "list the folder": () => [...Deno.readDirSync(folder)],
-  "list it through node": () => opendir(folder),
+  "look at the symlink": () => Deno.lstat(`${directory}/link`),
+  "read the symlink": () => Deno.readLink(`${directory}/link`),
+  "list the directory": () => [...Deno.readDirSync(directory)],
+  "list it through node": () => opendir(directory),
   "ask for a real path": () => Deno.realPath("/etc"),
-  "watch the folder": () => Deno.watchFs(folder).close(),
+  "watch the directory": () => Deno.watchFs(directory).close(),
   "import from a server": () => import(`http://127.0.0.1:${otherPort}/module.js`),
   "make a function of a text": () => new Function("return 1")(),
-  "open another database": () => new DatabaseSync(`${folder}/other.sqlite`).close(),
+  "open another database": () => new DatabaseSync(`${directory}/other.sqlite`).close(),
   "attach another database": () => withState((database) => database.exec(`ATTACH '${neighbour}' AS other`)),
-  "copy the state away": () => withState((database) => database.exec(`VACUUM INTO '${folder}/copy.sqlite'`)),
+  "copy the state away": () =>
+    withState((database) => database.exec(`VACUUM INTO '${directory}/copy.sqlite'`)),
   "load an extension": () => new DatabaseSync(state, { allowExtension: true }).loadExtension(neighbour),
   "change the config": () => Deno.writeTextFile(config, "{}", { append: true }),
-  "write beside it": () => Deno.writeTextFile(`${folder}/new`, ""),
-  "make a folder": () => Deno.mkdir(`${folder}/new`),
+  "write beside it": () => Deno.writeTextFile(`${directory}/new`, ""),
+  "make a directory": () => Deno.mkdir(`${directory}/new`),
   "make a temporary file": () => Deno.makeTempFile(),
   "remove a file": () => Deno.remove(neighbour),
-  "move the state away": () => Deno.rename(state, `${folder}/moved`),
-  "link the state": () => Deno.link(state, `${folder}/linked`),
-  "make a symlink": () => Deno.symlink("/etc/passwd", `${folder}/symlink`),
+  "move the state away": () => Deno.rename(state, `${directory}/moved`),
+  "link the state": () => Deno.link(state, `${directory}/linked`),
+  "make a symlink": () => Deno.symlink("/etc/passwd", `${directory}/symlink`),
   "change a mode": () => Deno.chmod(config, 0o777),
   "change the script": () => Deno.writeTextFile(script, "#!/bin/sh\n"),
   "set a file's time": () => Deno.utime(neighbour, 0, 0),
@@ -80,7 +81,7 @@ const FORBIDDEN: Readonly<Record<string, () => unknown>> = {
   "run a shell": () => new Deno.Command("/bin/sh", { ...options, args: ["-c", "true"] }).output(),
   "run a shell through node": () =>
     new Promise((resolve, reject) => exec("true", (error) => error ? reject(error) : resolve("ran"))),
-  "run the script by a symlink": () => new Deno.Command(`${folder}/link`, options).output(),
+  "run the script by a symlink": () => new Deno.Command(`${directory}/link`, options).output(),
   "run a program by its bare name": () => new Deno.Command("true", options).output(),
   "run itself": () => new Deno.Command(Deno.execPath(), options).output(),
   "run the script with a library of ours": () =>

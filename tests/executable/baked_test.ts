@@ -17,9 +17,9 @@ const ATTEMPTS = new URL("attempts.ts", import.meta.url).pathname;
 /** Runs an executable with an environment in which no proxy is named. */
 function run(program: string, args: readonly string[], stage: PermissionStage): Promise<ChildEnd> {
   return runChild(program, args, {
-    cwd: stage.folder,
+    cwd: stage.directory,
     clearEnv: true,
-    env: { PATH: "/usr/bin:/bin", HOME: stage.folder, FORBIDDEN_VARIABLE: "secret" },
+    env: { PATH: "/usr/bin:/bin", HOME: stage.directory, FORBIDDEN_VARIABLE: "secret" },
   });
 }
 
@@ -40,18 +40,18 @@ Deno.test("a baked executable can do nothing that its config does not name, howe
     });
     await stage.run(["check", "--once"]);
     stage.redirectTo(`${other.origin}/`);
-    Deno.writeTextFileSync(`${stage.folder}/neighbour`, "not to be read");
-    Deno.symlinkSync("probe.sh", `${stage.folder}/link`);
-    const { permissionFlags } = await bake(`${stage.folder}/monitor.json`);
-    const program = `${stage.folder}/attempts`;
+    Deno.writeTextFileSync(`${stage.directory}/neighbour`, "not to be read");
+    Deno.symlinkSync("probe.sh", `${stage.directory}/link`);
+    const { permissionFlags } = await bake(`${stage.directory}/monitor.json`);
+    const program = `${stage.directory}/attempts`;
     await compileModule(ATTEMPTS, program, { permissionFlags });
     const bystander = startChild(tool("sleep"), ["60"]);
     try {
       const place: Place = {
-        folder: stage.folder,
-        config: `${stage.folder}/monitor.json`,
-        state: `${stage.folder}/kept.sqlite`,
-        script: `${stage.folder}/probe.sh`,
+        directory: stage.directory,
+        config: `${stage.directory}/monitor.json`,
+        state: `${stage.directory}/kept.sqlite`,
+        script: `${stage.directory}/probe.sh`,
         webPort: stage.web.port,
         otherPort: other.port,
         processId: bystander.pid,
@@ -69,7 +69,7 @@ Deno.test("a baked executable can do nothing that its config does not name, howe
         await t.step(`but it can ${attempt}`, () => assert.strictEqual(outcome, "done"));
       }
       assert.strictEqual(other.visits, 0, "nothing reached the other server");
-      assert.strictEqual(Deno.readTextFileSync(`${stage.folder}/neighbour`), "not to be read");
+      assert.strictEqual(Deno.readTextFileSync(`${stage.directory}/neighbour`), "not to be read");
     } finally {
       bystander.kill("SIGKILL");
       await inTime("the end of the bystander", bystander.status);
@@ -79,9 +79,9 @@ Deno.test("a baked executable can do nothing that its config does not name, howe
 
 Deno.test("a baked executable checks its own config without being told, and refuses another", async (t) => {
   await withNeeds(async (stage) => {
-    const { entry, permissionFlags } = await bake(`${stage.folder}/monitor.json`);
-    const program = `${stage.folder}/monitor`;
-    const { main } = await bundle(`${stage.folder}/bundle`, entry);
+    const { entry, permissionFlags } = await bake(`${stage.directory}/monitor.json`);
+    const program = `${stage.directory}/monitor`;
+    const { main } = await bundle(`${stage.directory}/bundle`, entry);
     await compileModule(main, program, { permissionFlags });
     await t.step("it runs its script, asks its server, keeps its state and sends its mail", async () => {
       const { code, stdout, stderr } = await run(program, ["check", "--once"], stage);
@@ -96,7 +96,7 @@ Deno.test("a baked executable checks its own config without being told, and refu
       assert.deepStrictEqual([code, stdout, stderr], [0, "", ""]);
     });
     await t.step("it cannot read another config", async () => {
-      Deno.writeTextFileSync(`${stage.folder}/other.json`, '{ "defaults": {} }');
+      Deno.writeTextFileSync(`${stage.directory}/other.json`, '{ "defaults": {} }');
       const { code, stderr } = await run(program, ["validate", "--config", "other.json"], stage);
       assert.strictEqual(code, 77);
       assert.match(stderr, /grant it with --allow-read/);
@@ -110,8 +110,8 @@ Deno.test("a baked executable checks its own config without being told, and refu
       assert.strictEqual((await run(program, ["init", "new.jsonc"], stage)).code, 77);
     });
     await t.step("a check that was changed to need more is unknown, and the others run", async () => {
-      const text = Deno.readTextFileSync(`${stage.folder}/monitor.json`);
-      Deno.writeTextFileSync(`${stage.folder}/monitor.json`, text.replace("probe.sh", "another.sh"));
+      const text = Deno.readTextFileSync(`${stage.directory}/monitor.json`);
+      Deno.writeTextFileSync(`${stage.directory}/monitor.json`, text.replace("probe.sh", "another.sh"));
       const { code, stdout, stderr } = await run(program, ["check", "--once"], stage);
       assert.strictEqual(code, 3);
       assert.match(stdout, /UNKNOWN +script .*needs --allow-run=.*another\.sh/);

@@ -78,7 +78,7 @@ expect() {
 
 expect 0 'monitor ' /bin/monitor --version
 expect 0 '3 checks: 3 ok' /bin/monitor check --once --state none --config /example/monitor.jsonc
-# Kept state, in a folder that it makes itself.
+# Kept state, in a directory that it makes itself.
 expect 0 '3 checks: 3 ok' /bin/monitor check --once --state /var/state.sqlite --config /example/monitor.jsonc
 expect 0 'server' /bin/monitor status --state /var/state.sqlite --config /example/monitor.jsonc
 # Without certificates a request over TLS still works as far as the handshake: it carries its own roots.

@@ -22,8 +22,8 @@ interface KeptRun {
   readonly end: Readonly<Record<string, unknown>> | null;
 }
 
-function runsIn({ folder }: Stage): readonly KeptRun[] {
-  using database = new DatabaseSync(`${folder}/kept.sqlite`);
+function runsIn({ directory }: Stage): readonly KeptRun[] {
+  using database = new DatabaseSync(`${directory}/kept.sqlite`);
   const rows = database.prepare(
     "SELECT name, ending FROM job_runs JOIN jobs ON jobs.id = job_id ORDER BY job_runs.id",
   ).all();
@@ -140,7 +140,7 @@ test("monitor beat: a command runs as it would without", (add) => {
       output: /^ended/,
     },
     {
-      name: "its environment and its folder",
+      name: "its environment and its directory",
       args: shell('echo "$FOO $LD_LIBRARY_PATH ${PWD##*/}"'),
       code: 0,
       stdout: "bar /nowhere [FOLDER]\n",
@@ -151,11 +151,11 @@ test("monitor beat: a command runs as it would without", (add) => {
   for (const { name, args, stdin, code, stdout, stderr = "", condition, output } of table) {
     add(name, () =>
       withJob(async (stage) => {
-        Deno.writeTextFileSync(`${stage.folder}/plain`, 'echo "<$1>"\n', { mode: 0o755 });
+        Deno.writeTextFileSync(`${stage.directory}/plain`, 'echo "<$1>"\n', { mode: 0o755 });
         const environment = { FOO: "bar", LD_LIBRARY_PATH: "/nowhere" };
         const end = await stage.run(args, { environment, ...(stdin !== undefined && { stdin }) });
-        const folderName = stage.folder.slice(stage.folder.lastIndexOf("/") + 1);
-        assert.deepEqual(end, { code, stdout: stdout.replace("[FOLDER]", folderName), stderr });
+        const directoryName = stage.directory.slice(stage.directory.lastIndexOf("/") + 1);
+        assert.deepEqual(end, { code, stdout: stdout.replace("[FOLDER]", directoryName), stderr });
         const [seen, text] = await verdict(stage);
         assert.equal(seen, condition);
         assert.match(text, output);
@@ -173,12 +173,12 @@ test("monitor beat: the last lines of output are kept, and not the command line"
       "100%",
       "",
     ]);
-    assert.ok(!Deno.readTextFileSync(`${stage.folder}/kept.sqlite`).includes("swordfish"));
+    assert.ok(!Deno.readTextFileSync(`${stage.directory}/kept.sqlite`).includes("swordfish"));
   }));
 
 test("monitor beat: secrets that are known are not kept", () =>
   withStage(async (stage) => {
-    Deno.writeTextFileSync(`${stage.folder}/token`, "swordfish\n");
+    Deno.writeTextFileSync(`${stage.directory}/token`, "swordfish\n");
     stage.writeConfig({
       backup: JOB,
       other: {
@@ -194,10 +194,10 @@ test("monitor beat: secrets that are known are not kept", () =>
 test("monitor beat: bytes pass as they are, with and without a line end", () =>
   withJob(async (stage) => {
     const bytes = new Uint8Array(300_000).map((_byte, index) => (index * 131 + (index >> 8) * 89) % 256);
-    Deno.writeFileSync(`${stage.folder}/bytes`, bytes);
+    Deno.writeFileSync(`${stage.directory}/bytes`, bytes);
     const { code } = await stage.run(beat("cat", "bytes"), { shell: 'exec "$@" > copy' });
     assert.equal(code, 0);
-    assert.deepEqual(Deno.readFileSync(`${stage.folder}/copy`), bytes);
+    assert.deepEqual(Deno.readFileSync(`${stage.directory}/copy`), bytes);
     assert.equal((await verdict(stage))[0], "ok");
   }));
 
@@ -248,29 +248,30 @@ test("monitor beat: nothing of monitor's keeps a command from running", (add) =>
     },
     {
       name: "no config",
-      prepare: ({ folder }) => Deno.removeSync(`${folder}/monitor.json`),
+      prepare: ({ directory }) => Deno.removeSync(`${directory}/monitor.json`),
       stderr: /Cannot find a config: looked for/,
     },
     {
       name: "a config that is none",
-      prepare: ({ folder }) => Deno.writeTextFileSync(`${folder}/monitor.json`, '{ "checks": {'),
+      prepare: ({ directory }) => Deno.writeTextFileSync(`${directory}/monitor.json`, '{ "checks": {'),
       stderr: /monitor\.json": it is no JSON\n/,
     },
     {
       name: "a state that is no database",
-      prepare: ({ folder }) => Deno.writeTextFileSync(`${folder}/kept.sqlite`, "no database".repeat(99)),
+      prepare: ({ directory }) =>
+        Deno.writeTextFileSync(`${directory}/kept.sqlite`, "no database".repeat(99)),
       stderr:
         /the start of this run is not noted;(.|\n)*the file is not a database\n(.|\n)*the end of this run is not/,
     },
     {
-      name: "a state that is a folder",
-      prepare: ({ folder }) => Deno.mkdirSync(`${folder}/kept.sqlite`),
-      stderr: /is a folder; name a file/,
+      name: "a state that is a directory",
+      prepare: ({ directory }) => Deno.mkdirSync(`${directory}/kept.sqlite`),
+      stderr: /is a directory; name a file/,
     },
     {
       name: "a newer monitor's state",
-      prepare: ({ folder }) => {
-        using database = new DatabaseSync(`${folder}/kept.sqlite`);
+      prepare: ({ directory }) => {
+        using database = new DatabaseSync(`${directory}/kept.sqlite`);
         database.exec("PRAGMA application_id = 1835955314; PRAGMA user_version = 99; CREATE TABLE t (x)");
       },
       stderr: /use the newer monitor/,
@@ -291,7 +292,7 @@ test("monitor beat: nothing of monitor's keeps a command from running", (add) =>
 test("monitor beat: the command runs, and its run is kept, in a directory whose name is not UTF-8", () =>
   withJob(async (stage) => {
     const [name, ...rest] = shell("echo ran; exit 5");
-    const args = [name ?? "", "-c", `${stage.folder}/monitor.json`, ...rest];
+    const args = [name ?? "", "-c", `${stage.directory}/monitor.json`, ...rest];
     const end = await stage.run(args, {
       shell: 'odd=$(printf "a\\377b"); mkdir "$odd"; cd "$odd"; exec "$@"',
     });
@@ -326,7 +327,7 @@ test("monitor beat: the runtime starts nothing with an argument that is not UTF-
 test("monitor beat: a state that may not be written keeps nothing from running", () =>
   withJob(async (stage) => {
     await stage.run(["check", "--once", "--no-notify"]);
-    using database = new DatabaseSync(`${stage.folder}/kept.sqlite`);
+    using database = new DatabaseSync(`${stage.directory}/kept.sqlite`);
     // Root writes to any file, so the database is made to refuse.
     database.exec(
       "CREATE TRIGGER refuse BEFORE INSERT ON job_runs BEGIN SELECT RAISE(ABORT, 'refused'); END",
@@ -373,7 +374,7 @@ test("monitor beat: a running monitor sees what other processes note, without a 
       for (;;) if (wanted.test(String((await monitor.stdout.event("result"))["output"]))) return;
     };
     await next(/^no run yet/);
-    const release = `${stage.folder}/release`;
+    const release = `${stage.directory}/release`;
     const one = stage.start(shell(`while [ ! -e ${release} ]; do sleep 0.1; done; exit 3`));
     await next(/^running for/);
     const two = stage.start(shell(`while [ ! -e ${release} ]; do sleep 0.1; done; exit 3`));
@@ -409,7 +410,7 @@ test("monitor beat: while others write, the command runs, and its start and its 
   const withLock = (use: (stage: Stage, lock: DatabaseSync) => Promise<void>): Promise<void> =>
     withJob(async (stage) => {
       assert.equal((await stage.run(["beat", "backup"])).code, 0);
-      using lock = new DatabaseSync(`${stage.folder}/kept.sqlite`);
+      using lock = new DatabaseSync(`${stage.directory}/kept.sqlite`);
       lock.exec("PRAGMA busy_timeout = 10000");
       await use(stage, lock);
     });
@@ -423,7 +424,7 @@ test("monitor beat: while others write, the command runs, and its start and its 
       lock.exec("ROLLBACK");
       await until("the start", () => runsIn(stage).length === 2);
       lock.exec("BEGIN IMMEDIATE");
-      Deno.writeTextFileSync(`${stage.folder}/go`, "");
+      Deno.writeTextFileSync(`${stage.directory}/go`, "");
       await program.stdout.next("gone");
       assert.equal(runsIn(stage).at(-1)?.end, null);
       lock.exec("ROLLBACK");
@@ -433,7 +434,7 @@ test("monitor beat: while others write, the command runs, and its start and its 
   add("both at once", () =>
     withLock(async (stage, lock) => {
       lock.exec("BEGIN IMMEDIATE");
-      Deno.writeTextFileSync(`${stage.folder}/go`, "");
+      Deno.writeTextFileSync(`${stage.directory}/go`, "");
       const program = stage.start(untilGo);
       await program.stdout.next("gone");
       lock.exec("ROLLBACK");
@@ -516,11 +517,11 @@ test("monitor beat: signals reach the command, whose end counts", (add) => {
     }));
   add("a hangup is survived, also under nohup", () =>
     withJob(async (stage) => {
-      const text = `echo ready; while [ ! -e ${stage.folder}/go ]; do sleep 0.05; done; echo through`;
+      const text = `echo ready; while [ ! -e ${stage.directory}/go ]; do sleep 0.05; done; echo through`;
       const program = stage.start(shell(text), { shell: "trap '' HUP; exec \"$@\"" });
       await program.stdout.next("ready");
       program.signal("SIGHUP");
-      Deno.writeTextFileSync(`${stage.folder}/go`, "");
+      Deno.writeTextFileSync(`${stage.directory}/go`, "");
       assert.deepEqual((await program.end()).stdout, "ready\nthrough\n");
     }));
 });
@@ -566,7 +567,7 @@ test("monitor beat: a flood passes at once and takes no memory", (add) => {
           { shell: text },
         );
         assert.deepEqual([code, stdout.trim()], [0, String(megabytes * 1024 * 1024)]);
-        const peak = /(\d+) kB/.exec(Deno.readTextFileSync(`${stage.folder}/peak`))?.[1];
+        const peak = /(\d+) kB/.exec(Deno.readTextFileSync(`${stage.directory}/peak`))?.[1];
         assert.ok(Number(peak) < 256 * 1024, `${peak} kB at most were in use`);
       }));
   }

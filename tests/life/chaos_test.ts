@@ -61,12 +61,12 @@ async function print(pipe: ReadableStream<Uint8Array>): Promise<string> {
 }
 
 async function mayMount(): Promise<boolean> {
-  const folder = await Deno.makeTempDir({ prefix: "monitor_chaos_" });
+  const directory = await Deno.makeTempDir({ prefix: "monitor_chaos_" });
   try {
-    const mount = [tool("mount"), "-t", "tmpfs", "-o", "size=1m", "monitor-chaos", folder];
+    const mount = [tool("mount"), "-t", "tmpfs", "-o", "size=1m", "monitor-chaos", directory];
     const { code } = await runChild(tool("unshare"), [...UNSHARE, "--", ...mount]);
     return code === 0;
   } finally {
-    await Deno.remove(folder);
+    await Deno.remove(directory);
   }
 }

@@ -45,7 +45,7 @@ const COMMANDS: Readonly<Record<string, () => readonly string[]>> = {
 
 /** Runs commands as a CI system does: one after the other, until one fails. */
 async function runAll(commands: readonly string[], stage: Stage): Promise<{ code: number; stderr: string }> {
-  const path = `${stage.folder}/bin:/usr/local/bin:/usr/bin:/bin`;
+  const path = `${stage.directory}/bin:/usr/local/bin:/usr/bin:/bin`;
   for (const command of commands) {
     const { code, stderr } = await stage.start([], { shell: command, environment: { PATH: path } }).end();
     if (code !== 0) return { code, stderr };
@@ -58,18 +58,18 @@ for (const [name, readCommands] of Object.entries(COMMANDS)) {
     withStage(async (stage) => {
       const calls = readCommands().filter((command) => command.startsWith("monitor "));
       assert.deepStrictEqual(calls.map((call) => call.split(" ")[1]), ["validate", "check"]);
-      Deno.mkdirSync(`${stage.folder}/bin`);
+      Deno.mkdirSync(`${stage.directory}/bin`);
       stage.writeScript("bin/monitor", `exec ${programCommand().map((part) => `'${part}'`).join(" ")} "$@"`);
       for (const [condition, expected] of [["ok", 0], ["critical", 2]] as const) {
         const check = { kind: "test", parameters: { condition } };
         const config = `// as in a repository\n${JSON.stringify({ defaults: {}, checks: { web: check } })}`;
-        Deno.writeTextFileSync(`${stage.folder}/monitor.jsonc`, config);
+        Deno.writeTextFileSync(`${stage.directory}/monitor.jsonc`, config);
         const { code, stderr } = await runAll(calls, stage);
         assert.strictEqual(code, expected, stderr);
-        const results = Deno.readTextFileSync(`${stage.folder}/monitor.xml`);
+        const results = Deno.readTextFileSync(`${stage.directory}/monitor.xml`);
         assert.match(results, expected === 0 ? /<testsuite .*failures="0"/ : /<testsuite .*failures="1"/);
       }
-      Deno.writeTextFileSync(`${stage.folder}/monitor.jsonc`, `{ "checks": {} }`);
+      Deno.writeTextFileSync(`${stage.directory}/monitor.jsonc`, `{ "checks": {} }`);
       assert.strictEqual((await runAll(calls, stage)).code, 78, "a config with mistakes");
     }));
 
@@ -78,26 +78,26 @@ for (const [name, readCommands] of Object.entries(COMMANDS)) {
       const commands = readCommands().join("\n");
       const install = readCommands().filter((command) => /sha256sum|tar |mkdir /.test(command));
       assert.match(commands, /curl .*"\$MONITOR_URL"[\s\S]*sha256sum --check --strict[\s\S]*tar --extract/);
-      await Deno.mkdir(`${stage.folder}/release/monitor-0.0.0-target`, { recursive: true });
-      await Deno.writeTextFile(`${stage.folder}/release/monitor-0.0.0-target/monitor`, "#!/bin/sh\n");
-      const archive = `${stage.folder}/monitor.tar.gz`;
+      await Deno.mkdir(`${stage.directory}/release/monitor-0.0.0-target`, { recursive: true });
+      await Deno.writeTextFile(`${stage.directory}/release/monitor-0.0.0-target/monitor`, "#!/bin/sh\n");
+      const archive = `${stage.directory}/monitor.tar.gz`;
       const made = await runChild(tool("tar"), [
         "--create",
         "--gzip",
         "--file",
         archive,
         "--directory",
-        `${stage.folder}/release`,
+        `${stage.directory}/release`,
         "monitor-0.0.0-target",
       ]);
       assert.ok(made.success);
       const unpacked = install.map((command) =>
         command.replaceAll("/tmp/monitor.tar.gz", archive).replace(
           "/usr/local/bin",
-          `${stage.folder}/monitor`,
+          `${stage.directory}/monitor`,
         )
       );
-      Deno.mkdirSync(`${stage.folder}/monitor`, { recursive: true });
+      Deno.mkdirSync(`${stage.directory}/monitor`, { recursive: true });
       const shell = (sum: string): string =>
         `set -e; MONITOR_SHA256=${sum}; ${unpacked.join("; ").replace("mkdir monitor", "true")}`;
       const { code } = await stage.start([], { shell: shell("0".repeat(64)) }).end();
@@ -106,6 +106,6 @@ for (const [name, readCommands] of Object.entries(COMMANDS)) {
       const sum = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
       const { code: end, stderr } = await stage.start([], { shell: shell(sum) }).end();
       assert.strictEqual(end, 0, stderr);
-      assert.ok((await Deno.stat(`${stage.folder}/monitor/monitor`)).isFile);
+      assert.ok((await Deno.stat(`${stage.directory}/monitor/monitor`)).isFile);
     }));
 }

@@ -75,7 +75,10 @@ Deno.test("monitor: no secret that a target or a receiver echoes is shown, sent 
     end();
     for (const [index, body] of web.bodies.entries()) texts.set(`the body of request ${index}`, body);
     for (const name of ["kept.sqlite", "page.html", "monitor.prom", "channel_input"]) {
-      texts.set(`the file ${name}`, new TextDecoder().decode(Deno.readFileSync(`${stage.folder}/${name}`)));
+      texts.set(
+        `the file ${name}`,
+        new TextDecoder().decode(Deno.readFileSync(`${stage.directory}/${name}`)),
+      );
     }
 
     const results = texts.get("stdout of check --once --format json") ?? "";

@@ -11,7 +11,7 @@ const BAD = { kind: "test", parameters: { condition: "critical", output: "down" 
 /** What the state consists of, by the ends of the names. */
 const STATE = ["", "-wal", "-shm", ".lock"] as const;
 
-test("monitor check: whatever the umask, state, journal and lock are for their owner alone, in a folder of his own", (add) => {
+test("monitor check: whatever the umask, state, journal and lock are for their owner alone, in a directory of his own", (add) => {
   for (const umask of ["000", "022", "077"]) {
     add(`umask ${umask}`, () =>
       withStage(async (stage) => {
@@ -58,11 +58,13 @@ test("monitor check: a symlink in the place of a state's file is refused, and no
             stage.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
             if (end !== "") {
               assert.equal((await stage.run(["check", "--once"])).code, 2);
-              for (const other of STATE.slice(1)) await removeIfThere(`${stage.folder}/kept.sqlite${other}`);
+              for (const other of STATE.slice(1)) {
+                await removeIfThere(`${stage.directory}/kept.sqlite${other}`);
+              }
             }
-            const target = `${stage.folder}/precious`;
+            const target = `${stage.directory}/precious`;
             if (isThere) Deno.writeTextFileSync(target, "precious");
-            Deno.symlinkSync(target, `${stage.folder}/kept.sqlite${end}`);
+            Deno.symlinkSync(target, `${stage.directory}/kept.sqlite${end}`);
             for (
               const args of [["check", "--once"], ["check"], ["silence", "bad", "--for", "1h"], ["status"]]
             ) {
@@ -87,10 +89,10 @@ test("monitor check: a symlink in the place of a kept file or its new text is re
       report: { path: "page.html" },
       metrics: { path: "m.prom" },
     });
-    const target = `${stage.folder}/precious`;
+    const target = `${stage.directory}/precious`;
     Deno.writeTextFileSync(target, "precious");
     const names = ["page.html", "page.html.tmp", "m.prom", "m.prom.tmp"];
-    for (const name of names) Deno.symlinkSync(target, `${stage.folder}/${name}`);
+    for (const name of names) Deno.symlinkSync(target, `${stage.directory}/${name}`);
     const program = stage.start(["check"]);
     await program.stdout.next(/CRITICAL: bad/);
     program.signal("SIGTERM");
@@ -98,7 +100,7 @@ test("monitor check: a symlink in the place of a kept file or its new text is re
     const { code } = await stage.run(["report", "-o", "page.html"]);
     assert.equal(code, 0);
     assert.equal(Deno.readTextFileSync(target), "precious");
-    assert.ok(Deno.lstatSync(`${stage.folder}/page.html`).isFile);
+    assert.ok(Deno.lstatSync(`${stage.directory}/page.html`).isFile);
   }));
 
 Deno.test({
@@ -116,16 +118,16 @@ Deno.test({
           stage.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
           assert.equal((await stage.run(["check", "--once"])).code, 2);
           if (end === "-wal") {
-            Deno.writeTextFileSync(`${stage.folder}/kept.sqlite-wal`, "planted");
-            Deno.chownSync(`${stage.folder}/kept.sqlite-wal`, OTHER, OTHER);
-          } else Deno.chownSync(`${stage.folder}/kept.sqlite`, OTHER, OTHER);
+            Deno.writeTextFileSync(`${stage.directory}/kept.sqlite-wal`, "planted");
+            Deno.chownSync(`${stage.directory}/kept.sqlite-wal`, OTHER, OTHER);
+          } else Deno.chownSync(`${stage.directory}/kept.sqlite`, OTHER, OTHER);
           const { code, stderr } = await stage.run(["check", "--once"]);
           if (end === "") assert.equal(code, 2, stderr);
           else {
             assert.equal(code, 74, stderr);
             assert.match(stderr, /-wal" belongs to another user \(id 65534\)/);
           }
-          assert.equal(Deno.statSync(`${stage.folder}/kept.sqlite`).uid, end === "" ? OTHER : 0);
+          assert.equal(Deno.statSync(`${stage.directory}/kept.sqlite`).uid, end === "" ? OTHER : 0);
         }));
     }
     steps.add("run by another user than root", () =>
@@ -133,23 +135,23 @@ Deno.test({
         stage.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
         assert.equal((await stage.run(["check", "--once"])).code, 2);
         // Whoever it belongs to, anybody may write it: only the owner's id tells.
-        Deno.chmodSync(`${stage.folder}/kept.sqlite`, 0o666);
-        Deno.chownSync(`${stage.folder}/kept.sqlite`, OTHER, OTHER);
-        const before = Deno.readFileSync(`${stage.folder}/kept.sqlite`);
+        Deno.chmodSync(`${stage.directory}/kept.sqlite`, 0o666);
+        Deno.chownSync(`${stage.directory}/kept.sqlite`, OTHER, OTHER);
+        const before = Deno.readFileSync(`${stage.directory}/kept.sqlite`);
         const { code, stderr } = await stage.run(["check", "--once"], { shell: asOther });
         assert.equal(code, 74, stderr);
         assert.match(stderr, /belongs to another user \(id 65534\)/);
-        assert.deepEqual(Deno.readFileSync(`${stage.folder}/kept.sqlite`), before);
+        assert.deepEqual(Deno.readFileSync(`${stage.directory}/kept.sqlite`), before);
       }));
   },
 });
 
-function modeOf({ folder }: Stage, name: string): number {
-  return (Deno.lstatSync(`${folder}/${name}`).mode ?? 0) & 0o7777;
+function modeOf({ directory }: Stage, name: string): number {
+  return (Deno.lstatSync(`${directory}/${name}`).mode ?? 0) & 0o7777;
 }
 
-function namesIn({ folder }: Stage, name: string): readonly string[] {
-  return [...Deno.readDirSync(`${folder}/${name}`)].map((entry) => entry.name).sort();
+function namesIn({ directory }: Stage, name: string): readonly string[] {
+  return [...Deno.readDirSync(`${directory}/${name}`)].map((entry) => entry.name).sort();
 }
 
 async function removeIfThere(path: string): Promise<void> {
@@ -163,11 +165,11 @@ async function removeIfThere(path: string): Promise<void> {
 Deno.test("monitor: neither the kept page nor monitor report -o overwrites the config or the state", () =>
   withStage(async (stage) => {
     stage.writeConfig({ bad: BAD });
-    const environment = { XDG_STATE_HOME: `${stage.folder}/states` };
+    const environment = { XDG_STATE_HOME: `${stage.directory}/states` };
     assert.equal((await stage.run(["check", "--once"], { environment })).code, 2);
     const [state = ""] = namesIn(stage, "states/monitor").filter((name) => name.endsWith(".sqlite"));
-    Deno.symlinkSync("states/monitor", `${stage.folder}/link`);
-    const before = Deno.readFileSync(`${stage.folder}/states/monitor/${state}`);
+    Deno.symlinkSync("states/monitor", `${stage.directory}/link`);
+    const before = Deno.readFileSync(`${stage.directory}/states/monitor/${state}`);
     for (
       const [path, what] of [
         ["monitor.json", "this config itself"],
@@ -187,7 +189,7 @@ Deno.test("monitor: neither the kept page nor monitor report -o overwrites the c
       assert.equal(code, 78, stderr);
       assert.ok(stderr.includes("report.path: is the file of the state, expected a file of its own"), stderr);
     }
-    assert.deepEqual(Deno.readFileSync(`${stage.folder}/states/monitor/${state}`), before);
+    assert.deepEqual(Deno.readFileSync(`${stage.directory}/states/monitor/${state}`), before);
     stage.writeConfig({ bad: BAD }, { state: "kept.sqlite", report: { path: "other.sqlite-wal" } });
     const { code, stderr } = await stage.run(["check", "--once", "--state", "other.sqlite"]);
     assert.equal(code, 78, stderr);

@@ -45,7 +45,7 @@ Deno.test("docs/reference/output_formats.md names every field that is printed, i
     ]);
     program.signal("SIGHUP");
     objects.push(["The event `reload`", await program.stdout.event("reload")]);
-    Deno.writeTextFileSync(`${stage.folder}/monitor.json`, "{");
+    Deno.writeTextFileSync(`${stage.directory}/monitor.json`, "{");
     program.signal("SIGHUP");
     objects.push(["The event `reload`", await program.stdout.event("reload")]);
     program.signal("SIGTERM");

@@ -10,8 +10,8 @@ if [ "${1-}" != "--inside" ]; then
   exec unshare --map-root-user --mount -- "$0" --inside
 fi
 
-folder=$(mktemp -d)
-trap 'umount "$folder" && rmdir "$folder"' EXIT
-mount -t tmpfs -o size=1m monitor-full-disk "$folder"
+directory=$(mktemp -d)
+trap 'umount "$directory" && rmdir "$directory"' EXIT
+mount -t tmpfs -o size=1m monitor-full-disk "$directory"
 project="$(dirname "$0")/../.."
-deno run --quiet --config="$project/deno.json" --lock="$project/deno.lock" --frozen --allow-all "$(dirname "$0")/full_disk.ts" "$folder"
+deno run --quiet --config="$project/deno.json" --lock="$project/deno.lock" --frozen --allow-all "$(dirname "$0")/full_disk.ts" "$directory"

@@ -1,6 +1,6 @@
 /**
  * What a running monitor does while the disk of its state and of its output is full: run by full_disk.sh, with a
- * folder on a small disk of its own. Ends with an error when anything is not as it should be.
+ * directory on a small disk of its own. Ends with an error when anything is not as it should be.
  */
 import assert from "node:assert/strict";
 import { withStage } from "./program.ts";

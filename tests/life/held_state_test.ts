@@ -33,7 +33,7 @@ for (const [holder, holderArgs] of Object.entries(CALLS)) {
               assert.match(
                 stderr,
                 new RegExp(
-                  `^monitor: error: Cannot use the state "${stage.folder}/.*\\.sqlite": ` +
+                  `^monitor: error: Cannot use the state "${stage.directory}/.*\\.sqlite": ` +
                     `another monitor holds it \\(process ${program.pid}\\)\nmonitor: hint: .*--state none\n$`,
                 ),
               );
@@ -58,7 +58,7 @@ const LOST =
 for (const args of [["check"], ["check", "--once"]]) {
   test(`monitor ${args.join(" ")}: ends with 75 once its lock file is removed, with the checks that run`, () =>
     withStage(async (stage) => {
-      const started = `${stage.folder}/started`;
+      const started = `${stage.directory}/started`;
       stage.writeScript("slow.sh", `echo $$ > '${started}'; exec sleep 300`);
       const script = (): number | false =>
         existsSync(started) && (Number(Deno.readTextFileSync(started)) || false);
@@ -68,7 +68,7 @@ for (const args of [["check"], ["check", "--once"]]) {
       const first = stage.start(args);
       const pid = await until("the script", script);
       Deno.removeSync(started);
-      Deno.removeSync(`${stage.folder}/kept.sqlite.lock`);
+      Deno.removeSync(`${stage.directory}/kept.sqlite.lock`);
       const second = stage.start(["check"]);
       const { code, stderr } = await first.end();
       assert.equal(code, 75, stderr);
@@ -91,8 +91,8 @@ test("monitor check: ends with 75 once its lock file is replaced, in the middle 
       target.status = null;
       const program = stage.start(["check"]);
       await target.held();
-      Deno.writeTextFileSync(`${stage.folder}/other`, "");
-      Deno.renameSync(`${stage.folder}/other`, `${stage.folder}/kept.sqlite.lock`);
+      Deno.writeTextFileSync(`${stage.directory}/other`, "");
+      Deno.renameSync(`${stage.directory}/other`, `${stage.directory}/kept.sqlite.lock`);
       const { code, stderr } = await program.end();
       assert.equal(code, 75, stderr);
       assert.match(stderr, LOST);

@@ -101,7 +101,7 @@ test(
       writeHostile(stage, TEXTS);
       const { code, stderr } = await stage.run(["check", "--once", "--state", "kept.sqlite"]);
       assert.equal(code, 2, stderr);
-      const text = Deno.readTextFileSync(`${stage.folder}/monitor.prom`);
+      const text = Deno.readTextFileSync(`${stage.directory}/monitor.prom`);
       assert.deepEqual(unsafeCodes(text), []);
       assert.deepEqual(await promtool(["check", "metrics"], text), { code: 0, text: "" });
       const series = text.split("\n").filter((line) =>
@@ -170,9 +170,12 @@ test("monitor validate: no hostile text in a mistake acts on a terminal", () =>
       ) => [text, { kind: `${text}${index}`, [`x${text}`]: text, parameters: { [text]: text } }]),
     );
     stage.writeConfig(checks);
-    Deno.mkdirSync(`${stage.folder}/conf.d`);
-    Deno.writeTextFileSync(`${stage.folder}/conf.d/\u001b[2J\u202e\n.jsonc`, '{ "chekcs": {} }');
-    Deno.writeTextFileSync(`${stage.folder}/files.json`, '{ "defaults": {}, "include": "conf.d/*.jsonc" }');
+    Deno.mkdirSync(`${stage.directory}/conf.d`);
+    Deno.writeTextFileSync(`${stage.directory}/conf.d/\u001b[2J\u202e\n.jsonc`, '{ "chekcs": {} }');
+    Deno.writeTextFileSync(
+      `${stage.directory}/files.json`,
+      '{ "defaults": {}, "include": "conf.d/*.jsonc" }',
+    );
     for (const args of [["validate"], ["validate", "--config", "files.json"], ["check", "--once"]]) {
       const { code, stdout, stderr } = await stage.run(args);
       assert.equal(code, 78, stderr);
@@ -270,12 +273,12 @@ test("monitor: mails, webhooks and programs get hostile texts as they were, or i
       assert.ok(told.includes(` in ${TEXTS.length} notifications, `));
       assert.equal(told.match(/^CRITICAL: /gm)?.length, TEXTS.length);
     });
-    const received = Deno.readTextFileSync(`${stage.folder}/received`).trimEnd().split("\n");
+    const received = Deno.readTextFileSync(`${stage.directory}/received`).trimEnd().split("\n");
     const notified = received.map((line) => (JSON.parse(line) as { readonly check: string }).check);
-    const variables = Deno.readTextFileSync(`${stage.folder}/checks`).split("\0").slice(0, -1);
+    const variables = Deno.readTextFileSync(`${stage.directory}/checks`).split("\0").slice(0, -1);
     assert.deepEqual(notified.toSorted(), TEXTS.toSorted());
     assert.deepEqual(variables, notified.map((text) => text.replaceAll("\0", "\ufffd").toWellFormed()));
-    assert.deepEqual([...Deno.readDirSync(stage.folder)].filter(({ name }) => /owned|id$/.test(name)), []);
+    assert.deepEqual([...Deno.readDirSync(stage.directory)].filter(({ name }) => /owned|id$/.test(name)), []);
   });
 });
 
@@ -368,7 +371,7 @@ function writeHostile(
   stage.writeScript("say", 'cat "./said_$1"; exit 2');
   const checks = texts.map((text, index): readonly [string, unknown] => {
     Deno.writeTextFileSync(
-      `${stage.folder}/said_${index}`,
+      `${stage.directory}/said_${index}`,
       `says ${text.toWellFormed()}\ndetail of ${text}\n`,
     );
     return [text, {
@@ -380,7 +383,7 @@ function writeHostile(
     }];
   });
   Deno.writeTextFileSync(
-    `${stage.folder}/monitor.json`,
+    `${stage.directory}/monitor.json`,
     // Not an object, where "__proto__" would be lost.
     `{"defaults":${
       JSON.stringify({ threshold: 1, schedule: { regular_interval: 1 } })

@@ -8,15 +8,15 @@ const test = concurrentTests("monitor check: kept state");
 
 const BAD = { kind: "test", parameters: { condition: "critical" } };
 
-/** In its `.local` nobody can make a folder, root neither. */
-function spoilHome(folder: string): void {
-  Deno.writeTextFileSync(`${folder}/.local`, "");
+/** In its `.local` nobody can make a directory, root neither. */
+function spoilHome(directory: string): void {
+  Deno.writeTextFileSync(`${directory}/.local`, "");
 }
 
-test("monitor check: an unusable default folder is a warning, and the state lives in memory", () =>
+test("monitor check: an unusable default directory is a warning, and the state lives in memory", () =>
   withStage(async (stage) => {
     stage.writeConfig({ bad: { ...BAD, threshold: 2 } });
-    spoilHome(stage.folder);
+    spoilHome(stage.directory);
     const program = stage.start(["check"]);
     await program.stderr.next(/ warning: Cannot lock ".*\/\.local\/.*; counts are lost when this ends/);
     await program.stdout.next("watches 1 check of ./monitor.json, nothing is kept");
@@ -25,7 +25,7 @@ test("monitor check: an unusable default folder is a warning, and the state live
     assert.equal((await program.end()).code, 0);
   }));
 
-test("monitor check: without any folder for it the state lives in memory", () =>
+test("monitor check: without any directory for it the state lives in memory", () =>
   withStage(async (stage) => {
     stage.writeConfig({ bad: BAD });
     const program = stage.start(["check"], { environment: { HOME: "", XDG_STATE_HOME: "relative" } });
@@ -41,7 +41,7 @@ test("monitor check: a state that another process writes to for seconds is no er
     stage.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
     const program = stage.start(["check", "--format", "ndjson"]);
     await program.stdout.event("result");
-    using other = new DatabaseSync(`${stage.folder}/kept.sqlite`);
+    using other = new DatabaseSync(`${stage.directory}/kept.sqlite`);
     other.exec("PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE");
     // What the first one changes is to be written before the third one comes.
     for (let result = 0; result < 3; result++) await program.stdout.event("result");
@@ -75,7 +75,7 @@ const UNUSABLE: Readonly<
     args: ["check", "--once", "--due"],
     message: /^monitor: error: Cannot lock ".*\/\.local\/state\/monitor\/.*\.lock": /m,
   },
-  "no folder for it, with --due": {
+  "no directory for it, with --due": {
     args: ["check", "--once", "--due"],
     environment: { HOME: "" },
     message: /^monitor: error: Cannot keep the state: none of .*; name a file with --state PATH$/m,
@@ -86,7 +86,7 @@ for (const [name, { args, others, environment, message }] of Object.entries(UNUS
   test(`monitor check: an unusable state is error 74: ${name}`, () =>
     withStage(async (stage) => {
       stage.writeConfig({ bad: BAD }, others);
-      spoilHome(stage.folder);
+      spoilHome(stage.directory);
       const { code, stdout, stderr } = await stage.run(args, environment && { environment });
       assert.equal(code, 74);
       assert.match(stderr, message);
@@ -121,7 +121,7 @@ test("monitor check: a damaged state is quarantined with a warning, and monitori
       withStage(async (stage) => {
         stage.writeConfig({ bad: BAD }, { state: "state/kept.sqlite" });
         assert.equal((await stage.run(["check", "--once"])).code, 2);
-        damage(`${stage.folder}/state/kept.sqlite`);
+        damage(`${stage.directory}/state/kept.sqlite`);
         const program = stage.start(["check"]);
         const line = await program.stderr.next(/it was quarantined as ".*" and replaced by an empty state$/);
         const aside = /quarantined as "(.*)" and/.exec(line)?.[1] ?? "";
@@ -142,7 +142,7 @@ test("monitor check: a state that is damaged while monitor runs is quarantined, 
       ({ notification }) => (notification as { check: string }).check === "worse",
     );
     program.signal("SIGSTOP");
-    overwriteTables(`${stage.folder}/kept.sqlite`);
+    overwriteTables(`${stage.directory}/kept.sqlite`);
     program.signal("SIGCONT");
     await program.stderr.next(
       /it was quarantined as ".*kept\.sqlite\.damaged-.*" and replaced by an empty state$/,
@@ -174,7 +174,7 @@ test("monitor check: a truncated -shm file ends it with SIGBUS, and the state is
     stage.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
     const program = stage.start(["check", "--format", "ndjson"]);
     await program.stdout.event("result");
-    Deno.truncateSync(`${stage.folder}/kept.sqlite-shm`, 0);
+    Deno.truncateSync(`${stage.directory}/kept.sqlite-shm`, 0);
     // 128 and the signal's number.
     assert.equal((await program.end()).code, 135);
     assert.equal((await stage.run(["check", "--once"])).code, 2);
@@ -186,7 +186,7 @@ test("monitor check: a truncated -shm file ends it with SIGBUS, and the state is
 test("monitor check --state none: nothing is kept", () =>
   withStage(async (stage) => {
     stage.writeConfig({ bad: BAD });
-    const before = [...Deno.readDirSync(stage.folder)].length;
+    const before = [...Deno.readDirSync(stage.directory)].length;
     const program = stage.start(["check", "--state", "none"]);
     await program.stdout.next("nothing is kept");
     await program.stdout.next("CRITICAL: bad");
@@ -194,6 +194,6 @@ test("monitor check --state none: nothing is kept", () =>
     const { code, stderr } = await program.end();
     assert.equal(code, 0);
     assert.doesNotMatch(stderr, /warning/);
-    assert.equal([...Deno.readDirSync(stage.folder)].length, before);
+    assert.equal([...Deno.readDirSync(stage.directory)].length, before);
     assert.equal((await stage.run(["status", "--state", "none"])).code, 64);
   }));

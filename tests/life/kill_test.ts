@@ -76,9 +76,9 @@ function flappingChecks(): Readonly<Record<string, unknown>> {
   }]));
 }
 
-function touchOrRemove({ folder }: Stage, isThere: boolean): void {
-  if (isThere) Deno.writeTextFileSync(`${folder}/turned`, "");
-  else Deno.removeSync(`${folder}/turned`);
+function touchOrRemove({ directory }: Stage, isThere: boolean): void {
+  if (isThere) Deno.writeTextFileSync(`${directory}/turned`, "");
+  else Deno.removeSync(`${directory}/turned`);
 }
 
 /** Where no result is waited for, the kill comes while it starts. */
@@ -172,8 +172,8 @@ function readState(path: string): Kept {
 }
 
 /** Everything that was told is kept, once, and what is kept fits together. */
-function assertKept({ folder }: Stage, told: readonly Told[], what: string): void {
-  const { integrity, changes, confirmed } = readState(`${folder}/kept.sqlite`);
+function assertKept({ directory }: Stage, told: readonly Told[], what: string): void {
+  const { integrity, changes, confirmed } = readState(`${directory}/kept.sqlite`);
   assert.equal(integrity, "ok", what);
   assertOneChain(changes, confirmed, what);
   assertAllKept(told, changes, what);

@@ -138,12 +138,12 @@ test("monitor check: a service without a secret starts, and uses the secret that
     const before = await program.stdout.event("result", isApi);
     assert.equal(before["condition"], "unknown");
     assert.equal(before["output"], 'cannot run: the file "token" cannot be read: file does not exist');
-    Deno.writeTextFileSync(`${stage.folder}/token`, "the token of the API\n");
+    Deno.writeTextFileSync(`${stage.directory}/token`, "the token of the API\n");
     await reload();
     const after = await program.stdout.event("result", isApi);
     assert.deepEqual([after["condition"], after["output"]], ["ok", "got [secret]"]);
 
-    Deno.removeSync(`${stage.folder}/token`);
+    Deno.removeSync(`${stage.directory}/token`);
     await reload();
     assert.equal((await program.stdout.event("result", isApi))["condition"], "unknown");
     program.signal("SIGTERM");
@@ -166,7 +166,7 @@ test("monitor check --once: the notification of a channel that lacks its secret 
       /the notification of "bad" not delivered to webhook .*: the file "hook" cannot be read: file does not exist; it is retried/,
     );
     assert.equal(hook.posts.length, 1, "the other channel has it");
-    Deno.writeTextFileSync(`${stage.folder}/hook`, target);
+    Deno.writeTextFileSync(`${stage.directory}/hook`, target);
     assert.equal((await stage.run(["check", "--once"])).stderr, "");
     assert.equal(hook.posts.length, 2);
   }));

@@ -22,7 +22,7 @@ test(
   "monitor check: keeps a file of metrics fresh, which promtool takes and a node exporter serves",
   () =>
     withStage(async (stage) => {
-      Deno.mkdirSync(`${stage.folder}/collected`);
+      Deno.mkdirSync(`${stage.directory}/collected`);
       stage.writeConfig(CHECKS, { metrics: { path: "collected/monitor.prom", interval: 1, name: "one" } });
       const program = stage.start(["check"]);
       const text = await until("both checks in the file", () => {
@@ -39,7 +39,7 @@ test(
         valueOf(text, 'monitor_check_performance{check="plugin",label="time",unit="seconds",monitor="one"}'),
         0.02,
       );
-      await using exporter = await startNodeExporter(`${stage.folder}/collected`);
+      await using exporter = await startNodeExporter(`${stage.directory}/collected`);
       const served = await exporter.scrape();
       assert.match(served, /^node_textfile_scrape_error 0$/m);
       assert.match(
@@ -55,7 +55,7 @@ test(
         ) > firstLoop);
       program.signal("SIGTERM");
       assert.equal((await program.end()).code, 0);
-      assert.deepEqual([...Deno.readDirSync(`${stage.folder}/collected`)].map(({ name }) => name), [
+      assert.deepEqual([...Deno.readDirSync(`${stage.directory}/collected`)].map(({ name }) => name), [
         "monitor.prom",
       ]);
     }),
@@ -82,7 +82,7 @@ test(
       assert.equal(valueOf(text, `monitor_notifications_sent_total{channel="webhook ${name}"}`), 0);
       hook.status = 200;
       // Nothing is due, and the file is renewed nevertheless.
-      Deno.removeSync(`${stage.folder}/monitor.prom`);
+      Deno.removeSync(`${stage.directory}/monitor.prom`);
       await stage.run(["check", "--once", "--due"]);
       text = readMetrics(stage);
       assert.equal(valueOf(text, 'monitor_check_runs_total{check="web"}'), 1);
@@ -94,7 +94,7 @@ test(
       assert.equal(valueOf(text, 'monitor_check_runs_total{check="web"}'), 2);
       assert.equal(valueOf(text, 'monitor_check_failures_total{check="web",condition="critical"}'), 2);
       assert.deepEqual(await promtool(["check", "metrics"], text), { code: 0, text: "" });
-      Deno.removeSync(`${stage.folder}/monitor.prom`);
+      Deno.removeSync(`${stage.directory}/monitor.prom`);
       await stage.run(["check", "--once", "--state", "none"]);
       assert.equal(readMetrics(stage), "", "without a state there are no counts to tell");
     }),
@@ -109,7 +109,7 @@ test("monitor check --once: others may read the metrics as far as the umask allo
     });
     for (const [umask, expected] of [["022", 0o644], ["077", 0o600]] as const) {
       await stage.run(["check", "--once"], { shell: `umask ${umask}; exec "$@"` });
-      assert.equal((Deno.statSync(`${stage.folder}/monitor.prom`).mode ?? 0) & 0o777, expected);
+      assert.equal((Deno.statSync(`${stage.directory}/monitor.prom`).mode ?? 0) & 0o777, expected);
     }
   }));
 
@@ -123,7 +123,7 @@ test("monitor check --once: metrics that cannot be written are said, and change 
     assert.equal(code, 0);
     assert.equal(
       stderr,
-      `monitor: warning: cannot write the metrics to "${stage.folder}/none/monitor.prom": its directory does not exist\n`,
+      `monitor: warning: cannot write the metrics to "${stage.directory}/none/monitor.prom": its directory does not exist\n`,
     );
   }));
 
@@ -136,7 +136,7 @@ test("monitor check: says of a reload with mistakes that it failed, and follows 
     const successful = (path: string): number =>
       valueOf(readMetrics(stage, path), "monitor_config_last_reload_successful");
     await until("the first file", () => successful("one.prom") === 1);
-    const path = `${stage.folder}/monitor.json`;
+    const path = `${stage.directory}/monitor.json`;
     const sound = Deno.readTextFileSync(path);
     Deno.writeTextFileSync(path, "{");
     program.signal("SIGHUP");
@@ -148,9 +148,9 @@ test("monitor check: says of a reload with mistakes that it failed, and follows 
     assert.equal((await program.end()).code, 0);
   }));
 
-function readMetrics({ folder }: Stage, path = "monitor.prom"): string {
+function readMetrics({ directory }: Stage, path = "monitor.prom"): string {
   try {
-    return Deno.readTextFileSync(`${folder}/${path}`);
+    return Deno.readTextFileSync(`${directory}/${path}`);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return "";
     throw error;

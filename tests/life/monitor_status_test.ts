@@ -53,7 +53,7 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
         process_id: program.pid,
         started_at: null,
         stopped_at: null,
-        config: `${stage.folder}/monitor.json`,
+        config: `${stage.directory}/monitor.json`,
         config_loaded_at: null,
         config_edited: false,
       },
@@ -62,11 +62,11 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
       (await stage.run(["status"])).stdout,
       /2 checks: 1 ok, 1 critical; monitor running for \d+ s\n$/,
     );
-    const page = (): string => Deno.readTextFileSync(`${stage.folder}/page.html`);
+    const page = (): string => Deno.readTextFileSync(`${stage.directory}/page.html`);
     const valid = /Valid until <time[^]*If that is past, monitor has died/;
-    await until("the first page", () => existsSync(`${stage.folder}/page.html`) && valid.test(page()));
+    await until("the first page", () => existsSync(`${stage.directory}/page.html`) && valid.test(page()));
 
-    const metrics = (): string => Deno.readTextFileSync(`${stage.folder}/monitor.prom`);
+    const metrics = (): string => Deno.readTextFileSync(`${stage.directory}/monitor.prom`);
     await until("the first metrics of the service", () => metrics().includes("\nmonitor_running 1\n"));
 
     program.signal("SIGTERM");
@@ -114,8 +114,8 @@ test("monitor status: it says that the config was edited after the service loade
     program.signal("SIGHUP");
     await program.stdout.event("reload");
     assert.equal((await statusOf(stage)).monitor?.config_edited, false);
-    const other = `${stage.folder}/other.json`;
-    Deno.copyFileSync(`${stage.folder}/monitor.json`, other);
+    const other = `${stage.directory}/other.json`;
+    Deno.copyFileSync(`${stage.directory}/monitor.json`, other);
     assert.match(
       (await stage.run(["status", "-c", other])).stdout,
       /\n\nconfig: monitor runs another one, ".*\/monitor\.json"\n\n/,
@@ -133,7 +133,7 @@ test(
       const program = await startService(stage);
       for (const [name, text] of Object.entries(broken)) {
         await t.step(name, async () => {
-          Deno.writeTextFileSync(`${stage.folder}/monitor.json`, text);
+          Deno.writeTextFileSync(`${stage.directory}/monitor.json`, text);
           const { code, checks, monitor, config_error: error, stderr } = await statusOf(stage);
           assert.equal(code, 2);
           assert.deepEqual(checks.map(({ name, condition }) => [name, condition]), [["fine", "ok"], [
@@ -168,7 +168,7 @@ test(
           assert.match(unknown.stderr, /did you mean "bad"\?/);
         });
       }
-      Deno.removeSync(`${stage.folder}/monitor.json`);
+      Deno.removeSync(`${stage.directory}/monitor.json`);
       assert.equal((await stage.run(["status"])).code, 78, "nothing says where the state is");
       const named = await stage.run(["status", "--state", "kept.sqlite", "--format", "plugin"]);
       assert.equal(named.code, 2);
@@ -181,7 +181,7 @@ test(
 
 test("monitor status: without a state a config with errors is one", () =>
   withStage(async (stage) => {
-    Deno.writeTextFileSync(`${stage.folder}/monitor.json`, "{");
+    Deno.writeTextFileSync(`${stage.directory}/monitor.json`, "{");
     for (const args of [["status"], ["history", "web"], ["silence", "web"], ["report"]]) {
       const { code, stderr } = await stage.run(args);
       assert.equal(code, 78);

@@ -35,11 +35,12 @@ function writeConfig(
     ...others,
   });
   // Others who can read the password in it would be warned of.
-  Deno.chmodSync(`${stage.folder}/monitor.json`, 0o600);
+  Deno.chmodSync(`${stage.directory}/monitor.json`, 0o600);
 }
 
-const appear = ({ folder }: Stage, path: string): void => Deno.writeTextFileSync(`${folder}/${path}`, "");
-const vanish = ({ folder }: Stage, path: string): void => Deno.removeSync(`${folder}/${path}`);
+const appear = ({ directory }: Stage, path: string): void =>
+  Deno.writeTextFileSync(`${directory}/${path}`, "");
+const vanish = ({ directory }: Stage, path: string): void => Deno.removeSync(`${directory}/${path}`);
 
 test("monitor check --once: a mail server that is down for three calls gets one mail, dated at the decision", () =>
   withStage(async (stage) => {
@@ -376,7 +377,7 @@ test("monitor check: the heartbeat is given while it runs, and after each call w
     writeConfig(stage, [], { web: { kind: "test", parameters: { condition: "ok" } } }, {
       heartbeat: { path: "./alive", interval: 1 },
     });
-    const path = `${stage.folder}/alive`;
+    const path = `${stage.directory}/alive`;
     const touchedMs = (): number | null => {
       try {
         return Deno.statSync(path).mtime?.getTime() ?? null;
@@ -425,7 +426,7 @@ test("monitor check --once --due: what was pending arrives, whatever was away fr
     "all of it, as with another config on the same state": (stage) =>
       writeConfig(stage, [], { other: fileCheck("other") }),
     "the file that has it": (stage) => {
-      Deno.writeTextFileSync(`${stage.folder}/web.json`, "{}");
+      Deno.writeTextFileSync(`${stage.directory}/web.json`, "{}");
     },
   };
   for (const [name, leave] of Object.entries(vanish)) {
@@ -434,7 +435,7 @@ test("monitor check --once --due: what was pending arrives, whatever was away fr
         await using hook = startHook();
         const come = (): void => {
           const included = { checks: { web: { ...fileCheck("web"), notifications: [hook.channel] } } };
-          Deno.writeTextFileSync(`${stage.folder}/web.json`, JSON.stringify(included), { mode: 0o600 });
+          Deno.writeTextFileSync(`${stage.directory}/web.json`, JSON.stringify(included), { mode: 0o600 });
           writeConfig(stage, [], {}, { include: ["./web.json"] });
         };
         hook.status = 503;

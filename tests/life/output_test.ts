@@ -114,7 +114,7 @@ test("monitor check --log-format json: every line of stderr is an object, notifi
       "debug",
     ]);
     await program.stdout.event("notification");
-    Deno.writeTextFileSync(`${stage.folder}/monitor.json`, "{");
+    Deno.writeTextFileSync(`${stage.directory}/monitor.json`, "{");
     program.signal("SIGHUP");
     await program.stdout.event("reload");
     program.signal("SIGTERM");
@@ -143,7 +143,7 @@ test("monitor check --log-level: quieter levels leave out more, and never a repo
         stage.writeConfig({ bad: { ...BAD, timeout: 60 } });
         const program = stage.start(["check", "--log-level", level]);
         await program.stdout.next("CRITICAL");
-        Deno.writeTextFileSync(`${stage.folder}/monitor.json`, "{");
+        Deno.writeTextFileSync(`${stage.directory}/monitor.json`, "{");
         program.signal("SIGHUP");
         await program.stderr.next("the old one stays in force");
         program.signal("SIGTERM");
@@ -213,7 +213,7 @@ test("monitor check --once: JUnit has the host name of notifications", () =>
     const notifications = [{ kind: "command", parameters: { path: "./receive.sh" } }];
     stage.writeConfig({ bad: { ...BAD, notifications } });
     const { stdout } = await stage.run(["check", "--once", "--format", "junit"]);
-    const { host } = JSON.parse(Deno.readTextFileSync(`${stage.folder}/received.json`));
+    const { host } = JSON.parse(Deno.readTextFileSync(`${stage.directory}/received.json`));
     assert.equal(host, Deno.hostname());
     assert.equal(/ hostname="([^"]*)"/.exec(stdout)?.[1], host);
   }));

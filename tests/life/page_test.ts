@@ -15,7 +15,7 @@ test("monitor check: the page is renewed after the first result, whatever its in
     stage.start(["check"]);
     await until("the first result on the page", () => {
       try {
-        return Deno.readTextFileSync(`${stage.folder}/page.html`).includes("The check is ok");
+        return Deno.readTextFileSync(`${stage.directory}/page.html`).includes("The check is ok");
       } catch {
         return false;
       }
@@ -26,13 +26,13 @@ test("monitor check: the page is renewed at the start, after a change, and after
   withStage(async (stage) => {
     stage.writeScript("state", "cat state.txt; exit $(cat code.txt)");
     const set = (text: string, code: number): void => {
-      Deno.writeTextFileSync(`${stage.folder}/state.txt`, text);
-      Deno.writeTextFileSync(`${stage.folder}/code.txt`, String(code));
+      Deno.writeTextFileSync(`${stage.directory}/state.txt`, text);
+      Deno.writeTextFileSync(`${stage.directory}/code.txt`, String(code));
     };
     set("calm", 0);
     const checks = { web: { kind: "script", parameters: { path: "./state" } } };
     stage.writeConfig(checks, { report: { path: "page.html", interval: "1 hour" } });
-    const path = `${stage.folder}/page.html`;
+    const path = `${stage.directory}/page.html`;
     const page = (): string => {
       try {
         return Deno.readTextFileSync(path);
@@ -52,7 +52,7 @@ test("monitor check: the page is renewed at the start, after a change, and after
     program.signal("SIGHUP");
     await until("the page of the config that was read again", () => {
       try {
-        return Deno.readTextFileSync(`${stage.folder}/other.html`).includes("boom");
+        return Deno.readTextFileSync(`${stage.directory}/other.html`).includes("boom");
       } catch {
         return false;
       }
@@ -68,7 +68,7 @@ test("monitor check: the page is renewed at the start, after a change, and after
     Deno.removeSync(path);
     await stage.run(ONCE);
     assert.equal(page(), "", "a call by hand renews nothing");
-    assert.deepEqual([...Deno.readDirSync(stage.folder)].filter(({ name }) => name.endsWith(".tmp")), []);
+    assert.deepEqual([...Deno.readDirSync(stage.directory)].filter(({ name }) => name.endsWith(".tmp")), []);
   }));
 
 test("monitor check: a page that cannot be written is said once, and nothing else ends", () =>
@@ -76,17 +76,18 @@ test("monitor check: a page that cannot be written is said once, and nothing els
     stage.writeConfig({ web: { kind: "test", parameters: { condition: "ok" } } }, {
       report: { path: "none/page.html", interval: 1 },
     });
-    const words = `cannot write the page to "${stage.folder}/none/page.html": its directory does not exist`;
+    const words =
+      `cannot write the page to "${stage.directory}/none/page.html": its directory does not exist`;
     const program = stage.start(["check"]);
     await program.stderr.next((line) => line.includes(words));
-    Deno.mkdirSync(`${stage.folder}/none`);
+    Deno.mkdirSync(`${stage.directory}/none`);
     await program.stderr.next((line) => line.includes("the page can be written again"));
     program.signal("SIGTERM");
     const { code, stderr } = await program.end();
     assert.equal(code, 0);
     assert.equal(stderr.split(words).length, 2);
 
-    Deno.removeSync(`${stage.folder}/none`, { recursive: true });
+    Deno.removeSync(`${stage.directory}/none`, { recursive: true });
     const due = await stage.run([...ONCE, "--due"]);
     assert.equal(due.code, 0);
     assert.equal(due.stderr, `monitor: warning: ${words}\n`);
@@ -106,7 +107,7 @@ test("monitor report: writes the page beside a running monitor, to a file or to 
       stdout: "",
       stderr: "",
     });
-    assert.match(Deno.readTextFileSync(`${stage.folder}/page.html`), /rather warm/);
+    assert.match(Deno.readTextFileSync(`${stage.directory}/page.html`), /rather warm/);
     const named = await stage.run(["report", "web"]);
     assert.match(named.stdout, /^<!doctype html>[^]*<h3>web<\/h3>/);
     assert.doesNotMatch(named.stdout, /<h3>other<\/h3>/);
@@ -119,6 +120,6 @@ test("monitor report: writes the page beside a running monitor, to a file or to 
       /^monitor: error: Cannot write "[^"]*\/none\/page\.html": its directory does not exist\n$/,
     );
     assert.equal((await stage.run(["report", "--state", "none"])).code, 64);
-    Deno.writeTextFileSync(`${stage.folder}/broken.sqlite`, "no database at all, but text of some length");
+    Deno.writeTextFileSync(`${stage.directory}/broken.sqlite`, "no database at all, but text of some length");
     assert.equal((await stage.run(["report", "--state", "broken.sqlite"])).code, 74);
   }));

@@ -29,7 +29,7 @@ export interface Program {
 
 /** How a program is started. */
 export interface StartOptions {
-  /** Beside `PATH` and `HOME`, which is the folder of the test. */
+  /** Beside `PATH` and `HOME`, which is the directory of the test. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly stdin?: string;
   /** A command of the shell that runs the program as `"$@"`. @default exec "$@" */
@@ -40,10 +40,10 @@ export interface StartOptions {
   readonly limitMs?: number;
 }
 
-/** A folder of its own for one test, and what runs in it. */
+/** A directory of its own for one test, and what runs in it. */
 export interface Stage {
   /** Absolute. The programs run in it, and it is their `HOME`. */
-  readonly folder: string;
+  readonly directory: string;
   /** A check name that no other test has; what its scripts leave behind is found by it, and killed in the end. */
   readonly mark: string;
   /** Writes `monitor.json`, with checks every second and thresholds of 1 unless it says otherwise. */
@@ -58,21 +58,21 @@ export interface Stage {
 
 /** Runs a test on a stage of its own. */
 export async function withStage(use: (stage: Stage) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "monitor_life_" });
+  const directory = await Deno.makeTempDir({ prefix: "monitor_life_" });
   const mark = `check ${crypto.randomUUID()}`;
   const children: Deno.ChildProcess[] = [];
   const start: Stage["start"] = (args, options = {}) => {
-    const child = spawn(args, { ...options, folder });
+    const child = spawn(args, { ...options, directory });
     children.push(child);
     return followProgram(child);
   };
   try {
     await use({
-      folder,
+      directory,
       mark,
       writeConfig: (checks, others = {}) =>
         Deno.writeTextFileSync(
-          `${folder}/monitor.json`,
+          `${directory}/monitor.json`,
           JSON.stringify({
             defaults: { threshold: 1, schedule: { regular_interval: 1 } },
             checks,
@@ -80,14 +80,14 @@ export async function withStage(use: (stage: Stage) => Promise<void>): Promise<v
           }),
         ),
       writeScript: (name, text) =>
-        Deno.writeTextFileSync(`${folder}/${name}`, `#!/bin/sh\n${text}\n`, { mode: 0o755 }),
+        Deno.writeTextFileSync(`${directory}/${name}`, `#!/bin/sh\n${text}\n`, { mode: 0o755 }),
       start,
       run: (args, options) => start(args, options).end(),
     });
   } finally {
     await Promise.all(children.map(endChild));
     killMarked(mark);
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 
@@ -103,17 +103,17 @@ export function programCommand(flags?: readonly string[]): readonly string[] {
 
 function spawn(
   args: readonly string[],
-  options: StartOptions & { readonly folder: string },
+  options: StartOptions & { readonly directory: string },
 ): Deno.ChildProcess {
-  const { folder, environment, stdin, shell, permissions, limitMs } = options;
+  const { directory, environment, stdin, shell, permissions, limitMs } = options;
   const program = programCommand(permissions);
   const [path = "", ...rest] = shell === undefined ? program : ["/bin/sh", "-c", shell, "sh", ...program];
   const child = startChild(path, [...rest, ...args], {
     ...limitMs !== undefined && { limitMs },
-    cwd: folder,
+    cwd: directory,
     clearEnv: true,
     env: {
-      ...programEnvironment(folder),
+      ...programEnvironment(directory),
       ...permissions !== undefined && sourceEnvironment(),
       ...environment,
     },

@@ -3,7 +3,7 @@
 #
 #   tests/life/real_mail_server.sh PROGRAM [ARGUMENT…]     the program under test, such as dist/monitor
 #
-# Needs root: postfix runs with a configuration and folders of its own below a temporary folder, on a loopback port.
+# Needs root: postfix runs with a configuration and directories of its own below a temporary directory, on a loopback port.
 set -euo pipefail
 [ "$#" -gt 0 ] || { echo "usage: $0 PROGRAM [ARGUMENT…]" >&2; exit 64; }
 command -v postfix >/dev/null || { echo "$0: postfix is not installed: apt-get install postfix" >&2; exit 1; }

@@ -59,7 +59,7 @@ test("monitor check: SIGHUP with an invalid config logs every mistake, and the o
     const program = stage.start(["check", "--format", "ndjson"]);
     await program.stdout.event("result");
     Deno.writeTextFileSync(
-      `${stage.folder}/monitor.json`,
+      `${stage.directory}/monitor.json`,
       '{\n  "defaults": { "threshold": 0 },\n  "checks": { "fine": { "kind": "tset", "parameters": {} } }\n}\n',
     );
     program.signal("SIGHUP");
@@ -78,7 +78,7 @@ test("monitor check: SIGHUP with an invalid config logs every mistake, and the o
     program.signal("SIGHUP");
     assert.equal((await program.stdout.event("reload"))["adopted"], true);
     await program.stdout.event("result", ({ name }) => name === "added");
-    Deno.removeSync(`${stage.folder}/monitor.json`);
+    Deno.removeSync(`${stage.directory}/monitor.json`);
     program.signal("SIGHUP");
     const last = await program.stdout.event("reload");
     assert.match(String(last["error"]), /^Cannot find a config/);
@@ -90,8 +90,8 @@ test("monitor check: SIGHUP with an invalid config logs every mistake, and the o
 test("monitor check: SIGHUP reads what is included again, and what has come to a pattern", () =>
   withStage(async (stage) => {
     const write = (name: string, config: unknown): void =>
-      Deno.writeTextFileSync(`${stage.folder}/conf.d/${name}`, JSON.stringify(config));
-    Deno.mkdirSync(`${stage.folder}/conf.d`);
+      Deno.writeTextFileSync(`${stage.directory}/conf.d/${name}`, JSON.stringify(config));
+    Deno.mkdirSync(`${stage.directory}/conf.d`);
     write("a.json", { checks: { a: OK } });
     stage.writeConfig({ own: OK }, { include: "conf.d/*.json" });
     const program = stage.start(["check", "--format", "ndjson"]);
@@ -155,9 +155,9 @@ test("monitor check: a reload says that another state waits for a restart, and t
     stage.writeConfig({ fine: OK }, { state: "other.sqlite" });
     program.signal("SIGHUP");
     await program.stderr.next(
-      `the state would be kept in "${stage.folder}/other.sqlite" now; restart to use it`,
+      `the state would be kept in "${stage.directory}/other.sqlite" now; restart to use it`,
     );
-    Deno.renameSync(`${stage.folder}/monitor.json`, `${stage.folder}/monitor.jsonc`);
+    Deno.renameSync(`${stage.directory}/monitor.json`, `${stage.directory}/monitor.jsonc`);
     program.signal("SIGHUP");
     await program.stderr.next(
       'another config, "./monitor.jsonc", is found now instead of "./monitor.json"',

@@ -50,7 +50,7 @@ test("monitor: no secret is in an output, a log, the state, a mail, a webhook, a
     for (const end of ["", "-wal"]) {
       texts.set(
         `the file kept.sqlite${end} of the running program`,
-        readBytes(`${stage.folder}/kept.sqlite${end}`),
+        readBytes(`${stage.directory}/kept.sqlite${end}`),
       );
     }
     texts.set("the arguments of the program", readBytes(`/proc/${program.pid}/cmdline`));
@@ -105,7 +105,7 @@ test("monitor: no secret is in an output, a log, the state, a mail, a webhook, a
     }
     for (const [index, body] of leaky.bodies.entries()) texts.set(`the body of request ${index}`, body);
     for (const name of filesLeftIn(stage)) {
-      texts.set(`the file ${name}`, readBytes(`${stage.folder}/${name}`));
+      texts.set(`the file ${name}`, readBytes(`${stage.directory}/${name}`));
     }
 
     assert.ok([...texts.keys()].some((name) => name.startsWith("the mail")), "a mail came");
@@ -224,7 +224,7 @@ function writeLeakyConfig(
   const { parameters } = mail as {
     readonly parameters: { readonly access: Readonly<Record<string, unknown>> };
   };
-  Deno.writeTextFileSync(`${stage.folder}/token`, `${TOKEN}\n`);
+  Deno.writeTextFileSync(`${stage.directory}/token`, `${TOKEN}\n`);
   stage.writeScript(
     "given",
     'echo "given $GIVEN_SECRET | x=1"; echo "detail $GIVEN_SECRET"; echo "$GIVEN_SECRET" >&2; exit 2',
@@ -291,9 +291,9 @@ async function readMails(
 }
 
 /** Everything but what the test has written itself. */
-function filesLeftIn({ folder }: Stage): readonly string[] {
+function filesLeftIn({ directory }: Stage): readonly string[] {
   const own = ["monitor.json", "token", "given", "other", "job", "channel"];
-  const names = [...Deno.readDirSync(folder)].filter((entry) => entry.isFile).map((entry) => entry.name);
+  const names = [...Deno.readDirSync(directory)].filter((entry) => entry.isFile).map((entry) => entry.name);
   return names.filter((name) => !own.includes(name));
 }
 

@@ -26,9 +26,9 @@ function settingsOf(unit: string): ReadonlyMap<string, readonly string[]> {
 }
 
 /** A command of an example as it is run here: with this program, and the config of the stage. */
-function commandHere(command: string, { folder }: Stage): string {
+function commandHere(command: string, { directory }: Stage): string {
   const program = programCommand().map((part) => `'${part}'`).join(" ");
-  return command.replaceAll(PROGRAM_PATH, program).replaceAll(DOCUMENT_PATH, `${folder}/monitor.json`);
+  return command.replaceAll(PROGRAM_PATH, program).replaceAll(DOCUMENT_PATH, `${directory}/monitor.json`);
 }
 
 const BAD = { kind: "test", parameters: { condition: "warning", output: "rather warm" } };
@@ -41,17 +41,17 @@ async function analyze(args: readonly string[]): Promise<{ readonly code: number
 test(
   "examples/systemd: systemd-analyze finds nothing wrong with the units",
   () =>
-    withStage(async ({ folder }) => {
+    withStage(async ({ directory }) => {
       const names = ["monitor.service", "monitor-due.service", "monitor-due.timer"];
       // It looks for the programs too, and what is not installed here is no mistake of a unit.
       for (const name of names) {
         const unit = readExample(`systemd/${name}`).replaceAll(PROGRAM_PATH, "/bin/true");
-        Deno.writeTextFileSync(`${folder}/${name}`, unit);
+        Deno.writeTextFileSync(`${directory}/${name}`, unit);
       }
       const { code, text } = await analyze([
         "verify",
         "--man=no",
-        ...names.map((name) => `${folder}/${name}`),
+        ...names.map((name) => `${directory}/${name}`),
       ]);
       assert.equal(text, "");
       assert.equal(code, 0);
@@ -86,9 +86,9 @@ test(
       stage.writeConfig({ bad: BAD });
       const program = stage.start([], {
         shell: `exec ${commandHere(start, stage)}`,
-        environment: { STATE_DIRECTORY: `${stage.folder}/state` },
+        environment: { STATE_DIRECTORY: `${stage.directory}/state` },
       });
-      await program.stdout.next(`state in ${stage.folder}/state/`);
+      await program.stdout.next(`state in ${stage.directory}/state/`);
       await program.stdout.next("WARNING: bad: rather warm");
 
       const reload = async (): Promise<readonly number[]> => {
@@ -123,7 +123,7 @@ test("examples/systemd/monitor-due.service: what a call sees is no failure of th
     const [start = ""] = settings.get("ExecStart") ?? [];
     const { code, stdout, stderr } = await stage.start([], {
       shell: `exec ${commandHere(start, stage)}`,
-      environment: { STATE_DIRECTORY: `${stage.folder}/state` },
+      environment: { STATE_DIRECTORY: `${stage.directory}/state` },
     }).end();
     assert.equal(code, 1);
     assert.deepEqual(settings.get("SuccessExitStatus"), ["1 2 3"]);
@@ -165,8 +165,8 @@ test("examples/container/Containerfile: its command is one that the program take
     assert.equal(environment["MONITOR_CONFIG"], DOCUMENT_PATH);
     stage.writeConfig({ bad: BAD });
     const here = {
-      MONITOR_CONFIG: `${stage.folder}/monitor.json`,
-      STATE_DIRECTORY: `${stage.folder}${environment["STATE_DIRECTORY"]}`,
+      MONITOR_CONFIG: `${stage.directory}/monitor.json`,
+      STATE_DIRECTORY: `${stage.directory}${environment["STATE_DIRECTORY"]}`,
     };
     const program = stage.start(command.slice(1), { environment: here });
     await program.stdout.next(`state in ${here.STATE_DIRECTORY}/`);

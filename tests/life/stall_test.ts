@@ -35,7 +35,7 @@ test("monitor check: while it stands still no time-out is invented, and one that
         program.signal("SIGSTOP");
         answering.status = 200;
         held.answer(200);
-        Deno.writeTextFileSync(`${stage.folder}/go`, "");
+        Deno.writeTextFileSync(`${stage.directory}/go`, "");
         await untilGone(script);
         // Not to wait for anything: the time itself is what is tested.
         await new Promise((resolve) => setTimeout(resolve, STOPPED_MS));
@@ -75,7 +75,7 @@ test(
           hanging: { kind: "http_request", timeout: 30, parameters: hanging.parameters },
         });
         hanging.status = null;
-        const clock = createMovableClock(`${stage.folder}/clock`, { seconds: 0, moves: "both" });
+        const clock = createMovableClock(`${stage.directory}/clock`, { seconds: 0, moves: "both" });
         const program = stage.start(["check", "--once", "--format", "ndjson"], {
           environment: clock.environment,
         });
@@ -84,7 +84,7 @@ test(
         program.signal("SIGSTOP");
         clock.move(600);
         program.signal("SIGCONT");
-        Deno.writeTextFileSync(`${stage.folder}/go`, "");
+        Deno.writeTextFileSync(`${stage.directory}/go`, "");
         const again = await hanging.held();
         again.answer(500);
         const { stdout } = await program.end();

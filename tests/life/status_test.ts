@@ -90,7 +90,7 @@ Deno.test("monitor status: a check whose next run is overdue by two intervals co
     assert.equal((await stage.run(["check", "--once"])).code, 1);
     for (const { name, overdueMs, state, code } of rows) {
       await t.step(name, async () => {
-        const database = new DatabaseSync(`${stage.folder}/kept.sqlite`);
+        const database = new DatabaseSync(`${stage.directory}/kept.sqlite`);
         database.prepare("UPDATE checks SET next_run_at_ms = ?").run(Date.now() - overdueMs);
         database.close();
         const status = await statusOf(stage);

@@ -81,7 +81,7 @@ test("monitor check: what only waits for its turn does not begin while it stops"
     const program = stage.start(["check", "--concurrency", "1"]);
     const exists = (name: string): boolean => {
       try {
-        return Deno.statSync(`${stage.folder}/${name}`).isFile;
+        return Deno.statSync(`${stage.directory}/${name}`).isFile;
       } catch {
         return false;
       }
@@ -89,7 +89,7 @@ test("monitor check: what only waits for its turn does not begin while it stops"
     const begun = await until("a script", () => ["one", "two"].find(exists));
     program.signal("SIGTERM");
     await program.stderr.next(`waiting for "${begun}"`);
-    Deno.writeTextFileSync(`${stage.folder}/go`, "");
+    Deno.writeTextFileSync(`${stage.directory}/go`, "");
     assert.equal((await program.end()).code, 0);
     assert.ok(!exists(begun === "one" ? "two" : "one"));
   }));
@@ -150,7 +150,7 @@ async function startReading(
   stage: Stage,
   args: readonly string[],
 ): Promise<{ readonly program: Program; complete(): void }> {
-  Deno.writeTextFileSync(`${stage.folder}/text`, '{ "defaults": {}, "checks": {} }');
+  Deno.writeTextFileSync(`${stage.directory}/text`, '{ "defaults": {}, "checks": {} }');
   // A pipe holds 64 KiB, so more than that is taken only by a program that reads.
   stage.writeScript(
     "write",
@@ -161,7 +161,7 @@ async function startReading(
   });
   await until(
     "the program reads",
-    () => Deno.readDirSync(stage.folder).some(({ name }) => name === "reading"),
+    () => Deno.readDirSync(stage.directory).some(({ name }) => name === "reading"),
   );
-  return { program, complete: () => Deno.writeTextFileSync(`${stage.folder}/complete`, "") };
+  return { program, complete: () => Deno.writeTextFileSync(`${stage.directory}/complete`, "") };
 }

@@ -31,13 +31,13 @@ export function withoutTwins(posts: readonly Post[]): readonly Post[] {
 }
 
 /** The changes of a check that its state has kept, in order. */
-export function changesOf({ folder }: Pick<Stage, "folder">, name: string): readonly Change[] {
-  return allChangesOf({ folder }).get(name) ?? [];
+export function changesOf({ directory }: Pick<Stage, "directory">, name: string): readonly Change[] {
+  return allChangesOf({ directory }).get(name) ?? [];
 }
 
 /** The changes that a state has kept, by check, in order. */
-function allChangesOf({ folder }: Pick<Stage, "folder">): ReadonlyMap<string, readonly Change[]> {
-  using database = new DatabaseSync(`${folder}/kept.sqlite`, { readOnly: true });
+function allChangesOf({ directory }: Pick<Stage, "directory">): ReadonlyMap<string, readonly Change[]> {
+  using database = new DatabaseSync(`${directory}/kept.sqlite`, { readOnly: true });
   const rows = database.prepare(
     "SELECT name, at_ms, from_condition, to_condition FROM changes JOIN checks ON checks.id = changes.check_id " +
       "ORDER BY changes.id",

@@ -119,7 +119,7 @@ async function startServers(authority: Authority): Promise<Servers> {
 }
 
 function writeConfig(stage: Stage, authority: Authority, { plain, secure, mail }: Servers): void {
-  Deno.writeTextFileSync(`${stage.folder}/authority.pem`, authority.cert);
+  Deno.writeTextFileSync(`${stage.directory}/authority.pem`, authority.cert);
   const target = { host: "127.0.0.1", port: secure.port };
   stage.writeConfig({
     plain: request(plain.origin),
@@ -145,7 +145,7 @@ function writeConfig(stage: Stage, authority: Authority, { plain, secure, mail }
     },
   });
   // A password in it is a warning otherwise.
-  Deno.chmodSync(`${stage.folder}/monitor.json`, 0o600);
+  Deno.chmodSync(`${stage.directory}/monitor.json`, 0o600);
 }
 
 function request(target: string): unknown {

@@ -10,10 +10,10 @@ const test = concurrentTests("monitor: files that block");
 
 const OK = { kind: "test", parameters: { condition: "ok" } };
 
-/** A command of the shell that runs the program with a file system that never responds on the folder `hung`. */
-function withHungMount({ folder }: Stage): string {
-  Deno.mkdirSync(`${folder}/hung`);
-  const mount = `/usr/bin/python3 '${fixture("hung_mount.py")}' '${folder}/hung'`;
+/** A command of the shell that runs the program with a file system that never responds on the directory `hung`. */
+function withHungMount({ directory }: Stage): string {
+  Deno.mkdirSync(`${directory}/hung`);
+  const mount = `/usr/bin/python3 '${fixture("hung_mount.py")}' '${directory}/hung'`;
   return `exec unshare --user --map-root-user --mount ${mount} "$@"`;
 }
 
@@ -66,7 +66,7 @@ test("monitor check: a config, include, secret or certificate file that is a pip
   for (const { name, checks, others, args = [], code, shows } of table) {
     add(name, () =>
       withStage(async (stage) => {
-        await makePipe(`${stage.folder}/pipe`);
+        await makePipe(`${stage.directory}/pipe`);
         stage.writeConfig(checks, others);
         const end = await stage.run(["check", "--once", "--no-notify", ...args]);
         assert.equal(end.code, code, end.stderr);
@@ -87,7 +87,7 @@ async function runsItsJob(
     backup: { kind: "job", parameters: { expected_every: "1 day" } },
     web: { kind: "test", parameters: { output: "${file:pipe}" } },
   }, { state: "kept.sqlite" });
-  await makePipe(`${stage.folder}/pipe`);
+  await makePipe(`${stage.directory}/pipe`);
   const end = await stage.run(["beat", ...args, "backup", "--", ...RAN], {
     ...shell !== undefined && { shell },
   });
@@ -111,8 +111,8 @@ test("monitor check: a reload from a pipe changes nothing and stops no check", (
     stage.writeConfig({ web: OK });
     const program = stage.start(["check", "--format", "ndjson"]);
     await program.stdout.event("result");
-    Deno.removeSync(`${stage.folder}/monitor.json`);
-    await makePipe(`${stage.folder}/monitor.json`);
+    Deno.removeSync(`${stage.directory}/monitor.json`);
+    await makePipe(`${stage.directory}/monitor.json`);
     program.signal("SIGHUP");
     await program.stderr.next("it is not a regular file");
     await program.stdout.event("result");
@@ -127,8 +127,8 @@ test("monitor: a file system that hangs stops neither checks nor the command of 
       stage.writeConfig({ web: OK });
       const program = stage.start(["check", "--format", "ndjson"], { shell: withHungMount(stage) });
       await program.stdout.event("result");
-      Deno.removeSync(`${stage.folder}/monitor.json`);
-      Deno.symlinkSync("hung/monitor.json", `${stage.folder}/monitor.json`);
+      Deno.removeSync(`${stage.directory}/monitor.json`);
+      Deno.symlinkSync("hung/monitor.json", `${stage.directory}/monitor.json`);
       program.signal("SIGHUP");
       // While the reload waits.
       await program.stdout.event("result");

@@ -109,20 +109,20 @@ Deno.test("startKeptFiles() writes one file after another, though a reload comes
 });
 
 Deno.test("writeKeptFile() says in words why a file cannot be written", async () => {
-  const folder = await Deno.makeTempDir({ prefix: "monitor_kept_" });
+  const directory = await Deno.makeTempDir({ prefix: "monitor_kept_" });
   try {
     const write = (path: string): Promise<string | null> =>
       writeKeptFile({ ...fileOf(path, 1), render: () => "text" }, createFiles(createRealClock()));
-    assert.equal(await write(`${folder}/a`), null);
+    assert.equal(await write(`${directory}/a`), null);
     assert.equal(
-      await write(`${folder}/none/a`),
-      `cannot write the metrics to "${folder}/none/a": its directory does not exist`,
+      await write(`${directory}/none/a`),
+      `cannot write the metrics to "${directory}/none/a": its directory does not exist`,
     );
     assert.equal(
-      await write(`${folder}/a/b`),
-      `cannot write the metrics to "${folder}/a/b": its path leads through something that is not a directory`,
+      await write(`${directory}/a/b`),
+      `cannot write the metrics to "${directory}/a/b": its path leads through something that is not a directory`,
     );
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 });

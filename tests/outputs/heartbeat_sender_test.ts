@@ -8,8 +8,8 @@ import { createMemorySystem } from "../../testing/memory_system.ts";
 const INTERVAL = { intervalMs: 60_000 };
 
 Deno.test("beat() touches a file, and makes it", async () => {
-  await withFolder(async (folder) => {
-    const path = `${folder}/alive`;
+  await withDirectory(async (directory) => {
+    const path = `${directory}/alive`;
     assert.equal(await sendHeartbeat({ ...INTERVAL, path }, createMemorySystem()), null);
     await Deno.utime(path, 0, 0);
     assert.equal(await sendHeartbeat({ ...INTERVAL, path }, createMemorySystem()), null);
@@ -18,15 +18,15 @@ Deno.test("beat() touches a file, and makes it", async () => {
 });
 
 Deno.test("beat() says in words why a file cannot be touched", async (t) => {
-  await withFolder(async (folder) => {
-    await Deno.writeTextFile(`${folder}/file`, "");
+  await withDirectory(async (directory) => {
+    await Deno.writeTextFile(`${directory}/file`, "");
     const rows: Readonly<Record<string, readonly [path: string, reason: string]>> = {
-      "its folder is missing": [`${folder}/none/alive`, "its directory does not exist"],
-      "its folder is a file": [
-        `${folder}/file/alive`,
+      "its directory is missing": [`${directory}/none/alive`, "its directory does not exist"],
+      "its directory is a file": [
+        `${directory}/file/alive`,
         "its path leads through something that is not a directory",
       ],
-      "it is a folder": [folder, "it is a directory"],
+      "it is a directory": [directory, "it is a directory"],
     };
     for (const [name, [path, reason]] of Object.entries(rows)) {
       await t.step(name, async () => {
@@ -92,27 +92,27 @@ Deno.test("beat() gives up a server that does not answer", async () => {
 });
 
 Deno.test("beat() gives both signs, and says both failures", async () => {
-  await withFolder(async (folder) => {
+  await withDirectory(async (directory) => {
     await using server = startAnswering(response(500));
     const target = server.origin;
     const failure = `127.0.0.1:${server.port} answered the heartbeat with status 500`;
     assert.equal(
-      await sendHeartbeat({ ...INTERVAL, path: `${folder}/alive`, target }, createMemorySystem()),
+      await sendHeartbeat({ ...INTERVAL, path: `${directory}/alive`, target }, createMemorySystem()),
       failure,
     );
-    assert.ok((await Deno.stat(`${folder}/alive`)).isFile);
+    assert.ok((await Deno.stat(`${directory}/alive`)).isFile);
     assert.equal(
-      await sendHeartbeat({ ...INTERVAL, path: `${folder}/none/alive`, target }, createMemorySystem()),
-      `cannot touch "${folder}/none/alive": its directory does not exist; ${failure}`,
+      await sendHeartbeat({ ...INTERVAL, path: `${directory}/none/alive`, target }, createMemorySystem()),
+      `cannot touch "${directory}/none/alive": its directory does not exist; ${failure}`,
     );
   });
 });
 
-async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "monitor_heartbeat_" });
+async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
+  const directory = await Deno.makeTempDir({ prefix: "monitor_heartbeat_" });
   try {
-    await use(folder);
+    await use(directory);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }

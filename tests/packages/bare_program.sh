@@ -4,27 +4,27 @@
 #
 # It runs as a user without rights, who owns nothing but the empty home that the caller names in HOME; without a
 # capability; with nothing in the environment but that home, a PATH on which there is no Deno and no Node, and what the
-# caller sets. The working folder is another user's: it is for reading, unless everybody may write there.
+# caller sets. The working directory is another user's: it is for reading, unless everybody may write there.
 set -euo pipefail
 executable="$(readlink -f "$1")"
-folder="$(readlink -f "$2")"
+directory="$(readlink -f "$2")"
 nobody=65534
 
-mkdir -p "$folder/bin"
-chmod 755 "$folder" "$folder/bin"
-install -m 755 "$executable" "$folder/monitor"
+mkdir -p "$directory/bin"
+chmod 755 "$directory" "$directory/bin"
+install -m 755 "$executable" "$directory/monitor"
 for name in sh basename cat date dirname echo env false grep head kill ls mkdir printf rm sed sleep tail touch true; do
-  ln -sf "/usr/bin/$name" "$folder/bin/$name"
+  ln -sf "/usr/bin/$name" "$directory/bin/$name"
 done
 for name in deno node npm npx; do
-  if PATH="$folder/bin" command -v "$name" >/dev/null; then echo "$name is on the bare PATH" >&2; exit 1; fi
+  if PATH="$directory/bin" command -v "$name" >/dev/null; then echo "$name is on the bare PATH" >&2; exit 1; fi
 done
 
-cat >"$folder/bare_monitor" <<W
+cat >"$directory/bare_monitor" <<W
 #!/bin/sh
 /usr/bin/chown $nobody:$nobody "\$HOME"
 exec /usr/bin/setpriv --reuid=$nobody --regid=$nobody --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all \\
-  /usr/bin/env -u PWD -u OLDPWD -u SHLVL -u _ PATH="$folder/bin" "$folder/monitor" "\$@"
+  /usr/bin/env -u PWD -u OLDPWD -u SHLVL -u _ PATH="$directory/bin" "$directory/monitor" "\$@"
 W
-chmod 755 "$folder/bare_monitor"
-echo "$folder/bare_monitor"
+chmod 755 "$directory/bare_monitor"
+echo "$directory/bare_monitor"

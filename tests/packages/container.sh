@@ -18,9 +18,9 @@ trap cleanup EXIT
 debootstrap --variant=minbase stable "$work/debian" "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" >"$work/log" 2>&1 ||
   fail "debootstrap: $(tail -n 3 "$work/log")"
 base="$(build from scratch)"
-folder="$(build mount "$base")"
+directory="$(build mount "$base")"
 tar --create --directory="$work/debian" --exclude='./dev/*' --exclude='./proc/*' --exclude='./sys/*' . |
-  tar --extract --directory="$folder"
+  tar --extract --directory="$directory"
 build umount "$base" >/dev/null
 build commit --quiet "$base" docker.io/library/debian:stable-slim >/dev/null
 

@@ -29,7 +29,7 @@ lintian --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog --fa
 [ "$(dpkg-deb --field "$package" Depends | tr ',' '\n' | wc -l)" -gt 1 ] || fail "it depends on nothing"
 
 timeout 120 dpkg --install "$package" >"$work/log" 2>&1 || fail "dpkg --install: $(cat "$work/log")"
-[ "$(stat -c '%U %a' /var/lib/monitor)" = "monitor 700" ] || fail "the folder of the state is not the monitor's own"
+[ "$(stat -c '%U %a' /var/lib/monitor)" = "monitor 700" ] || fail "the directory of the state is not the monitor's own"
 
 monitor --version | head -n 1 | grep -qx 'monitor [0-9.]*' || fail "monitor --version"
 monitor licenses | cmp -s - /usr/share/doc/monitor/copyright || fail "the copyright file is not what monitor prints"
@@ -71,7 +71,7 @@ for unit in monitor.service monitor-due.service monitor-due.timer; do
 done
 [ ! -e /etc/systemd/system/multi-user.target.wants/monitor.service ] || fail "the service is enabled"
 
-# What the service would run, as its user, in its folder.
+# What the service would run, as its user, in its directory.
 setpriv --reuid=monitor --regid=monitor --clear-groups env -i STATE_DIRECTORY=/var/lib/monitor \
   /usr/bin/monitor check --once -c "$work/../$(basename "$work")/monitor.json" >"$work/log" 2>&1 && code=0 || code=$?
 [ "$code" = 78 ] || fail "the user monitor may read what is root's alone"

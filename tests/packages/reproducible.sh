@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the executable and the packages twice, in folders of different names and one after the other, and compares them
+# Builds the executable and the packages twice, in directories of different names and one after the other, and compares them
 # byte for byte: `tests/packages/reproducible.sh`, with DENORT_BIN where Deno's own download cannot be reached.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -51,9 +51,9 @@ export function needsBrowser(): { readonly ignore: boolean } {
 
 /** Starts a browser for one test. */
 export async function withBrowser(use: (browser: Browser) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "monitor_browser_" });
+  const directory = await Deno.makeTempDir({ prefix: "monitor_browser_" });
   const driver = startChild(tool("chromedriver"), ["--port=0"], {
-    env: { TMPDIR: folder, HOME: folder },
+    env: { TMPDIR: directory, HOME: directory },
     stdin: "null",
     stdout: "piped",
     stderr: "null",
@@ -70,7 +70,7 @@ export async function withBrowser(use: (browser: Browser) => Promise<void>): Pro
         alwaysMatch: {
           browserName: "chrome",
           timeouts: { script: 300_000 },
-          "goog:chromeOptions": { args: [...FLAGS, `--user-data-dir=${folder}/profile`] },
+          "goog:chromeOptions": { args: [...FLAGS, `--user-data-dir=${directory}/profile`] },
           "goog:loggingPrefs": { browser: "ALL", performance: "ALL" },
         },
       },
@@ -87,7 +87,7 @@ export async function withBrowser(use: (browser: Browser) => Promise<void>): Pro
     // What it started may hold the pipe a little longer.
     end.abort();
     await inTime("the end of what the driver prints", draining);
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 

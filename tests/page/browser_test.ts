@@ -1,5 +1,5 @@
 /**
- * The page in Debian's Chromium. `PAGE_PICTURES` may name a folder for the pictures of what was seen, to be looked at by
+ * The page in Debian's Chromium. `PAGE_PICTURES` may name a directory for the pictures of what was seen, to be looked at by
  * people.
  */
 import assert from "node:assert/strict";
@@ -121,8 +121,8 @@ async function findFaults(
 }
 
 async function keepPicture(name: string, browser: Browser): Promise<void> {
-  const folder = Deno.env.get("PAGE_PICTURES");
-  if (folder === undefined) return;
-  await Deno.mkdir(folder, { recursive: true });
-  await Deno.writeFile(`${folder}/${name}.png`, await browser.picture());
+  const directory = Deno.env.get("PAGE_PICTURES");
+  if (directory === undefined) return;
+  await Deno.mkdir(directory, { recursive: true });
+  await Deno.writeFile(`${directory}/${name}.png`, await browser.picture());
 }

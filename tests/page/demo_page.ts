@@ -13,10 +13,12 @@ const HOUR_MS = 3_600_000;
 /** A past of 90 days in a real state, made with a clock of its own. */
 export async function withDemo(
   count: number,
-  use: (demo: { readonly store: Store; readonly folder: string; page(): Promise<string> }) => Promise<void>,
+  use: (
+    demo: { readonly store: Store; readonly directory: string; page(): Promise<string> },
+  ) => Promise<void>,
 ): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "monitor_page_" });
-  const { store } = await openSqliteStore(`${folder}/state.sqlite`, {
+  const directory = await Deno.makeTempDir({ prefix: "monitor_page_" });
+  const { store } = await openSqliteStore(`${directory}/state.sqlite`, {
     files: createStoreFiles(createRealClock()),
     userId: Deno.uid(),
     nowMs: NOW_MS,
@@ -35,11 +37,11 @@ export async function withDemo(
     await makeHistory({ store, checks, endMs: NOW_MS, fineStepMs: count > 100 ? 3 * HOUR_MS : HOUR_MS });
     await use({
       store,
-      folder,
+      directory,
       page: () => writePage({ store, checks, isWhole: true, facts, clock: createRealClock() }),
     });
   } finally {
     await store.close();
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }

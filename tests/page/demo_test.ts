@@ -28,14 +28,17 @@ interface Status {
 }
 
 Deno.test("makeHistory() makes 90 days that the page, history and status tell alike", () =>
-  withDemo(COUNT, async ({ folder, page }) => {
+  withDemo(COUNT, async ({ directory, page }) => {
     await Deno.writeTextFile(
-      `${folder}/monitor.json`,
+      `${directory}/monitor.json`,
       JSON.stringify({ state: "state.sqlite", ...demoConfig(COUNT) }),
     );
     const monitor = async (...args: readonly string[]): Promise<string> => {
-      const system = { ...createMemorySystem({ workingFolder: folder }), clock: createFakeClock(NOW_MS) };
-      const code = await run([...args, "--config", `${folder}/monitor.json`], system);
+      const system = {
+        ...createMemorySystem({ workingDirectory: directory }),
+        clock: createFakeClock(NOW_MS),
+      };
+      const code = await run([...args, "--config", `${directory}/monitor.json`], system);
       assert.ok(code < 64, system.stderr.text());
       return system.stdout.text();
     };

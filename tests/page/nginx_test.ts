@@ -16,8 +16,8 @@ Deno.test({
   fn: () =>
     withStage(async (stage) => {
       // As root, nginx reads as another user, and so must be let in.
-      Deno.chmodSync(stage.folder, 0o755);
-      const pages = `${stage.folder}/pages`;
+      Deno.chmodSync(stage.directory, 0o755);
+      const pages = `${stage.directory}/pages`;
       Deno.mkdirSync(pages);
       stage.writeConfig({
         web: { kind: "test", parameters: { condition: "critical", output: "<out & of order>" } },
@@ -27,7 +27,7 @@ Deno.test({
       const program = stage.start(["check"]);
       await until("the first page with a result", () => readText(`${pages}/index.html`).includes("of order"));
       const port = freePort();
-      await withNginx({ folder: stage.folder, pages, port }, async () => {
+      await withNginx({ directory: stage.directory, pages, port }, async () => {
         const get = (path: string, etag = ""): Promise<Response> =>
           fetch(`http://127.0.0.1:${port}${path}`, { headers: { "if-none-match": etag } });
         const response = await get("/");
@@ -57,33 +57,33 @@ Deno.test({
   ...needs("systemd-analyze"),
   name: "examples/nginx: monitor.service with its page.conf is one that systemd takes",
   fn: () =>
-    withStage(async ({ folder }) => {
+    withStage(async ({ directory }) => {
       const read = (path: string): string => Deno.readTextFileSync(new URL(path, EXAMPLES));
       const unit = read("systemd/monitor.service").replaceAll("/usr/local/bin/monitor", "/bin/true");
-      await Deno.writeTextFile(`${folder}/monitor.service`, `${unit}\n${read("nginx/page.conf")}`);
-      const { code, stderr } = await systemdAnalyze(["verify", `${folder}/monitor.service`]);
+      await Deno.writeTextFile(`${directory}/monitor.service`, `${unit}\n${read("nginx/page.conf")}`);
+      const { code, stderr } = await systemdAnalyze(["verify", `${directory}/monitor.service`]);
       assert.equal(code, 0, stderr);
     }),
 });
 
 interface NginxOptions {
-  readonly folder: string;
+  readonly directory: string;
   readonly pages: string;
   readonly port: number;
 }
 
-async function withNginx({ folder, pages, port }: NginxOptions, use: () => Promise<void>): Promise<void> {
+async function withNginx({ directory, pages, port }: NginxOptions, use: () => Promise<void>): Promise<void> {
   const site = Deno.readTextFileSync(new URL("nginx/monitor.conf", EXAMPLES));
   assert.ok(site.includes(LISTEN) && site.includes(FOLDER), "the example says what is replaced here");
   const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-    .map((name) => `${name}_temp_path ${folder}/${name};`).join("\n");
+    .map((name) => `${name}_temp_path ${directory}/${name};`).join("\n");
   Deno.writeTextFileSync(
-    `${folder}/nginx.conf`,
-    `daemon off;\nmaster_process on;\npid ${folder}/nginx.pid;\nerror_log stderr;\nevents {}\nhttp {\ninclude /etc/nginx/mime.types;\naccess_log off;\n${paths}\n${
+    `${directory}/nginx.conf`,
+    `daemon off;\nmaster_process on;\npid ${directory}/nginx.pid;\nerror_log stderr;\nevents {}\nhttp {\ninclude /etc/nginx/mime.types;\naccess_log off;\n${paths}\n${
       site.replaceAll(LISTEN, `127.0.0.1:${port}`).replaceAll(FOLDER, pages)
     }\n}\n`,
   );
-  const args = ["-p", folder, "-e", "stderr", "-c", `${folder}/nginx.conf`];
+  const args = ["-p", directory, "-e", "stderr", "-c", `${directory}/nginx.conf`];
   const tested = await runChild(tool("nginx"), [...args, "-t"]);
   assert.equal(tested.code, 0, tested.stderr);
   const nginx = startChild(tool("nginx"), args, { stdin: "null", stdout: "null", stderr: "null" });

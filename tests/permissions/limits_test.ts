@@ -51,10 +51,10 @@ test("a redirect to a host that is not granted is not followed, and the output n
 
 test("a symlink in the place of a granted file leads out: the path is what is granted", () =>
   withNeeds(async (stage) => {
-    Deno.mkdirSync(`${stage.folder}/granted`);
-    Deno.mkdirSync(`${stage.folder}/outside`);
-    Deno.writeTextFileSync(`${stage.folder}/outside/file`, "");
-    Deno.symlinkSync("../outside/file", `${stage.folder}/granted/link`);
+    Deno.mkdirSync(`${stage.directory}/granted`);
+    Deno.mkdirSync(`${stage.directory}/outside`);
+    Deno.writeTextFileSync(`${stage.directory}/outside/file`, "");
+    Deno.symlinkSync("../outside/file", `${stage.directory}/granted/link`);
     const age = (path: string): unknown => ({
       kind: "file_timestamp",
       parameters: { path, condition_on_missing: "critical" },
@@ -76,7 +76,7 @@ test("a listed program that its owner replaces is run as it is then", () =>
     const permissions = flagsFor(await stage.needs());
     const before = await checkOnce(stage, { permissions });
     assert.strictEqual(before.find(({ name }) => name === "script")?.output, "all is lost");
-    Deno.renameSync(`${stage.folder}/probe.sh`, `${stage.folder}/old.sh`);
+    Deno.renameSync(`${stage.directory}/probe.sh`, `${stage.directory}/old.sh`);
     stage.writeScript("probe.sh", "echo somebody else wrote this");
     const after = await checkOnce(stage, { permissions });
     assert.strictEqual(after.find(({ name }) => name === "script")?.output, "somebody else wrote this");
@@ -106,8 +106,8 @@ test("with SSLKEYLOGFILE set the runtime writes TLS keys, though nothing may be 
     stage.writeConfig({ web: requestTo(secure.origin) });
     const permissions = flagsFor(await stage.needs());
     assert.ok(!permissions.some((flag) => flag.includes("keys")));
-    await checkOnce(stage, { permissions, environment: { SSLKEYLOGFILE: `${stage.folder}/keys` } });
-    assert.match(Deno.readTextFileSync(`${stage.folder}/keys`), /^SERVER_HANDSHAKE_TRAFFIC_SECRET /m);
+    await checkOnce(stage, { permissions, environment: { SSLKEYLOGFILE: `${stage.directory}/keys` } });
+    assert.match(Deno.readTextFileSync(`${stage.directory}/keys`), /^SERVER_HANDSHAKE_TRAFFIC_SECRET /m);
   }));
 
 test(
@@ -115,7 +115,7 @@ test(
   () =>
     withNeeds(async (stage) => {
       stage.writeScript("probe.sh", "cat outside; exit 0");
-      Deno.writeTextFileSync(`${stage.folder}/outside`, "read by the script\n");
+      Deno.writeTextFileSync(`${stage.directory}/outside`, "read by the script\n");
       const checks = await checkOnce(stage, { permissions: flagsFor(await stage.needs()) });
       assert.strictEqual(checks.find(({ name }) => name === "script")?.output, "read by the script");
     }),

@@ -35,11 +35,14 @@ test(
 
 test("monitor permissions: the printed flags are enough for what is included, there or not", () =>
   withNeeds(async (stage) => {
-    for (const name of ["conf.d", "sub"]) Deno.mkdirSync(`${stage.folder}/${name}`);
-    Deno.writeTextFileSync(`${stage.folder}/sub/secret`, "all is well");
-    Deno.writeTextFileSync(`${stage.folder}/conf.d/a.json`, '{ "checks": {}, "include": "../sub/b.json" }');
+    for (const name of ["conf.d", "sub"]) Deno.mkdirSync(`${stage.directory}/${name}`);
+    Deno.writeTextFileSync(`${stage.directory}/sub/secret`, "all is well");
     Deno.writeTextFileSync(
-      `${stage.folder}/sub/b.json`,
+      `${stage.directory}/conf.d/a.json`,
+      '{ "checks": {}, "include": "../sub/b.json" }',
+    );
+    Deno.writeTextFileSync(
+      `${stage.directory}/sub/b.json`,
       '{ "checks": { "b": { "kind": "test", "tags": ["b"], ' +
         '"parameters": { "output": "${file:secret} ${env:PART}", "condition": "ok" } } } }',
     );
@@ -49,11 +52,11 @@ test("monitor permissions: the printed flags are enough for what is included, th
     const printed = await stage.run(["permissions", ...args, "--format", "json"], { environment });
     const needs = JSON.parse(printed.stdout);
     assert.deepStrictEqual(needs.read, [
-      `${stage.folder}/conf.d`,
-      `${stage.folder}/conf.d/../sub/secret`,
-      `${stage.folder}/monitor.json`,
-      `${stage.folder}/none.d`,
-      `${stage.folder}/sub/b.json`,
+      `${stage.directory}/conf.d`,
+      `${stage.directory}/conf.d/../sub/secret`,
+      `${stage.directory}/monitor.json`,
+      `${stage.directory}/none.d`,
+      `${stage.directory}/sub/b.json`,
     ]);
     assert.ok(needs.env.includes("PART"));
     const permissions = flagsFor(needs);
@@ -79,7 +82,7 @@ test("monitor permissions: the printed flags are enough to connect and to read a
       await visitor.send("220 hello\r\n");
       await visitor.untilGone();
     });
-    Deno.writeTextFileSync(`${stage.folder}/authority.pem`, authority.cert);
+    Deno.writeTextFileSync(`${stage.directory}/authority.pem`, authority.cert);
     const { port } = server;
     stage.writeConfig({
       port: { kind: "tcp_connect", parameters: { host: "localhost", port: greeter.port, expect: "220 " } },
@@ -96,7 +99,7 @@ test("monitor permissions: the printed flags are enough to connect and to read a
     assert.deepStrictEqual(needs.net, ports.toSorted());
     const { stdout, stderr, code } = await stage.run(["check", "--once", ...options], {
       permissions: flagsFor(needs),
-      environment: { DENO_CERT: `${stage.folder}/authority.pem` },
+      environment: { DENO_CERT: `${stage.directory}/authority.pem` },
     });
     assert.match(stdout, /OK +port .*connected, answer contains "220 "/, stderr);
     assert.match(stdout, /OK +secure .*connected with TLS/);
@@ -109,13 +112,13 @@ test("monitor permissions: the printed flags are enough to keep a page fresh", (
     const checks = { web: { kind: "test", parameters: { condition: "ok" } } };
     stage.writeConfig(checks, { report: { path: "page.html" }, state: "kept.sqlite" });
     const needs = await stage.needs();
-    assert.ok(needs.read.includes(`${stage.folder}/page.html.tmp`));
+    assert.ok(needs.read.includes(`${stage.directory}/page.html.tmp`));
     for (const name of ["page.html", "page.html.tmp"]) {
-      assert.ok(needs.write.includes(`${stage.folder}/${name}`));
+      assert.ok(needs.write.includes(`${stage.directory}/${name}`));
     }
     const { code, stderr } = await stage.run(["check", "--once", "--due"], { permissions: flagsFor(needs) });
     assert.deepStrictEqual([code, stderr], [0, ""]);
-    assert.match(Deno.readTextFileSync(`${stage.folder}/page.html`), /The check is ok/);
+    assert.match(Deno.readTextFileSync(`${stage.directory}/page.html`), /The check is ok/);
   }));
 
 test(
@@ -142,7 +145,7 @@ test(
 test("monitor check: without the permission to make the state's directory it ends with 77, and the flag is named", () =>
   withNeeds(async (stage) => {
     stage.writeConfig({ web: { kind: "test", parameters: {} } }, { state: "made/kept.sqlite" });
-    const value = `${stage.folder}/made`;
+    const value = `${stage.directory}/made`;
     const permissions = flagsFor(await stage.needs(), { permission: "write", value });
     const { code, stderr } = await stage.run(["check", "--once"], { permissions });
     assert.strictEqual(code, 77, stderr);
@@ -158,7 +161,7 @@ test("monitor permissions: a named check needs its own alone", () =>
     const printed = await stage.run(["permissions", "web", "--state", "none", "--format", "json"]);
     const { read, write, net, run } = JSON.parse(printed.stdout);
     assert.deepStrictEqual({ read, write, run }, {
-      read: [`${stage.folder}/monitor.json`],
+      read: [`${stage.directory}/monitor.json`],
       write: [],
       run: [],
     });
@@ -176,7 +179,7 @@ test(
       ];
       for (const [permission, values] of refusals) {
         for (const value of values) {
-          const place = value.replace(stage.folder, "").replace(/\d+$/, "PORT");
+          const place = value.replace(stage.directory, "").replace(/\d+$/, "PORT");
           await t.step(`--allow-${permission} without ${place}`, async () => {
             const permissions = flagsFor(needs, { permission, value });
             const { code, stdout, stderr } = await stage.run(["check", "--once"], { permissions });
@@ -252,7 +255,7 @@ test("monitor permissions --format deno: the set works in deno.json", () =>
     const imports = Object.fromEntries(
       Object.entries(source.imports).filter(([name]) => !name.startsWith(project)),
     );
-    const config = `${stage.folder}/deno.json`;
+    const config = `${stage.directory}/deno.json`;
     Deno.writeTextFileSync(
       config,
       JSON.stringify({ nodeModulesDir: "none", imports, ...JSON.parse(stdout) }),
@@ -273,7 +276,7 @@ test("monitor permissions: the printed flags are enough to replace the file of m
       metrics: { path: "monitor.prom" },
     });
     const needs = await stage.needs();
-    const [path, temporary] = [`${stage.folder}/monitor.prom`, `${stage.folder}/monitor.prom.tmp`];
+    const [path, temporary] = [`${stage.directory}/monitor.prom`, `${stage.directory}/monitor.prom.tmp`];
     assert.deepStrictEqual(needs.write.filter((value) => value.includes("prom")), [path, temporary]);
     assert.deepStrictEqual(needs.read.filter((value) => value.includes("prom")), [temporary]);
     for (let call = 0; call < 2; call++) {
@@ -297,7 +300,7 @@ test("monitor check: keeps the file of metrics fresh though nothing else of the 
     const program = stage.start(["check", "--state", "none"]);
     await until("a run in the metrics", () => {
       try {
-        const text = Deno.readTextFileSync(`${stage.folder}/monitor.prom`);
+        const text = Deno.readTextFileSync(`${stage.directory}/monitor.prom`);
         return /^monitor_check_runs_total\{check="fine"\} [1-9]/m.test(text);
       } catch {
         return false;

@@ -44,7 +44,7 @@ export function withNeeds(use: (stage: PermissionStage) => Promise<void>): Promi
       },
       state: "kept.sqlite",
     });
-    Deno.chmodSync(`${stage.folder}/monitor.json`, 0o600);
+    Deno.chmodSync(`${stage.directory}/monitor.json`, 0o600);
     const needs = async (): Promise<NeedsByClass> => {
       const { stdout, stderr, code } = await stage.run(["permissions", "--format", "json"]);
       if (code !== 0) throw new Error(stderr);

@@ -56,7 +56,7 @@ async function driveByLoop(scene: Scene): Promise<readonly Notification[]> {
   const clock = createFakeClock(startOf(scene));
   const notifications: Notification[] = [];
   const checks = scene.subjects.map(({ check }) => check);
-  const scheduler = startScheduler({ checks, folder: "/", redact: (text) => text }, {
+  const scheduler = startScheduler({ checks, directory: "/", redact: (text) => text }, {
     // The loop is never late here: what runs now was planned for now.
     system: createProgramSystem(clock, (name, nowMs) => played(scene, name, { nowMs, plannedMs: nowMs })),
     jobs: null,
@@ -117,7 +117,7 @@ async function callOnce(
     {
       system,
       jobs: null,
-      folder: "/",
+      directory: "/",
       limits: DEFAULT_LIMITS,
       signal: new AbortController().signal,
       redact: (text) => text,
@@ -294,11 +294,11 @@ Deno.test("enterAsked() and the loop give the same notifications of what they se
 Deno.test("monitor check prints the same notifications as monitor check --once --due every minute", async () => {
   const [scene] = fc.sample(sceneOf(SUBJECT_BY_THE_CLOCK, seeAtOnce), { seed: 3, numRuns: 1 });
   assert.ok(scene !== undefined);
-  const folder = await Deno.makeTempDir({ prefix: "monitor_equivalence_" });
+  const directory = await Deno.makeTempDir({ prefix: "monitor_equivalence_" });
   try {
-    await Deno.writeTextFile(`${folder}/monitor.json`, JSON.stringify(configOf(scene)));
-    const byLoop = await printedByLoop(scene, folder);
-    const byCron = await printedByCron(scene, folder);
+    await Deno.writeTextFile(`${directory}/monitor.json`, JSON.stringify(configOf(scene)));
+    const byLoop = await printedByLoop(scene, directory);
+    const byCron = await printedByCron(scene, directory);
     for (const { check: { name } } of scene.subjects) {
       const isOfCheck = (line: string): boolean => line.includes(`: ${name}: `);
       const [loop, cron] = [byLoop.filter(isOfCheck), byCron.filter(isOfCheck)];
@@ -310,7 +310,7 @@ Deno.test("monitor check prints the same notifications as monitor check --once -
       assert.deepStrictEqual(cron.slice(0, shared), loop.slice(0, shared));
     }
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 });
 
@@ -330,10 +330,13 @@ function configOf({ subjects }: Scene): unknown {
   return { defaults: {}, checks: Object.fromEntries(checks) };
 }
 
-async function printedByLoop(scene: Scene, folder: string): Promise<readonly string[]> {
+async function printedByLoop(scene: Scene, directory: string): Promise<readonly string[]> {
   const clock = createFakeClock(startOf(scene));
   const system = systemOf(scene, clock);
-  const ended = run(["check", "-c", `${folder}/monitor.json`, "--state", `${folder}/loop.sqlite`], system);
+  const ended = run(
+    ["check", "-c", `${directory}/monitor.json`, "--state", `${directory}/loop.sqlite`],
+    system,
+  );
   // Reading the config takes real time.
   while (!system.stdout.text().includes(" watches ")) await clock.advance(0);
   await clock.advance((MINUTES + 1) * MINUTE);
@@ -343,13 +346,20 @@ async function printedByLoop(scene: Scene, folder: string): Promise<readonly str
   return notificationLines(system);
 }
 
-async function printedByCron(scene: Scene, folder: string): Promise<readonly string[]> {
+async function printedByCron(scene: Scene, directory: string): Promise<readonly string[]> {
   const clock = createFakeClock(startOf(scene));
   const lines: string[] = [];
   for (const [minute, jitter] of scene.jitters.entries()) {
     await clock.advance(START + minute * MINUTE + jitter - clock.wallMs());
     const system = systemOf(scene, clock);
-    const args = ["--once", "--due", "-c", `${folder}/monitor.json`, "--state", `${folder}/cron.sqlite`];
+    const args = [
+      "--once",
+      "--due",
+      "-c",
+      `${directory}/monitor.json`,
+      "--state",
+      `${directory}/cron.sqlite`,
+    ];
     let hasEnded = false;
     const code = run(["check", ...args], system).finally(() => hasEnded = true);
     // Reading config and state takes real time, and none on this clock.

@@ -3,27 +3,27 @@ import { bundle } from "../../scripts/bundle.ts";
 import { keptLicenses, readLicenses } from "../../scripts/licenses.ts";
 import { runChild } from "../../testing/tools.ts";
 
-async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "monitor_bundle_" });
+async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
+  const directory = await Deno.makeTempDir({ prefix: "monitor_bundle_" });
   try {
-    await use(folder);
+    await use(directory);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 
-async function contents(folder: string): Promise<ReadonlyMap<string, string>> {
-  const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+async function contents(directory: string): Promise<ReadonlyMap<string, string>> {
+  const names = [...Deno.readDirSync(directory)].map(({ name }) => name).sort();
   return new Map(
     await Promise.all(
-      names.map(async (name) => [name, await Deno.readTextFile(`${folder}/${name}`)] as const),
+      names.map(async (name) => [name, await Deno.readTextFile(`${directory}/${name}`)] as const),
     ),
   );
 }
 
 Deno.test("bundle() makes the same wherever it is made, and the kept licenses are those of what is in it", () =>
-  withFolder(async (folder) => {
-    const places = [`${folder}/one`, `${folder}/another/place of a longer name`];
+  withDirectory(async (directory) => {
+    const places = [`${directory}/one`, `${directory}/another/place of a longer name`];
     const made = [];
     for (const place of places) made.push(await bundle(place));
     const [one, other] = await Promise.all(places.map(contents));
@@ -31,7 +31,7 @@ Deno.test("bundle() makes the same wherever it is made, and the kept licenses ar
     assert.deepStrictEqual(one, other);
     for (const [name, text] of one) {
       assert.doesNotMatch(name, /-[0-9A-Z]{8}\.js$/, "a hash that hangs on where the packages lie");
-      assert.ok(!text.includes(folder), `${name} names the folder`);
+      assert.ok(!text.includes(directory), `${name} names the directory`);
       assert.strictEqual((await Deno.stat(`${places[0]}/${name}`)).mtime?.getTime(), 0);
     }
     const licenses = await readLicenses(made[0]?.sources ?? []);
@@ -44,13 +44,13 @@ Deno.test("bundle() makes the same wherever it is made, and the kept licenses ar
   }));
 
 Deno.test("bundle() makes a program that runs", () =>
-  withFolder(async (folder) => {
-    const { main } = await bundle(`${folder}/bundle`);
+  withDirectory(async (directory) => {
+    const { main } = await bundle(`${directory}/bundle`);
     await Deno.writeTextFile(
-      `${folder}/monitor.json`,
+      `${directory}/monitor.json`,
       JSON.stringify({ defaults: {}, checks: { a: { kind: "test", parameters: { condition: "warning" } } } }),
     );
     const args = ["run", "--quiet", "--no-config", "--allow-all", main, "check", "--once", "--state", "none"];
-    const { code } = await runChild(Deno.execPath(), args, { cwd: folder });
+    const { code } = await runChild(Deno.execPath(), args, { cwd: directory });
     assert.strictEqual(code, 1);
   }));

@@ -52,20 +52,20 @@ Deno.test("refuseComputedImports() takes modules of the bundle and of Node, and 
     "a template": "import(`./${name}.js`);",
     "a sum": 'import("." + name);',
     "a sum that begins like a module beside it": 'import("./" + name);',
-    "a way out of the folder": 'import("./../a.js");',
+    "a way out of the directory": 'import("./../a.js");',
     "an address": 'import("https://example.org/a.js");',
     "a package": 'import("npm:ajv");',
     "an absolute path": 'import("/tmp/a.js");',
-    "a folder above": 'import("../a.js");',
+    "a directory above": 'import("../a.js");',
   };
   for (const [name, text] of Object.entries(rows)) {
     await t.step(name, () =>
-      withFolder(async (folder) => {
-        await Deno.writeTextFile(`${folder}/main.js`, plain);
-        await refuseComputedImports(folder);
-        await Deno.writeTextFile(`${folder}/other.js`, `${plain}\n${text}\n`);
+      withDirectory(async (directory) => {
+        await Deno.writeTextFile(`${directory}/main.js`, plain);
+        await refuseComputedImports(directory);
+        await Deno.writeTextFile(`${directory}/other.js`, `${plain}\n${text}\n`);
         await assert.rejects(
-          refuseComputedImports(folder),
+          refuseComputedImports(directory),
           (error: Error) =>
             error.message.startsWith("Cannot build: other.js imports by a computed name: import(") &&
             text.includes(error.message.slice(error.message.indexOf("import("))),
@@ -79,27 +79,27 @@ Deno.test("executableName() gives every target a name of its own", () => {
 });
 
 Deno.test("writeChecksums() writes what sha256sum checks, for the executables alone", () =>
-  withFolder(async (folder) => {
+  withDirectory(async (directory) => {
     const names = [OWN_NAME, executableName(FOREIGN_TARGET)];
-    for (const name of [...names, "other"]) await Deno.writeTextFile(`${folder}/${name}`, name);
-    await writeChecksums(new URL(`file://${folder}/`));
+    for (const name of [...names, "other"]) await Deno.writeTextFile(`${directory}/${name}`, name);
+    await writeChecksums(new URL(`file://${directory}/`));
     const check = (): Promise<ChildEnd> =>
-      runChild(tool("sha256sum"), ["--check", "--strict", "SHA256SUMS"], { cwd: folder });
+      runChild(tool("sha256sum"), ["--check", "--strict", "SHA256SUMS"], { cwd: directory });
     const { code, stdout } = await check();
     assert.strictEqual(code, 0);
     assert.deepStrictEqual(
       stdout.trim().split("\n"),
       names.toSorted().map((name) => `${name}: OK`),
     );
-    await Deno.writeTextFile(`${folder}/${OWN_NAME}`, "changed");
+    await Deno.writeTextFile(`${directory}/${OWN_NAME}`, "changed");
     assert.notStrictEqual((await check()).code, 0);
   }));
 
-async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "monitor_compile_" });
+async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
+  const directory = await Deno.makeTempDir({ prefix: "monitor_compile_" });
   try {
-    await use(folder);
+    await use(directory);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }

@@ -12,11 +12,13 @@ Deno.test("generate() makes the files that are kept", async (t) => {
     });
   }
   await t.step("and nothing is kept there that it does not make", () => {
-    const folders = ["schemas/", "src/config/generated/"];
-    const kept = folders.flatMap((folder) =>
-      [...Deno.readDirSync(new URL(folder, PROJECT))].map(({ name }) => folder + name)
+    const directories = ["schemas/", "src/config/generated/"];
+    const kept = directories.flatMap((directory) =>
+      [...Deno.readDirSync(new URL(directory, PROJECT))].map(({ name }) => directory + name)
     );
-    const made = [...files.keys()].filter((path) => folders.some((folder) => path.startsWith(folder)));
+    const made = [...files.keys()].filter((path) =>
+      directories.some((directory) => path.startsWith(directory))
+    );
     assert.deepEqual(kept.filter((path) => path !== "schemas/source.json").toSorted(), made.toSorted());
   });
 });

@@ -150,9 +150,9 @@ testPlaces("no-ambient", "goes by the file's place", "Deno.cwd();", {
   "benchmarks": ["bench/run.ts"],
   "a file directly in src": ["src/scheduler/run_checks.ts", "Deno.cwd"],
   "the command line": ["src/cli/check.ts", "Deno.cwd"],
-  "a folder whose name begins alike": ["src/systems.ts", "Deno.cwd"],
+  "a directory whose name begins alike": ["src/systems.ts", "Deno.cwd"],
   "a second entry": ["src/main.ts", "Deno.cwd"],
-  "a folder below src that is named as one that may": ["src/cli/scripts/run.ts", "Deno.cwd"],
+  "a directory below src that is named as one that may": ["src/cli/scripts/run.ts", "Deno.cwd"],
 });
 
 testPlaces(
@@ -373,7 +373,7 @@ testPlaces("one-place-per-kind", "lets a name stand in its places", 'const name 
   "the checks' registry": ["src/checks/registry.ts"],
   "the channels' registry": ["src/channels/registry.ts"],
   "the file named for it": ["src/checks/script.ts"],
-  "a folder named for it": ["src/checks/script/output.ts"],
+  "a directory named for it": ["src/checks/script/output.ts"],
   "the file named for another kind": ["src/checks/http_request.ts", '"script"'],
   "a file of that name in another layer": ["src/cli/script.ts", '"script"'],
   "config": ["src/config/resolve.ts", '"script"'],
@@ -496,22 +496,22 @@ Deno.test("plugin leaves files outside the project alone", () => {
   deepStrictEqual(Deno.lint.runPlugin(plugin, `${PROJECT}-copy/src/checks/index.ts`, "Deno.exit(1);"), []);
 });
 
-Deno.test("projectPath() names files from the project's folder on", async (t) => {
-  const rows: Readonly<Record<string, readonly [file: string, folder: string, path: string | null]>> = {
+Deno.test("projectPath() names files from the project's directory on", async (t) => {
+  const rows: Readonly<Record<string, readonly [file: string, directory: string, path: string | null]>> = {
     "a file of the project": ["/home/a/monitor/src/cli/run.ts", "/home/a/monitor", "src/cli/run.ts"],
-    "a project below a folder src": ["/home/src/monitor/main.ts", "/home/src/monitor", "main.ts"],
+    "a project below a directory src": ["/home/src/monitor/main.ts", "/home/src/monitor", "main.ts"],
     "a project that is named src": ["/home/src/tests/a.ts", "/home/src", "tests/a.ts"],
-    "a folder src below the tests": ["/p/tests/src/cli/a.ts", "/p", "tests/src/cli/a.ts"],
+    "a directory src below the tests": ["/p/tests/src/cli/a.ts", "/p", "tests/src/cli/a.ts"],
     "backslashes": ["C:\\p\\src\\cli\\run.ts", "C:\\p", "src/cli/run.ts"],
     "a file elsewhere": ["/home/a/other/src/cli/run.ts", "/home/a/monitor", null],
-    "a folder whose name begins alike": ["/home/a/monitor2/main.ts", "/home/a/monitor", null],
+    "a directory whose name begins alike": ["/home/a/monitor2/main.ts", "/home/a/monitor", null],
   };
-  for (const [name, [file, folder, path]] of Object.entries(rows)) {
-    await t.step(name, () => strictEqual(projectPath(file, folder), path));
+  for (const [name, [file, directory, path]] of Object.entries(rows)) {
+    await t.step(name, () => strictEqual(projectPath(file, directory), path));
   }
 });
 
-Deno.test("deno lint runs the plugin in a project below a folder that is named src", async () => {
+Deno.test("deno lint runs the plugin in a project below a directory that is named src", async () => {
   const above = await Deno.makeTempDir();
   try {
     const project = join(above, "src", "project");

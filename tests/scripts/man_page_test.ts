@@ -8,14 +8,14 @@ const DATE = "2026-01-31";
 
 /** What a program prints of the page, and what it complains of. */
 async function readPage(program: "man" | "mandoc", ...args: readonly string[]): Promise<ChildEnd> {
-  const folder = await Deno.makeTempDir({ prefix: "monitor_man_" });
+  const directory = await Deno.makeTempDir({ prefix: "monitor_man_" });
   try {
-    await Deno.writeTextFile(`${folder}/monitor.1`, manPage(COMMANDS, DATE));
-    return await runChild(tool(program), [...args, `${folder}/monitor.1`], {
+    await Deno.writeTextFile(`${directory}/monitor.1`, manPage(COMMANDS, DATE));
+    return await runChild(tool(program), [...args, `${directory}/monitor.1`], {
       env: { LC_ALL: "C.UTF-8", MANWIDTH: "400", MANROFFSEQ: "" },
     });
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 

@@ -4,16 +4,21 @@ import { executableName, TARGETS } from "../../scripts/compile.ts";
 import { makePackages } from "../../scripts/package.ts";
 import { runChild, tool } from "../../testing/tools.ts";
 
-async function withPackages(use: (folder: string, made: readonly string[]) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "monitor_packages_" });
+async function withPackages(
+  use: (directory: string, made: readonly string[]) => Promise<void>,
+): Promise<void> {
+  const directory = await Deno.makeTempDir({ prefix: "monitor_packages_" });
   try {
-    for (const target of TARGETS) await Deno.writeTextFile(`${folder}/${executableName(target)}`, target);
-    const executables = new URL(`file://${folder}/`);
+    for (const target of TARGETS) await Deno.writeTextFile(`${directory}/${executableName(target)}`, target);
+    const executables = new URL(`file://${directory}/`);
     Deno.env.set("SOURCE_DATE_EPOCH", "1750000000");
-    await use(`${folder}/out`, await makePackages({ executables, packages: new URL("out/", executables) }));
+    await use(
+      `${directory}/out`,
+      await makePackages({ executables, packages: new URL("out/", executables) }),
+    );
   } finally {
     Deno.env.delete("SOURCE_DATE_EPOCH");
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 
@@ -24,7 +29,7 @@ async function run(name: "dpkg-deb" | "sh" | "tar", ...args: readonly string[]):
 }
 
 Deno.test("makePackages() makes an archive of every executable, with all that goes with it", () =>
-  withPackages(async (folder, made) => {
+  withPackages(async (directory, made) => {
     assert.strictEqual(made.filter((name) => /\.(tar\.gz|zip)$/.test(name)).length, TARGETS.length);
     const name = "monitor_darwin_arm64";
     const listed = await run(
@@ -33,7 +38,7 @@ Deno.test("makePackages() makes an archive of every executable, with all that go
       "--verbose",
       "--numeric-owner",
       "--file",
-      `${folder}/${name}.tar.gz`,
+      `${directory}/${name}.tar.gz`,
     );
     for (
       const path of [
@@ -52,39 +57,39 @@ Deno.test("makePackages() makes an archive of every executable, with all that go
       "--extract",
       "--to-stdout",
       "--file",
-      `${folder}/${name}.tar.gz`,
+      `${directory}/${name}.tar.gz`,
       `${name}/examples/container/Containerfile`,
     );
     assert.match(containerfile, /^COPY --chmod=755 monitor /m, "it lies beside the executable");
-    const zip = await Deno.readFile(`${folder}/monitor_windows_amd64.zip`);
+    const zip = await Deno.readFile(`${directory}/monitor_windows_amd64.zip`);
     assert.ok(new TextDecoder("latin1").decode(zip).includes("/monitor.exe"));
   }));
 
 Deno.test("makePackages() makes the same bytes again, with checksums that hold", () =>
-  withPackages(async (folder) => {
-    const sums = await Deno.readTextFile(`${folder}/SHA256SUMS`);
-    await run("sh", "-c", `cd '${folder}' && sha256sum --check --strict SHA256SUMS`);
+  withPackages(async (directory) => {
+    const sums = await Deno.readTextFile(`${directory}/SHA256SUMS`);
+    await run("sh", "-c", `cd '${directory}' && sha256sum --check --strict SHA256SUMS`);
     await withPackages(async (again) => {
       assert.strictEqual(await Deno.readTextFile(`${again}/SHA256SUMS`), sums);
     });
   }));
 
 Deno.test("makePackages() makes Debian packages whose units call the program where it is", () =>
-  withPackages(async (folder, made) => {
+  withPackages(async (directory, made) => {
     // Without it none are made.
     await run("dpkg-deb", "--version");
     assert.deepStrictEqual(made.filter((name) => name.endsWith(".deb")), [
       "monitor_linux_amd64.deb",
       "monitor_linux_arm64.deb",
     ]);
-    const path = `${folder}/monitor_linux_arm64.deb`;
+    const path = `${directory}/monitor_linux_arm64.deb`;
     assert.strictEqual((await run("dpkg-deb", "--field", path, "Architecture")).trim(), "arm64");
-    await run("dpkg-deb", "--extract", path, `${folder}/tree`);
-    const unit = await Deno.readTextFile(`${folder}/tree/lib/systemd/system/monitor.service`);
+    await run("dpkg-deb", "--extract", path, `${directory}/tree`);
+    const unit = await Deno.readTextFile(`${directory}/tree/lib/systemd/system/monitor.service`);
     assert.match(unit, /^ExecStart=\/usr\/bin\/monitor check/m);
     assert.doesNotMatch(unit, /usr\/local/);
     assert.strictEqual(
-      await Deno.readTextFile(`${folder}/tree/usr/bin/monitor`),
+      await Deno.readTextFile(`${directory}/tree/usr/bin/monitor`),
       "aarch64-unknown-linux-gnu",
     );
   }));

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { describeFileError } from "../../src/shared/describe_error.ts";
 
 Deno.test("describeFileError() describes what the system returns for real files", async (t) => {
-  const folder = await Deno.makeTempDir();
-  await Deno.writeTextFile(join(folder, "file"), "");
-  await Deno.symlink(join(folder, "loop"), join(folder, "loop"));
+  const directory = await Deno.makeTempDir();
+  await Deno.writeTextFile(join(directory, "file"), "");
+  await Deno.symlink(join(directory, "loop"), join(directory, "loop"));
   const rows = [
     { path: "missing", access: "read", reason: "file does not exist" },
     { path: "missing/file", access: "write", reason: "its directory does not exist" },
@@ -20,13 +20,13 @@ Deno.test("describeFileError() describes what the system returns for real files"
   ] as const;
   for (const { path, access, reason } of rows) {
     await t.step(reason, async () => {
-      const attempt = { path: join(folder, path), access };
+      const attempt = { path: join(directory, path), access };
       const tried = access === "read" ? Deno.readFile(attempt.path) : Deno.writeTextFile(attempt.path, "");
       const error = await tried.then(() => assert.fail("no error"), (error: unknown) => error);
       assert.equal(describeFileError(error, attempt), reason);
     });
   }
-  await Deno.remove(folder, { recursive: true });
+  await Deno.remove(directory, { recursive: true });
 });
 
 Deno.test("describeFileError() names the missing permission, and keeps other words of the system", async (t) => {

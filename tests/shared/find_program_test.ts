@@ -5,22 +5,25 @@ import { findProgram } from "../../src/shared/find_program.ts";
 import { createFiles } from "../../src/system/files.ts";
 
 Deno.test("findProgram() finds the first executable file in an absolute directory of PATH", async () => {
-  const folder = await Deno.makeTempDir();
-  for (const name of ["one", "two", "three"]) await Deno.mkdir(join(folder, name));
-  await Deno.writeTextFile(join(folder, "one", "tool"), "", { mode: 0o644 });
-  await Deno.mkdir(join(folder, "two", "tool"));
-  await Deno.writeTextFile(join(folder, "three", "tool"), "", { mode: 0o755 });
+  const directory = await Deno.makeTempDir();
+  for (const name of ["one", "two", "three"]) await Deno.mkdir(join(directory, name));
+  await Deno.writeTextFile(join(directory, "one", "tool"), "", { mode: 0o644 });
+  await Deno.mkdir(join(directory, "two", "tool"));
+  await Deno.writeTextFile(join(directory, "three", "tool"), "", { mode: 0o755 });
   const path = ["", ".", "/missing", "one", "two", "three"].map((name) =>
-    /^[a-z]/.test(name) ? join(folder, name) : name
+    /^[a-z]/.test(name) ? join(directory, name) : name
   ).join(":");
   const system = {
     files: createFiles(createRealClock()),
     environment: () => path,
     platform: "linux",
   } as const;
-  assert.deepEqual(await findProgram("tool", system), { path: join(folder, "three", "tool"), denied: null });
+  assert.deepEqual(await findProgram("tool", system), {
+    path: join(directory, "three", "tool"),
+    denied: null,
+  });
   assert.deepEqual(await findProgram("other", system), { path: null, denied: null });
-  await Deno.remove(folder, { recursive: true });
+  await Deno.remove(directory, { recursive: true });
 });
 
 Deno.test("findProgram() returns the first permission that was missing", async () => {

@@ -1,9 +1,9 @@
 /**
- * The whole program, as its users call it. Each folder beside this file is a case: `spec.json` has the arguments
+ * The whole program, as its users call it. Each directory beside this file is a case: `spec.json` has the arguments
  * and exit codes, `stdout.txt` and `stderr.txt` what is printed (a missing one: nothing), the other files
- * are what the program finds in its working folder.
+ * are what the program finds in its working directory.
  *
- * In the expected texts `[ANY]` stands for anything within a line, `[FOLDER]` for the working folder, and `[HOME]` for
+ * In the expected texts `[ANY]` stands for anything within a line, `[FOLDER]` for the working directory, and `[HOME]` for
  * the home, which is empty at first.
  *
  * The program under test is the source, or the executable that `MONITOR_PROGRAM` names. `TEST_CASE=silence` runs only
@@ -17,10 +17,10 @@ import { type ChildEnd, runChild } from "../../testing/tools.ts";
 const test = concurrentTests("monitor: end-to-end tests");
 
 interface Spec {
-  /** One after another, in one working folder; what they print is expected in one piece. */
+  /** One after another, in one working directory; what they print is expected in one piece. */
   readonly steps: readonly Step[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** Whether the program writes in its working folder; if not, only its owner could. */
+  /** Whether the program writes in its working directory; if not, only its owner could. */
   readonly writes_here?: boolean;
 }
 
@@ -40,62 +40,62 @@ for (const entry of [...Deno.readDirSync(SPECS)].sort((one, other) => one.name <
 async function runSpec(name: string): Promise<void> {
   const source = new URL(`${name}/`, SPECS);
   const spec = JSON.parse(await Deno.readTextFile(new URL("spec.json", source))) as Spec;
-  const folder = await Deno.makeTempDir({ prefix: "monitor_spec_" });
+  const directory = await Deno.makeTempDir({ prefix: "monitor_spec_" });
   const home = await Deno.makeTempDir({ prefix: "monitor_spec_home_" });
   try {
-    await copyFiles(source, folder);
-    await Deno.chmod(folder, spec.writes_here === true ? 0o777 : 0o755);
+    await copyFiles(source, directory);
+    await Deno.chmod(directory, spec.writes_here === true ? 0o777 : 0o755);
     const seen = { codes: [] as number[], stdout: "", stderr: "" };
     for (const step of spec.steps) {
       const { code, stdout, stderr } = await runProgram(step, {
-        folder,
+        directory,
         environment: { HOME: home, ...spec.environment },
       });
       seen.codes.push(code);
       seen.stdout += stdout;
       seen.stderr += stderr;
     }
-    assertMatches(seen.stderr, await readExpected(source, "stderr.txt", { folder, home }), "stderr");
-    assertMatches(seen.stdout, await readExpected(source, "stdout.txt", { folder, home }), "stdout");
+    assertMatches(seen.stderr, await readExpected(source, "stderr.txt", { directory, home }), "stderr");
+    assertMatches(seen.stdout, await readExpected(source, "stdout.txt", { directory, home }), "stdout");
     assert.deepStrictEqual(seen.codes, spec.steps.map((step) => step.exit_code), seen.stderr);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
     await Deno.remove(home, { recursive: true });
   }
 }
 
 const EXPECTATIONS = ["spec.json", "stdout.txt", "stderr.txt"];
 
-async function copyFiles(source: URL, folder: string): Promise<void> {
+async function copyFiles(source: URL, directory: string): Promise<void> {
   for await (const file of Deno.readDir(source)) {
     if (file.isFile && !EXPECTATIONS.includes(file.name)) {
-      await Deno.copyFile(new URL(file.name, source), `${folder}/${file.name}`);
+      await Deno.copyFile(new URL(file.name, source), `${directory}/${file.name}`);
     }
     if (file.isDirectory) {
-      await Deno.mkdir(`${folder}/${file.name}`);
-      await copyFiles(new URL(`${file.name}/`, source), `${folder}/${file.name}`);
+      await Deno.mkdir(`${directory}/${file.name}`);
+      await copyFiles(new URL(`${file.name}/`, source), `${directory}/${file.name}`);
     }
   }
 }
 
 /** What stands for itself in expected texts. */
 interface Places {
-  readonly folder: string;
+  readonly directory: string;
   readonly home: string;
 }
 
 interface Place {
-  readonly folder: string;
+  readonly directory: string;
   readonly environment: Readonly<Record<string, string>>;
 }
 
-function runProgram(step: Step, { folder, environment }: Place): Promise<ChildEnd> {
+function runProgram(step: Step, { directory, environment }: Place): Promise<ChildEnd> {
   const executable = Deno.env.get("MONITOR_PROGRAM");
   const [program = "", ...before] = executable === undefined
     ? [Deno.execPath(), ...runArguments(), MAIN]
     : [executable];
   return runChild(program, [...before, ...step.args], {
-    cwd: folder,
+    cwd: directory,
     clearEnv: true,
     env: {
       PATH: "/usr/local/bin:/usr/bin:/bin",
@@ -106,9 +106,9 @@ function runProgram(step: Step, { folder, environment }: Place): Promise<ChildEn
   });
 }
 
-async function readExpected(source: URL, name: string, { folder, home }: Places): Promise<string> {
+async function readExpected(source: URL, name: string, { directory, home }: Places): Promise<string> {
   const text = await Deno.readTextFile(new URL(name, source)).catch(() => "");
-  return text.replaceAll("[FOLDER]", folder).replaceAll("[HOME]", home);
+  return text.replaceAll("[FOLDER]", directory).replaceAll("[HOME]", home);
 }
 
 function assertMatches(seen: string, expected: string, what: string): void {

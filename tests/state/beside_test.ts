@@ -8,7 +8,7 @@ import { startChild } from "../../testing/tools.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
 import { beatOf, endOf, NOW_MS, queuedOf, silenceOf, updateOf } from "./records.ts";
 import { startSaving } from "./saving_process.ts";
-import { openState, withState, withStatePath } from "./state_folder.ts";
+import { openState, withState, withStatePath } from "./state_directory.ts";
 
 /** How many processes come at once. */
 const PROCESSES = 6;
@@ -129,14 +129,14 @@ Deno.test("openSqliteStore() beside refuses what it cannot use, and touches noth
     await t.step(name, () =>
       withStatePath(async (path) => {
         await prepare(path);
-        const folder = path.slice(0, path.lastIndexOf("/"));
-        const before = await contentsOf(folder);
+        const directory = path.slice(0, path.lastIndexOf("/"));
+        const before = await contentsOf(directory);
         await assert.rejects(() => openState(path, { access: "beside" }), failing(failure, reason));
         await assert.rejects(
           () => openState(path, { access: "beside", damage: "x" }),
           failing(failure, reason),
         );
-        assert.deepEqual(await contentsOf(folder), before);
+        assert.deepEqual(await contentsOf(directory), before);
       }));
   }
 });
@@ -255,11 +255,11 @@ function failing(failure: StoreFailure, reason: RegExp): (error: unknown) => boo
   };
 }
 
-/** The files in a folder with what is in them. */
-async function contentsOf(folder: string): Promise<ReadonlyMap<string, string>> {
+/** The files in a directory with what is in them. */
+async function contentsOf(directory: string): Promise<ReadonlyMap<string, string>> {
   const contents = new Map<string, string>();
-  for (const { name, isFile } of Deno.readDirSync(folder)) {
-    contents.set(name, isFile ? (await Deno.readFile(`${folder}/${name}`)).toString() : "");
+  for (const { name, isFile } of Deno.readDirSync(directory)) {
+    contents.set(name, isFile ? (await Deno.readFile(`${directory}/${name}`)).toString() : "");
   }
   return contents;
 }

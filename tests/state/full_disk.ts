@@ -1,16 +1,16 @@
 /**
- * What a state does on a disk that is really full: run by full_disk.sh, with a folder on a small disk of its own.
+ * What a state does on a disk that is really full: run by full_disk.sh, with a directory on a small disk of its own.
  * Ends with an error when anything is not as it should be.
  */
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { type Store, StoreError } from "../../src/domain/store.ts";
 import { changeOf, entryOf, NOW_MS, queuedOf, recordOf } from "./records.ts";
-import { openState } from "./state_folder.ts";
+import { openState } from "./state_directory.ts";
 
-const folder = Deno.args[0] ?? "";
-const path = `${folder}/state.sqlite`;
-const ballast = `${folder}/ballast`;
+const directory = Deno.args[0] ?? "";
+const path = `${directory}/state.sqlite`;
+const ballast = `${directory}/ballast`;
 
 await writeUntilFull();
 await goOnAfterFailing();
@@ -80,7 +80,7 @@ async function openOnFullDisk(): Promise<void> {
 
 /** A state that cannot even be made, and is made by the same path later. */
 async function makeOnFullDisk(): Promise<void> {
-  const newPath = `${folder}/new.sqlite`;
+  const newPath = `${directory}/new.sqlite`;
   fillUp();
   await failsFull(() => openState(newPath), "open");
   Deno.removeSync(ballast);

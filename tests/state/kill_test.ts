@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { Store } from "../../src/domain/store.ts";
 import { NAMES, ROWS_KEPT } from "./save_forever.ts";
 import { startSaving } from "./saving_process.ts";
-import { openState, withState, withStatePath } from "./state_folder.ts";
+import { openState, withState, withStatePath } from "./state_directory.ts";
 
 /** How often the process is killed; more in a soak: `KILL_ROUNDS=200 deno test -A tests/state/kill_test.ts`. */
 const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? 8);

@@ -9,7 +9,7 @@ import {
   NewerVersionError,
   versionOf,
 } from "../../src/state/migrations.ts";
-import { withStatePath } from "./state_folder.ts";
+import { withStatePath } from "./state_directory.ts";
 
 const FIRST: Migration = ["CREATE TABLE a (x)", "INSERT INTO a VALUES (1)"];
 const SECOND: Migration = ["ALTER TABLE a ADD COLUMN y DEFAULT 2", "CREATE TABLE b (z)"];

@@ -18,7 +18,7 @@ import {
   silenceOf,
   updateOf,
 } from "./records.ts";
-import { openState, withState, withStatePath } from "./state_folder.ts";
+import { openState, withState, withStatePath } from "./state_directory.ts";
 
 Deno.test("openSqliteStore() finds rows, marks and silences again", () =>
   withStatePath(async (path) => {

@@ -5,7 +5,7 @@ import { whileBusy } from "../../src/state/patience.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { NOW_MS, silenceOf } from "./records.ts";
-import { openState, withState, withStatePath } from "./state_folder.ts";
+import { openState, withState, withStatePath } from "./state_directory.ts";
 
 const BUSY = new StoreError("Cannot write state: busy", "busy");
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { NAMES } from "./save_forever.ts";
 import { startSaving } from "./saving_process.ts";
-import { withState, withStatePath } from "./state_folder.ts";
+import { withState, withStatePath } from "./state_directory.ts";
 
 Deno.test("openSqliteStore() reads whole batches beside a process that goes on saving", () =>
   withStatePath(async (path) => {

@@ -2,7 +2,7 @@
 import { createInterface } from "node:readline";
 import process from "node:process";
 import { silenceOf } from "./records.ts";
-import { openState } from "./state_folder.ts";
+import { openState } from "./state_directory.ts";
 
 const [access] = Deno.args;
 say("ready");

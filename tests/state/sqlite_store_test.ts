@@ -7,7 +7,7 @@ import { migrate } from "../../src/state/migrations.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { pruneAll, testStore } from "./conformance.ts";
 import { changeOf, entryOf, HOUR_MS, NOW_MS, recordOf, updateOf } from "./records.ts";
-import { openState, withState, withStatePath } from "./state_folder.ts";
+import { openState, withState, withStatePath } from "./state_directory.ts";
 
 testStore("openSqliteStore()", (use) => withStatePath((path) => withState(path, use)));
 
@@ -67,20 +67,20 @@ Deno.test("openSqliteStore() takes an empty file for a new one", () =>
     await store.close();
   }));
 
-Deno.test("openSqliteStore() makes files and folders for their owner alone", async (t) => {
+Deno.test("openSqliteStore() makes files and directories for their owner alone", async (t) => {
   await t.step("new ones", () =>
     withStatePath(async (path) => {
-      const folder = `${path}.d/deep`;
-      const { store } = await openState(`${folder}/state.sqlite`);
+      const directory = `${path}.d/deep`;
+      const { store } = await openState(`${directory}/state.sqlite`);
       await store.save([updateOf("web")]);
       for (const companion of ["", "-wal", "-shm"]) {
-        assert.equal(await modeOf(`${folder}/state.sqlite${companion}`), 0o600, companion);
+        assert.equal(await modeOf(`${directory}/state.sqlite${companion}`), 0o600, companion);
       }
-      assert.equal(await modeOf(folder), 0o700);
+      assert.equal(await modeOf(directory), 0o700);
       assert.equal(await modeOf(`${path}.d`), 0o700);
       await store.close();
     }));
-  await t.step("but leaves a folder that is there as it is", () =>
+  await t.step("but leaves a directory that is there as it is", () =>
     withStatePath(async (path) => {
       await Deno.mkdir(`${path}.d`, { mode: 0o755 });
       await withState(`${path}.d/state.sqlite`, (store) => store.save([updateOf("web")]));
@@ -339,10 +339,10 @@ Deno.test("openSqliteStore() refuses what is not this user's own state, and touc
       reason: /state.sqlite-wal" is a symlink, which is not followed; name a file$/,
     },
     {
-      name: "a folder",
+      name: "a directory",
       prepare: (path) => Deno.mkdir(path),
       failure: "denied",
-      reason: /state.sqlite" is a folder; name a file$/,
+      reason: /state.sqlite" is a directory; name a file$/,
     },
     {
       name: "a pipe",
@@ -376,15 +376,15 @@ Deno.test("openSqliteStore() refuses what is not this user's own state, and touc
       await t.step(`${name}, to ${access}`, () =>
         withStatePath(async (path) => {
           await prepare(path);
-          const folder = path.slice(0, path.lastIndexOf("/"));
-          const wanted = name === "a path below a file" ? `${folder}/below/state.sqlite` : path;
-          const before = await contentsOf(folder);
+          const directory = path.slice(0, path.lastIndexOf("/"));
+          const wanted = name === "a path below a file" ? `${directory}/below/state.sqlite` : path;
+          const before = await contentsOf(directory);
           await assert.rejects(
             () => openState(wanted, { userId, access }),
             (error) =>
               failing(failure, reason)(error) && String(error).includes(`Cannot open state "${wanted}"`),
           );
-          assert.deepEqual(await contentsOf(folder), before);
+          assert.deepEqual(await contentsOf(directory), before);
         }));
     }
   }
@@ -642,11 +642,11 @@ async function modeOf(path: string): Promise<number> {
   return ((await Deno.lstat(path)).mode ?? 0) & 0o777;
 }
 
-/** The files in a folder with what is in them; what is no file is only named. */
-async function contentsOf(folder: string): Promise<ReadonlyMap<string, string>> {
+/** The files in a directory with what is in them; what is no file is only named. */
+async function contentsOf(directory: string): Promise<ReadonlyMap<string, string>> {
   const contents = new Map<string, string>();
-  for (const entry of [...Deno.readDirSync(folder)].sort((one, other) => one.name < other.name ? -1 : 1)) {
-    const text = entry.isFile ? (await Deno.readFile(`${folder}/${entry.name}`)).toString() : "";
+  for (const entry of [...Deno.readDirSync(directory)].sort((one, other) => one.name < other.name ? -1 : 1)) {
+    const text = entry.isFile ? (await Deno.readFile(`${directory}/${entry.name}`)).toString() : "";
     contents.set(entry.name, text);
   }
   return contents;

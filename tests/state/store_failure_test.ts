@@ -8,7 +8,7 @@ Deno.test("explainStoreFailure() says what to do", async (t) => {
       name: "no permission",
       error: databaseError("access permission denied", 3),
       failure: "denied",
-      reason: "no permission; make the file and its folder readable and writable for this user",
+      reason: "no permission; make the file and its directory readable and writable for this user",
     },
     {
       name: "busy",
@@ -26,7 +26,7 @@ Deno.test("explainStoreFailure() says what to do", async (t) => {
       name: "read-only",
       error: databaseError("attempt to write a readonly database", 8),
       failure: "denied",
-      reason: "it is read-only; make the file, its folder and the disk writable for this user",
+      reason: "it is read-only; make the file, its directory and the disk writable for this user",
     },
     {
       name: "an input or output error",
@@ -63,14 +63,16 @@ Deno.test("explainStoreFailure() says what to do", async (t) => {
       name: "cannot open",
       error: databaseError("unable to open database file", 14),
       failure: "denied",
-      reason: "the file, or its -wal and -shm, cannot be opened; make it, them and the folder readable and " +
+      reason:
+        "the file, or its -wal and -shm, cannot be opened; make it, them and the directory readable and " +
         "writable for this user",
     },
     {
       name: "cannot open, by the constructor",
       error: databaseError("unable to open database file: /state"),
       failure: "denied",
-      reason: "the file, or its -wal and -shm, cannot be opened; make it, them and the folder readable and " +
+      reason:
+        "the file, or its -wal and -shm, cannot be opened; make it, them and the directory readable and " +
         "writable for this user",
     },
     {
@@ -98,7 +100,7 @@ Deno.test("explainStoreFailure() says what to do", async (t) => {
       name: "a missing permission of the system",
       error: new Deno.errors.PermissionDenied("Permission denied (os error 13)"),
       failure: "denied",
-      reason: "no permission; make the file and its folder readable and writable for this user",
+      reason: "no permission; make the file and its directory readable and writable for this user",
     },
     {
       name: "no space for a file",
@@ -116,7 +118,7 @@ Deno.test("explainStoreFailure() says what to do", async (t) => {
       name: "a read-only disk",
       error: systemError("Read-only file system (os error 30)", "EROFS"),
       failure: "denied",
-      reason: "it is read-only; make the file, its folder and the disk writable for this user",
+      reason: "it is read-only; make the file, its directory and the disk writable for this user",
     },
     {
       name: "another error of the system",

@@ -50,7 +50,7 @@ export interface DeliverySettings {
   readonly signal?: AbortSignal;
   /** What the program's own environment holds. */
   readonly environment?: Readonly<Record<string, string>>;
-  readonly folder?: string;
+  readonly directory?: string;
   readonly system?: Partial<DeliverContext["system"]>;
 }
 
@@ -67,7 +67,7 @@ export async function deliverOver<C extends Channel>(
   channel: C,
   settings: DeliverySettings = {},
 ): Promise<DeliveryFindings> {
-  const { message = makeMessage(), signal = new AbortController().signal, folder = "/" } = settings;
+  const { message = makeMessage(), signal = new AbortController().signal, directory = "/" } = settings;
   const environment = settings.environment ?? { PATH: "/usr/bin:/bin" };
   const clock = createRealClock();
   const lines: string[] = [];
@@ -86,7 +86,7 @@ export async function deliverOver<C extends Channel>(
       platform: "linux",
       ...settings.system,
     },
-    folder,
+    directory,
     writeLine: (line) => lines.push(line),
     onStep: (step) => steps.push(step),
     signal,

@@ -73,7 +73,7 @@ export async function observeConnection(
 ): Promise<Observation> {
   const system = createMemorySystem();
   const clock: Clock = { ...system.clock, wallMs: () => system.clock.wallMs() + aheadMs };
-  const context: ObserveContext = { system: { ...system, clock }, jobs: null, folder: "/", signal };
+  const context: ObserveContext = { system: { ...system, clock }, jobs: null, directory: "/", signal };
   if (check.kind === "tcp_connect") return await (await CHECK_KINDS.tcp_connect()).observe(check, context);
   if (check.kind === "tls_certificate") {
     return await (await CHECK_KINDS.tls_certificate()).observe(check, context);

@@ -153,7 +153,7 @@ async function observe(check: AnyCheck, { clock, authority }: ObserveOptions): P
   const context = {
     system: { ...createMemorySystem(), clock, connections },
     jobs: null,
-    folder: "/",
+    directory: "/",
     signal: new AbortController().signal,
   };
   return check.kind === "tcp_connect"

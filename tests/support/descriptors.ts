@@ -21,7 +21,7 @@ function ownInodes(): ReadonlySet<string> {
       const [, inode] = /^socket:\[(\d+)\]$/.exec(Deno.readLinkSync(`/proc/self/fd/${name}`)) ?? [];
       if (inode !== undefined) inodes.add(inode);
     } catch {
-      // It was the one that shows this folder.
+      // It was the one that shows this directory.
     }
   }
   return inodes;

@@ -73,7 +73,7 @@ export function observeTarget(target: string, run: HttpRun = {}): Promise<Observ
       environment: () => undefined,
     },
     jobs: null,
-    folder: "/",
+    directory: "/",
     signal,
   };
   return observeHttpRequest(httpCheck(target, expectations), context);

@@ -7,12 +7,12 @@ export interface NodeExporter extends AsyncDisposable {
   scrape(): Promise<string>;
 }
 
-/** Starts Debian's node exporter, which reads the `*.prom` files of a folder and nothing else of this machine. */
-export async function startNodeExporter(folder: string): Promise<NodeExporter> {
+/** Starts Debian's node exporter, which reads the `*.prom` files of a directory and nothing else of this machine. */
+export async function startNodeExporter(directory: string): Promise<NodeExporter> {
   const child = startChild(tool("prometheus-node-exporter"), [
     "--collector.disable-defaults",
     "--collector.textfile",
-    `--collector.textfile.directory=${folder}`,
+    `--collector.textfile.directory=${directory}`,
     "--web.listen-address=127.0.0.1:0",
   ], { stdout: "null", stderr: "piped" });
   let log = "";

@@ -21,7 +21,7 @@ export function fixtureCommand(
     path: fixture(name),
     arguments: [],
     environment: { PATH: "/usr/bin:/bin", MONITOR_CHECK: mark },
-    folder: "/",
+    directory: "/",
     timeoutMs: 30_000,
     outputBytesMax: 65536,
     ...others,

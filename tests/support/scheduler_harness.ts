@@ -90,7 +90,7 @@ export async function startHarness(
   });
   const scheduled = (some: readonly Check[]): ScheduledConfig => ({
     checks: some,
-    folder: "/",
+    directory: "/",
     redact: (text) => text,
   });
   const play = options.play ?? (() => ({ status: 200, afterMs: 20 }));

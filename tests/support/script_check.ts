@@ -12,14 +12,14 @@ import { createProcesses } from "../../src/system/process/processes.ts";
 export interface ScriptRun extends Partial<ScriptParameters> {
   readonly name?: string;
   readonly timeoutMs?: number;
-  readonly folder?: string;
+  readonly directory?: string;
   /** What the program's own environment holds. */
   readonly ownEnvironment?: Readonly<Record<string, string>>;
 }
 
 /** Observes a program as a `script` check, with a short grace after SIGTERM. */
 export function observeProgram(path: string, run: ScriptRun = {}): Promise<Observation> {
-  const { name = "script", timeoutMs = 30_000, folder = "/", ownEnvironment, ...parameters } = run;
+  const { name = "script", timeoutMs = 30_000, directory = "/", ownEnvironment, ...parameters } = run;
   const environment: Readonly<Record<string, string>> = ownEnvironment ?? { PATH: "/usr/bin:/bin" };
   const check: ScriptCheck = {
     name,
@@ -47,7 +47,7 @@ export function observeProgram(path: string, run: ScriptRun = {}): Promise<Obser
       environment: (variable) => environment[variable],
     },
     jobs: null,
-    folder,
+    directory,
     signal: new AbortController().signal,
   };
   return observeScript(check, context);

@@ -29,18 +29,18 @@ async function withName(
   use: (environment: Readonly<Record<string, string>>, certificate: Certificate) => Promise<void>,
 ): Promise<void> {
   const authority = createAuthority();
-  const folder = await Deno.makeTempDir();
-  await Deno.writeTextFile(`${folder}/authority.pem`, authority.cert);
-  await Deno.writeTextFile(`${folder}/hosts`, ADDRESSES.map((address) => `${address} ${NAME}\n`).join(""));
+  const directory = await Deno.makeTempDir();
+  await Deno.writeTextFile(`${directory}/authority.pem`, authority.cert);
+  await Deno.writeTextFile(`${directory}/hosts`, ADDRESSES.map((address) => `${address} ${NAME}\n`).join(""));
   const environment = {
     LD_PRELOAD: tool("nss_wrapper"),
-    NSS_WRAPPER_HOSTS: `${folder}/hosts`,
-    DENO_CERT: `${folder}/authority.pem`,
+    NSS_WRAPPER_HOSTS: `${directory}/hosts`,
+    DENO_CERT: `${directory}/authority.pem`,
   };
   try {
     await use(environment, createCertificate({ authority, hosts: [NAME], toDay: 90 }));
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 
@@ -119,9 +119,9 @@ Deno.test({
   ...needs("nss_wrapper"),
   name: "tcp_connect keeps to its time limit while nobody tells what addresses a name has",
   fn: async () => {
-    const folder = await Deno.makeTempDir();
+    const directory = await Deno.makeTempDir();
     // Whoever looks the name up waits until somebody writes.
-    const hosts = `${folder}/hosts`;
+    const hosts = `${directory}/hosts`;
     await makePipe(hosts);
     try {
       for (const tls of [false, true]) {
@@ -135,7 +135,7 @@ Deno.test({
         assert.ok((found?.metrics["total_ms"] ?? Infinity) < 5000, JSON.stringify(found?.metrics));
       }
     } finally {
-      await Deno.remove(folder, { recursive: true });
+      await Deno.remove(directory, { recursive: true });
     }
   },
 });

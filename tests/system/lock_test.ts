@@ -136,9 +136,9 @@ Deno.test("isInPlace() notices that the locked file was removed or replaced, and
     {
       name: "its directory renamed",
       change: (path) => {
-        const folder = path.slice(0, path.lastIndexOf("/"));
-        Deno.renameSync(folder, `${folder}.old`);
-        Deno.mkdirSync(folder);
+        const directory = path.slice(0, path.lastIndexOf("/"));
+        Deno.renameSync(directory, `${directory}.old`);
+        Deno.mkdirSync(directory);
       },
       isInPlace: false,
     },
@@ -187,10 +187,10 @@ Deno.test("acquireLock() refuses what is no file, and writes nothing to where it
       reason: /: it is another name of some file \(a hard link\)$/,
     },
     {
-      name: "a folder",
+      name: "a directory",
       make: (path) => Deno.mkdirSync(path),
       failure: "denied",
-      reason: /: it is a folder, not a file$/,
+      reason: /: it is a directory, not a file$/,
     },
     {
       name: "a pipe",
@@ -286,10 +286,10 @@ function failing(failure: StoreFailure, reason: RegExp): (error: unknown) => boo
 }
 
 async function withLockPath(use: (path: string) => void | Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "monitor-lock-" });
+  const directory = await Deno.makeTempDir({ prefix: "monitor-lock-" });
   try {
-    await use(`${folder}/state.lock`);
+    await use(`${directory}/state.lock`);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }

@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { replaceFile } from "../../src/system/replace_file.ts";
 
 Deno.test("replaceFile() makes a file, and puts another in its place", () =>
-  withFolder(async (folder) => {
-    await replaceFile(`${folder}/a.prom`, "one\n");
-    assert.equal(await Deno.readTextFile(`${folder}/a.prom`), "one\n");
-    await replaceFile(`${folder}/a.prom`, "two\n");
-    assert.equal(await Deno.readTextFile(`${folder}/a.prom`), "two\n");
-    assert.deepEqual(namesIn(folder), ["a.prom"]);
+  withDirectory(async (directory) => {
+    await replaceFile(`${directory}/a.prom`, "one\n");
+    assert.equal(await Deno.readTextFile(`${directory}/a.prom`), "one\n");
+    await replaceFile(`${directory}/a.prom`, "two\n");
+    assert.equal(await Deno.readTextFile(`${directory}/a.prom`), "two\n");
+    assert.deepEqual(namesIn(directory), ["a.prom"]);
   }));
 
 Deno.test("replaceFile() shows its readers the old text or the new one, whole", () =>
-  withFolder(async (folder) => {
-    const path = `${folder}/a.prom`;
+  withDirectory(async (directory) => {
+    const path = `${directory}/a.prom`;
     const texts = ["a", "b"].map((letter) => letter.repeat(1_000_000));
     await replaceFile(path, texts[0] ?? "");
     let isOver = false;
@@ -30,35 +30,35 @@ Deno.test("replaceFile() shows its readers the old text or the new one, whole", 
   }));
 
 Deno.test("replaceFile() leaves what was there when it cannot write, and nothing else", () =>
-  withFolder(async (folder) => {
-    await Deno.mkdir(`${folder}/a.prom`);
-    await Deno.writeTextFile(`${folder}/a.prom/kept`, "");
-    await assert.rejects(() => replaceFile(`${folder}/a.prom`, "text"));
-    assert.deepEqual(namesIn(folder), ["a.prom"]);
-    await assert.rejects(() => replaceFile(`${folder}/none/a.prom`, "text"), Deno.errors.NotFound);
+  withDirectory(async (directory) => {
+    await Deno.mkdir(`${directory}/a.prom`);
+    await Deno.writeTextFile(`${directory}/a.prom/kept`, "");
+    await assert.rejects(() => replaceFile(`${directory}/a.prom`, "text"));
+    assert.deepEqual(namesIn(directory), ["a.prom"]);
+    await assert.rejects(() => replaceFile(`${directory}/none/a.prom`, "text"), Deno.errors.NotFound);
   }));
 
 Deno.test("replaceFile() writes through no link, and is not held up by what a killed process left", () =>
-  withFolder(async (folder) => {
-    await Deno.writeTextFile(`${folder}/other`, "mine");
-    await Deno.symlink(`${folder}/other`, `${folder}/a.prom.tmp`);
-    await replaceFile(`${folder}/a.prom`, "one");
-    await Deno.writeTextFile(`${folder}/a.prom.tmp`, "half of a te");
-    await replaceFile(`${folder}/a.prom`, "two");
-    assert.equal(await Deno.readTextFile(`${folder}/other`), "mine");
-    assert.equal(await Deno.readTextFile(`${folder}/a.prom`), "two");
-    assert.deepEqual(namesIn(folder), ["a.prom", "other"]);
+  withDirectory(async (directory) => {
+    await Deno.writeTextFile(`${directory}/other`, "mine");
+    await Deno.symlink(`${directory}/other`, `${directory}/a.prom.tmp`);
+    await replaceFile(`${directory}/a.prom`, "one");
+    await Deno.writeTextFile(`${directory}/a.prom.tmp`, "half of a te");
+    await replaceFile(`${directory}/a.prom`, "two");
+    assert.equal(await Deno.readTextFile(`${directory}/other`), "mine");
+    assert.equal(await Deno.readTextFile(`${directory}/a.prom`), "two");
+    assert.deepEqual(namesIn(directory), ["a.prom", "other"]);
   }));
 
-function namesIn(folder: string): readonly string[] {
-  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+function namesIn(directory: string): readonly string[] {
+  return [...Deno.readDirSync(directory)].map(({ name }) => name).sort();
 }
 
-async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "monitor_replace_" });
+async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
+  const directory = await Deno.makeTempDir({ prefix: "monitor_replace_" });
   try {
-    await use(folder);
+    await use(directory);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }

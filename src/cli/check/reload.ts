@@ -89,14 +89,17 @@ export function toScheduled(config: OpenConfig, selection: Selection): Scheduled
   return {
     checks: selectChecks(config.checks, selection).filter((check) => check.active),
     configChecks: config.checks,
-    folder: config.source.folder,
+    directory: config.source.directory,
     redact: config.redact,
   };
 }
 
 /** What of a config notifications go by: what waits for a channel of any of its checks can go. */
-export function toNotified(config: OpenConfig, { checks, folder, redact }: ScheduledConfig): NotifyingConfig {
-  return { checks: config.checks, running: checks, folder, redact };
+export function toNotified(
+  config: OpenConfig,
+  { checks, directory, redact }: ScheduledConfig,
+): NotifyingConfig {
+  return { checks: config.checks, running: checks, directory, redact };
 }
 
 /** What is scheduled of a config, in numbers. */

@@ -134,7 +134,7 @@ async function runNotifying(checks: readonly Check[], options: NotifyingRunOptio
   const notifying = startNotifying({
     checks: config.checks,
     running: options.selected,
-    folder: config.source.folder,
+    directory: config.source.directory,
     redact,
   }, {
     system,
@@ -234,7 +234,7 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
   const pass = {
     system,
     jobs: isKept ? jobBookOf(repository) : null,
-    folder: config.source.folder,
+    directory: config.source.directory,
     limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
     signal: abort.signal,
     redact: config.redact,

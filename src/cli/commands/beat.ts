@@ -34,7 +34,7 @@ export const beatCommand: Command = {
   uses: ["read", "write", "run", "env", "sys"],
   description:
     "Runs a command and notes its start, its end, its exit code and its last output for the check of that name, " +
-    "whose kind is job. The command has this one's environment, working folder, input and output, and gets the " +
+    "whose kind is job. The command has this one's environment, working directory, input and output, and gets the " +
     "signals that end this one; the exit code is the command's (126 where it cannot be run, 127 where it is not " +
     "there, 128 and the number of the signal that ended it). Whatever is wrong with the name, the config or the " +
     "state is said on stderr, and the command runs all the same. Without a command a success is noted.",

@@ -17,7 +17,7 @@ export const completionsCommand: Command = {
   uses: ["env"],
   examples: [
     ["monitor completions bash > ~/.local/share/bash-completion/completions/monitor", "for bash"],
-    ['monitor completions zsh > "${fpath[1]}/_monitor"', "for zsh, in a folder you may write"],
+    ['monitor completions zsh > "${fpath[1]}/_monitor"', "for zsh, in a directory you may write"],
     ["monitor completions fish > ~/.config/fish/completions/monitor.fish", "for fish"],
   ],
   run: ({ operands }, system) => {

@@ -132,7 +132,7 @@ async function tryChannel(
   try {
     delivery = await deliverTo(channel, testMessage(check, system), {
       system: { ...system, processes: redactProcesses(system.processes, redact) },
-      folder: config.source.folder,
+      directory: config.source.directory,
       writeLine: say,
       onStep: (step) => say(`  ${step}`),
       signal: deadline.signal,

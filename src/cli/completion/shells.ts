@@ -40,7 +40,7 @@ complete -F _monitor monitor
   },
   zsh: {
     script: `#compdef monitor
-# Completion of monitor for zsh: put it into a folder of $fpath as _monitor.
+# Completion of monitor for zsh: put it into a directory of $fpath as _monitor.
 _monitor() {
   local program=\${(Q)words[1]} current=\${(Q)PREFIX} line
   local -a before answer values displays

@@ -1,5 +1,5 @@
 /**
- * Running somebody else's command in our place: with our environment, working folder and standard streams, so that
+ * Running somebody else's command in our place: with our environment, working directory and standard streams, so that
  * it and whoever called us hardly notice that we are in between. What passes through is copied as it is, and its end
  * is remembered.
  *
@@ -99,11 +99,11 @@ async function notStarted(
     code: isMissing ? CODES.missing : CODES.unusable,
     reason: isMissing && !program.includes("/")
       ? "it is not in PATH"
-      : await explainSpawnFailure(error, { path, folder: workingFolder(), clock }),
+      : await explainSpawnFailure(error, { path, directory: workingDirectory(), clock }),
   };
 }
 
-function workingFolder(): string {
+function workingDirectory(): string {
   try {
     return Deno.cwd();
   } catch {

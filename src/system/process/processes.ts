@@ -68,7 +68,7 @@ function start(command: ProcessCommand): Deno.ChildProcess {
     args: [...command.arguments],
     clearEnv: true,
     env: { ...command.environment },
-    cwd: command.folder,
+    cwd: command.directory,
     detached: true,
     stdin: command.input === undefined ? "null" : "piped",
     stdout: "piped",

@@ -7,7 +7,7 @@ interface SpawnAttempt {
   /** Absolute path. */
   readonly path: string;
   /** Working directory, absolute. */
-  readonly folder: string;
+  readonly directory: string;
   /** Limits how long the file system may take. */
   readonly clock: Clock;
 }
@@ -21,9 +21,9 @@ interface SpawnAttempt {
 export async function explainSpawnFailure(error: unknown, attempt: SpawnAttempt): Promise<string> {
   const message = messageOf(error);
   if (error instanceof Deno.errors.NotCapable) return explainMissingPermission(message, attempt);
-  if (message.includes("No such cwd")) return `working directory "${attempt.folder}" does not exist`;
+  if (message.includes("No such cwd")) return `working directory "${attempt.directory}" does not exist`;
   if (message.includes("cwd is not a directory")) {
-    return `working directory "${attempt.folder}" is not a directory`;
+    return `working directory "${attempt.directory}" is not a directory`;
   }
   if (error instanceof Deno.errors.NotFound) return await explainNotFound(attempt);
   if (error instanceof Deno.errors.PermissionDenied) return await explainPermissionDenied(attempt);

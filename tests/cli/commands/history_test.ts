@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { run } from "../../../src/cli/run.ts";
 import type { ConditionChange } from "../../../src/domain/store.ts";
 import { changeOf, HOUR_MS, NOW_MS, updateOf } from "../../state/records.ts";
-import { openState } from "../../state/state_folder.ts";
+import { openState } from "../../state/state_directory.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 
@@ -20,17 +20,17 @@ interface Printed {
 
 /** Prints to a reader that goes away after so many pieces. */
 async function history(args: readonly string[], piecesMax = Infinity): Promise<Printed> {
-  const folder = await Deno.makeTempDir({ prefix: "monitor_history_" });
+  const directory = await Deno.makeTempDir({ prefix: "monitor_history_" });
   const pieces: string[] = [];
   try {
-    const { store } = await openState(`${folder}/kept.sqlite`);
+    const { store } = await openState(`${directory}/kept.sqlite`);
     await store.save(CHANGES.map((change) => updateOf("web", { change })));
     await store.close();
     await Deno.writeTextFile(
-      `${folder}/monitor.json`,
+      `${directory}/monitor.json`,
       JSON.stringify({ defaults: {}, checks: { web: { kind: "test", parameters: {} } } }),
     );
-    const base = createMemorySystem({ workingFolder: folder, environment: { NO_COLOR: "1" } });
+    const base = createMemorySystem({ workingDirectory: directory, environment: { NO_COLOR: "1" } });
     const stdout = {
       ...base.stdout,
       write: (piece: string) => void pieces.push(piece),
@@ -39,11 +39,11 @@ async function history(args: readonly string[], piecesMax = Infinity): Promise<P
       },
     };
     const system = { ...base, stdout, clock: createFakeClock(NOW_MS) };
-    const config = ["--config", `${folder}/monitor.json`, "--state", "kept.sqlite"];
+    const config = ["--config", `${directory}/monitor.json`, "--state", "kept.sqlite"];
     const code = await run(["history", ...config, ...args, "web"], system);
     return { pieces, code };
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 

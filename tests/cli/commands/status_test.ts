@@ -67,12 +67,12 @@ interface ShowOptions {
 async function show(options: ShowOptions): Promise<Shown> {
   const { columns, color = false, records = RECORDS, withNotifications = true, titles = TITLES, args = [] } =
     options;
-  const folder = await Deno.makeTempDir({ prefix: "monitor_status_" });
+  const directory = await Deno.makeTempDir({ prefix: "monitor_status_" });
   try {
     const system = {
       ...createMemorySystem({
         ...(columns !== null && { columns }),
-        workingFolder: folder,
+        workingDirectory: directory,
         environment: color ? {} : { NO_COLOR: "1" },
       }),
       clock: createFakeClock(NOW),
@@ -84,10 +84,10 @@ async function show(options: ShowOptions): Promise<Shown> {
       ]),
     );
     await Deno.writeTextFile(
-      `${folder}/monitor.json`,
+      `${directory}/monitor.json`,
       JSON.stringify({ defaults: {}, state: "kept.sqlite", checks }),
     );
-    const { store } = await openSqliteStore(`${folder}/kept.sqlite`, {
+    const { store } = await openSqliteStore(`${directory}/kept.sqlite`, {
       files: system.state.files,
       userId: system.userId,
       nowMs: NOW,
@@ -111,11 +111,11 @@ async function show(options: ShowOptions): Promise<Shown> {
       await store.addSilences([silenceOf("a", { fromMs: NOW - MINUTE, untilMs: NOW + 60 * MINUTE })]);
     }
     await store.close();
-    const code = await run(["status", "--config", `${folder}/monitor.json`, ...args], system);
+    const code = await run(["status", "--config", `${directory}/monitor.json`, ...args], system);
     assert.equal(system.stderr.text(), "");
     return { text: system.stdout.text(), code };
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 

@@ -97,15 +97,15 @@ await withStage(async (stage) => {
     certificate: (address) => createCertificate({ authority, addresses: [address] }),
     round: () => campaign.round,
   });
-  Deno.writeTextFileSync(`${stage.folder}/authority.pem`, authority.cert);
-  const disk = makeSmallDisk(`${stage.folder}/disk`, { mounts: MOUNTS });
+  Deno.writeTextFileSync(`${stage.directory}/authority.pem`, authority.cert);
+  const disk = makeSmallDisk(`${stage.directory}/disk`, { mounts: MOUNTS });
   const channels = { hook, single, mail };
   const campaign: Campaign = {
     stage,
     disk,
     channels,
     addresses: {},
-    environment: { DENO_CERT: `${stage.folder}/authority.pem` },
+    environment: { DENO_CERT: `${stage.directory}/authority.pem` },
     readShown: createShownReader(stage),
     tally: {},
     random: createRandom(SEED, "rounds"),
@@ -184,7 +184,7 @@ async function playRound(campaign: Campaign, plan: RoundPlan): Promise<void> {
   try {
     lives = await Promise.all(plan.processes.map((planned, index) =>
       live(stage, planned, {
-        clockPath: `${stage.folder}/clock-${index}`,
+        clockPath: `${stage.directory}/clock-${index}`,
         environment: campaign.environment,
         tally,
         isTroubled: trouble.isReal,
@@ -313,7 +313,7 @@ function settle(campaign: Campaign, { lives, plan, isTroubled }: Played): void {
   campaign.strayRuns = lives.filter(({ mayLackLast }) => mayLackLast).length;
   const firstPlace = ({ results: [first] }: Life): number => places.get(first?.token ?? "") ?? Infinity;
   const ordered = lives.toSorted((one, other) => firstPlace(one) - firstPlace(other));
-  const kept: Kept | null = readKept(`${stage.folder}/disk/kept.sqlite`, campaign.lastChangeId, CHECKS);
+  const kept: Kept | null = readKept(`${stage.directory}/disk/kept.sqlite`, campaign.lastChangeId, CHECKS);
   const settlement = settleRound(campaign.model, kept, { processes: ordered, checks: CHECKS });
   for (const [index, { results }] of ordered.entries()) {
     for (const { token } of results.slice(settlement.keptCounts[index])) campaign.unkeptRuns.add(token);
@@ -371,7 +371,7 @@ async function heal(campaign: Campaign): Promise<void> {
       0,
     ]] as const
   ) {
-    const clock = createMovableClock(`${stage.folder}/clock-0`, { seconds, moves: "wall" });
+    const clock = createMovableClock(`${stage.directory}/clock-0`, { seconds, moves: "wall" });
     const { code, stdout, stderr } = await stage.run(args, {
       environment: { ...environment, ...clock.environment },
     });

@@ -34,7 +34,7 @@ export function writeChecks(stage: Stage): void {
 
 /** Writes the config, in one step. */
 export function writePlayedConfig(
-  { folder }: Stage,
+  { directory }: Stage,
   { channels, state, others }: {
     readonly channels: Readonly<Record<string, unknown>>;
     readonly state: string;
@@ -51,8 +51,8 @@ export function writePlayedConfig(
   }]));
   const defaults = { threshold: 1, schedule: { regular_interval: INTERVAL_SECONDS } };
   const text = JSON.stringify({ defaults, checks: { ...checks, ...others }, state });
-  Deno.writeTextFileSync(`${folder}/monitor.json.new`, text, { mode: 0o600 });
-  Deno.renameSync(`${folder}/monitor.json.new`, `${folder}/monitor.json`);
+  Deno.writeTextFileSync(`${directory}/monitor.json.new`, text, { mode: 0o600 });
+  Deno.renameSync(`${directory}/monitor.json.new`, `${directory}/monitor.json`);
 }
 
 /** Lets some checks show something else from now on. */
@@ -65,9 +65,9 @@ export function turnSome(stage: Stage, random: Random): void {
 }
 
 /** In one step: a check that runs meanwhile sees the one or the other. */
-function show({ folder }: Stage, name: string, condition: Condition): void {
-  Deno.writeTextFileSync(`${folder}/${name}.new`, `${CONDITIONS.indexOf(condition)}\n`);
-  Deno.renameSync(`${folder}/${name}.new`, `${folder}/${name}`);
+function show({ directory }: Stage, name: string, condition: Condition): void {
+  Deno.writeTextFileSync(`${directory}/${name}.new`, `${CONDITIONS.indexOf(condition)}\n`);
+  Deno.renameSync(`${directory}/${name}.new`, `${directory}/${name}`);
 }
 
 /** Answers what was shown since the last call, each time it is called. */
@@ -84,6 +84,6 @@ export function createShownReader(stage: Stage): () => readonly Shown[] {
   };
 }
 
-function shownPath({ folder }: Stage): string {
-  return `${folder}/shown`;
+function shownPath({ directory }: Stage): string {
+  return `${directory}/shown`;
 }

@@ -4,8 +4,8 @@ import { tool } from "../../../testing/tools.ts";
 /** A disk that can be filled to the last byte and made read-only. */
 export interface SmallDisk {
   /** Where it is. */
-  readonly folder: string;
-  /** Whether it is one of its own; else it is a folder that others fill too, and is never full. */
+  readonly directory: string;
+  /** Whether it is one of its own; else it is a directory that others fill too, and is never full. */
   readonly isSmall: boolean;
   /** Takes what is left, but for so many bytes. */
   fill(roomBytes: number): void;
@@ -22,13 +22,13 @@ export interface SmallDisk {
 /** Big enough for what is kept, small enough to be filled within milliseconds. */
 const SIZE = "24m";
 
-/** Makes a folder, with a small disk of its own where this process may mount one. */
-export function makeSmallDisk(folder: string, { mounts }: { readonly mounts: boolean }): SmallDisk {
-  Deno.mkdirSync(folder, { mode: 0o700 });
-  if (mounts) run("mount", "-t", "tmpfs", "-o", `size=${SIZE},mode=700`, "monitor-chaos", folder);
-  const ballast = `${folder}/ballast`;
+/** Makes a directory, with a small disk of its own where this process may mount one. */
+export function makeSmallDisk(directory: string, { mounts }: { readonly mounts: boolean }): SmallDisk {
+  Deno.mkdirSync(directory, { mode: 0o700 });
+  if (mounts) run("mount", "-t", "tmpfs", "-o", `size=${SIZE},mode=700`, "monitor-chaos", directory);
+  const ballast = `${directory}/ballast`;
   return {
-    folder,
+    directory,
     isSmall: mounts,
     fill: (roomBytes) => {
       assert.ok(mounts, "only a small disk can be filled");
@@ -37,25 +37,25 @@ export function makeSmallDisk(folder: string, { mounts }: { readonly mounts: boo
     },
     free: () => removeIfThere(ballast),
     makeReadOnly: () => {
-      if (mounts) run("mount", "-o", "remount,ro", folder);
+      if (mounts) run("mount", "-o", "remount,ro", directory);
       // Modes mean nothing to root.
       else if (Deno.uid() === 0) return false;
-      else for (const path of modePaths(folder)) Deno.chmodSync(path, path === folder ? 0o500 : 0o400);
+      else for (const path of modePaths(directory)) Deno.chmodSync(path, path === directory ? 0o500 : 0o400);
       return true;
     },
     makeWritable: () => {
-      if (mounts) return run("mount", "-o", "remount,rw", folder);
-      Deno.chmodSync(folder, 0o700);
-      for (const path of modePaths(folder)) if (path !== folder) Deno.chmodSync(path, 0o600);
+      if (mounts) return run("mount", "-o", "remount,rw", directory);
+      Deno.chmodSync(directory, 0o700);
+      for (const path of modePaths(directory)) if (path !== directory) Deno.chmodSync(path, 0o600);
     },
     end: () => {
-      if (mounts) run("umount", folder);
+      if (mounts) run("umount", directory);
     },
   };
 }
 
-function modePaths(folder: string): readonly string[] {
-  return [...Array.from(Deno.readDirSync(folder), ({ name }) => `${folder}/${name}`), folder];
+function modePaths(directory: string): readonly string[] {
+  return [...Array.from(Deno.readDirSync(directory), ({ name }) => `${directory}/${name}`), directory];
 }
 
 /** To the last byte. */

@@ -204,13 +204,13 @@ Deno.test({
 });
 
 test("run() gives exactly the environment, the working directory and an empty stdin", async () => {
-  const print = { path: "/usr/bin/env", environment: { A: "1", "WITH SPACE": "ä=b" }, folder: "/usr" };
+  const print = { path: "/usr/bin/env", environment: { A: "1", "WITH SPACE": "ä=b" }, directory: "/usr" };
   const environment = started(await processes.run(fixtureCommand("", print), never)).stdout.text;
   assert.deepEqual(environment.trimEnd().split("\n").sort(), ["A=1", "WITH SPACE=ä=b"]);
-  const folder = started(
-    await processes.run(fixtureCommand("", { path: "/bin/pwd", folder: "/usr" }), never),
+  const directory = started(
+    await processes.run(fixtureCommand("", { path: "/bin/pwd", directory: "/usr" }), never),
   );
-  assert.equal(folder.stdout.text, "/usr\n");
+  assert.equal(directory.stdout.text, "/usr\n");
   const stdin = started(await processes.run(fixtureCommand("count_stdin.sh"), never));
   assert.equal(stdin.stdout.text.trim(), "0");
 });
@@ -250,13 +250,13 @@ test("run() says why a program could not be started", (add) => {
     {
       name: "missing working directory",
       program: "forever.sh",
-      folder: "/no/such/folder",
-      reason: 'working directory "/no/such/folder" does not exist',
+      directory: "/no/such/directory",
+      reason: 'working directory "/no/such/directory" does not exist',
     },
     {
       name: "working directory that is a file",
       program: "forever.sh",
-      folder: "/etc/passwd",
+      directory: "/etc/passwd",
       reason: 'working directory "/etc/passwd" is not a directory',
     },
     {
@@ -279,15 +279,15 @@ test("run() says why a program could not be started", (add) => {
     });
   }
   add("a named pipe", async () => {
-    const folder = await Deno.makeTempDir({ prefix: "monitor_pipe_" });
+    const directory = await Deno.makeTempDir({ prefix: "monitor_pipe_" });
     try {
-      const path = `${folder}/pipe`;
+      const path = `${directory}/pipe`;
       await makePipe(path);
       await Deno.chmod(path, 0o755);
       const end = await processes.run(fixtureCommand("", { path }), never);
       assert.deepEqual(end, { ended: "not_started", reason: "path is not a regular file" });
     } finally {
-      await Deno.remove(folder, { recursive: true });
+      await Deno.remove(directory, { recursive: true });
     }
   });
   add("no interpreter named", async () => {

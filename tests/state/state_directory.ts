@@ -4,13 +4,13 @@ import { type OpenedStore, openSqliteStore, type SqliteStoreOptions } from "../.
 import { createStoreFiles } from "../../src/system/store_files.ts";
 import { NOW_MS } from "./records.ts";
 
-/** Runs a test with the path of a state that is not there yet, in a folder of its own. */
+/** Runs a test with the path of a state that is not there yet, in a directory of its own. */
 export async function withStatePath(use: (path: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "monitor-state-" });
+  const directory = await Deno.makeTempDir({ prefix: "monitor-state-" });
   try {
-    await use(`${folder}/state.sqlite`);
+    await use(`${directory}/state.sqlite`);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 
