@@ -9,7 +9,7 @@ export function commandPage(commands: readonly Command[]): string {
     "",
     "# Command line",
     "",
-    "For everybody who types `monitor`: every command with its options, exit codes and examples. `monitor COMMAND",
+    "For users of the command line: every command with its options, exit codes and examples. `monitor COMMAND",
     "--help` prints the same.",
     "",
     "Output goes to stdout. Errors, warnings and logs go to stderr.",

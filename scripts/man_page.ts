@@ -12,28 +12,29 @@ import {
 } from "../src/cli/command_definition.ts";
 import { COMMANDS } from "../src/cli/commands.ts";
 import { EXIT_CODE_HELP } from "../src/cli/exit_code.ts";
+import { PROJECT_URL } from "../src/cli/project_url.ts";
 import { STATE_OPTION } from "../src/cli/state.ts";
 
 type Row = readonly [term: string, meaning: string];
 
 const ENVIRONMENT: readonly Row[] = [
-  ["MONITOR_CONFIG", "the config, where no --config names one"],
-  ["XDG_CONFIG_HOME", "where the user's configuration is (default: ~/.config)"],
-  ["STATE_DIRECTORY", "the directory of the state; systemd sets it from StateDirectory="],
-  ["XDG_STATE_HOME", "where the user's states are (default: ~/.local/state)"],
-  ["NO_COLOR", "no color, if it is set to anything"],
-  ["HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "the proxies that http_request checks and webhooks go through"],
+  ["MONITOR_CONFIG", "config file, without --config"],
+  ["XDG_CONFIG_HOME", "directory of the user's configuration (default: ~/.config)"],
+  ["STATE_DIRECTORY", "directory of the state; systemd sets it from StateDirectory="],
+  ["XDG_STATE_HOME", "directory of the user's states (default: ~/.local/state)"],
+  ["NO_COLOR", "output without color, with any value"],
+  ["HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "proxies of http_request checks and webhooks"],
   [
     "DENO_TLS_CA_STORE, DENO_CERT",
-    '"system" for this machine\'s certificate authorities; a file with further ones',
+    '"system" for the certificate authorities of the machine; a file with further ones',
   ],
 ];
 
 const FILES: readonly Row[] = [
-  ["./monitor.jsonc, ./monitor.json", "the config, of the working directory"],
-  ["~/.config/monitor/monitor.jsonc", "the user's config"],
-  ["/etc/monitor/monitor.jsonc", "the machine's config"],
-  ["~/.local/state/monitor/", "the states: counts, history and reports that wait, a file for each config"],
+  ["./monitor.jsonc, ./monitor.json", "config of the working directory"],
+  ["~/.config/monitor/monitor.jsonc", "config of the user"],
+  ["/etc/monitor/monitor.jsonc", "config of the machine"],
+  ["~/.local/state/monitor/", "states, a file for each config: counts, history and pending notifications"],
 ];
 
 /** The page, in the man macros; `date` is shown in its foot. */
@@ -42,23 +43,24 @@ export function manPage(commands: readonly Command[], date: string): string {
     '.\\" Made by scripts/man_page.ts from what --help is made from; do not edit.',
     `.TH MONITOR 1 ${date} ${quoted(`monitor ${project.version}`)} "User Commands"`,
     ".SH NAME",
-    "monitor \\- run the checks of one JSON document and say what is wrong",
+    "monitor \\- run the checks of a config, and notify of problems and recoveries",
     ".SH SYNOPSIS",
     ".B monitor",
     ".I COMMAND",
     "[\\fIOPTIONS\\fR]",
     ".SH DESCRIPTION",
     text(
-      "monitor runs the checks of one config on one machine: scripts and Monitoring Plugins, ages of files, " +
-        "HTTP requests. It reports through channels what has confirmed, and its exit code is the highest severity it saw.",
+      "monitor runs the checks of one config on one machine: scripts and Monitoring Plugins, files, ports, " +
+        "certificates, HTTP requests and cron jobs. It sends notifications through channels, and its exit code is the " +
+        "highest severity.",
     ),
     ".SH COMMANDS",
     ...commands.flatMap(commandSection),
     ".SH OPTIONS",
-    text("Every command takes these:"),
+    text("Options of every command:"),
     ...COMMON_OPTIONS.flatMap(optionRow),
     ".PP",
-    text("Those that are about a config, and those that are about a state, take these:"),
+    text("Options of commands that read a config or a state:"),
     ...[CONFIG_OPTION, STATE_OPTION].flatMap(optionRow),
     ".SH EXIT STATUS",
     ...EXIT_CODE_HELP.flatMap(([codes, meaning]) => row(bold(codes), meaning)),
@@ -71,6 +73,8 @@ export function manPage(commands: readonly Command[], date: string): string {
     ".SH SEE ALSO",
     ".BR systemd.service (5),",
     ".BR crontab (5)",
+    ".PP",
+    text(`Documentation: ${PROJECT_URL}/blob/main/docs/README.md`),
     "",
   ].join("\n");
 }

@@ -51,6 +51,8 @@ export interface Command {
   readonly takesCommand?: boolean;
   /** Whole sentences for the top of its own help, which wraps them. */
   readonly description: string;
+  /** The page that describes it, below `docs/`. */
+  readonly page: string;
   /** Its own; {@linkcode COMMON_OPTIONS} are added to them. */
   readonly options: readonly OptionSpec[];
   /** Options that it does not have, with the command to use instead. @default none */
@@ -84,9 +86,9 @@ export class UsageError extends Error {
 
 /** The options that every command takes. */
 export const COMMON_OPTIONS: readonly OptionSpec[] = [
-  { name: "no-color", description: "no color, even on a terminal (also: the variable NO_COLOR)" },
-  { name: "help", short: "h", description: "show help" },
-  { name: "version", short: "V", description: "show the version" },
+  { name: "no-color", description: "output without color (also: the variable NO_COLOR)" },
+  { name: "help", short: "h", description: "this help" },
+  { name: "version", short: "V", description: "version of monitor and its runtime" },
 ];
 
 /** The option that says which config is meant. */
@@ -94,8 +96,9 @@ export const CONFIG_OPTION: OptionSpec = {
   name: "config",
   short: "c",
   value: "PATH",
-  description: "the config; - reads stdin (default: $MONITOR_CONFIG, ./monitor.jsonc, ./monitor.json, " +
-    "then $XDG_CONFIG_HOME/monitor/ and /etc/monitor/)",
+  description:
+    "config file, or - for stdin (default: $MONITOR_CONFIG, else monitor.jsonc or monitor.json in ., " +
+    "$XDG_CONFIG_HOME/monitor or /etc/monitor)",
 };
 
 /** What to do about a word that names no check but looks like a config file; `undefined` for other words. */
@@ -112,7 +115,7 @@ export const REPORT_FORMAT_OPTION: OptionSpec = {
   name: "format",
   value: "FORMAT",
   choices: REPORT_FORMATS,
-  description: "pretty or json",
+  description: "pretty or json (default: pretty)",
 };
 
 /** The value of an option, if it was given. */

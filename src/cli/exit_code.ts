@@ -18,20 +18,20 @@ const CONDITIONS_MEANING = "ok, warning, critical, unknown";
 
 /** Every way to end, in the order of the codes: the words of a command's help. */
 const ENDINGS: Readonly<Record<Ending, readonly [codes: string, meaning: string]>> = {
-  done: ["0", "it is done"],
-  command: ["any", "with a command: that of the command, whatever else is wrong"],
-  observed: ["0, 1, 2, 3", `highest severity in check --once: ${CONDITIONS_MEANING}`],
+  done: ["0", "success"],
+  command: ["any", "exit code of COMMAND (126: not executable, 127: not found, 128 + signal number)"],
+  observed: ["0, 1, 2, 3", `highest severity, with --once: ${CONDITIONS_MEANING}`],
   confirmed: ["0, 1, 2, 3", `highest confirmed severity: ${CONDITIONS_MEANING}`],
   usage: ["64", "usage error"],
-  name: ["64", "usage error, or an unknown or inactive check"],
-  undelivered: ["69", "a notification was not delivered (where the conditions alone would exit 0)"],
-  bug: ["70", "a bug in monitor"],
-  output: ["74", "the output could not be written"],
-  state: ["74", "the state could not be read or written, or the output could not be written"],
-  held: ["75", "another monitor holds this state"],
-  permission: ["77", "a permission the config needs was not granted"],
-  config: ["78", "the config is invalid or cannot be read"],
-  interrupted: ["130, 143", "interrupted or terminated before every check had a result"],
+  name: ["64", "usage error, or unknown or inactive check"],
+  undelivered: ["69", "undelivered notification, if the exit code would be 0 otherwise"],
+  bug: ["70", "bug in monitor"],
+  output: ["74", "output not writable"],
+  state: ["74", "state not readable or writable, or output not writable"],
+  held: ["75", "state in use by another monitor"],
+  permission: ["77", "missing permission"],
+  config: ["78", "invalid or unreadable config"],
+  interrupted: ["130, 143", "SIGINT or SIGTERM before every check had a result"],
 };
 
 /** One way in which a command can end. */
@@ -69,7 +69,7 @@ export function exitCodeHelp(
 export const EXIT_CODE_HELP: readonly (readonly [codes: string, meaning: string])[] = [
   [
     "0, 1, 2, 3",
-    `highest severity in check --once (of status: highest confirmed one): ${CONDITIONS_MEANING}`,
+    `highest severity of check --once and status: ${CONDITIONS_MEANING}`,
   ],
   ...exitCodeHelp(["name", "undelivered", "state", "held", "permission", "config", "interrupted"]),
 ];

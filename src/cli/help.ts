@@ -1,12 +1,17 @@
 import { type Command, COMMON_OPTIONS, type OptionSpec } from "./command_definition.ts";
 import { EXIT_CODE_HELP, exitCodeHelp } from "./exit_code.ts";
+import { PROJECT_URL } from "./project_url.ts";
 
 const WIDTH = 100;
+
+/** What the program does, in one sentence without its period. */
+export const PROGRAM_SUMMARY =
+  "monitor runs the checks of a config, and notifies you of problems and recoveries";
 
 /** The help of the whole program. */
 export function programHelp(commands: readonly Command[]): string {
   return [
-    "monitor runs the checks of one JSON document and says what is wrong.",
+    `${PROGRAM_SUMMARY}.`,
     "",
     "Usage: monitor COMMAND [OPTIONS]",
     "",
@@ -21,12 +26,13 @@ export function programHelp(commands: readonly Command[]): string {
     "",
     "Examples:",
     ...columns([
-      ["monitor init", "write a commented starter config"],
-      ["monitor validate", "check it for errors"],
+      ["monitor init", "write a starter config"],
+      ["monitor validate", "check the config for errors"],
       ["monitor check --once", "run every check once"],
     ]),
     "",
-    'More about a command: "monitor COMMAND --help"',
+    "Help of a command: monitor COMMAND --help",
+    documentation("README.md"),
     "",
   ].join("\n");
 }
@@ -46,7 +52,13 @@ export function commandHelp(command: Command): string {
     "Examples:",
     ...columns(command.examples),
     "",
+    documentation(command.page),
+    "",
   ].join("\n");
+}
+
+function documentation(page: string): string {
+  return `Documentation: ${PROJECT_URL}/blob/main/docs/${page}`;
 }
 
 function describeOption(option: OptionSpec): readonly [string, string] {

@@ -111,7 +111,7 @@ export const TAG_OPTION: OptionSpec = {
   name: "tag",
   value: "TAG",
   repeatable: true,
-  description: "only checks with this tag; given several times: with any of them",
+  description: "only checks with this tag (repeatable: with any of the tags)",
 };
 
 /** Which checks of a config a command is about. */

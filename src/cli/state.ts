@@ -15,9 +15,8 @@ import { printable } from "../shared/printable.ts";
 export const STATE_OPTION: OptionSpec = {
   name: "state",
   value: "PATH",
-  description:
-    'the file that keeps the state, or none (default: the config\'s "state", else a file named after ' +
-    "the config in $STATE_DIRECTORY, $XDG_STATE_HOME/monitor or ~/.local/state/monitor)",
+  description: 'state file, or none (default: "state" of the config, else a file named after the config in ' +
+    "$STATE_DIRECTORY, $XDG_STATE_HOME/monitor or ~/.local/state/monitor)",
 };
 
 /** Where the state is. */

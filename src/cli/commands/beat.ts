@@ -26,28 +26,28 @@ import { usesColor } from "../terminal.ts";
 /** `monitor beat`: runs a job and notes how that went. */
 export const beatCommand: Command = {
   name: "beat",
-  summary: "run a job and note how that went, for its check",
+  summary: "run a command and record its result for a job check",
   operands: "NAME [-- COMMAND…]",
   operandsMax: 1,
   takesCommand: true,
   operandKind: "check",
   uses: ["read", "write", "run", "env", "sys"],
   description:
-    "Runs a command and notes its start, its end, its exit code and its last output for the check of that name, " +
-    "whose kind is job. The command has this one's environment, working directory, input and output, and gets the " +
-    "signals that end this one; the exit code is the command's (126 where it cannot be run, 127 where it is not " +
-    "there, 128 and the number of the signal that ended it). Whatever is wrong with the name, the config or the " +
-    "state is said on stderr, and the command runs all the same. Without a command a success is noted.",
+    "Runs COMMAND and records its start, end, exit code and last output for the check NAME of kind job. COMMAND gets " +
+    "this process's environment, working directory, input, output and signals, and its exit code is passed on. It runs even " +
+    "if the name, the config or the state has an error; the error is printed to stderr. Without COMMAND a successful run is " +
+    "recorded.",
+  page: "guides/cron_jobs.md",
   options: [
     CONFIG_OPTION,
     STATE_OPTION,
-    { name: "failed", description: "note a failure; only without a command" },
+    { name: "failed", description: "a failed run instead of a successful one; only without COMMAND" },
   ],
   examples: [
-    ["monitor beat backup -- /usr/local/bin/backup --full", "in a crontab, in place of the command alone"],
-    ["monitor beat backup -- sh -c 'dump | gzip > x'", "what needs a shell"],
-    ["monitor beat backup", "at the end of a script: it went well"],
-    ["monitor beat backup --failed", "it did not"],
+    ["monitor beat backup -- /usr/local/bin/backup --full", "run a cron job"],
+    ["monitor beat backup -- sh -c 'dump | gzip > x'", "run a shell pipeline"],
+    ["monitor beat backup", "record a success, at the end of a script"],
+    ["monitor beat backup --failed", "record a failure"],
   ],
   endings: ["done", "command", "name", "state", "permission", "config"],
   run: ({ trailing, ...invocation }, system) =>

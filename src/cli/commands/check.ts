@@ -16,44 +16,44 @@ import { wantsColor } from "../terminal.ts";
 /** `monitor check`: runs checks, once or on their schedules, and says what they found. */
 export const checkCommand: Command = {
   name: "check",
-  summary: "run the checks; without --once, keep running them on their schedules",
+  summary: "run the checks, on their schedules or once",
   operands: "[NAME…]",
   operandsMax: Infinity,
   operandKind: "check",
   description:
-    "Runs every active check of the config, or those that are named or tagged: on their schedules until it is " +
-    "stopped, or once. With --once the exit code is the highest severity.",
+    "Runs every active check of the config, or the named or tagged ones. Without --once it runs them on their " +
+    "schedules until it is stopped.",
+  page: "reference/checks.md",
   options: [
     CONFIG_OPTION,
     STATE_OPTION,
     TAG_OPTION,
-    { name: "once", description: "run each check once and end" },
+    { name: "once", description: "a single run of each check" },
     {
       name: "due",
-      description:
-        "with --once: only checks whose planned time has come, and print only notifications; for cron",
+      description: "with --once: only checks that are due, and only notifications as output; for cron",
     },
     {
       name: "format",
       value: "FORMAT",
       choices: FORMAT_NAMES,
-      description: `${FORMAT_NAMES.join(", ")} (default: pretty); without --once pretty or ndjson`,
+      description: `${FORMAT_NAMES.join(", ")}; without --once pretty or ndjson (default: pretty)`,
     },
     {
       name: "fail-on",
       value: "CONDITION",
       choices: FAIL_ON_CONDITIONS,
-      description: "the lowest severity that makes the exit code other than 0: warning or critical " +
-        "(default: warning); unknown always does",
+      description: "lowest severity that sets the exit code: warning or critical (default: warning); " +
+        "unknown always does",
     },
     {
       name: "no-notify",
-      description: "send no notifications; they are sent later if the problem persists",
+      description: "no notifications; a later run sends those of lasting problems",
     },
     {
       name: "concurrency",
       value: "COUNT",
-      description: `how many checks that start a process run at a time (default: ${DEFAULT_LIMITS.process})`,
+      description: `number of checks with a process that run at a time (default: ${DEFAULT_LIMITS.process})`,
     },
     {
       name: "log-level",
@@ -69,13 +69,13 @@ export const checkCommand: Command = {
     },
   ],
   examples: [
-    ["monitor check", "watch, until it is stopped"],
-    ["monitor check --once", "every active check of the config that is found"],
-    ["monitor check --once -c web.jsonc web mail", "two checks of a named config"],
-    ["monitor check --tag web", "watch what is tagged so"],
-    ["monitor check --once --due", "from cron, every minute"],
-    ["monitor check --once --state none --format junit", "in a CI pipeline"],
-    ["monitor check --once --format plugin", "as one plugin of a bigger monitor"],
+    ["monitor check", "run on schedules, as a service"],
+    ["monitor check --once", "run every active check once"],
+    ["monitor check --once -c web.jsonc web mail", "run two checks of one config"],
+    ["monitor check --tag web", "run the checks with a tag"],
+    ["monitor check --once --due", "run from cron, every minute"],
+    ["monitor check --once --state none --format junit", "run in a CI pipeline"],
+    ["monitor check --once --format plugin", "run as a plugin of Nagios or Icinga"],
   ],
   endings: ["observed", "name", "undelivered", "state", "held", "permission", "config", "interrupted"],
   run: runCheckCommand,

@@ -11,10 +11,11 @@ import { readShell } from "./completions.ts";
 export function createCompleteCommand(commands: readonly Command[]): Command {
   return {
     name: "__complete",
-    summary: "say how a command line can go on",
+    summary: "print the completions of a command line",
     operands: "SHELL -- WORD…",
     operandsMax: Infinity,
-    description: "Answers the completions of a shell.",
+    description: "Prints the completions that a completion script asks for.",
+    page: "start/install.md",
     options: [],
     endings: ["done"],
     uses: ["read", "env", "sys"],

@@ -5,20 +5,20 @@ import { EXIT } from "../exit_code.ts";
 /** `monitor completions SHELL`: prints what a shell needs to complete the program's words. */
 export const completionsCommand: Command = {
   name: "completions",
-  summary: "print the completions of a shell",
+  summary: "print the completion script of a shell",
   operands: "SHELL",
   operandsMax: 1,
   operandKind: SHELLS,
   description:
-    "Prints what bash, zsh or fish reads so that it completes commands, options, their values, paths and the names " +
-    "of the config's checks.",
+    "Prints the completion script of bash, zsh or fish. It completes commands, options, values, paths and names of checks.",
+  page: "start/install.md",
   options: [],
   endings: ["done"],
   uses: ["env"],
   examples: [
-    ["monitor completions bash > ~/.local/share/bash-completion/completions/monitor", "for bash"],
-    ['monitor completions zsh > "${fpath[1]}/_monitor"', "for zsh, in a directory you may write"],
-    ["monitor completions fish > ~/.config/fish/completions/monitor.fish", "for fish"],
+    ["monitor completions bash > ~/.local/share/bash-completion/completions/monitor", "install for bash"],
+    ['monitor completions zsh > "${fpath[1]}/_monitor"', "install for zsh, in a writable directory"],
+    ["monitor completions fish > ~/.config/fish/completions/monitor.fish", "install for fish"],
   ],
   run: ({ operands }, system) => {
     system.stdout.write(SHELL_ENTRIES[readShell(operands[0])].script);

@@ -28,14 +28,14 @@ export const explainCommand: Command = {
   operandsMax: Infinity,
   operandKind: "check",
   description:
-    "Shows the effective settings of the config and of every check, or of the checks that are named or tagged, and " +
-    "where each comes from: the check itself, the config's defaults, or built-in; with the file, where it is " +
-    "an included one. Secrets are not resolved.",
+    "Shows every setting of the config and of each check, or of the named or tagged ones. The last column is the " +
+    "origin: check, defaults, config or built-in, and the file if it is an included one. Secrets are not resolved.",
+  page: "reference/config.md",
   options: [CONFIG_OPTION, TAG_OPTION],
   examples: [
-    ["monitor explain", "all checks"],
-    ["monitor explain web", "one of them"],
-    ["monitor explain --tag production", "those that are tagged so"],
+    ["monitor explain", "show all settings"],
+    ["monitor explain web", "show the settings of one check"],
+    ["monitor explain --tag production", "show the checks with a tag"],
   ],
   uses: ["read", "env", "sys"],
   endings: ["done", "name", "permission", "config"],

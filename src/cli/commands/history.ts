@@ -41,17 +41,18 @@ const SPANS = [
 /** `monitor history NAME`: what has become of a check. */
 export const historyCommand: Command = {
   name: "history",
-  summary: "show a check's condition changes, availability and durations",
+  summary: "show the changes, availability and durations of a check",
   operands: "NAME",
   operandsMax: 1,
   operandKind: "check",
   description:
-    "Shows the changes of a check's confirmed condition. For the last 24 hours, 7 and 30 days it shows the share of " +
-    "each condition in the observed time, how many runs failed, and how long runs took.",
+    "Shows the changes of a check's confirmed condition. For the last 24 hours, 7 days and 30 days it also shows " +
+    "availability, failed runs and durations.",
+  page: "reference/output_formats.md",
   options: [CONFIG_OPTION, STATE_OPTION, REPORT_FORMAT_OPTION],
   examples: [
-    ["monitor history web", "one check"],
-    ["monitor history --format json web", "every change that is kept, for programs"],
+    ["monitor history web", "show one check"],
+    ["monitor history --format json web", "print every stored change as JSON"],
   ],
   uses: ["read", "write", "env", "sys"],
   endings: ["done", "name", "state", "permission", "config"],

@@ -8,17 +8,17 @@ import { printable } from "../../shared/printable.ts";
 /** `monitor init`: writes a starter config. */
 export const initCommand: Command = {
   name: "init",
-  summary: "write a commented starter config",
+  summary: "write a starter config",
   operands: "[PATH]",
   operandsMax: 1,
   operandKind: "path",
   description:
-    "Writes a starter config with comments: ./monitor.jsonc, or PATH. It is valid and runs as it is. A file " +
-    "that is already there is left alone.",
-  options: [{ name: "force", description: "overwrite a file that is already there" }],
+    "Writes a starter config with comments to PATH (default: ./monitor.jsonc). It is valid and runs unchanged.",
+  page: "start/tutorial.md",
+  options: [{ name: "force", description: "overwrite of an existing file" }],
   examples: [
     ["monitor init", "write ./monitor.jsonc"],
-    ["monitor init /etc/monitor/monitor.jsonc", "for a service"],
+    ["monitor init /etc/monitor/monitor.jsonc", "write the config of a service"],
   ],
   uses: ["read", "write", "env"],
   endings: ["done", "permission"],

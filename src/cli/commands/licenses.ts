@@ -5,15 +5,19 @@ import { EXIT } from "../exit_code.ts";
 /** `monitor licenses`: prints the licenses of everything in the executable. */
 export const licensesCommand: Command = {
   name: "licenses",
-  summary: "print the licenses of monitor and of what it is made of",
+  summary: "print the licenses of monitor and its dependencies",
   operands: "",
   operandsMax: 0,
   description:
-    "Prints the license of monitor and those of the packages in it, and says where that of the runtime is.",
+    "Prints the license of monitor and of each package in it, and the URL of the license of the runtime.",
+  page: "development/dependencies.md",
   options: [],
   endings: ["done"],
   uses: ["env"],
-  examples: [["monitor licenses | less", "all of them"]],
+  examples: [["monitor licenses | less", "page through them"], [
+    "monitor licenses > licenses.txt",
+    "write them to a file",
+  ]],
   run: async (_invocation, system) => {
     const { default: licenses } = await import("../generated/licenses.json", { with: { type: "json" } });
     system.stdout.write(licensesText(licenses, system.runtime));

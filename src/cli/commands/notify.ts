@@ -31,24 +31,25 @@ const CHANNEL_OPTION: OptionSpec = {
   name: "channel",
   value: "NAME",
   repeatable: true,
-  description: "only this named channel; given several times: only these",
+  description: "only this channel (repeatable)",
 };
 
 /** `monitor notify`: tries the channels. */
 export const notifyCommand: Command = {
   name: "notify",
-  summary: "send a test notification through the channels",
+  summary: "send a test notification through every channel",
   operands: "[NAME…]",
   operandsMax: Infinity,
   operandKind: "check",
   description:
-    "Sends a notification that is clearly marked as a test through each channel of the named checks, or of all active " +
-    "ones, and says for each what happened, step by step. It exits 69 when a channel did not take it.",
+    "Sends a notification that is marked as a test through each channel of the active checks, or of the named or " +
+    "tagged ones. It prints each step of the delivery.",
+  page: "guides/notifications.md",
   options: [CONFIG_OPTION, TAG_OPTION, CHANNEL_OPTION],
   examples: [
-    ["monitor notify", "every channel of the config, once each"],
-    ["monitor notify web", "the channels of one check"],
-    ["monitor notify --channel pager", "one named channel"],
+    ["monitor notify", "test every channel once"],
+    ["monitor notify web", "test the channels of one check"],
+    ["monitor notify --channel pager", "test one channel by its name"],
   ],
   endings: ["done", "name", "undelivered", "permission", "config"],
   run: runNotify,

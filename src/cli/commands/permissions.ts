@@ -18,14 +18,14 @@ import { STATE_OPTION } from "../state.ts";
 /** `monitor permissions`: prints what the config needs, and tells whether it is granted. */
 export const permissionsCommand: Command = {
   name: "permissions",
-  summary: "print the permissions that the config needs, no more",
+  summary: "print the minimal permissions for the config",
   operands: "[NAME…]",
   operandsMax: Infinity,
   operandKind: "check",
   description:
-    "Prints the runtime's flags for the active checks of the config, or for those that are named, with their " +
-    "channels, the state and the config itself. With --check it prints nothing unless something is missing in the " +
-    "running process; it exits 77 then.",
+    "Prints the minimal runtime flags for the active checks of the config, or for the named or tagged ones, including " +
+    "their channels and the state. With --check it prints only what the running process lacks, and exits 77.",
+  page: "guides/least_privilege.md",
   options: [
     CONFIG_OPTION,
     STATE_OPTION,
@@ -34,15 +34,14 @@ export const permissionsCommand: Command = {
       name: "format",
       value: "FORMAT",
       choices: ["flags", "json", "deno"],
-      description:
-        "flags: a line to paste; json: an object; deno: a permission set for deno.json (default: flags)",
+      description: "flags, json, or deno: a permission set for deno.json (default: flags)",
     },
-    { name: "check", description: "say what is missing in the running process, instead" },
+    { name: "check", description: "comparison with the permissions of the running process" },
   ],
   examples: [
-    ["monitor permissions", "the flags, on one line"],
-    ["monitor permissions --format deno", 'a permission set "monitor" for deno.json: deno run -P=monitor'],
-    ["monitor permissions --check", "whether all of them are granted"],
+    ["monitor permissions", "print the flags on one line"],
+    ["monitor permissions --format deno", 'print a set for "deno run -P=monitor"'],
+    ["monitor permissions --check", "fail if a permission is missing"],
   ],
   endings: ["done", "name", "permission", "config"],
   run: runPermissions,

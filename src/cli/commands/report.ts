@@ -19,13 +19,13 @@ import { readState, STATE_OPTION } from "../state.ts";
 /** `monitor report`: the state of every check and its history as a page for browsers. */
 export const reportCommand: Command = {
   name: "report",
-  summary: "write a page in HTML that shows every check with its history",
+  summary: "write an HTML report of every check",
   operands: "[NAME…]",
   operandsMax: Infinity,
   description:
-    "Writes one HTML page from the kept state: every check, or those that are named, with its condition, its " +
-    "availability over 24 hours, 7 and 90 days, its durations and its last changes, problems first. The page is " +
-    'complete in itself and needs no scripts. The config\'s "report" keeps one fresh without this command.',
+    "Writes one self-contained HTML page from the state, problems first. It shows the condition, availability, durations and " +
+    'last changes of every check, or of the named or tagged ones. The key "report" of the config keeps a page up to date.',
+  page: "guides/html_report.md",
   options: [
     CONFIG_OPTION,
     STATE_OPTION,
@@ -34,12 +34,12 @@ export const reportCommand: Command = {
       name: "output",
       short: "o",
       value: "FILE",
-      description: "where to write it (default: -, which is stdout)",
+      description: "output file, or - for stdout (default: -)",
     },
   ],
   examples: [
-    ["monitor report -o monitor.html", "every check"],
-    ["monitor report -o web.html web shop", "two of them"],
+    ["monitor report -o monitor.html", "write every check to a file"],
+    ["monitor report -o web.html web shop", "write two checks"],
   ],
   operandKind: "check",
   endings: ["done", "name", "state", "permission", "config"],

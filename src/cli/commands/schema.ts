@@ -10,12 +10,12 @@ export const schemaCommand: Command = {
   operands: "",
   operandsMax: 0,
   description:
-    "Prints the JSON schema (draft 2020-12) that describes every key of a config. Editors read it " +
-    'when the config names it in "$schema".',
+    'Prints the JSON schema (draft 2020-12) of the config. Editors use it if the key "$schema" names its file.',
+  page: "reference/config.md",
   options: [SHAPE_OPTION],
   examples: [
-    ["monitor schema > monitor.schema.json", 'for "$schema": "./monitor.schema.json"'],
-    ["monitor schema --shape b", "Shape B of the specification"],
+    ["monitor schema > monitor.schema.json", "write the schema next to the config"],
+    ["monitor schema --shape b", "print specification profile b"],
   ],
   uses: ["env"],
   endings: ["done"],

@@ -22,28 +22,29 @@ export const silenceCommand: Command = {
   operandsMax: Infinity,
   operandKind: "check",
   description:
-    "Suppresses the notifications of the named checks for an hour, or as long as --for or --until says. --all " +
-    "suppresses those of every check. The checks still run. A running monitor applies it at once. When the silence is " +
-    "over, a problem that goes on is sent within half a minute. A new silence of a check replaces the one before.",
+    "Suppresses notifications of the named or tagged checks, or with --all of every check. The checks still run. " +
+    "A running monitor applies it at once. When the silence ends, a problem that persists is sent within half a " +
+    "minute. A new silence of a check replaces its old one.",
+  page: "guides/notifications.md",
   options: [
     CONFIG_OPTION,
     STATE_OPTION,
     TAG_OPTION,
-    { name: "all", description: "all checks" },
-    { name: "for", value: "INTERVAL", description: 'how long, such as "2 hours" or 90m (default: 1 hour)' },
+    { name: "all", description: "every check" },
+    { name: "for", value: "INTERVAL", description: 'duration, such as "2 hours" or 90m (default: 1 hour)' },
     {
       name: "until",
       value: "TIME",
       description: "local end time, such as 18:30, 2026-12-24 or 2026-12-24T08:00",
     },
-    { name: "reason", value: "TEXT", description: "why, for those who see it in the list" },
-    { name: "list", description: "list what is silenced" },
+    { name: "reason", value: "TEXT", description: "reason, shown by --list and status" },
+    { name: "list", description: "list of the current silences" },
   ],
   examples: [
-    ["monitor silence web --for 2h --reason deploy", "one check"],
-    ["monitor silence --tag web --for 2h", "the checks that are tagged so by now"],
-    ["monitor silence --all --until 18:30", "every check"],
-    ["monitor silence --list", "what is silenced now"],
+    ["monitor silence web --for 2h --reason deploy", "silence one check"],
+    ["monitor silence --tag web --for 2h", "silence the checks with a tag"],
+    ["monitor silence --all --until 18:30", "silence every check"],
+    ["monitor silence --list", "list the current silences"],
   ],
   uses: ["read", "write", "env", "sys"],
   endings: ["done", "name", "state", "permission", "config"],

@@ -46,35 +46,35 @@ const FORMAT_OPTION: OptionSpec = {
   name: "format",
   value: "FORMAT",
   choices: FORMATS,
-  description: "pretty, json or plugin, which is for Nagios (default: pretty)",
+  description: "pretty, json or plugin (default: pretty)",
 };
 
 /** `monitor status`: what is known of every check, from the kept state. */
 export const statusCommand: Command = {
   name: "status",
-  summary: "show the last known condition of every check",
+  summary: "show the condition of every check",
   operands: "[NAME…]",
   operandsMax: Infinity,
   operandKind: "check",
   description:
-    "Shows what the kept state knows of every active check, or of those that are named, beside a running " +
-    "monitor or without one. The exit code is the highest confirmed severity; a check that never ran, or whose next run " +
-    "is overdue by two intervals or lies in the future, counts as unknown. Checks that are named are shown with all that is known of them. The last line says whether a " +
-    "monitor is running.",
+    "Shows the stored condition of every active check, or of the named or tagged ones, and pending notifications. " +
+    "It works with and without a running monitor. A check counts as unknown if it has no data or its next run is " +
+    "overdue. Named checks are shown with their last and next run.",
+  page: "reference/state.md",
   options: [
     CONFIG_OPTION,
     STATE_OPTION,
     TAG_OPTION,
-    { name: "problems", description: "only checks that are not ok, and pending notifications" },
+    { name: "problems", description: "only problems and pending notifications" },
     FORMAT_OPTION,
   ],
   examples: [
-    ["monitor status", "every check"],
-    ["monitor status web", "one check: its last run and its next one too"],
-    ["monitor status --tag web", "the checks that are tagged so"],
-    ["monitor status --problems", "only what is not ok or pending"],
-    ["monitor status --format json", "for programs"],
-    ["monitor status --format plugin", "for Nagios, over NRPE for example"],
+    ["monitor status", "show every check"],
+    ["monitor status web", "show one check in detail"],
+    ["monitor status --tag web", "show the checks with a tag"],
+    ["monitor status --problems", "show problems and pending notifications"],
+    ["monitor status --format json", "print JSON for scripts"],
+    ["monitor status --format plugin", "print plugin output, for example over NRPE"],
   ],
   uses: ["read", "write", "env", "sys"],
   endings: ["confirmed", "name", "state", "permission", "config"],

@@ -13,12 +13,13 @@ export const unsilenceCommand: Command = {
   operandsMax: Infinity,
   operandKind: "check",
   description:
-    "Ends the silences of the named checks. --all ends every silence. A running monitor applies it at once and sends " +
+    "Ends the silences of the named or tagged checks, or with --all every silence. A running monitor applies it at once and sends " +
     "the notifications that are still due.",
+  page: "guides/notifications.md",
   options: [CONFIG_OPTION, STATE_OPTION, TAG_OPTION, { name: "all", description: "every silence" }],
   examples: [
-    ["monitor unsilence web", "one check"],
-    ["monitor unsilence --all", "every silence"],
+    ["monitor unsilence web", "end the silence of one check"],
+    ["monitor unsilence --all", "end every silence"],
   ],
   uses: ["read", "write", "env", "sys"],
   endings: ["done", "name", "state", "permission", "config"],

@@ -19,7 +19,7 @@ export const SHAPE_OPTION: OptionSpec = {
   name: "shape",
   value: "SHAPE",
   choices: ["a", "b"],
-  description: "a or b: the shape of the specification instead of the default schema",
+  description: "specification profile a or b instead of the default schema",
 };
 
 /** Reads `--shape`. */
@@ -36,20 +36,20 @@ export const validateCommand: Command = {
   summary: "check the config for errors",
   operands: "",
   operandsMax: 0,
-  description: "Reads the config, prints every error with its location, and runs nothing.",
+  description: "Prints every error and warning of the config with its line and column. It runs no check.",
+  page: "reference/config.md",
   options: [CONFIG_OPTION, SHAPE_OPTION, {
     name: "without-secrets",
-    description: "leave ${env:…} and ${file:…} unresolved and do not look for programs: to check a config " +
-      "on a machine that is not its own",
+    description: "no lookup of ${env:…}, ${file:…} and commands, for a config of another machine",
   }, {
     name: "strict",
-    description: "take warnings for errors",
+    description: "exit code 78 for warnings too",
   }],
   examples: [
-    ["monitor validate", "the config that check would use"],
-    ["monitor validate -c web.jsonc --without-secrets", "in a CI pipeline"],
-    ["monitor validate --strict", "before a deployment, on the machine itself"],
-    ["monitor validate --shape a", "hold it to Shape A of the specification"],
+    ["monitor validate", "validate the config that check uses"],
+    ["monitor validate -c web.jsonc --without-secrets", "validate in a CI pipeline"],
+    ["monitor validate --strict", "validate on the machine, before a deployment"],
+    ["monitor validate --shape a", "validate against specification profile a"],
   ],
   uses: ["read", "env", "sys"],
   endings: ["done", "permission", "config"],

@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { commandHelp } from "../../src/cli/help.ts";
+import { PROJECT_URL } from "../../src/cli/project_url.ts";
+
+Deno.test("commandHelp() ends with the URL of a page that exists", () => {
+  for (const command of COMMANDS) {
+    const page = `docs/${command.page}`;
+    assert.ok(Deno.statSync(new URL(`../../${page}`, import.meta.url)).isFile, page);
+    assert.ok(
+      commandHelp(command).endsWith(`\n\nDocumentation: ${PROJECT_URL}/blob/main/${page}\n`),
+      command.name,
+    );
+  }
+});
+
+Deno.test("every command has a summary of at most 60 characters and two examples", () => {
+  for (const { name, summary, examples } of COMMANDS) {
+    assert.ok(summary.length <= 60 && /^[a-z].*[^.]$/.test(summary), name);
+    assert.ok(examples.length >= 2, name);
+  }
+});
