@@ -24,7 +24,6 @@ export interface Round {
   readonly oneByOne: ReadonlySet<string>;
   /** How many messages were accepted. */
   readonly accepted: number;
-  /** Temporary failures in a row before this round. */
   readonly failures: number;
   /** Whether rejected notifications are sent that are not due. */
   readonly isForced: boolean;
@@ -37,7 +36,6 @@ export function newRound(failures: number, isForced: boolean): Round {
 
 /** What {@linkcode nextBatch} goes by. */
 export interface BatchOptions {
-  /** Whether the channel accepts many notifications in one message. */
   readonly batches: boolean;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;

@@ -24,7 +24,6 @@ export interface ShownCheck extends
 
 /** What is known of one check by now. */
 export interface CheckStatus {
-  /** The check. */
   readonly check: ShownCheck;
   /** What is kept of it; `null` when nobody has looked. */
   readonly record: CheckRecord | null;
@@ -32,9 +31,7 @@ export interface CheckStatus {
   readonly condition: Condition;
   /** Whether the condition still means something. `in_future`: the clock was set back behind the last run. */
   readonly state: "current" | "never_ran" | "overdue" | "in_future";
-  /** The maintenance window that is open. */
   readonly maintenance: OpenWindow | null;
-  /** Names of the dependencies that suppress a notification that is due. */
   readonly waitsFor: readonly string[];
 }
 

@@ -27,7 +27,6 @@ export class ConfiguredChannels {
   readonly #byKey: ReadonlyMap<string, Channel>;
   readonly #keysByCheck: ReadonlyMap<string, ReadonlySet<string>>;
 
-  /** Looks up the channels of all checks. */
   constructor({ checks, redact }: NotifyingConfig) {
     this.#redact = redact;
     this.#byKey = new Map(checks.flatMap((check) => check.notifications.map((one) => [one.key, one])));

@@ -6,7 +6,6 @@ export type DeliveryEvent =
     readonly event: "delivered";
     readonly notifications: readonly QueuedNotification[];
     readonly note: string | null;
-    /** Whether the channel accepts everything again after failures. */
     readonly isBack: boolean;
   }
   /** The first failure since the channel last accepted something, and the first rejection. */

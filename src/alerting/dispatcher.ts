@@ -27,13 +27,11 @@ import { moveMarkers, type Rekeyed, rekeyQueued } from "./rekey.ts";
 export interface DeliveryTarget extends Pick<QueueContext, "batches" | "staleAfterMs"> {
   /** The channel as the config has it now. */
   readonly channel: Channel;
-  /** The timeout of one attempt. */
   readonly attemptTimeoutMs: number;
 }
 
 /** What a dispatcher needs. */
 export interface DispatcherOptions extends Pick<QueueContext, "batchingMs" | "isStillTrue"> {
-  /** Wall time for the queues, timers for the attempts. */
   readonly clock: Clock;
   /** 0 or more, below 1. */
   random(): number;
@@ -48,7 +46,6 @@ export interface DispatcherOptions extends Pick<QueueContext, "batchingMs" | "is
   deliver(message: Message, channel: Channel, signal: AbortSignal): Promise<Delivery>;
   /** Persists a change. Never rejects: while the state can't be written, it is retried there. */
   persist(change: OutboxChange): Promise<void>;
-  /** Called with what happens to notifications. */
   onEvent(event: DeliveryEvent): void;
   /** Called with errors that must not happen; the queue goes on. */
   onBug(error: unknown): void;
@@ -62,7 +59,6 @@ interface RunningQueue {
   readonly channelKey: string;
   queue: ChannelQueue;
   timer: { readonly atMs: number; cancel(): void } | null;
-  /** Aborts the attempt. */
   abort: AbortController | null;
   /** The attempt in progress, or the last one; ends when its outcome is persisted. */
   attempt: Promise<void>;
@@ -90,7 +86,6 @@ export class Dispatcher {
     this.add(notifications.toSorted(bySequence));
   }
 
-  /** Takes notifications that are persisted, or that can't be persisted now. */
   add(notifications: readonly QueuedNotification[]): void {
     for (const [channelKey, some] of this.#assign(notifications)) {
       this.#apply(this.#queueOf(channelKey), { kind: "added", notifications: some });

@@ -34,7 +34,6 @@ export interface DropOptions {
   readonly reason: string;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
-  /** Those that were dropped before. */
   readonly before: Iterable<QueuedNotification>;
 }
 

@@ -48,7 +48,6 @@ export interface Merged {
   readonly notifications: readonly QueuedNotification[];
   /** Those that are other than before. */
   readonly changed: readonly QueuedNotification[];
-  /** Ids of those that others stand for. */
   readonly removed: readonly string[];
   /** How many problems were counted instead of listed. */
   readonly summarized: number;

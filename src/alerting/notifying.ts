@@ -29,19 +29,15 @@ import { suppressionOf, type SuppressionOptions, unknownDependencies } from "./s
 
 /** What notifying needs besides the config. */
 export interface NotifyingOptions {
-  /** The parts of the machine that channels use. */
   readonly system: System;
   /** Has the confirmed conditions, and persists queued notifications. */
   readonly repository: StateRepository;
   /** What was persisted when the state was opened. */
   readonly kept: KeptOutbox;
-  /** Whether anything is notified at all. */
   readonly notifies: boolean;
   /** How long the first notification of a channel waits for others; milliseconds. */
   readonly batchingMs: number;
-  /** Writes one line where the console channel's lines go. */
   writeLine(line: string): void;
-  /** Called with what happens to notifications. */
   onEvent(event: DeliveryEvent): void;
   /** Called with errors that must not happen. */
   onBug(error: unknown): void;
@@ -105,12 +101,10 @@ export class Notifying {
     return suppressionOf(check, this.#suppressionOptions(nowMs));
   }
 
-  /** The dependencies that have to run before it is known whether they suppress what is due of a check. */
   dependenciesToRun(check: Check, nowMs: number): readonly Check[] {
     return unknownDependencies(check, this.#suppressionOptions(nowMs));
   }
 
-  /** What the next notification of a check is decided by, and how it is queued. */
   deciding(check: Check, nowMs: number): Deciding {
     return {
       suppressedBy: this.suppressedBy(check, nowMs),
@@ -122,13 +116,11 @@ export class Notifying {
     };
   }
 
-  /** Sends queued notifications that are persisted, or that can't be persisted now. */
   send(queued: readonly QueuedNotification[]): void {
     for (const one of queued) this.#unsent.delete(one);
     this.#dispatcher.add(queued);
   }
 
-  /** Goes on with another config. */
   reload(config: NotifyingConfig): void {
     const { checks } = this.#config;
     this.#config = config;

@@ -13,11 +13,8 @@ import { joinChanges } from "./outbox_changes.ts";
 
 /** What a writer needs. */
 export interface OutcomeWriterOptions {
-  /** Whose store is written to. */
   readonly repository: Pick<StateRepository, "store" | "isWritable" | "flush" | "amend">;
-  /** The counts that were persisted. */
   readonly counts: readonly ChannelCount[];
-  /** All that is known now, for a store that knows nothing. */
   snapshot(): Pick<KeptOutbox, "notifications" | "markers">;
   /** Called with errors that must not happen. */
   onBug(error: unknown): void;

@@ -34,7 +34,6 @@ export type QueueStatus =
   | {
     readonly kind: "backing_off";
     readonly untilMs: number;
-    /** In a row. */
     readonly failures: number;
     /** The receiver asked not to be called before (`Retry-After`). */
     readonly notBeforeMs: number;
@@ -47,7 +46,6 @@ export type QueueStatus =
 /** The message that is being delivered. */
 export interface SentMessage {
   readonly id: string;
-  /** As they were marked. */
   readonly notifications: readonly QueuedNotification[];
   /** Whether it may have arrived at an earlier attempt. */
   readonly mayHaveArrived: boolean;
@@ -90,7 +88,6 @@ export interface QueueContext {
   readonly nowMs: number;
   /** How long to wait for more. */
   readonly batchingMs: number;
-  /** Whether the channel accepts many notifications in one message. */
   readonly batches: boolean;
   /** Older notifications that are no longer true are dropped unsent; `null`: none is too old. */
   readonly staleAfterMs: number | null;

@@ -9,7 +9,6 @@ import type { Notification } from "../domain/notification.ts";
 export interface LastNotified {
   /** The condition; a second one if it is not certain that the notification arrived. */
   readonly conditions: readonly Condition[];
-  /** Whether that notification is still in the channel's queue. */
   readonly isPending: boolean;
 }
 
@@ -28,7 +27,6 @@ export function lastNotified(
 export interface QueueOptions {
   /** The channels of the check, in the config's order. */
   readonly channels: readonly Channel[];
-  /** The name of a channel in messages. */
   nameOf(channel: Channel): string;
   /** What a channel was last notified of, for the check. */
   lastNotifiedOf(channel: Channel): LastNotified;

@@ -43,9 +43,7 @@ export function findRekeyed(
 
 /** A queued notification before and after. */
 export interface RekeyedNotification {
-  /** As it was. */
   readonly old: QueuedNotification;
-  /** In its place. */
   readonly moved: QueuedNotification;
 }
 

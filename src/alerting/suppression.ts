@@ -8,13 +8,10 @@ import { isSilenced } from "./is_silenced.ts";
 
 /** What {@linkcode suppressionOf} goes by. */
 export interface SuppressionOptions {
-  /** Whether anything is notified at all. */
   readonly notifies: boolean;
-  /** The silences of all checks. */
   readonly silences: readonly Silence[];
   /** The checks that run here, by name; a dependency that does not run suppresses nothing. */
   readonly running: ReadonlyMap<string, Check>;
-  /** The state of a check. */
   stateOf(check: string): ConditionState;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;

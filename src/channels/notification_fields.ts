@@ -13,13 +13,10 @@ interface NotificationFields {
   readonly event: Notification["event"];
   readonly condition: Notification["condition"];
   readonly previous: Notification["condition"];
-  /** What the check said, mostly one line. */
   readonly output: string;
-  /** Its further lines. */
   readonly detail: string;
   /** ISO 8601, UTC, with milliseconds; so are the other times. */
   readonly problem_began_at: string;
-  /** When the observation that decided the notification ended. */
   readonly decided_at: string;
   /** Observations in a row at least as bad as the last one; for `ok`: in a row. */
   readonly occurrences: number;

@@ -8,7 +8,6 @@ export interface AnswerSearch {
   readonly full: boolean;
   /** How much has come, in bytes. */
   readonly length: number;
-  /** Takes a further part of the answer. */
   add(bytes: Uint8Array): void;
   /** The beginning of what has come, decoded as UTF-8. */
   text(): string;

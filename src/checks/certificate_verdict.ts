@@ -9,7 +9,6 @@ import { quote } from "../shared/quote.ts";
 interface CertificateVerdict {
   /** `ok`, `warning` or `critical`. */
   readonly condition: Extract<Condition, "ok" | "warning" | "critical">;
-  /** One line. */
   readonly text: string;
   /** Until it expires, in whole seconds, negative afterwards; `null` where its dates are not known. */
   readonly leftSeconds: number | null;

@@ -3,9 +3,7 @@ import type { ConnectionFailure, ConnectionPhase, ConnectionTarget } from "../do
 
 /** Why nothing, or something bad, can be said of a target. */
 interface ConnectionVerdict {
-  /** This side is to blame, which tells nothing of the target. */
   readonly isObstacle: boolean;
-  /** One line. */
   readonly text: string;
 }
 

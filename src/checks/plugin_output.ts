@@ -2,7 +2,6 @@
 interface PluginOutput {
   /** The first line without its performance data. */
   readonly output: string;
-  /** The later lines. */
   readonly detail: string;
   /** Without the `|` before it, on one line. */
   readonly performanceData: string;

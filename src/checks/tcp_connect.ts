@@ -74,7 +74,6 @@ class Course {
     this.phase = phase;
   }
 
-  /** Milliseconds since the start, to a tenth. */
   metrics(): Readonly<Record<string, number>> {
     const since = (timeMs: number): number => Math.round((timeMs - this.#startMs) * 10) / 10;
     return {

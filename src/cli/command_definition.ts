@@ -6,7 +6,6 @@ import type { Ending } from "./exit_code.ts";
 export interface OptionSpec {
   /** Without the dashes. */
   readonly name: string;
-  /** One letter. */
   readonly short?: string;
   /** What the help calls the option's value, such as `PATH`; an option without it is a flag. */
   readonly value?: string;
@@ -49,7 +48,6 @@ export interface Command {
   readonly operandKind?: OperandKind;
   /** Whether a command line of somebody else may follow `--`, whose options are none of ours. @default false */
   readonly takesCommand?: boolean;
-  /** Whole sentences for the top of its own help, which wraps them. */
   readonly description: string;
   /** The page that describes it, below `docs/`. */
   readonly page: string;

@@ -8,7 +8,6 @@ import { printable } from "../shared/printable.ts";
 interface LogOptions {
   /** Gets each line at once, whole. */
   readonly sink: TextSink;
-  /** Stamps the lines. */
   readonly clock: Pick<Clock, "wallMs">;
   /** What is further down {@linkcode LOG_LEVELS} is left out. */
   readonly level: LogLevel;

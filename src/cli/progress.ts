@@ -4,11 +4,9 @@ import { printable } from "../shared/printable.ts";
 
 /** A line on stderr that shows how far a run is. */
 export interface Progress {
-  /** Takes a check off those that are waited for. */
   finished(check: Check): void;
   /** Takes the line away before something else is printed; it is shown again soon. */
   clear(): void;
-  /** Takes the line away for good. */
   end(): void;
 }
 

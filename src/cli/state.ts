@@ -35,7 +35,6 @@ export class StateHeldError extends Error {
   override readonly name = "StateHeldError";
   readonly hint: string;
 
-  /** The message names the state and says why it can't be used. */
   constructor(
     message: string,
     hint = "see what it knows with: monitor status; or check beside it with: --state none",
@@ -89,7 +88,6 @@ export interface OwnedState {
   readonly store: Store;
   /** Absolute path; `null` when nothing is kept beyond this process. */
   readonly path: string | null;
-  /** Opens a fresh file in the place of one that turned out damaged. */
   reopen(error: StoreError): Promise<Store>;
   /**
    * Does some work while the lock stands. Its file is compared each second with what is at its path, because whoever
@@ -98,7 +96,6 @@ export interface OwnedState {
    * @throws {StateHeldError} Once the lock is lost. The work goes on until the caller ends the process.
    */
   whileLocked<T>(work: Promise<T>): Promise<T>;
-  /** Closes the store in use and gives the lock back. */
   close(): Promise<void>;
 }
 

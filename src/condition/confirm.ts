@@ -29,7 +29,6 @@ export interface SettledChange {
   readonly from: Condition;
   /** The confirmed condition from now on; never the same. */
   readonly to: Condition;
-  /** The observations that decided it, in words. */
   readonly reason: string;
 }
 

@@ -36,7 +36,6 @@ export function looksLikeYaml(text: string): boolean {
 
 /** What is wrong in a string, and where. */
 interface StringFault {
-  /** From the start of the token. */
   readonly index: number;
   /** What is wrong; no final period. */
   readonly message: string;

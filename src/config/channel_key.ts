@@ -30,7 +30,6 @@ export function namedChannelKey(name: string): string {
 
 /** What {@linkcode channelKey} needs besides the channel. */
 interface ChannelKeyOptions {
-  /** Of the default schema. */
   readonly reader: SchemaReader;
   /**
    * Where relative paths start, if that is not the config's directory: the same text means another file there.

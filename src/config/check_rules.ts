@@ -19,7 +19,6 @@ import { warnOfExposure, warnOfFile, warnOfPaths } from "./warnings.ts";
 export interface JudgedPart {
   readonly part: Part;
   readonly problems: readonly Problem[];
-  /** What it names and this machine lacks. */
   readonly lacks: readonly Problem[];
   readonly warnings: readonly Problem[];
   /** Its value without placeholders, completed to a config; means nothing where there are problems. */
@@ -43,7 +42,6 @@ export interface JudgingSchema {
 /** What {@linkcode judgePart} needs besides the file. */
 interface JudgeOptions {
   readonly schema: JudgingSchema;
-  /** The machine that programs are looked up on. */
   readonly system: System;
   readonly withoutSecrets: boolean;
   readonly config: Part;

@@ -13,9 +13,7 @@ export interface Part {
   readonly written: JsonValue | undefined;
   /** Its value without placeholders; a text whose placeholders have no value stays as written. */
   readonly value: JsonValue | undefined;
-  /** Every string that held something to replace. */
   readonly substitutions: readonly Substitution[];
-  /** What is wrong with its syntax, then with its placeholders. */
   readonly problems: readonly (readonly Problem[])[];
   readonly warnings: readonly Problem[];
   /** Whether a text there has a placeholder without a value. */

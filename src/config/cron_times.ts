@@ -105,7 +105,6 @@ interface Span {
   readonly fromMs: number;
   /** When it is changed next; `Infinity`: never. */
   readonly toMs: number;
-  /** What the clock shows less the universal time. */
   readonly offsetMs: number;
   /** The same in the span before. */
   readonly earlierOffsetMs: number;

@@ -46,7 +46,6 @@ export async function findExpressionProblems(items: readonly FormattedValue[]): 
 interface Verdict {
   /** What is wrong with it; `null`: nothing. */
   readonly reason: string | null;
-  /** Of the program of a regular expression. */
   readonly steps: number;
 }
 

@@ -17,7 +17,6 @@ export interface Included {
   readonly directories: readonly string[];
   /** What could not be read, and circles. */
   readonly problems: readonly Problem[];
-  /** Patterns that match nothing, and directories where anybody can add files. */
   readonly warnings: readonly Problem[];
 }
 

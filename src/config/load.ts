@@ -83,7 +83,6 @@ export interface LoadedConfig {
   /** What is wrong if a file is written as the page is; `null`: nothing is. */
   clashOf(file: string): Promise<string | null>;
   readonly redact: Redact;
-  /** Finds the place of a problem in the text. */
   place(problem: Problem): PlacedProblem;
   /** The file in which a check stands, with its value as it is written. */
   fileOf(name: string): WrittenFile;

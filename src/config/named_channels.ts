@@ -27,10 +27,8 @@ export function resolveNamedChannels(
 
 /** What {@linkcode findChannelNameProblems} needs in addition to the names. */
 interface ChannelNameOptions {
-  /** The names of all channels of the config. */
   readonly known: ReadonlySet<string>;
   readonly value: JsonValue;
-  /** Of the default schema. */
   readonly reader: SchemaReader;
 }
 

@@ -54,7 +54,6 @@ interface Placeholder {
   readonly whole: string;
   /** `env` or `file`; `undefined`: it is an escaped `${`. */
   readonly kind: string | undefined;
-  /** What stands up to the next brace that closes. */
   readonly name: string;
 }
 

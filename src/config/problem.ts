@@ -22,7 +22,6 @@ export interface Problem {
    * refused; only what the value belongs to cannot run. @default false
    */
   readonly isLack?: boolean;
-  /** The class of permissions that keeps it from being read. */
   readonly denied?: PermissionClass;
   /** The file it is in; without it: the one that holds the check it is about, else the config itself. */
   readonly source?: Source;
@@ -40,7 +39,6 @@ export interface PlacedProblem {
   readonly line: number;
   /** From 1, in UTF-16 code units as editors count. */
   readonly column: number;
-  /** Characters from the start of the text. */
   readonly offset: number;
   /** The included file it is in; absent for the config itself. */
   readonly source?: Source;

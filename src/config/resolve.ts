@@ -28,7 +28,6 @@ export interface ResolveOptions {
   readonly timeZone: string;
   /** The channels of all files that have a name, by it. */
   readonly channels: ReadonlyMap<string, Channel>;
-  /** Makes times of an expression that is valid. */
   readonly createCronTimes: CreateCronTimes;
 }
 
@@ -87,7 +86,6 @@ export function defaultsOf(config: JsonObject): JsonObject {
 
 /** Where a setting may come from that a check does not give. */
 interface SettingSources {
-  /** Those of the file in which the check stands. */
   readonly defaults: JsonObject;
   /** Those of the config, where that is another file. @default null */
   readonly outer?: JsonObject | null;
@@ -117,7 +115,6 @@ interface ResolvedSettings extends Record<string, unknown> {
 /** A member as the schema knows it. */
 interface Member {
   readonly name: string;
-  /** The name that the program knows it by. */
   readonly target: string;
   readonly schema: Schema;
   readonly builtIn: JsonValue | undefined;
@@ -205,7 +202,6 @@ class Resolver {
     return this.#options.lacksAt?.(origin === "check" ? own : shared) ?? [];
   }
 
-  /** The check's own windows, and those of all checks before them. */
   #maintenanceWindows(own: CheckSettings["maintenanceWindows"]): CheckSettings["maintenanceWindows"] {
     const all = (this.#outer ?? this).#windowsOfAll();
     let joined = this.#joinedWindows.get(own);

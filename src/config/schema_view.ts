@@ -19,7 +19,6 @@ export interface Schema {
   readonly format?: string;
   /** The built-in value of a member that is not given. */
   readonly default?: JsonValue;
-  /** For editors. */
   readonly examples?: readonly JsonValue[];
   readonly enum?: readonly JsonValue[];
   /** In an `if` only: the kind that the branch is for. */
@@ -28,7 +27,6 @@ export interface Schema {
   readonly minimum?: number;
   /** The greatest number; texts are free of it. */
   readonly maximum?: number;
-  /** The members that have fixed names. */
   readonly properties?: Readonly<Record<string, Schema>>;
   /** Names of the members that must be given. */
   readonly required?: readonly string[];
@@ -62,7 +60,6 @@ export interface Schema {
 
 /** What a schema says of one place, after `$ref` and the branch of the value's kind. */
 export interface SchemaView {
-  /** The meaning of the place, for people. */
   readonly description: string | undefined;
   /** The accepted types of JSON; empty: any. */
   readonly types: readonly string[];
@@ -88,7 +85,6 @@ export interface SchemaView {
   readonly names: string | undefined;
   /** What the free names stand for, such as `json_path`. */
   readonly nameFormat: string | undefined;
-  /** Sentences for names or values that are refused for a reason worth telling. */
   readonly notes: Readonly<Record<string, string>> | undefined;
   /** Whether the text may hold fields of a notification, such as `{{check}}`. */
   readonly mayHoldFields: boolean;

@@ -15,7 +15,6 @@ export interface JsonObject {
 interface ParsedText {
   /** `undefined` when the syntax is broken. */
   readonly value: JsonValue | undefined;
-  /** Broken syntax, or members that are named twice. */
   readonly problems: readonly Problem[];
 }
 
@@ -265,7 +264,6 @@ class Parser {
     return this.#token === TOKEN.unknown || startsScalar(this.#token) && this.#token !== TOKEN.string;
   }
 
-  /** The word that the current token is the start of. */
   #word(): string {
     const offset = this.#tokens.offset();
     const rest = this.#text.slice(offset, offset + 200);

@@ -30,7 +30,6 @@ export interface TokenReader {
   jump(offset: number): void;
   offset(): number;
   end(): number;
-  /** What a string says, or the text of another token. */
   value(): string;
   /** One of {@linkcode FAULT}, or another number for a string that is not right; 0 for none. */
   fault(): number;

@@ -23,7 +23,6 @@ type SettingPath = readonly [member: string, ...rest: readonly (string | number)
 /** Where a setting of a check stands. */
 export interface SettingPlace {
   readonly isOwn: boolean;
-  /** The file it stands in, or would stand in. */
   readonly source: Source;
 }
 
@@ -136,7 +135,6 @@ export function warnOfExposure(item: FormattedValue, { mode, label }: Source): P
 
 /** How {@linkcode warnOfPaths} looks at paths. */
 interface PathOptions {
-  /** Relative paths start here. */
   readonly directory: string;
   /** Where the paths are; `null`: not on this machine. */
   readonly files: Pick<Files, "stat"> | null;

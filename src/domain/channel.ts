@@ -31,14 +31,11 @@ export interface MailAccess {
 export interface EmailChannel {
   /** The discriminant of {@linkcode Channel}; as in the config. */
   readonly kind: "email";
-  /** How the mails are sent, from whom and to whom. */
   readonly parameters: {
     readonly access: MailAccess;
-    /** One mail address. */
     readonly sender: string;
     /** Mail addresses; at least one. */
     readonly receivers: readonly string[];
-    /** Put in brackets before the subject. */
     readonly tags: readonly string[];
   };
 }
@@ -61,7 +58,6 @@ export interface WebhookChannel {
     readonly headers: Readonly<Record<string, string>>;
     /** A body template, one request a notification; without it the notifications go as JSON, all that wait in one request. */
     readonly body?: string;
-    /** The time limit of one request. */
     readonly timeoutMs: number;
   };
 }
@@ -73,9 +69,7 @@ export interface CommandChannel {
     /** Absolute path of the program. */
     readonly path: string;
     readonly arguments: readonly string[];
-    /** Variables added to the chosen environment. */
     readonly environment: Readonly<Record<string, string>>;
-    /** The time limit of one run. */
     readonly timeoutMs: number;
   };
 }

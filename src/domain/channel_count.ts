@@ -4,11 +4,9 @@ export interface ChannelCount {
   readonly channelKey: string;
   /** How people call the channel; no secrets. */
   readonly channelName: string;
-  /** Notifications that it took. */
   readonly sent: number;
   /** Attempts that failed; notifications that were tried together count once. */
   readonly failedAttempts: number;
-  /** Notifications that were dropped. */
   readonly dropped: number;
   /** Problems that recovered before they were sent and were counted instead of listed. */
   readonly summarized: number;

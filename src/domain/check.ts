@@ -36,7 +36,6 @@ export interface CheckSettings {
   readonly dependsOn: readonly string[];
   /** Words that checks are chosen by, in the config's order; empty: none. */
   readonly tags: readonly string[];
-  /** The time limit of one run. */
   readonly timeoutMs: number;
   /**
    * What this machine lacks of what the config names for the check, such as a secret; then it is `unknown`, and its
@@ -58,7 +57,6 @@ export interface ScriptParameters {
   readonly path: string;
   /** Passed one by one as they are; no shell reads them. */
   readonly arguments: readonly string[];
-  /** Variables added to the chosen environment. */
   readonly environment: Readonly<Record<string, string>>;
   /** What is observed when the program still runs at the time limit. */
   readonly conditionOnTimeout: Condition;
@@ -84,7 +82,6 @@ export interface TcpConnectParameters {
   readonly host: string;
   /** 1 to 65535. */
   readonly port: number;
-  /** Whether the connection is TLS from the start, with a certificate that is valid for the host. */
   readonly tls: boolean;
   /** Sent as UTF-8 once the connection stands; absent: nothing. */
   readonly send?: string;
@@ -142,7 +139,6 @@ export interface ScriptCheck extends CheckSettings {
 export interface FileTimestampCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "file_timestamp";
-  /** Which file is looked at, and what its age means. */
   readonly parameters: FileTimestampParameters;
 }
 
@@ -150,7 +146,6 @@ export interface FileTimestampCheck extends CheckSettings {
 export interface HttpRequestCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "http_request";
-  /** What is asked, and what is expected of the answer. */
   readonly parameters: HttpRequestParameters;
 }
 
@@ -158,7 +153,6 @@ export interface HttpRequestCheck extends CheckSettings {
 export interface TcpConnectCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "tcp_connect";
-  /** Where it connects, and what is said there. */
   readonly parameters: TcpConnectParameters;
 }
 

@@ -41,7 +41,6 @@ export interface ConnectionOptions {
 
 /** Connections over TCP. What is rejected with is for `explain`, or the signal's reason once that has aborted. */
 export interface Connections {
-  /** Connects, and shakes hands where TLS is expected. */
   connect(
     target: ConnectionTarget & { readonly tls?: TlsExpectations },
     options: ConnectionOptions,

@@ -12,7 +12,6 @@ export interface DeliverContext {
   >;
   /** The config's directory, absolute. */
   readonly directory: string;
-  /** Writes one line where the console channel's lines go. */
   writeLine(line: string): void;
   /**
    * Told of each step that succeeded, such as `resolved`, `connected`, `TLS`, `login`: for `monitor notify`, which
@@ -26,7 +25,6 @@ export interface DeliverContext {
 /** The lengths of texts, in UTF-16 code units. */
 export interface TextMax {
   readonly output: number;
-  /** Of its further lines. */
   readonly detail: number;
 }
 

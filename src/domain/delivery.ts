@@ -2,7 +2,6 @@ import type { Notification } from "./notification.ts";
 
 /** One line of a message: a notification, or a problem that was over before it could be told. */
 export interface MessageItem {
-  /** The newest notification that the item tells of. */
   readonly notification: Notification;
   /** The problem that was over before it was told; then `notification` is its recovery. `null` otherwise. */
   readonly missedProblem: Notification | null;
@@ -37,7 +36,6 @@ export type Delivery =
     readonly retryable: boolean;
     /** Whether it may have arrived all the same: the connection broke after the last byte. */
     readonly mayHaveArrived: boolean;
-    /** One line for people. */
     readonly reason: string;
     /** How long the receiver asked to wait, in milliseconds; `null` when it did not. */
     readonly retryAfterMs: number | null;

@@ -13,7 +13,6 @@ export type ForegroundEnd =
     readonly ended: "not_started";
     /** 127 where it is not there, else 126. */
     readonly code: number;
-    /** One line for people. */
     readonly reason: string;
   };
 

@@ -24,7 +24,6 @@ export interface HttpRequest {
 
 /** Absolute paths of PEM files. */
 export interface HttpTls {
-  /** Authorities that are trusted besides the usual ones. */
   readonly caFile?: string;
   /** What is shown to the target's origin, and only there; never without `key`. */
   readonly certificate?: string;
@@ -48,9 +47,7 @@ export interface HttpExpectation {
   readonly notBodyPattern?: string;
   /** By path (RFC 9535): a value that is to be equalled, or comparisons. */
   readonly json?: Readonly<Record<string, JsonExpectation | JsonPlain>>;
-  /** A request that takes longer is a warning. */
   readonly warningDurationMs?: number;
-  /** A request that takes longer is a violation. */
   readonly criticalDurationMs?: number;
   /** How long the certificate of the target must still hold; absent: it is not looked at. */
   readonly certificate?: TimeLeft;

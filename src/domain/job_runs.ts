@@ -26,7 +26,6 @@ export interface JobRun {
 }
 
 export interface EndedJobRun extends JobRun {
-  /** How it ended. */
   readonly end: JobEnd;
 }
 

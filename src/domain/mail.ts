@@ -7,15 +7,12 @@ export interface OutgoingMail {
   readonly username: string;
   /** Never sent in clear text but to a loopback address. */
   readonly password: string;
-  /** An address. */
   readonly sender: string;
   /** Addresses, at least one. */
   readonly receivers: readonly string[];
-  /** One line. */
   readonly subject: string;
   /** Plain text, lines ended by line feeds. */
   readonly text: string;
-  /** With angle brackets. */
   readonly messageId: string;
   /** Message ids with angle brackets, the oldest first. */
   readonly references: readonly string[];
@@ -40,7 +37,6 @@ export type MailEnd =
     readonly retryable: boolean;
     /** Whether the server may have taken it: the connection broke after the last byte. */
     readonly mayHaveArrived: boolean;
-    /** One line for people. */
     readonly reason: string;
   };
 

@@ -14,6 +14,5 @@ export interface MaintenanceWindow {
   readonly toMinute: number;
   /** A name of the time zone database, such as `Europe/Zurich`. */
   readonly timeZone: string;
-  /** Free text for people. */
   readonly reason?: string;
 }

@@ -2,7 +2,6 @@
 export interface MetricsFile {
   /** Absolute. */
   readonly path: string;
-  /** Time from one writing to the next. */
   readonly intervalMs: number;
   /** Tells the metrics of several monitors of one machine apart; absent where there is one. */
   readonly name?: string;

@@ -10,7 +10,6 @@ export interface MonitorRun {
   readonly stoppedAtMs: number | null;
   /** Absolute path of the config; `null` for standard input. */
   readonly configPath: string | null;
-  /** Tells the loaded text, with all that it includes, from any other. */
   readonly configHash: string;
   /** When that was loaded; wall time, milliseconds since 1970. */
   readonly configLoadedAtMs: number;

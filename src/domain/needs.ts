@@ -16,7 +16,6 @@ export interface Needs {
   readonly net?: readonly string[];
   /** Absolute paths of programs that are started. */
   readonly run?: readonly string[];
-  /** Names of environment variables that are read, or set for the runtime. */
   readonly env?: readonly string[];
   /** Facts of the system, such as `hostname` and `uid`. */
   readonly sys?: readonly string[];

@@ -8,10 +8,8 @@ export interface Notification {
   readonly check: string;
   /** The check's title; `null` where the config gives none. */
   readonly title: string | null;
-  /** What kind of news it is. */
   readonly event: NotificationEvent;
   readonly condition: Condition;
-  /** The condition notified before. */
   readonly previous: Condition;
   /** Of the observation that decided it: one line without secrets, may be empty. */
   readonly output: string;
@@ -19,11 +17,9 @@ export interface Notification {
   readonly detail: string;
   /** The first observation that was not `ok` of the problem told of; in a recovery, of the one that is over. */
   readonly problemBeganAtMs: number;
-  /** When the observation that decided it ended. */
   readonly decidedAtMs: number;
   /** Observations in a row at least as bad as the last one; for `ok`: in a row. */
   readonly occurrences: number;
-  /** When the check runs next. */
   readonly nextRunAtMs: number;
   /** The machine it was decided on. */
   readonly hostName: string;

@@ -37,7 +37,6 @@ export interface CheckKindEntry<K extends CheckKind> {
   readonly limit: LimitClass;
   /** Whether it is about a job that records its runs with `monitor beat`. @default false */
   readonly takesBeats?: boolean;
-  /** What deserves a warning in valid parameters. */
   caveats(check: CheckOf<K>): readonly Caveat[];
   /** What is wrong in parameters that are valid one by one; such a config is refused. */
   mistakes?(check: CheckOf<K>): readonly Caveat[];

@@ -55,7 +55,6 @@ export interface DeliveryMarker {
 export interface OutboxChange {
   /** Queued notifications as they are now. */
   readonly changed: readonly QueuedNotification[];
-  /** Ids of queued notifications that are done. */
   readonly removed: readonly string[];
   /** Markers as they are now; each replaces that of the same check and channel. */
   readonly markers: readonly DeliveryMarker[];

@@ -2,6 +2,5 @@
 export interface PageFile {
   /** Absolute. */
   readonly path: string;
-  /** Time from one page to the next. */
   readonly intervalMs: number;
 }

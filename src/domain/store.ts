@@ -29,7 +29,6 @@ export interface KeptResult {
 export interface CheckRecord {
   /** The check's name in the config; unique among records. */
   readonly name: string;
-  /** What the condition machine remembers between two runs. */
   readonly condition: ConditionState;
   /** `null` before the first result. */
   readonly last: KeptResult | null;
@@ -62,7 +61,6 @@ export interface ConditionChange {
 
 /** Where a reader of changes goes on. */
 export interface ChangePlace {
-  /** From this time back. */
   readonly atMs: number;
   /** How many changes of that very time the reader has already. */
   readonly skip: number;
@@ -70,7 +68,6 @@ export interface ChangePlace {
 
 /** What one run adds to the roll-up of its hour. */
 export interface RollupEntry {
-  /** The end of the run. */
   readonly atMs: number;
   readonly condition: Condition;
   /** How long the run took; may have a fraction. */
@@ -87,7 +84,6 @@ export interface RollupEntry {
 export interface RecentRun {
   /** Wall time, whole milliseconds since 1970. */
   readonly endedAtMs: number;
-  /** Its result, before any threshold. */
   readonly condition: Condition;
   /** How long it took, in milliseconds, to seven digits. */
   readonly durationMs: number;
@@ -126,7 +122,6 @@ export interface RollupSum {
   readonly runs: number;
   /** How many of them failed: were not ok. */
   readonly failedRuns: number;
-  /** The most runs in a row that failed. */
   readonly failedStreakMax: number;
   /** How long each condition was the confirmed one, in milliseconds. */
   readonly lastedMs: ConditionCounts;
@@ -165,7 +160,6 @@ export class StoreError extends Error {
 
 /** The persisted queues and delivery markers of all channels. */
 export interface KeptOutbox {
-  /** By sequence, dropped ones included. */
   readonly notifications: readonly QueuedNotification[];
   /** In the order in which they were first set. */
   readonly markers: readonly DeliveryMarker[];
@@ -175,7 +169,6 @@ export interface KeptOutbox {
 
 /** How far forgetting has come. */
 export interface PruneProgress {
-  /** Whether nothing is left to forget for now. */
   readonly finished: boolean;
   /** The names of the checks that this call forgot, with all that was kept of them. */
   readonly forgotten: readonly string[];
@@ -186,7 +179,6 @@ export interface PruneProgress {
  * rejects with a {@linkcode StoreError}.
  */
 export interface Store {
-  /** All records, of checks that left the config too. */
   records(): Promise<readonly CheckRecord[]>;
   /** Keeps some runs in one transaction, in order. Durable once this resolves. */
   save(updates: readonly CheckUpdate[]): Promise<void>;
@@ -207,7 +199,6 @@ export interface Store {
   ): Promise<readonly RollupSum[]>;
   /** The last 50 runs of some checks, in no order of checks; a check that never ran is left out. */
   recentRuns(names: readonly string[]): Promise<readonly RecentRuns[]>;
-  /** The queued notifications and delivery markers of one moment. */
   outbox(): Promise<KeptOutbox>;
   /**
    * Keeps the outcome of deliveries, in one transaction. A notification that is both changed and removed is removed; a

@@ -32,6 +32,5 @@ export interface StoreFiles {
   createFile(path: string): Promise<void>;
   /** Makes a directory that only its owner may enter, with the directories above it; fine when it is there. */
   createDirectory(path: string): Promise<void>;
-  /** Gives a file another name in its directory. */
   rename(from: string, to: string): Promise<void>;
 }

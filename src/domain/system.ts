@@ -24,15 +24,11 @@ export interface System {
   readonly connections: Connections;
   /** The mails of the `email` channel. */
   readonly mail: Mail;
-  /** What of all this is granted. */
   readonly permissions: Permissions;
-  /** The files and the lock of the kept state. */
   readonly state: StateAccess;
-  /** The command's own output. */
   readonly stdout: TextSink;
   /** Everything else: errors, warnings, the log, progress. */
   readonly stderr: TextSink;
-  /** All of standard input. */
   readStdin(): Promise<Uint8Array>;
   /** A new id, unique: a version 4 UUID (RFC 9562). */
   randomId(): string;

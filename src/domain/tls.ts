@@ -1,6 +1,5 @@
 /** What a TLS connection uses besides the defaults, as PEM. */
 export interface TlsMaterial {
-  /** Certificates of authorities that are trusted besides the usual ones. */
   readonly authority?: string;
   /** What is shown to a server that asks, with what stands between it and its authority; never without `key`. */
   readonly certificate?: string;
@@ -26,7 +25,6 @@ export interface CertificateFacts {
   readonly issuer: string;
   /** Whether it names itself as who signed it. */
   readonly isSelfSigned: boolean;
-  /** The names and addresses that it is for. */
   readonly names: readonly string[];
 }
 
@@ -34,7 +32,6 @@ export interface CertificateFacts {
 export interface CertificateProblem {
   /** Its dates, the names that it is for, or who signed it. */
   readonly about: "dates" | "names" | "trust";
-  /** One line for people. */
   readonly reason: string;
 }
 

@@ -10,7 +10,6 @@ export interface KeptFile {
   readonly what: string;
   /** Absolute. */
   readonly path: string;
-  /** Time from one writing to the next. */
   readonly intervalMs: number;
   /** Makes its text; `lateMs` is how much later than planned this happens. */
   render(lateMs: number): string | Promise<string>;

@@ -13,7 +13,6 @@ interface HeartbeatSchedule {
 
 /** What a heartbeat needs. */
 interface HeartbeatOptions {
-  /** Its clock, files and requests give the signs. */
   readonly system: System;
   readonly log: Log;
   readonly scheduler: Scheduler;

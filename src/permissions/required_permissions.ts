@@ -24,7 +24,6 @@ interface NeedyConfig {
   readonly checks: readonly Check[];
   /** `null`: none. */
   readonly heartbeat: Heartbeat | null;
-  /** Whether the channels of the checks are called. */
   readonly notifies: boolean;
   /** Named channels that are called in addition. @default none */
   readonly channels?: readonly Channel[];

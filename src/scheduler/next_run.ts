@@ -24,11 +24,9 @@ export interface NextRun {
 
 /** What {@linkcode nextRunAfter} goes by. */
 export interface PlannedRunOptions {
-  /** The condition state after the run. */
   readonly state: ConditionState;
   /** When the run was planned. */
   readonly plannedMs: number;
-  /** When it ended. */
   readonly nowMs: number;
 }
 
@@ -85,7 +83,6 @@ function nextCronRun(
 
 /** What {@linkcode firstRun} goes by. */
 export interface FirstRunOptions {
-  /** What is kept of the check. */
   readonly record: Pick<CheckRecord, "condition" | "nextRunAtMs">;
   /** The answer is never before this. */
   readonly nowMs: number;
@@ -210,13 +207,9 @@ function latenessOf({ nextRunAtMs }: CheckRecord, { startedAtMs }: Result): numb
 }
 
 interface AskedRunOptions {
-  /** The record before the run. */
   readonly before: CheckRecord;
-  /** The condition state after the run. */
   readonly state: ConditionState;
-  /** When it began. */
   readonly startedAtMs: number;
-  /** When it ended. */
   readonly nowMs: number;
 }
 

@@ -53,7 +53,6 @@ export interface PlanOptions {
   readonly plannedMs: number;
   /** Now: what lies before it is skipped, never made up. */
   readonly nowMs: number;
-  /** The spacing of the check's grid. */
   readonly regularIntervalMs: number;
   /** The interval that applies while the check is failing; `null` while it is not. */
   readonly attentiveIntervalMs: number | null;
@@ -84,7 +83,6 @@ export interface FirstPlanOptions {
   readonly keptMs: number | null;
   /** The answer is never before this. */
   readonly nowMs: number;
-  /** The interval that applies, regular or attentive. */
   readonly intervalMs: number;
   /** What {@linkcode phaseOf} says of the check's name. */
   readonly phase: number;

@@ -21,7 +21,6 @@ export const DEFAULT_LIMITS: Limits = { process: 32, network: 512 };
 
 /** What a pass needs. */
 export interface PassOptions {
-  /** The parts of the machine that checks use. */
   readonly system: ObserveContext["system"];
   /** What jobs said of themselves; `null` where no state is kept. */
   readonly jobs: JobBook | null;

@@ -67,7 +67,6 @@ export type SchedulerEvent =
 
 /** What a scheduler needs. */
 export interface SchedulerOptions {
-  /** The parts of the machine that checks and their timers use. */
   readonly system: Pick<System, "clock" | "files" | "processes" | "requests" | "connections" | "environment">;
   /** The job log; `null` without a state. */
   readonly jobs: JobBook | null;
@@ -75,7 +74,6 @@ export interface SchedulerOptions {
   readonly repository: StateRepository;
   /** How many checks run at a time; the others are queued, and late. */
   readonly limits: Limits;
-  /** What suppresses notifications, and where they go. */
   readonly notifying: Pick<Notifying, "refresh" | "deciding" | "dependenciesToRun" | "send">;
   /** Called at once for each event; for a notification only after an attempt to write it. */
   onEvent(event: SchedulerEvent): void;
@@ -89,7 +87,6 @@ const WAKE_EVERY_MS = 30_000;
 /** A task with what the scheduler holds for it. */
 interface Slot {
   task: Task;
-  /** Cancels the timer of an idle task. */
   cancelTimer: (() => void) | null;
   /** Ends the run in progress. */
   abort: AbortController;
@@ -118,7 +115,6 @@ export class Scheduler {
   #sending: Promise<void> = Promise.resolve();
   #isStopping = false;
 
-  /** Starts with a config. */
   constructor(config: ScheduledConfig, options: SchedulerOptions) {
     const { system: { clock }, limits, repository, onEvent, onBug } = options;
     const after = this.#after.bind(this);
@@ -362,7 +358,6 @@ export class Scheduler {
     });
   }
 
-  /** Reviews what is suppressed, and so compares the clocks. */
   #wakeNowAndThen(): void {
     this.#after(WAKE_EVERY_MS, () => {
       this.#wakeNowAndThen();
@@ -370,7 +365,6 @@ export class Scheduler {
     });
   }
 
-  /** A timer that compares the clocks before it calls back. */
   #after(delayMs: number, callback: () => void): () => void {
     return this.#timers.after(delayMs, () => {
       try {

@@ -2,9 +2,7 @@
 export interface LagSummary {
   /** How many, since the last summary. */
   readonly count: number;
-  /** The longest lag. */
   readonly worstMs: number;
-  /** The check with that lag. */
   readonly name: string;
 }
 

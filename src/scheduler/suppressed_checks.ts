@@ -4,11 +4,9 @@ import type { Notifying } from "../alerting/notifying.ts";
 
 /** What {@linkcode SuppressedChecks} needs of the scheduler and of the layers below. */
 export interface SuppressedChecksOptions {
-  /** Decides again. */
   readonly repository: Pick<StateRepository, "review">;
   /** Knows what suppresses notifications, and which dependencies have to run first. */
   readonly notifying: Pick<Notifying, "refresh" | "deciding" | "dependenciesToRun">;
-  /** Now. */
   nowMs(): number;
   /** The check of a name; `null` if it is not scheduled any more. */
   checkOf(name: string): Check | null;

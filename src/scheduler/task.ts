@@ -17,7 +17,6 @@ export interface Task {
   readonly check: Check;
   /** Runs skipped since the last result. */
   readonly missedRuns: number;
-  /** What it does now. */
   readonly state: TaskState;
 }
 
@@ -72,15 +71,12 @@ export type TaskEffect =
 
 /** What a transition depends on besides the task and the event. */
 export interface TaskContext {
-  /** Now. */
   readonly nowMs: number;
-  /** The check's record. */
   readonly record: Pick<CheckRecord, "condition" | "nextRunAtMs">;
 }
 
 /** What a transition leads to. */
 export interface Transition {
-  /** The task from now on. */
   readonly task: Task;
   /** In the order in which they are carried out. */
   readonly effects: readonly TaskEffect[];

@@ -11,7 +11,6 @@ export const NO_ROW: number = -1;
 
 /** Names one timer of one table. Never used again, so a handle kept too long does no harm. */
 export type TimerHandle = number & {
-  /** Keeps other numbers out. */
   readonly brand: "TimerHandle";
 };
 
@@ -32,7 +31,6 @@ const ROWS_AT_FIRST = 64;
 export class TimerTable<Payload> {
   readonly #heads: number;
   #cells: Int32Array;
-  /** By row, less the list heads. */
   readonly #payloads: (Payload | undefined)[] = [];
   /** How many rows were ever used. */
   #rows: number;
@@ -76,7 +74,6 @@ export class TimerTable<Payload> {
     this.#firstFree = row;
   }
 
-  /** The handle of a timer's row. */
   handleOf(row: number): TimerHandle {
     return this.#get(row, USES) * ROWS_MAX + row as TimerHandle;
   }
@@ -88,12 +85,10 @@ export class TimerTable<Payload> {
     return isTimer && this.handleOf(row) === handle ? row : NO_ROW;
   }
 
-  /** The payload of a timer. */
   payload(row: number): Payload {
     return this.#payloads[row - this.#heads] as Payload;
   }
 
-  /** Notes the deadline of a timer. */
   setDeadline(row: number, high: number, low: number): void {
     this.#set(row, HIGH, high);
     this.#set(row, LOW, low);
@@ -119,7 +114,6 @@ export class TimerTable<Payload> {
     return this.#get(head, NEXT) === head;
   }
 
-  /** Puts a row at the tail of a list. */
   append(row: number, head: number): void {
     const last = this.#get(head, PREVIOUS);
     this.#set(last, NEXT, row);
@@ -138,7 +132,6 @@ export class TimerTable<Payload> {
     return next === previous ? next : NO_ROW;
   }
 
-  /** Empties a list, whose rows then are in none. */
   clear(head: number): void {
     this.#set(head, NEXT, head);
     this.#set(head, PREVIOUS, head);

@@ -156,7 +156,6 @@ export class TimerWheel<Payload> {
     }
   }
 
-  /** Puts a timer into the slot that its deadline asks for. */
   #place(row: number): void {
     const high = this.#timers.high(row);
     const low = this.#timers.low(row);
@@ -184,7 +183,6 @@ export class TimerWheel<Payload> {
     return this.#tickHigh * LOW_RANGE + withDigit(this.#tickLow, level, value);
   }
 
-  /** The occupied slot with the earliest timers. */
   #firstSlot(): number {
     if (this.#levels === 0) return NO_SLOT;
     const level = lowestBit(this.#levels);

@@ -6,11 +6,9 @@ import type { CheckRecord, Rollup } from "../domain/store.ts";
 
 /** How often a check ran in a span, and how often it failed. */
 export interface RunCounts {
-  /** All runs. */
   readonly runs: number;
   /** Those that were not ok, confirmed or not. */
   readonly failedRuns: number;
-  /** The most in a row that failed. */
   readonly failedStreakMax: number;
 }
 
@@ -30,7 +28,6 @@ export interface SpanSummary extends RunCounts {
 export interface Span {
   /** Wall time, milliseconds since 1970. */
   readonly sinceMs: number;
-  /** Not before that. */
   readonly untilMs: number;
 }
 

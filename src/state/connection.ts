@@ -35,12 +35,10 @@ export class Connection {
     this.#database.exec(statements.join(";"));
   }
 
-  /** Runs a statement and says how many rows it changed. */
   run(sql: string, ...values: readonly SQLInputValue[]): number {
     return Number(this.#statement(sql).run(...values).changes);
   }
 
-  /** All rows of a query. */
   all(sql: string, ...values: readonly SQLInputValue[]): readonly Row[] {
     return this.#statement(sql).all(...values);
   }
@@ -71,7 +69,6 @@ export class Connection {
     }
   }
 
-  /** Sets how long a statement waits for another process's lock. */
   waitForOthers(timeoutMs: number): void {
     this.execute([`PRAGMA busy_timeout = ${timeoutMs}`]);
   }

@@ -4,9 +4,7 @@ import { isBusy } from "./store_failure.ts";
 
 /** How long a store waits for its turn while other processes write. */
 export interface Patience {
-  /** Measures the wait. Between two tries everything else in this process goes on. */
   readonly clock: Pick<Clock, "monotonicMs" | "after">;
-  /** After so long the store is busy. */
   readonly timeoutMs: number;
   /**
    * The longest pause between two tries. The locks go to whoever asks at the right moment, so the one process that must

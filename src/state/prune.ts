@@ -85,7 +85,6 @@ function pruneBehind(
   { limits, rows: rowsBefore, forgotten }: {
     readonly limits: Limits;
     readonly rows: number;
-    /** Gets the names of checks that are forgotten. */
     readonly forgotten: string[];
   },
 ): number | null {

@@ -2,7 +2,6 @@ import { COMPANIONS, type StoreFiles } from "../domain/store_files.ts";
 
 /** How a file is quarantined. */
 export interface QuarantineOptions {
-  /** The machine's files. */
   readonly files: StoreFiles;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;

@@ -32,7 +32,6 @@ export class RecordCache {
     };
   }
 
-  /** Replaces the record of its check. */
   set(record: CheckRecord): void {
     this.#records.set(record.name, record);
   }

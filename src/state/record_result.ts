@@ -24,7 +24,6 @@ export interface ReviewOptions {
 export interface RecordOptions extends ReviewOptions {
   /** How long after its planned time the run began; `null` if it was not planned. @default null */
   readonly lateMs?: number | null;
-  /** When the check runs next, given its record after this result. */
   plan(record: CheckRecord): { readonly atMs: number; readonly intervalMs: number; readonly missed: number };
 }
 
@@ -32,13 +31,11 @@ export interface RecordOptions extends ReviewOptions {
 export interface NotificationSource {
   /** A new notification's id; unique. */
   newId(): string;
-  /** The machine that notifications are decided on. */
   readonly hostName: string;
 }
 
 /** What a result, or the end of a suppression, led to. */
 export interface Recorded {
-  /** The check's record after the result, the next run planned. */
   readonly record: CheckRecord;
   /** Results in a row at least as severe as this one; for `ok`: in a row. */
   readonly occurrences: number;

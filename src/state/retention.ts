@@ -20,15 +20,11 @@ export const JOB_RUNS_MAX = 20;
 export interface Limits {
   /** A check last seen before this is forgotten with all that is kept of it; a job of no check last heard of, too. */
   readonly seenMs: number;
-  /** A change before this is forgotten. */
   readonly changeMs: number;
-  /** A roll-up that ended before this is forgotten. */
   readonly rollupEndMs: number;
-  /** An hourly roll-up that began before this, which is the start of a day, becomes part of a daily one. */
   readonly dailyMs: number;
   /** A row that was given up and last failed, or was last to be tried, before this is forgotten. */
   readonly droppedMs: number;
-  /** A silence that ended before this is forgotten. */
   readonly silenceEndMs: number;
   /** The counts of a channel that was last counted before this are forgotten. */
   readonly countedMs: number;

@@ -11,7 +11,6 @@ import { createDatabaseStore } from "./database_store.ts";
 
 /** How a state is opened. */
 export interface SqliteStoreOptions {
-  /** The machine's files. */
   readonly files: StoreFiles;
   /** The user that runs this, whose file it must be; root (0) may use any. `null` on systems without ids. */
   readonly userId: number | null;
@@ -37,7 +36,6 @@ export interface SqliteStoreOptions {
 
 /** A state that is ready for use. */
 export interface OpenedStore {
-  /** Whoever opened it closes it. */
   readonly store: Store;
   /** The new path of a damaged file, and its damage; `null` if the file was not damaged. */
   readonly quarantined: { readonly path: string; readonly reason: string } | null;

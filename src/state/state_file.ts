@@ -12,7 +12,6 @@ export class DamagedFileError extends Error {
 
 /** How files are reached, and for whom. */
 export interface FileAccess {
-  /** The machine's files. */
   readonly files: StoreFiles;
   /** The user that runs this; 0 is root. `null` on systems without ids, and if the id may not be read. */
   readonly userId: number | null;

@@ -118,7 +118,6 @@ export class StateRepository {
     this.#buffer.amend(changed);
   }
 
-  /** Writes what is pending. After a failure it stays pending, and the next call tries again. */
   flush(): Promise<void> {
     return this.#buffer.flush();
   }

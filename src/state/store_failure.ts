@@ -7,7 +7,6 @@ import { UnreadableRowError } from "./codec.ts";
 export interface Attempt {
   /** Completes "Cannot … state". */
   readonly action: "open" | "read" | "write" | "quarantine";
-  /** The file of the state. */
   readonly path: string;
 }
 

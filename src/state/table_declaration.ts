@@ -131,7 +131,6 @@ export interface Keys {
 /** A table of rows of one type. */
 export interface Table<T> {
   readonly name: string;
-  /** Makes the table. */
   readonly create: string;
   /** All columns but the `id`, for SELECT. */
   readonly columns: string;
@@ -141,7 +140,6 @@ export interface Table<T> {
   readonly insert: string;
   /** What `insert` does if there is a row with the same unique columns: merges into that one. */
   readonly onConflict: string;
-  /** Inserts a row, or merges it. */
   readonly upsert: string;
   /** The values of a row, in the order of `columns`. */
   encode(row: T): readonly SQLInputValue[];

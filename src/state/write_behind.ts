@@ -42,7 +42,6 @@ export class WriteBehindBuffer {
     return this.#hasUrgent || this.#pending.length >= URGENT_COUNT;
   }
 
-  /** Adds an update for the next write. */
   add(update: CheckUpdate, { isUrgent = false }: { readonly isUrgent?: boolean } = {}): void {
     this.#pending.push(update);
     if (isUrgent) this.#hasUrgent = true;
@@ -57,7 +56,6 @@ export class WriteBehindBuffer {
     for (const notification of changed) this.#amended.set(notification.id, notification);
   }
 
-  /** Writes what is pending. Callers before the write begins share it. */
   flush(): Promise<void> {
     this.#nextWrite ??= this.#lastWrite = this.#lastWrite.then(() => {
       this.#nextWrite = null;

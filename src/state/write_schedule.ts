@@ -6,7 +6,6 @@ export interface WriteScheduleOptions {
   readonly repository: Pick<StateRepository, "flush" | "isUrgent" | "isWritable" | "pending">;
   /** Calls back once after a delay; the returned function cancels it. */
   after(delayMs: number, callback: () => void): () => void;
-  /** Called with errors that are bugs. */
   onBug(error: unknown): void;
 }
 

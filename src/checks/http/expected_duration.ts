@@ -5,7 +5,6 @@ import type { HttpExpectation } from "../../domain/http_check.ts";
 interface DurationViolation {
   /** Such as `took 2.3 s, warning above 1 s`. */
   readonly text: string;
-  /** Whether it is a warning whatever violations are. */
   readonly isWarning: boolean;
 }
 

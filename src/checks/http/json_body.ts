@@ -15,7 +15,6 @@ export interface JsonFindings {
 /** What {@linkcode judgeJson} needs besides the text. */
 interface JsonBodyOptions {
   readonly expected: NonNullable<HttpExpectation["json"]>;
-  /** Whether the text is all of the body. */
   readonly isWhole: boolean;
   pause(): Promise<void>;
 }

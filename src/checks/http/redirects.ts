@@ -13,7 +13,6 @@ type Answer =
   & (
     | {
       readonly ended: "answered";
-      /** Its owner is now the caller, who closes it. */
       readonly response: IncomingResponse;
     }
     | {

@@ -20,9 +20,7 @@ import { countChecks, type ServiceFacts, type ServiceOutput } from "./service_ou
 
 /** What a reload replaces, and who is told. */
 interface ReloadOptions {
-  /** Names the config, the checks and the state. */
   readonly invocation: Invocation;
-  /** The machine that the config is read from. */
   readonly system: System;
   /** The config in force at first. */
   readonly config: OpenConfig;
@@ -33,7 +31,6 @@ interface ReloadOptions {
   readonly notifying: Notifying;
   /** What else goes by the config, such as the signs of life that it asks for. */
   readonly followers: readonly { adopt(config: OpenConfig): void }[];
-  /** Where the state is kept, whatever a config says later. */
   readonly statePath: string | null;
   /** Told of every mistake, and of what follows. */
   readonly log: Log;

@@ -34,11 +34,9 @@ import { type StartSignals, stopCode } from "./start_signals.ts";
 interface OnceOptions {
   /** Names the state, and may forbid color. */
   readonly invocation: Invocation;
-  /** The machine that is checked from and printed to. */
   readonly system: System;
   /** The whole config; the checks to run are chosen from it by the caller. */
   readonly config: OpenConfig;
-  /** The options of the command, read and valid. */
   readonly settings: CheckSettings;
   /** What listens to signals until the checks run. */
   readonly signals: Pick<StartSignals, "stopIsHandled">;

@@ -6,18 +6,15 @@ import { configHash } from "../monitor_status.ts";
 
 /** Keeps in the state who runs the checks, and by which config. */
 interface RunRecorder {
-  /** Records the config that is in force from now on. */
   adopt(config: OpenConfig): Promise<void>;
   /** Writes again what a store did not take, or what a fresh one does not have. */
   repeat(): Promise<void>;
-  /** Records that the service is being stopped on purpose. */
   stopped(atMs: number): Promise<void>;
 }
 
 /** What recording needs. */
 interface RunRecorderOptions {
   readonly repository: { readonly store: Pick<Store, "keepMonitorRun"> };
-  /** Its clock, and the lock that says which process this is. */
   readonly system: Pick<System, "clock" | "state">;
   /** Where the state is; `null`: in memory. */
   readonly statePath: string | null;

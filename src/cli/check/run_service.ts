@@ -29,11 +29,9 @@ import { createEventOutput, createPrettyOutput, type ServiceOutput } from "./ser
 interface ServiceOptions {
   /** Names the config, the checks and the state; a reload goes by it again. */
   readonly invocation: Invocation;
-  /** The machine that is checked from and printed to. */
   readonly system: System;
   /** The config to begin with; a reload replaces it. */
   readonly config: OpenConfig;
-  /** The options of the command, read and valid. */
   readonly settings: CheckSettings;
   /** What the config needs and is not granted; what needs it cannot run. */
   readonly missing: readonly Need[];

@@ -41,7 +41,6 @@ export interface ServiceOutput {
   reloaded(outcome: ReloadOutcome): void;
   /** The last that is printed. */
   stopped(facts: StopFacts): void;
-  /** A line of the console channel. */
   writeLine(line: string): void;
 }
 

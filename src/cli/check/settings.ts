@@ -26,7 +26,6 @@ export interface CheckSettings {
   readonly notifies: boolean;
   /** How much is logged; `once` keeps no log. */
   readonly logLevel: LogLevel;
-  /** How a line of that log is written. */
   readonly logFormat: LogFormat;
 }
 

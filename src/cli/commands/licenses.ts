@@ -28,15 +28,12 @@ export const licensesCommand: Command = {
 /** The licenses of what is in the executable; `scripts/licenses.ts` gathers them. */
 export interface Licenses {
   readonly monitor: string;
-  /** By name. */
   readonly packages: readonly LicensedPackage[];
 }
 
 /** A package whose code is in the executable. */
 export interface LicensedPackage {
-  /** With its scope. */
   readonly name: string;
-  /** The one that is in the executable. */
   readonly version: string;
   /** What the package says of itself, such as `MIT`. */
   readonly license: string;

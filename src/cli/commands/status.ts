@@ -211,7 +211,6 @@ function renderJson(
 
 interface PrettyOptions extends TableOptions {
   readonly nowMs: number;
-  /** What is summed up, also where less is shown. */
   readonly all: Known;
   /** How many checks are left out since they are inactive. */
   readonly inactiveCount: number;

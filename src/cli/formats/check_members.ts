@@ -15,7 +15,6 @@ interface CheckMembers {
   readonly detail: string;
   /** ISO 8601, UTC, with milliseconds. */
   readonly started_at: string;
-  /** Rounded to a tenth. */
   readonly duration_ms: number;
   /** Plain numbers by name; the unit is in the name unless it has none. */
   readonly metrics: Readonly<Record<string, number>>;

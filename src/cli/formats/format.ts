@@ -3,7 +3,6 @@ import type { Result } from "../../domain/result.ts";
 
 /** One finished check of a run, with what the condition machine makes of it. */
 export interface RunRecord {
-  /** What the run observed, with the check itself. */
   readonly result: Result;
   /** Observations in a row at least as bad as this one; for `ok`: in a row. 1 or more. */
   readonly occurrences: number;

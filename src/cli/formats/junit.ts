@@ -28,7 +28,6 @@ interface TestCase {
   readonly name: string;
   readonly durationMs: number;
   readonly verdict: "pass" | "failure" | "error";
-  /** Elements inside, indented and with their line feeds. */
   readonly content: string;
 }
 

@@ -43,11 +43,9 @@ export interface TableOptions {
 interface TableHeader {
   /** At most as wide as `CRITICAL`. */
   readonly word: string;
-  /** Above the names. */
   readonly name: string;
   /** Above the durations; where those stand below the names, before each of them. */
   readonly duration: string;
-  /** Above the outputs. */
   readonly output: string;
 }
 
@@ -66,7 +64,6 @@ interface Layout {
     readonly outputColumns: number;
     readonly belowColumns: number;
   } | null;
-  /** Whether duration and output stand below the name. */
   readonly stacked: boolean;
 }
 

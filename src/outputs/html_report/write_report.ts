@@ -6,7 +6,6 @@ const TURN_MS = 5;
 
 /** What the page is made of, and the time that it may take at once. */
 interface PageOptions extends Omit<GatherOptions, "pause"> {
-  /** Measures the work, and gives others their turn. */
   readonly clock: { monotonicMs(): number; after(delayMs: number, callback: () => void): () => void };
 }
 

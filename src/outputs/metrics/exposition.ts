@@ -9,7 +9,6 @@ export interface Family {
   readonly name: string;
   /** A gauge goes up and down, a counter only up. */
   readonly type: MetricType;
-  /** One line for people. */
   readonly help: string;
 }
 

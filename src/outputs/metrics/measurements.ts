@@ -18,7 +18,6 @@ export interface Measurement {
 interface Bound {
   /** What lies beyond `warning` and `critical` is no longer well; `low` is the lower end of such a range. */
   readonly kind: "warning" | "warning_low" | "critical" | "critical_low" | "min" | "max";
-  /** In the measurement's unit. */
   readonly value: number;
 }
 

@@ -15,7 +15,6 @@ export interface ChannelMetrics {
   /** Problems that recovered before they could be sent and were counted instead of listed. */
   readonly summarized: number;
   readonly pending: number;
-  /** Notifications that it rejected and that are tried seldom. */
   readonly rejected: number;
 }
 
@@ -44,11 +43,9 @@ export interface MetricValues {
   readonly isReloadSuccessful: boolean | null;
   /** Whether the state could be written, the last time. */
   readonly isStateWritable: boolean;
-  /** The active checks, with what is known of each. */
   readonly checks: readonly CheckMetrics[];
   /** How many checks of the config are inactive. */
   readonly inactiveChecks: number;
-  /** Channels of one name are added up. */
   readonly channels: readonly ChannelMetrics[];
 }
 

@@ -5,7 +5,6 @@ import type { ByteReader } from "./http_bytes.ts";
 export class HttpError extends Error {
   /** The name of the class. */
   override readonly name = "HttpError";
-  /** Where it failed. */
   readonly phase: RequestFailure["phase"];
 
   /** The reason begins with a small letter. */

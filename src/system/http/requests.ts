@@ -12,7 +12,6 @@ import type { ClientTls } from "../tls/tls_settings.ts";
 
 /** What {@linkcode createRequests} needs of the machine. */
 export interface RequestsOptions {
-  /** Times the attempts to connect. */
   readonly clock: Clock;
   /** Reads a variable; those that name a proxy matter. @default there are none */
   readonly environment?: System["environment"];

@@ -2,11 +2,8 @@ import type { OutgoingMail } from "../../domain/mail.ts";
 
 /** An email in the form of the internet (RFC 5322), and its envelope. */
 export interface Composed {
-  /** Head and body. */
   readonly content: Uint8Array;
-  /** Domains are in ASCII. */
   readonly sender: string;
-  /** Domains are in ASCII. */
   readonly receivers: readonly string[];
 }
 

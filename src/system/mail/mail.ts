@@ -65,7 +65,6 @@ const CONNECT_MS = 30_000;
 
 /** What connecting needs. */
 export interface ConnectOptions {
-  /** For time limits. */
   readonly clock: Clock;
   /** Called after each step that succeeded. */
   onStep(step: string): void;

@@ -15,7 +15,6 @@ export class SmtpError extends Error {
   override readonly name = "SmtpError";
   /** The code of the server's reply; `null` without one. */
   readonly code: number | null;
-  /** Whether trying again can help. */
   readonly retryable: boolean;
 
   /** The reason begins with a small letter. */

@@ -8,11 +8,9 @@ export type Protection = "from_start" | "required" | "offered" | "none";
 
 /** What the protection depends on. */
 export interface ProtectionFacts {
-  /** The server's. */
   readonly port: number;
   /** The address that the name has led to. */
   readonly address: string;
-  /** Whether credentials are going to be sent. */
   readonly hasLogin: boolean;
 }
 

@@ -11,9 +11,7 @@ import { quoteReply, type Reply } from "./smtp_reply.ts";
 export interface SessionOptions {
   /** The email as it is sent. */
   readonly composed: Composed;
-  /** Whether and how TLS begins. */
   readonly protection: Protection;
-  /** How this machine names itself to the server. */
   readonly ownName: string;
   /** Changed as the conversation goes on. */
   readonly progress: Progress;

@@ -40,7 +40,6 @@ export class SmtpConnection {
   #cancelLimit = (): void => {};
   readonly #stopListening: () => void;
 
-  /** Takes a connection over. When the signal aborts, the conversation fails with its reason. */
   constructor(
     connection: Deno.TcpConn,
     { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },

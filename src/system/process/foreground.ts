@@ -184,7 +184,6 @@ interface Passing {
   /** Resolves when nobody holds the other end any more, or nobody takes what comes; never rejects. */
   readonly ended: Promise<void>;
   readonly bytes: number;
-  /** Whether it waits for whoever reads our output. */
   readonly isWriting: boolean;
   stop(): Promise<void>;
 }
