@@ -58,7 +58,7 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
   configs: async ({ rounds }) => {
     await soakConfigs();
     await runTests(["tests/config/hostile_configs_test.ts"], {
-      variables: { DOCUMENT_ROUNDS: 100 * rounds },
+      variables: { CONFIG_ROUNDS: 100 * rounds },
       minutesMax: 10 + rounds / 6,
     });
   },

@@ -77,7 +77,7 @@ function createFakeFiles(files: NonNullable<ConfigSystemOptions["files"]>): Fake
 }
 
 /** The path that {@linkcode load} gives a config. */
-export const DOCUMENT_PATH = "/etc/monitor/monitor.jsonc";
+export const CONFIG_PATH = "/etc/monitor/monitor.jsonc";
 
 /** How {@linkcode load} makes and loads a config. */
 export interface LoadTestOptions extends ConfigSystemOptions, LoadOptions {
@@ -88,15 +88,15 @@ export interface LoadTestOptions extends ConfigSystemOptions, LoadOptions {
 /** Loads a config from its text or its value. */
 export function load(config: unknown, options: LoadTestOptions = {}): Promise<LoadedConfig> {
   const text = typeof config === "string" ? config : JSON.stringify(config, null, 2);
-  const system = createConfigSystem({ ...options, files: { ...options.files, [DOCUMENT_PATH]: text } });
+  const system = createConfigSystem({ ...options, files: { ...options.files, [CONFIG_PATH]: text } });
   const files: Files = {
     ...system.files,
     stat: async (path) => {
       const facts = await system.files.stat(path);
-      return path === DOCUMENT_PATH ? { ...facts, mode: options.mode ?? 0o600 } : facts;
+      return path === CONFIG_PATH ? { ...facts, mode: options.mode ?? 0o600 } : facts;
     },
   };
-  return loadConfig({ path: DOCUMENT_PATH, named: true }, { ...system, files }, options);
+  return loadConfig({ path: CONFIG_PATH, named: true }, { ...system, files }, options);
 }
 
 /** The error that loading a config ends with. */

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import project from "../../deno.json" with { type: "json" };
-import { STARTER_DOCUMENT } from "../../src/cli/starter_config.ts";
+import { STARTER_CONFIG } from "../../src/cli/starter_config.ts";
 import { type ReleaseFile, type ReleaseTime, run, textFile, writeTree } from "./release_files.ts";
 
 /** Debian's word for the machines of a target. */
@@ -65,7 +65,7 @@ function installedFiles({ executable, companions, time }: DebianOptions): readon
     { path: "usr/bin/monitor", content: executable, isExecutable: true },
     ...placed,
     { path: `${DOCUMENTATION}copyright`, content: licenses, isExecutable: false },
-    textFile(`${DOCUMENTATION}examples/monitor.jsonc`, STARTER_DOCUMENT),
+    textFile(`${DOCUMENTATION}examples/monitor.jsonc`, STARTER_CONFIG),
     {
       ...textFile(`${DOCUMENTATION}changelog.gz`, ""),
       content: compressed(new TextEncoder().encode(changeLog(time))),

@@ -93,7 +93,7 @@ export function describeStatus({ check, record, state, waitsFor }: CheckStatus, 
     last.output,
   ].filter((part) => part !== "").join(": ");
   const isTold = condition.notified === condition.confirmed;
-  const why = waitsFor.length === 0 ? "" : `: waits for ${waitsFor.map((name) => `"${name}"`).join(", ")}`;
+  const why = waitsFor.length === 0 ? "" : `: depends on ${waitsFor.map((name) => `"${name}"`).join(", ")}`;
   return [said, isTold ? "" : `[not notified${why}]`].filter((part) => part !== "").join(" ");
 }
 

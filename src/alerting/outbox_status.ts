@@ -27,7 +27,7 @@ export function renderQueuedNotifications(
   { nowMs, columns }: QueuedNotificationsOptions,
 ): readonly (readonly string[])[] {
   const notifications = rows.map((row) => printable(describeRow(row, nowMs)));
-  const quiet = silences.map((silence) => printable(`silent: ${describeSilence(silence, nowMs)}`));
+  const quiet = silences.map((silence) => printable(`silenced: ${describeSilence(silence, nowMs)}`));
   return [shortenLines(notifications, "notifications"), shortenLines(quiet, "silences")]
     .filter((lines) => lines.length > 0)
     .map((lines) => lines.flatMap((line) => wrapHanging(line, columns)));

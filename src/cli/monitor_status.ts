@@ -79,7 +79,7 @@ export function describeMonitorTrouble(
 ): readonly string[] {
   if (status === null) return [];
   const { state, run, config } = status;
-  if (state === "died") return ["monitor: it ended without being stopped (killed, a crash or a power cut)"];
+  if (state === "died") return ["monitor: terminated unexpectedly (killed, crash or power failure)"];
   if (state !== "running") return [];
   const loaded = describeDuration(Math.max(0, nowMs - run.configLoadedAtMs));
   if (hasErrors) return [`config: it has errors; monitor goes on with the one that it loaded ${loaded} ago`];

@@ -1,33 +1,33 @@
 /** What `monitor init` writes: valid and useful as it is on any Unix. A test keeps it so. */
-export const STARTER_DOCUMENT = `// The config of monitor: what to look at, when, and whom to tell.
-//   monitor validate       checks it for errors
+export const STARTER_CONFIG = `// The config of monitor: checks, their schedules and notifications.
+//   monitor validate       prints errors
 //   monitor check --once   runs every check once
 //   monitor explain        shows every setting and where it comes from
 {
-  // For completion and help in an editor: monitor schema > monitor.schema.json
+  // Completion in an editor: monitor schema > monitor.schema.json
   // "$schema": "./monitor.schema.json",
 
-  // Further files with checks, relative to this one.
+  // Further config files, relative to this one.
   // "include": ["conf.d/*.jsonc"],
 
-  // Settings for every check that does not give its own.
+  // Defaults of every check.
   "defaults": {
-    // A problem is notified once it was seen so many times in a row.
+    // Results in a row until a problem is confirmed and notified.
     "threshold": 3,
     "schedule": {
       // Whole seconds, or text such as "5 minutes" or "1 hour 30 minutes".
       "regular_interval": "5 minutes",
-      // Used while something is wrong.
+      // The shorter interval while a check fails.
       "attentive_interval": "1 minute"
-      // In place of the intervals, times of the calendar: "cron": "*/5 8-18 * * mon-fri", "time_zone": "Europe/Zurich"
+      // Or a cron schedule: "cron": "*/5 8-18 * * mon-fri", "time_zone": "Europe/Zurich"
     },
-    // Every week at these times the checks run and no notification is sent.
+    // Weekly times without notifications; checks run all the same.
     // "maintenance_windows": [{ "days": ["sun"], "from": "02:00", "to": "04:00", "time_zone": "Europe/Zurich" }],
     // Names from "channels" below.
     "notifications": ["terminal"]
   },
 
-  // Where notifications go, by names of your choice. To try one: monitor notify --channel terminal
+  // Where notifications go. Test one: monitor notify --channel terminal
   "channels": {
     "terminal": { "kind": "console", "parameters": {} }
     // "admins": {
@@ -37,7 +37,7 @@ export const STARTER_DOCUMENT = `// The config of monitor: what to look at, when
     //       "host": "mail.example.org",
     //       "port": 587,
     //       "username": "monitor",
-    //       // A secret is read from the environment or from a file: \${file:/etc/monitor/mail_password}
+    //       // A secret from the environment, or from a file: \${file:/etc/monitor/mail_password}
     //       "password": "\${env:MAIL_PASSWORD}"
     //     },
     //     "sender": "monitor@example.org",
@@ -47,13 +47,13 @@ export const STARTER_DOCUMENT = `// The config of monitor: what to look at, when
     // }
   },
 
-  // A page for browsers that shows every check with its history, always fresh:
+  // An HTML report that is updated every minute:
   // "report": { "path": "/var/cache/monitor/index.html" },
-  // For Prometheus, by way of the node exporter's textfile collector:
+  // Metrics for the textfile collector of the node exporter:
   // "metrics": { "path": "/var/lib/prometheus/node-exporter/monitor.prom" },
 
   "checks": {
-    // A program: exit code 0 is ok, 1 warning, 2 critical, 3 unknown. Monitoring plugins work as they are.
+    // A command: exit code 0 is ok, 1 warning, 2 critical, 3 unknown. Monitoring Plugins work unchanged.
     "disk": {
       "title": "Root disk",
       "kind": "script",
@@ -73,34 +73,34 @@ export const STARTER_DOCUMENT = `// The config of monitor: what to look at, when
       "parameters": { "path": "/tmp", "warning_age": "30 days", "critical_age": "90 days" }
     },
 
-    // A request over the network. Remove "active" once the target is yours.
+    // An HTTP request. Change the target and remove "active".
     "website": {
       "active": false,
-      // Words to choose checks by: monitor check --tag web
+      // Tags select checks: monitor check --tag web
       // "tags": ["web"],
       "title": "Website",
       "kind": "http_request",
       "parameters": {
-        // "headers": { "Authorization": "Bearer \${env:API_TOKEN}" } goes beside "target".
+        // "headers": { "Authorization": "Bearer \${env:API_TOKEN}" } is a key of "request".
         "request": { "target": "https://example.org/" },
         // Also: "status_code": "2xx", "json": { "$.status": "up" }, "warning_duration": "500 ms"
         "response": { "status_code": 200, "body_part": "Example Domain" }
       }
     },
 
-    // A port that must answer, and a certificate that must not run out.
+    // A TCP port, and the time until a certificate expires.
     // "database": { "kind": "tcp_connect", "parameters": { "host": "db.example.org", "port": 5432 } },
     // "certificate": { "kind": "tls_certificate", "parameters": { "host": "example.org", "warning_before_expiry": "14 days" } },
-    // A job that reports itself: "monitor beat backup -- COMMAND" stands in the crontab in place of COMMAND.
+    // A cron job that checks in: run "monitor beat backup -- COMMAND" in the crontab.
     // "backup": {
     //   "kind": "job",
     //   "parameters": { "expected_every": "1 day", "grace": "1 hour", "duration_max": "2 hours" }
     // },
 
-    // Always the same: for trying out thresholds and channels.
+    // A fixed result, to test thresholds and channels.
     "example": {
       "kind": "test",
-      "parameters": { "condition": "ok", "output": "this check always says so" }
+      "parameters": { "condition": "ok", "output": "this check is always ok" }
     }
   }
 }

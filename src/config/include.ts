@@ -7,7 +7,7 @@ import { openPart, type Part } from "./config_file.ts";
 import { ConfigError, type ConfigPath, type Problem, quote } from "./problem.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { childOf, isObject } from "./schema_view.ts";
-import { absolutePath, DOCUMENT_BYTES_MAX, readSource } from "./source.ts";
+import { absolutePath, CONFIG_BYTES_MAX, readSource } from "./source.ts";
 import type { Source } from "./source_text.ts";
 
 export interface Included {
@@ -202,8 +202,8 @@ class IncludeReader implements Included {
       return;
     }
     this.#size += source.text.length;
-    if (this.#size > DOCUMENT_BYTES_MAX) {
-      this.#stop(at, `makes the config larger than the ${DOCUMENT_BYTES_MAX} bytes that are accepted`);
+    if (this.#size > CONFIG_BYTES_MAX) {
+      this.#stop(at, `makes the config larger than the ${CONFIG_BYTES_MAX} bytes that are accepted`);
     }
     const part = await openPart(source, system, { withoutSecrets });
     this.parts.push(part);

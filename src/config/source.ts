@@ -18,7 +18,7 @@ export interface ConfigLocation {
 }
 
 /** The largest config that is read, in bytes. */
-export const DOCUMENT_BYTES_MAX = 64 * 1024 * 1024;
+export const CONFIG_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
  * Reads and decodes a config.
@@ -96,7 +96,7 @@ function refuseStranger(label: string, ownerId: number | null, userId: number | 
 
 async function readFile(path: string, label: string, files: Files): Promise<RegularFile> {
   try {
-    return await readRegularFile(path, { files, bytesMax: DOCUMENT_BYTES_MAX });
+    return await readRegularFile(path, { files, bytesMax: CONFIG_BYTES_MAX });
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
     throw new ConfigError(`Cannot read config "${label}": ${describeFileError(error, { path })}`, {
@@ -113,9 +113,9 @@ async function readFile(path: string, label: string, files: Files): Promise<Regu
 const PIPE_PATH = /^\/(dev|proc)\//;
 
 function refuseTooLarge(sizeBytes: number, label: string): void {
-  if (sizeBytes <= DOCUMENT_BYTES_MAX) return;
+  if (sizeBytes <= CONFIG_BYTES_MAX) return;
   throw new ConfigError(
-    `Cannot read config "${label}": it has ${sizeBytes} bytes, and at most ${DOCUMENT_BYTES_MAX} are accepted`,
+    `Cannot read config "${label}": it has ${sizeBytes} bytes, and at most ${CONFIG_BYTES_MAX} are accepted`,
   );
 }
 

@@ -106,9 +106,9 @@ Deno.test("statusOf() says which checks hold back what is to be told", async (t)
     condition: { ...base.condition, confirmed, observed: confirmed, observedAtMs },
   });
   const rows: Readonly<Record<string, readonly [router: ReturnType<typeof router> | null, text: string]>> = {
-    "was never seen": [null, 'down [not notified: waits for "router"]'],
-    "has a problem itself": [router(NOW, "critical"), 'down [not notified: waits for "router"]'],
-    "was not seen since": [router(NOW - 2 * MINUTE, "ok"), 'down [not notified: waits for "router"]'],
+    "was never seen": [null, 'down [not notified: depends on "router"]'],
+    "has a problem itself": [router(NOW, "critical"), 'down [not notified: depends on "router"]'],
+    "was not seen since": [router(NOW - 2 * MINUTE, "ok"), 'down [not notified: depends on "router"]'],
     "is well": [router(NOW, "ok"), "down [not notified]"],
   };
   await t.step("is inactive", () => {

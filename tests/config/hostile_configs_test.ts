@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { STARTER_DOCUMENT } from "../../src/cli/starter_config.ts";
+import { STARTER_CONFIG } from "../../src/cli/starter_config.ts";
 import { isCron } from "../../src/domain/schedule.ts";
 import { configOf, EXAMPLES, FILES, OUTPUT } from "../docs/examples.ts";
 import { load, problemsOf } from "../../testing/config_system.ts";
@@ -122,7 +122,7 @@ Deno.test("loadConfig() takes a number for what it is, or refuses it", async (t)
 
 /** Real configs: what the pages show, what `init` writes, and those of the whole program's cases. */
 const REAL_DOCUMENTS: readonly string[] = [
-  STARTER_DOCUMENT,
+  STARTER_CONFIG,
   ...EXAMPLES.filter(({ block }) => block.role !== OUTPUT).map(({ block }) => configOf(block)),
   ...configsBelow(new URL("../specs/", import.meta.url)),
   ...configsBelow(new URL("./testdata/", import.meta.url)),
@@ -263,7 +263,7 @@ Deno.test("loadConfig() answers any schedule, and the times of a valid one come"
 });
 
 function roundsOf(few: number): number {
-  return Number(Deno.env.get("DOCUMENT_ROUNDS") ?? few);
+  return Number(Deno.env.get("CONFIG_ROUNDS") ?? few);
 }
 
 function configsBelow(directory: URL): readonly string[] {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { loadConfig, type LoadedConfig } from "../../src/config/load.ts";
-import { DOCUMENT_BYTES_MAX } from "../../src/config/source.ts";
+import { CONFIG_BYTES_MAX } from "../../src/config/source.ts";
 import { runArguments } from "../../testing/source.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
@@ -532,14 +532,14 @@ Deno.test("loadConfig() refuses a nesting of any depth at the first bracket too 
 });
 
 Deno.test("loadConfig() refuses more bytes than it accepts before it reads them", async () => {
-  const files = { "/big": { sizeBytes: DOCUMENT_BYTES_MAX + 1 } };
+  const files = { "/big": { sizeBytes: CONFIG_BYTES_MAX + 1 } };
   const system = createConfigSystem({ files });
   const error = await errorOf(loadConfig({ path: "/big", named: true }, system));
   assert.equal(
     error.message,
     'Cannot read config "/big": it has 67108865 bytes, and at most 67108864 are accepted',
   );
-  const stdin = createConfigSystem({ stdin: new Uint8Array(DOCUMENT_BYTES_MAX + 1) });
+  const stdin = createConfigSystem({ stdin: new Uint8Array(CONFIG_BYTES_MAX + 1) });
   const piped = await errorOf(loadConfig({ path: "-", named: true }, stdin));
   assert.equal(
     piped.message,

@@ -1,12 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  describe,
-  DOCUMENT_PATH,
-  errorOf,
-  load,
-  loadError,
-  problemsOf,
-} from "../../testing/config_system.ts";
+import { CONFIG_PATH, describe, errorOf, load, loadError, problemsOf } from "../../testing/config_system.ts";
 
 const CONSOLE = { kind: "console", parameters: {} };
 const HOOK = { kind: "webhook", parameters: { target: "https://hooks.example.org/x" } };
@@ -155,7 +148,7 @@ Deno.test("loadConfig() refuses a channel name in two files at the second one", 
   assert.deepEqual(
     problems.map((problem) => `${problem.source?.label}:${problem.column} ${describe(problem)}`),
     [
-      `/etc/monitor/a.jsonc:14 channels.chat: the name "chat" is given in ${DOCUMENT_PATH}:5:5 too, expected each name ` +
+      `/etc/monitor/a.jsonc:14 channels.chat: the name "chat" is given in ${CONFIG_PATH}:5:5 too, expected each name ` +
       "once (rename or remove one of them: only one could count)",
     ],
   );

@@ -63,7 +63,7 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
       /2 checks: 1 ok, 1 critical; monitor running for \d+ s\n$/,
     );
     const page = (): string => Deno.readTextFileSync(`${stage.directory}/page.html`);
-    const valid = /Valid until <time[^]*If that is past, monitor has died/;
+    const valid = /Valid until <time[^]*After that, monitor is not running/;
     await until("the first page", () => existsSync(`${stage.directory}/page.html`) && valid.test(page()));
 
     const metrics = (): string => Deno.readTextFileSync(`${stage.directory}/monitor.prom`);
@@ -74,7 +74,7 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
     assert.match(metrics(), /\nmonitor_running 0\n/);
     assert.equal((await statusOf(stage)).monitor?.state, "stopped");
     assert.match((await stage.run(["status"])).stdout, /; monitor stopped \d+ s ago\n$/);
-    const stopped = /monitor was stopped on purpose at <time[^]*No check runs until it is started again\./;
+    const stopped = /monitor is not running: it was stopped at <time[^]*No check runs until you start it\./;
     assert.match(page(), stopped);
     assert.match((await stage.run(["report"])).stdout, stopped);
 
@@ -85,11 +85,11 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
     assert.equal((await statusOf(stage)).monitor?.state, "died");
     assert.match(
       (await stage.run(["status"])).stdout,
-      /\n\nmonitor: it ended without being stopped \(.*\)\n\n2 checks: .*; monitor not running\n$/,
+      /\n\nmonitor: terminated unexpectedly \(.*\)\n\n2 checks: .*; monitor not running\n$/,
     );
     assert.match(
       (await stage.run(["report"])).stdout,
-      /monitor is not running: it ended without being stopped\./,
+      /monitor is not running: it terminated unexpectedly\./,
     );
     // A page that was written before can only say how long it was meant to be good.
     assert.match(page(), valid);

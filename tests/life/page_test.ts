@@ -99,7 +99,7 @@ test("monitor report: writes the page beside a running monitor, to a file or to 
       web: { kind: "test", parameters: { output: "rather warm" } },
       other: { kind: "test", parameters: {} },
     });
-    assert.match((await stage.run(["report"])).stdout, /Nothing is kept yet/);
+    assert.match((await stage.run(["report"])).stdout, /No data: no check/);
     const program = stage.start(["check", "--format", "ndjson"]);
     await program.stdout.event("notification");
     assert.deepEqual(await stage.run(["report", "-o", "page.html"]), {

@@ -9,7 +9,7 @@ const test = concurrentTests("examples");
 
 const EXAMPLES = new URL("../../examples/", import.meta.url);
 const PROGRAM_PATH = "/usr/local/bin/monitor";
-const DOCUMENT_PATH = "/etc/monitor/monitor.jsonc";
+const CONFIG_PATH = "/etc/monitor/monitor.jsonc";
 
 function readExample(path: string): string {
   return Deno.readTextFileSync(new URL(path, EXAMPLES));
@@ -28,7 +28,7 @@ function settingsOf(unit: string): ReadonlyMap<string, readonly string[]> {
 /** A command of an example as it is run here: with this program, and the config of the stage. */
 function commandHere(command: string, { directory }: Stage): string {
   const program = programCommand().map((part) => `'${part}'`).join(" ");
-  return command.replaceAll(PROGRAM_PATH, program).replaceAll(DOCUMENT_PATH, `${directory}/monitor.json`);
+  return command.replaceAll(PROGRAM_PATH, program).replaceAll(CONFIG_PATH, `${directory}/monitor.json`);
 }
 
 const BAD = { kind: "test", parameters: { condition: "warning", output: "rather warm" } };
@@ -162,7 +162,7 @@ test("examples/container/Containerfile: its command is one that the program take
         .map((pair) => pair.split("=", 2) as [string, string]),
     );
     assert.equal(command[0], PROGRAM_PATH);
-    assert.equal(environment["MONITOR_CONFIG"], DOCUMENT_PATH);
+    assert.equal(environment["MONITOR_CONFIG"], CONFIG_PATH);
     stage.writeConfig({ bad: BAD });
     const here = {
       MONITOR_CONFIG: `${stage.directory}/monitor.json`,

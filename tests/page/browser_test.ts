@@ -97,7 +97,7 @@ async function assertNamed(browser: Browser, count: number): Promise<void> {
   const pictures = namesOf("image");
   assert.equal(pictures.length, count);
   for (const picture of pictures) assert.match(picture, /^Days: \d+ .*\. Runs took \d/);
-  assert.deepEqual(namesOf("navigation"), ["Parts of this page"]);
+  assert.deepEqual(namesOf("navigation"), ["Sections"]);
 }
 
 /** What axe-core finds in a part of the page, in a line each. */

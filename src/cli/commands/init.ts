@@ -2,7 +2,7 @@ import { describeFileError } from "../../shared/describe_error.ts";
 import { type Command, UsageError } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
-import { STARTER_DOCUMENT } from "../starter_config.ts";
+import { STARTER_CONFIG } from "../starter_config.ts";
 import { printable } from "../../shared/printable.ts";
 
 /** `monitor init`: writes a starter config. */
@@ -25,7 +25,7 @@ export const initCommand: Command = {
   run: async (invocation, system) => {
     const path = invocation.operands[0] ?? "monitor.jsonc";
     try {
-      await system.files.write(path, STARTER_DOCUMENT, { overwrite: invocation.options.has("force") });
+      await system.files.write(path, STARTER_CONFIG, { overwrite: invocation.options.has("force") });
     } catch (error) {
       if (error instanceof Deno.errors.AlreadyExists) {
         throw new UsageError(

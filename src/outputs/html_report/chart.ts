@@ -121,25 +121,25 @@ function linePath(
   return path;
 }
 
-/** So many spans of trouble are told with their days, the latest ones. */
-const SPANS_TOLD = 6;
+/** So many problems are listed with their days, the latest ones. */
+const SPANS_MAX = 6;
 
 function describeDays(days: readonly PageDay[], nowMs: number): string {
   const counts = CONDITIONS.toSorted((one, other) => severity(other) - severity(one)).flatMap((condition) => {
     const count = days.filter(({ highest }) => highest === condition).length;
     return count === 0 ? [] : [`${count} ${condition}`];
   });
-  const unwatched = days.filter(({ highest }) => highest === null).length;
-  if (unwatched > 0) counts.push(`${unwatched} not watched`);
+  const withoutData = days.filter(({ highest }) => highest === null).length;
+  if (withoutData > 0) counts.push(`${withoutData} without data`);
   const dayOf = (index: number): string =>
     new Date(nowMs - (days.length - 1 - index) * 86_400_000).toISOString().slice(5, 10);
   const troubles = runsOf(days).filter(({ highest }) => highest !== null && highest !== "ok").toReversed();
-  const told = troubles.slice(0, SPANS_TOLD).map(({ from, count, highest }) =>
+  const listed = troubles.slice(0, SPANS_MAX).map(({ from, count, highest }) =>
     `${highest} ${dayOf(from)}${count === 1 ? "" : ` to ${dayOf(from + count - 1)}`}`
   );
-  const rest = troubles.length - told.length;
-  return `Days: ${counts.join(", ")}${told.length === 0 ? "" : `: ${told.join(", ")}`}${
-    rest === 0 ? "" : ` and ${rest} before`
+  const rest = troubles.length - listed.length;
+  return `Days: ${counts.join(", ")}${listed.length === 0 ? "" : `: ${listed.join(", ")}`}${
+    rest === 0 ? "" : ` and ${rest} earlier`
   }`;
 }
 

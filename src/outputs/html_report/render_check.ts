@@ -92,10 +92,10 @@ function renderMore({ record }: PageCheck, { time, changes, hasDetail }: CheckOp
   if (detail === "" && changes.length === 0) return "";
   const items = changes.map((change) => `<li>${time(change.atMs)} ${renderMove(change)}`).join("");
   const summary = changes.length === 0
-    ? "All of the output"
+    ? "Full output"
     : changes.length === 1
-    ? "The last change"
-    : `The last ${changes.length} changes`;
+    ? "Last change"
+    : `Last ${changes.length} changes`;
   return `<details><summary>${summary}</summary>${
     detail === "" ? "" : `<pre>${htmlBlock(detail, TEXT_MAX.detail)}</pre>`
   }${items === "" ? "" : `<ul class=e>${items}</ul>`}</details>`;

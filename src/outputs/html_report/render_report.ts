@@ -44,7 +44,7 @@ export function* renderPage(snapshot: PageSnapshot): Generator<string> {
   yield renderHeader(snapshot, { problems, fine, time, daysPerPoint });
   yield "<main>\n";
   if (problems.length > 0) {
-    yield heading("problems", `Not ok (${count(problems.length)})`);
+    yield heading("problems", `Problems (${count(problems.length)})`);
     yield* list(problems);
     yield "</section>\n";
   }
@@ -120,17 +120,15 @@ function renderHeader(snapshot: PageSnapshot, { problems, fine, time, daysPerPoi
     }),
     ...rows.length > 0 ? [["notifications", `${count(rows.length)} pending`]] : [],
     ...silences.length > 0 ? [["silences", "silences"]] : [],
-    ...checks.some(({ changes }) => changes.length > 0) ? [["changes", "last changes"]] : [],
+    ...checks.some(({ changes }) => changes.length > 0) ? [["changes", "recent changes"]] : [],
     ...inactive.length > 0 ? [["inactive", `${count(inactive.length)} inactive`]] : [],
   ].map(([id, text]) => `<a href=#${id}>${text}</a>`);
   return `<header>
 <h1>${headline(problems.length, fine.length)}</h1>
-${renderValidity(snapshot, time)}<nav aria-label="Parts of this page">${links.join(" ")}</nav>
-<p>${place}. Written ${time(nowMs)}${renderRenewal(snapshot)}
-Times are those of ${describeZone(timeZone, nowMs)}.</p>
-${snapshot.isKept ? "" : "<p>Nothing is kept yet: no check has run.</p>\n"}${
-    renderLegend(daysPerPoint)
-  }</header>
+${renderValidity(snapshot, time)}<nav aria-label=Sections>${links.join(" ")}</nav>
+<p>${place}. Generated ${time(nowMs)}.${renderRenewal(snapshot)}
+Time zone: ${describeZone(timeZone, nowMs)}.</p>
+${snapshot.isKept ? "" : "<p>No data: no check has run yet.</p>\n"}${renderLegend(daysPerPoint)}</header>
 `;
 }
 
@@ -141,31 +139,31 @@ function describeZone(timeZone: string, nowMs: number): string {
 
 function headline(problemCount: number, fineCount: number): string {
   const total = problemCount + fineCount;
-  if (total === 0) return "There are no active checks";
+  if (total === 0) return "No active checks";
   if (problemCount === 0) return total === 1 ? "The check is ok" : `All ${count(total)} checks are ok`;
   if (total === 1) return "The check is not ok";
   return `${count(problemCount)} of ${count(total)} checks ${problemCount === 1 ? "is" : "are"} not ok`;
 }
 
 function renderRenewal({ intervalMs, notRunning }: PageSnapshot): string {
-  if (intervalMs === null) return "; it does not renew itself.";
-  if (notRunning !== null) return ".";
-  return `, and again every ${exactDuration(intervalMs)} while monitor runs.`;
+  if (intervalMs === null) return " It is not updated.";
+  if (notRunning !== null) return "";
+  return ` Updated every ${exactDuration(intervalMs)} while monitor runs.`;
 }
 
-/** A reader has to see at first sight that a page tells nothing of the present any more. */
+/** Shows first whether the page is still up to date. */
 function renderValidity({ intervalMs, nowMs, notRunning }: PageSnapshot, time: TimeText): string {
   if (notRunning !== null) {
     const why = notRunning.stoppedAtMs === null
-      ? "monitor is not running: it ended without being stopped."
-      : `monitor was stopped on purpose at ${time(notRunning.stoppedAtMs)}.`;
-    return `<p class=z>${why} No check runs until it is started again.</p>\n`;
+      ? "monitor is not running: it terminated unexpectedly."
+      : `monitor is not running: it was stopped at ${time(notRunning.stoppedAtMs)}.`;
+    return `<p class=z>${why} No check runs until you start it.</p>\n`;
   }
   if (intervalMs === null) return "";
   const untilMs = nowMs + Math.max(2 * intervalMs, intervalMs + LATE_MS);
   return `<p class=z>Valid until ${
     time(untilMs)
-  }. If that is past, monitor has died or cannot write this page.</p>\n`;
+  }. After that, monitor is not running or cannot write this page.</p>\n`;
 }
 
 /** A page takes its time to be made, and others have their turn meanwhile. */
@@ -179,7 +177,7 @@ function renderLatest(checks: readonly PageCheck[], time: TimeText): string {
   const items = latest.map(({ status: { check }, change }) =>
     `<li>${time(change.atMs)} ${htmlLine(check.title ?? check.name, TEXT_MAX.name)}: ${renderMove(change)}\n`
   );
-  return `${heading("changes", "Last changes")}<ul class=e role=list>\n${items.join("")}</ul></section>\n`;
+  return `${heading("changes", "Recent changes")}<ul class=e role=list>\n${items.join("")}</ul></section>\n`;
 }
 
 function renderLines(id: string, title: string, lines: readonly string[]): string {
@@ -199,9 +197,9 @@ function heading(id: string, text: string): string {
 function renderLegend(daysPerPoint: number): string {
   const point = daysPerPoint === 1 ? "a day" : `${daysPerPoint} days`;
   return `<details><summary>How to read this page</summary>
-<p>The shares say for how much of the observed time ok was confirmed, in the last 24 hours, 7 days and ${DAYS_SHOWN} days. A note such as "4 min observed" stands where there is no data for the rest. Below the output are the shares of the other conditions, and how many runs failed, also those that were too few in a row to be confirmed.</p>
-<p>A picture shows the ${DAYS_SHOWN} days up to today, in UTC, with a mark every 30 days. Its line is how long the runs took, the mean of ${point}, from 0 at the bottom to the number beside it. Its strip is the highest severity that was confirmed on each day, the worse the taller: ok, unknown, warning, critical. Where there is none, nobody looked.</p>
-<p>All changes of a check: <code>monitor history NAME</code></p>
+<p><b>Availability</b> is the share of the observed time in which ok was confirmed, in the last 24 hours, 7 days and ${DAYS_SHOWN} days. "4 min observed" means that there is no data for the rest. The next line has the shares of the other conditions and the failed runs, including those below the threshold.</p>
+<p><b>The chart</b> shows the last ${DAYS_SHOWN} days in UTC, with a mark every 30 days. The line is the mean duration of ${point}, from 0 to the number next to it. The bars are the highest confirmed severity of each day: ok, unknown, warning, critical, from the lowest to the tallest. A gap means no data.</p>
+<p>Every change of a check: <code>monitor history NAME</code></p>
 </details>
 `;
 }

@@ -4,84 +4,84 @@ const CODES = "0 ok, 1 warning, 2 critical, 3 unknown";
 
 /** Every metric there is. `docs/reference/metrics.md` lists the same; a test compares them. */
 export const FAMILIES = {
-  build: gauge("monitor_build_info", "The monitor's version; always 1."),
+  build: gauge("monitor_build_info", "Version of monitor; always 1."),
   running: gauge(
     "monitor_running",
-    "Whether the service runs; 0 once it was stopped on purpose. Only where the monitor runs all the time.",
+    "1 while the service runs, 0 after it was stopped; service only.",
   ),
   lastLoop: gauge(
     "monitor_last_loop_timestamp_seconds",
-    "When the monitor was last known to do its work, with no run overdue.",
+    "Time of the last progress with no run overdue.",
   ),
   schedulerLag: gauge(
     "monitor_scheduler_lag_seconds",
-    "How much later than planned the timer of this file fired; only where the monitor runs all the time.",
+    "Delay of the timer that writes this file; service only.",
   ),
   configLoaded: gauge(
     "monitor_config_loaded_timestamp_seconds",
-    "When the config in force was read.",
+    "Time when the active config was loaded.",
   ),
   reloadSuccessful: gauge(
     "monitor_config_last_reload_successful",
-    "Whether the last reload of the config went well; only where the monitor runs all the time.",
+    "1 if the last reload of the config succeeded, else 0; service only.",
   ),
-  stateWritable: gauge("monitor_state_writable", "Whether the state could be written, the last time."),
+  stateWritable: gauge("monitor_state_writable", "1 if the last write of the state succeeded, else 0."),
   checks: gauge("monitor_checks", "Active checks of the config."),
   inactiveChecks: gauge("monitor_checks_inactive", "Inactive checks of the config."),
   checkInfo: gauge("monitor_check_info", "An active check with its kind and title; always 1."),
-  condition: gauge("monitor_check_condition", `Condition last observed: ${CODES}.`),
+  condition: gauge("monitor_check_condition", `Condition of the last run: ${CODES}.`),
   confirmed: gauge(
     "monitor_check_confirmed_condition",
-    `Condition that has occurred often enough to be notified: ${CODES}.`,
+    `Confirmed condition: ${CODES}.`,
   ),
   confirmedSince: gauge(
     "monitor_check_confirmed_timestamp_seconds",
-    "Since when the confirmed condition is confirmed.",
+    "Time of the first run of the confirmed condition.",
   ),
-  duration: gauge("monitor_check_duration_seconds", "How long the last run took."),
-  lastRun: gauge("monitor_check_last_run_timestamp_seconds", "When the last run began."),
-  nextRun: gauge("monitor_check_next_run_timestamp_seconds", "When the next run is planned."),
+  duration: gauge("monitor_check_duration_seconds", "Duration of the last run."),
+  lastRun: gauge("monitor_check_last_run_timestamp_seconds", "Start of the last run."),
+  nextRun: gauge("monitor_check_next_run_timestamp_seconds", "Planned start of the next run."),
   late: gauge(
     "monitor_check_late_seconds",
-    "How long after its planned time the last run began; not after a run that was not planned.",
+    "Delay of the last planned run.",
   ),
   missedRuns: counter(
     "monitor_check_missed_runs_total",
-    "Runs that were left out because the one before had not ended, or the machine slept.",
+    "Runs skipped because the previous run was in progress or the system was suspended.",
   ),
   runs: counter("monitor_check_runs_total", "Runs with a result."),
   failures: counter(
     "monitor_check_failures_total",
-    "Runs that observed something other than ok, by condition.",
+    "Runs with a condition other than ok, by condition.",
   ),
-  runSeconds: counter("monitor_check_run_seconds_total", "How long all runs took together."),
-  metric: gauge("monitor_check_metric", "A number that the last run found, such as the status of an answer."),
+  runSeconds: counter("monitor_check_run_seconds_total", "Total duration of all runs."),
+  metric: gauge("monitor_check_metric", "Metric of the last run, such as the status of a response."),
   performance: gauge(
     "monitor_check_performance",
-    "An item of a plugin's performance data; unit is seconds, bytes, ratio, or what the plugin wrote.",
+    "Performance data of a plugin; unit is seconds, bytes, ratio, or that of the plugin.",
   ),
   performanceTotal: counter(
     "monitor_check_performance_total",
-    "An item of a plugin's performance data that the plugin marks as a counter.",
+    "Performance data that the plugin marks as a counter.",
   ),
   performanceBound: gauge(
     "monitor_check_performance_bound",
-    "A limit that a plugin gave with an item of its performance data, in the item's unit.",
+    "Limit in the performance data of a plugin, in the same unit.",
   ),
   notificationsSent: counter("monitor_notifications_sent_total", "Notifications that a channel accepted."),
   attemptsFailed: counter(
     "monitor_notification_attempts_failed_total",
-    "Attempts to send that failed; notifications that were tried together count once.",
+    "Failed delivery attempts; a batch counts once.",
   ),
   notificationsDropped: counter("monitor_notifications_dropped_total", "Notifications that were dropped."),
   summarized: counter(
     "monitor_notifications_summarized_total",
-    "Problems that recovered before they could be sent, and were counted instead of listed.",
+    "Problems that recovered before delivery and were counted instead of listed.",
   ),
-  notificationsPending: gauge("monitor_notifications_pending", "Notifications on their way to a channel."),
+  notificationsPending: gauge("monitor_notifications_pending", "Notifications that are not delivered yet."),
   notificationsRejected: gauge(
     "monitor_notifications_rejected",
-    "Notifications that a channel refused for good, so that somebody has to mend something.",
+    "Notifications that a channel rejected; fix the channel.",
   ),
 } as const satisfies Readonly<Record<string, Family>>;
 

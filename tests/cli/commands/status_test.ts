@@ -133,7 +133,7 @@ CRITICAL  web (Website)                                                   3 min 
 pending: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
 rejected: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
 
-silent: "web" for 1 h more (maintenance)
+silenced: "web" for 1 h more (maintenance)
 
 5 checks: 2 ok, 1 unknown, 1 warning, 1 critical; 1 notification is pending, 1 was rejected; 1 silence
 `,
@@ -151,7 +151,7 @@ CRITICAL  web (Website)                                                   3 min 
 pending: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
 rejected: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
 
-silent: "web" for 1 h more (maintenance)
+silenced: "web" for 1 h more (maintenance)
 
 5 checks: 2 ok, 1 unknown, 1 warning, 1 critical; 1 notification is pending, 1 was rejected; 1 silence
 `,
@@ -174,7 +174,7 @@ pending: critical of "web" to email to admin@example.org, decided 1 min ago,
 rejected: critical of "web" to email to admin@example.org, decided 1 min ago,
     tried 2 times: connection refused
 
-silent: "web" for 1 h more (maintenance)
+silenced: "web" for 1 h more (maintenance)
 
 5 checks: 2 ok, 1 unknown, 1 warning, 1 critical; 1 notification is pending, 1
 was rejected; 1 silence
@@ -206,7 +206,8 @@ rejected: critical of "web" to email to
     ago, tried 2 times: connection
     refused
 
-silent: "web" for 1 h more (maintenance)
+silenced: "web" for 1 h more
+    (maintenance)
 
 5 checks: 2 ok, 1 unknown, 1 warning, 1
 critical; 1 notification is pending, 1

@@ -59,11 +59,11 @@ Deno.test("renderChart() says in words what it shows", async (t) => {
       daysOf("ccowo", [1, 2000, 1, 1, 1]),
       "Days: 2 critical, 1 warning, 2 ok: warning 01-30, critical 01-27 to 01-28. Runs took 1 ms to 2.0 s",
     ],
-    "nobody looked": [daysOf("..."), "Days: 3 not watched. No runs"],
+    "no data": [daysOf("..."), "Days: 3 without data. No runs"],
     "much trouble": [
       daysOf("cocococococococo"),
       "Days: 8 critical, 8 ok: critical 01-30, critical 01-28, critical 01-26, critical 01-24, critical 01-22, " +
-      "critical 01-20 and 2 before. Runs took 10 ms",
+      "critical 01-20 and 2 earlier. Runs took 10 ms",
     ],
   };
   for (const [name, [days, label]] of Object.entries(rows)) {

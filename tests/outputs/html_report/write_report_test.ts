@@ -67,7 +67,7 @@ Deno.test("writePage() tells problems first, with since when, availability and t
   const text = readText(html);
   assert.match(
     text,
-    /^ 1 of 2 checks is not ok Valid until 2026-01-31 11:02 \. If that is past, monitor has died or cannot write this page\. 1 warning 1 ok last changes monitor\.jsonc on host\.example\. Written 2026-01-31 11:00 , and again every 1 min while monitor runs\. Times are those of Europe\/Berlin \(UTC\+1\)\./,
+    /^ 1 of 2 checks is not ok Valid until 2026-01-31 11:02 \. After that, monitor is not running or cannot write this page\. 1 warning 1 ok recent changes monitor\.jsonc on host\.example\. Generated 2026-01-31 11:00 \. Updated every 1 min while monitor runs\. Time zone: Europe\/Berlin \(UTC\+1\)\./,
   );
   assert.ok(html.indexOf("<h3>Website</h3>") < html.indexOf("<h3>calm</h3>"));
   assert.match(
@@ -80,7 +80,7 @@ Deno.test("writePage() tells problems first, with since when, availability and t
   );
   assert.match(
     text,
-    /The last change first line second line 2026-01-31 10:00 ok to critical : connection refused/,
+    /Last change first line second line 2026-01-31 10:00 ok to critical : connection refused/,
   );
   assert.match(html, /<time datetime=2026-01-31T09:59Z>2026-01-31 10:59<\/time>/);
   assert.match(html, /first line\nsecond line/);
@@ -168,18 +168,18 @@ Deno.test("writePage() says at the top and in its title why no check runs", asyn
   const rows: Readonly<Record<string, readonly [stoppedAtMs: number | null, expected: RegExp]>> = {
     "a service that was stopped": [
       NOW_MS - 60_000,
-      /^ The check is not ok monitor was stopped on purpose at 2026-01-31 10:59 \. No check runs until it is started again\. /,
+      /^ The check is not ok monitor is not running: it was stopped at 2026-01-31 10:59 \. No check runs until you start it\. /,
     ],
     "a service that died": [
       null,
-      /^ The check is not ok monitor is not running: it ended without being stopped\. /,
+      /^ The check is not ok monitor is not running: it terminated unexpectedly\. /,
     ],
   };
   for (const [name, [stoppedAtMs, expected]] of Object.entries(rows)) {
     await t.step(name, async () => {
       const html = await write([testCheck("ok")], null, { ...FACTS, notRunning: { stoppedAtMs } });
       assert.match(readText(html), expected);
-      assert.doesNotMatch(readText(html), /Valid until|again every/);
+      assert.doesNotMatch(readText(html), /Valid until|Updated every/);
       assert.match(html, /<title>not running: 1 not ok: monitor on host\.example<\/title>/);
     });
   }
@@ -188,10 +188,10 @@ Deno.test("writePage() says at the top and in its title why no check runs", asyn
 Deno.test("writePage() makes a page before anything was kept, and of a config without checks", async () => {
   assert.match(
     readText(await write([testCheck("ok")], null)),
-    /The check is not ok .*Nothing is kept yet: no check has run\..*web Unknown never ran/,
+    /The check is not ok .*No data: no check has run yet\..*web Unknown never ran/,
   );
-  assert.match(readText(await write([], createMemoryStore())), /^ There are no active checks/);
-  assert.match(readText(await write([], null, { ...FACTS, timeZone: "UTC" })), /Times are those of UTC\./);
+  assert.match(readText(await write([], createMemoryStore())), /^ No active checks/);
+  assert.match(readText(await write([], null, { ...FACTS, timeZone: "UTC" })), /Time zone: UTC\./);
 });
 
 Deno.test("writePage() lets no text out of its place", async () => {
@@ -241,5 +241,5 @@ Deno.test("writePage() stays small however long outputs are", async () => {
   ]));
   const html = await write(names.map((name) => testCheck("ok", { name })), store);
   assert.ok(html.length < 1_500_000, String(html.length));
-  assert.equal(html.split("<summary>The last 5 changes").length - 1, 100, "there is room for 500 changes");
+  assert.equal(html.split("<summary>Last 5 changes").length - 1, 100, "there is room for 500 changes");
 });
