@@ -112,7 +112,7 @@ export class Dispatcher {
       isUnwanted: ({ check, channelKey }) => this.#options.placeOf(check, channelKey) === "unwanted",
       isObsolete,
     });
-    if (moved.length + cleared.length === 0) return;
+    if (moved.length + markers.length + cleared.length === 0) return;
     const changed = moved.map((one) => one.moved);
     this.#persist({ changed, removed: [...movedById.keys()], markers, cleared });
   }

@@ -455,6 +455,15 @@ Deno.test("reload() gives notifications and markers of an edited channel the new
   await dispatcher.stop();
 });
 
+Deno.test("reload() persists that a marker is uncertain once its check no longer has the channel", async () => {
+  const marker = { check: "web", channelKey: "mail", messageId: "m0", condition: "critical" } as const;
+  const { dispatcher, kept, adopt } = harness({ gone: ["mail"], markers: [{ ...marker, certain: true }] });
+  adopt();
+  assert.deepStrictEqual(dispatcher.markerOf("web", "mail"), { ...marker, certain: false });
+  assert.deepStrictEqual(kept.flatMap(({ markers }) => markers), [{ ...marker, certain: false }]);
+  await dispatcher.stop();
+});
+
 Deno.test("reload() sends what is being sent to the new key, under the same id", async (t) => {
   for (
     const [name, end] of Object.entries({ "it arrives": OK, "it fails": DOWN, "it is rejected": REJECTED })
