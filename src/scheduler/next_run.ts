@@ -183,13 +183,13 @@ function isCronDue({ times }: CronSchedule, atMs: number, nowMs: number): boolea
 }
 
 /** What is the case when the result of a requested run is recorded. */
-export type AskedEntryOptions = Pick<RecordOptions, "nowMs" | "suppressedBy" | "known" | "queue">;
+export type RequestedRunOptions = Pick<RecordOptions, "nowMs" | "suppressedBy" | "known" | "queue">;
 
 /** Records the result of a requested run, and plans the next one. */
-export function enterAsked(
+export function recordRequested(
   repository: StateRepository,
   result: Result,
-  options: AskedEntryOptions,
+  options: RequestedRunOptions,
 ): Recorded {
   const { check, startedAtMs } = result;
   const { nowMs } = options;
@@ -197,7 +197,7 @@ export function enterAsked(
   return repository.record(result, {
     ...options,
     lateMs: latenessOf(before, result),
-    plan: ({ condition: state }) => nextRunAfterAsked(check, { before, state, startedAtMs, nowMs }),
+    plan: ({ condition: state }) => nextRunAfterRequested(check, { before, state, startedAtMs, nowMs }),
   });
 }
 
@@ -217,7 +217,7 @@ interface AskedRunOptions {
  * The run after a requested one. If the check was due, that was the planned run. If it was not, the
  * plan stands, unless the run has shown something that is to be looked at sooner.
  */
-function nextRunAfterAsked(check: Check, options: AskedRunOptions): NextRun {
+function nextRunAfterRequested(check: Check, options: AskedRunOptions): NextRun {
   const { before, state, startedAtMs, nowMs } = options;
   const { schedule } = check;
   const keptMs = before.nextRunAtMs;

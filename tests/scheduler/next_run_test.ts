@@ -3,7 +3,7 @@ import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import { intervalOf } from "../../src/alerting/overdue.ts";
-import { enterAsked, isCheckDue, nextRunAfter } from "../../src/scheduler/next_run.ts";
+import { isCheckDue, nextRunAfter, recordRequested } from "../../src/scheduler/next_run.ts";
 import { nextOnGrid, phaseOf } from "../../src/scheduler/plan.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
 import { testCheck } from "../support/checks.ts";
@@ -38,7 +38,7 @@ function ask(
     durationMs: SECOND,
   };
   const before = repository.recordOf(check.name, atMs).missedRuns;
-  const { record } = enterAsked(repository, result, {
+  const { record } = recordRequested(repository, result, {
     nowMs: atMs + SECOND,
     suppressedBy: null,
     queue: () => [],
@@ -86,7 +86,7 @@ Deno.test("isCheckDue() goes by the plan, and by none that cannot be", async (t)
   }
 });
 
-Deno.test("enterAsked() moves the plan of a check that was due", async (t) => {
+Deno.test("recordRequested() moves the plan of a check that was due", async (t) => {
   const rows = [
     { name: "in time", lateMs: 0, missed: 0 },
     { name: "a little early", lateMs: -30 * SECOND, missed: 0 },
@@ -106,7 +106,7 @@ Deno.test("enterAsked() moves the plan of a check that was due", async (t) => {
   }
 });
 
-Deno.test("enterAsked() leaves a plan alone that was not due, however often somebody asks", async () => {
+Deno.test("recordRequested() leaves a plan alone that was not due, however often somebody asks", async () => {
   const repository = await open();
   const { nextMs } = ask(repository, CHECK, { condition: "ok", atMs: NOW });
   for (let atMs = NOW + 10 * SECOND; atMs < nextMs - MINUTE; atMs += 17 * SECOND) {
@@ -114,7 +114,7 @@ Deno.test("enterAsked() leaves a plan alone that was not due, however often some
   }
 });
 
-Deno.test("enterAsked() looks at a problem soon that somebody happened to find", async () => {
+Deno.test("recordRequested() looks at a problem soon that somebody happened to find", async () => {
   const repository = await open();
   const { nextMs } = ask(repository, CHECK, { condition: "ok", atMs: NOW });
   const atMs = nextMs - 4 * MINUTE;
@@ -122,14 +122,14 @@ Deno.test("enterAsked() looks at a problem soon that somebody happened to find",
   assert.strictEqual(soonMs, atMs + MINUTE);
 });
 
-Deno.test("enterAsked() plans afresh where the plan cannot be", async () => {
+Deno.test("recordRequested() plans afresh where the plan cannot be", async () => {
   const repository = await open();
   ask(repository, CHECK, { condition: "ok", atMs: NOW });
   const { nextMs } = ask(repository, CHECK, { condition: "ok", atMs: NOW - 5 * HOUR });
   assert.strictEqual(nextMs, gridAfter(NOW - 5 * HOUR + 5 * MINUTE));
 });
 
-Deno.test("enterAsked() says how late a planned run is, and nothing of one that was not planned", async () => {
+Deno.test("recordRequested() says how late a planned run is, and nothing of one that was not planned", async () => {
   const repository = await open();
   const late = (atMs: number): number | null => {
     ask(repository, CHECK, { condition: "ok", atMs });

@@ -6,7 +6,7 @@ import type { CheckRecord } from "../../src/domain/store.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
 import { isInWindow } from "../../src/alerting/maintenance_windows.ts";
 import { overdueAtMs, regularRunAfter } from "../../src/alerting/overdue.ts";
-import { enterAsked, isCheckDue } from "../../src/scheduler/next_run.ts";
+import { isCheckDue, recordRequested } from "../../src/scheduler/next_run.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
 import { requestCheck, testCheck } from "../support/checks.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
@@ -189,7 +189,7 @@ async function call(
       continue;
     }
     ran.push(new Date(nowMs).toISOString().slice(5, 19));
-    enterAsked(repository, {
+    recordRequested(repository, {
       ...{ check, condition: "ok", output: "", detail: "", metrics: {}, performanceData: "" },
       startedAtMs: nowMs,
       durationMs: SECOND,

@@ -11,7 +11,7 @@ import type { Notification } from "../../src/domain/notification.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import { DEFAULT_LIMITS, runPass } from "../../src/scheduler/run_checks.ts";
-import { enterAsked, isCheckDue } from "../../src/scheduler/next_run.ts";
+import { isCheckDue, recordRequested } from "../../src/scheduler/next_run.ts";
 import { run } from "../../src/cli/run.ts";
 import { phaseOf } from "../../src/scheduler/plan.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
@@ -122,7 +122,7 @@ async function callOnce(
       signal: new AbortController().signal,
       redact: (text) => text,
       onResult: (result) => {
-        const { notification } = enterAsked(repository, result, {
+        const { notification } = recordRequested(repository, result, {
           nowMs: clock.wallMs(),
           suppressedBy: null,
           queue: () => [],
@@ -255,7 +255,7 @@ function timeless({ decidedAtMs: _decided, problemBeganAtMs: _began, ...rest }: 
   return rest;
 }
 
-Deno.test("enterAsked() and the loop plan the same runs and give the same reports", async () => {
+Deno.test("recordRequested() and the loop plan the same runs and give the same reports", async () => {
   let told = 0;
   const subject = fc.record({ check: CHECK, weather: WEATHER })
     // One that begins just out of reach of the calls runs a minute late each time, past a run on its grid.
@@ -280,7 +280,7 @@ const SUBJECT_BY_THE_CLOCK: fc.Arbitrary<Subject> = fc.record({ check: CHECK, we
   // The very first run is not on the grid: with a problem at once, attentive runs would keep to its second.
   .map(({ check, weather }) => ({ check, weather: ["ok" as const, ...weather] }));
 
-Deno.test("enterAsked() and the loop give the same notifications of what they see by the clock", async () => {
+Deno.test("recordRequested() and the loop give the same notifications of what they see by the clock", async () => {
   let told = 0;
   await fc.assert(
     fc.asyncProperty(sceneOf(SUBJECT_BY_THE_CLOCK, seeAtOnce), async (scene) => {

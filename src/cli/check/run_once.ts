@@ -10,7 +10,7 @@ import { WriteSchedule } from "../../state/write_schedule.ts";
 import { openStateRepository, type Recorded, type StateRepository } from "../../state/state_repository.ts";
 import { DEFAULT_LIMITS, type PassOptions, runPass } from "../../scheduler/run_checks.ts";
 import { regularRunAfter } from "../../alerting/overdue.ts";
-import { enterAsked, isCheckDue } from "../../scheduler/next_run.ts";
+import { isCheckDue, recordRequested } from "../../scheduler/next_run.ts";
 import { BATCHING_DELAY_MS, type Notifying, startNotifying } from "../../alerting/notifying.ts";
 import type { Invocation } from "../command_definition.ts";
 import type { OpenConfig } from "../open_config.ts";
@@ -222,11 +222,11 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
   const records = new Map<Check, RunRecord>();
   const writing = new WriteSchedule({ repository, after: clock.after, onBug });
   /** Ends when all that was decided has been given to the outbox, each once it was written. */
-  let telling: Promise<unknown> = Promise.resolve();
-  const tell = ({ queued }: Recorded): void => {
-    const kept = writing.recorded();
-    if (queued.length === 0) kept.catch(onBug);
-    else telling = Promise.all([telling, kept]).then(() => notifying.send(queued)).catch(onBug);
+  let sending: Promise<unknown> = Promise.resolve();
+  const send = ({ queued }: Recorded): void => {
+    const written = writing.recorded();
+    if (queued.length === 0) written.catch(onBug);
+    else sending = Promise.all([sending, written]).then(() => notifying.send(queued)).catch(onBug);
   };
 
   const pass = {
@@ -237,12 +237,12 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     signal: abort.signal,
     redact: config.redact,
   };
-  const parents = createParentRuns(checks, { ...options, pass, tell, enter: (result) => enter(result) });
+  const parents = createParentRuns(checks, { ...options, pass, send, enter: (result) => enter(result) });
   const enter = (result: Result): Recorded => {
     const { check } = result;
     const nowMs = clock.wallMs();
-    const entry = enterAsked(repository, result, { nowMs, ...notifying.deciding(check, nowMs) });
-    tell(entry);
+    const entry = recordRequested(repository, result, { nowMs, ...notifying.deciding(check, nowMs) });
+    send(entry);
     parents.entered(check, entry);
     return entry;
   };
@@ -272,7 +272,7 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
   await parents.ended();
   writing.end();
   await repository.flush();
-  await telling;
+  await sending;
 
   const ordered = checks.map((check) => records.get(check)).filter((record) => record !== undefined);
   const conditions = ordered.map((record) => record.result.condition);
@@ -309,9 +309,9 @@ interface ParentRuns {
  */
 function createParentRuns(
   checks: readonly Check[],
-  { system, repository, notifying, onBug, pass, tell, enter }: ChosenOptions & {
+  { system, repository, notifying, onBug, pass, send, enter }: ChosenOptions & {
     readonly pass: Omit<PassOptions, "onResult">;
-    tell(entry: Recorded): void;
+    send(entry: Recorded): void;
     enter(result: Result): void;
   },
 ): ParentRuns {
@@ -335,7 +335,7 @@ function createParentRuns(
   const review = (check: Check, runsParents: boolean): void => {
     const nowMs = system.clock.wallMs();
     const entry = repository.review(check, { nowMs, ...notifying.deciding(check, nowMs) });
-    if (entry.notification !== null) tell(entry);
+    if (entry.notification !== null) send(entry);
     note(check, entry, runsParents);
   };
   return {
