@@ -176,8 +176,10 @@ export class Notifying {
       targetOf: (channelKey) => this.#channels.targetOf(channelKey),
       placeOf: (check, channelKey) => this.#channels.placeOf(check, channelKey),
       deliver: async (message, channel, signal) => {
+        // A reload meanwhile replaces the config, and its secrets.
+        const { redact } = this.#config;
         const delivery = await deliverTo(channel, message, this.#deliverContext(signal));
-        return redactDelivery(delivery, this.#config.redact);
+        return redactDelivery(delivery, redact);
       },
       persist: (change) => this.#writer.write(change),
       isStillTrue: ({ notification: { check, condition } }) => this.#stateOf(check).confirmed === condition,

@@ -20,7 +20,7 @@ import type {
 } from "./queue_state.ts";
 import { afterFailure, backoffMs, type Failure, NEW_DURING_BACKOFF_MS, rejectedWaitMs } from "./retry.ts";
 
-/** A batch that fails temporarily is sent one by one after this time: the cause may be one of its notifications. */
+/** A batch that fails temporarily, or may have arrived, is sent one by one after this time: one may be the cause. */
 const ONE_BY_ONE_AFTER_MS = 3_600_000;
 
 /** Starts a round: merges, drops what is stale, and sends the first message. */
@@ -89,7 +89,9 @@ export function onDelivered(
   };
   const effects: readonly QueueEffect[] = [
     { kind: "persist", change },
-    { kind: "emit", event: { event: "delivered", notifications: delivered, note, isBack } },
+    ...delivered.length > 0
+      ? [{ kind: "emit", event: { event: "delivered", notifications: delivered, note, isBack } }] as const
+      : [],
   ];
   const nextRound = { ...round, accepted: round.accepted + 1, failures: 0 };
   return after(
@@ -133,10 +135,7 @@ function backOff(
   const notBeforeMs = nowMs + (failure.retryAfterMs ?? 0);
   const untilMs = Math.max(nowMs + backoffMs(failures, jitter), notBeforeMs);
   const { queue: next, effects } = noteFailure(queue, { failed, failure, nextAttemptAtMs: untilMs }, context);
-  const hasFailedForLong = failed.some(({ firstFailedAtMs }) =>
-    firstFailedAtMs !== null && nowMs - firstFailedAtMs > ONE_BY_ONE_AFTER_MS
-  );
-  if (hasFailedForLong && failure.retryAfterMs === null && isSeparable(failed, failure)) {
+  if (hasFailedForLong(failed, nowMs) && failure.retryAfterMs === null && isSeparable(failed, failure)) {
     const nextRound = { ...triedIn(round, message), failures, oneByOne: idsOf(failed) };
     return after(next, { effects, context }, (rest) => sendNext(rest, nextRound, context));
   }
@@ -161,8 +160,16 @@ export function soonerForNew(
  * accepted in this round. Then the channel itself is what rejects, for example because of a wrong password, and all
  * that is rejected waits.
  */
-function reject(queue: QueueIn<"sending">, { failed, failure }: Failed, context: QueueContext): Step {
+function reject(
+  queue: QueueIn<"sending">,
+  { failed, failure: reported }: Failed,
+  context: QueueContext,
+): Step {
   const { nowMs } = context;
+  // A batch that may have arrived keeps its id, but not for so long that one notification blocks the others.
+  const failure = failed.length > 1 && hasFailedForLong(failed, nowMs)
+    ? { ...reported, mayHaveArrived: false }
+    : reported;
   const { message, round } = queue.status;
   const waitMs = Math.max(rejectedWaitMs(failed, nowMs), failure.retryAfterMs ?? 0);
   const nextAttemptAtMs = nowMs + waitMs;
@@ -178,6 +185,12 @@ function reject(queue: QueueIn<"sending">, { failed, failure }: Failed, context:
   };
   const next = rejectsAll ? postpone(noted, nextAttemptAtMs) : noted;
   return after(next, { effects, context }, (rest) => sendNext(rest, nextRound, context));
+}
+
+function hasFailedForLong(failed: readonly QueuedNotification[], nowMs: number): boolean {
+  return failed.some(({ firstFailedAtMs }) =>
+    firstFailedAtMs !== null && nowMs - firstFailedAtMs > ONE_BY_ONE_AFTER_MS
+  );
 }
 
 /** Whether a failed message can be sent one by one: one that may have arrived is sent again as it was. */

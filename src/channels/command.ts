@@ -12,13 +12,15 @@ import { truncate } from "../shared/truncate.ts";
 export const commandKind: ChannelKindEntry<"command"> = {
   deliver: async (message, channel, context) => {
     for (const item of message.items) {
+      // A batch of the channel as it was before an edit: each command gets a message of its own.
+      const id = message.items.length === 1 ? message.id : item.notification.id;
       const members = itemMembers(item, { isTest: message.isTest, itemCount: 1 });
       const end = await context.system.processes.run({
         path: channel.parameters.path,
         arguments: channel.parameters.arguments,
         environment: chosenEnvironment(context.system.environment, {
           ...channel.parameters.environment,
-          ...notificationVariables(item, message),
+          ...notificationVariables(item, { id, isTest: message.isTest }),
         }),
         directory: context.directory,
         timeoutMs: channel.parameters.timeoutMs,
@@ -48,7 +50,10 @@ const VARIABLE_LENGTH_MAX = 8 * 1024;
  */
 const REFUSING_EXIT_CODES: readonly number[] = [64, 65, 67, 77, 78, 126, 127];
 
-function notificationVariables(item: MessageItem, { id, isTest }: Message): Readonly<Record<string, string>> {
+function notificationVariables(
+  item: MessageItem,
+  { id, isTest }: Pick<Message, "id" | "isTest">,
+): Readonly<Record<string, string>> {
   const { missed_problem: _, ...members } = itemMembers(item, { isTest, itemCount: 1 });
   const summary = `${isTest ? "TEST " : ""}${describeItem(item)}`;
   return Object.fromEntries(

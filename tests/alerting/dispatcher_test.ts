@@ -924,6 +924,17 @@ Deno.test("add() sends a rejected batch one by one", async (t) => {
     assert.strictEqual(sent.length, 5);
     await dispatcher.stop();
   });
+  await t.step("after an hour if it may have arrived", async () => {
+    const { clock, dispatcher, sent } = harness({
+      deliver: (message, _channel, attempt) => attempt === 1 ? UNSURE : exceptBad(REJECTED)(message),
+    });
+    dispatcher.add(["a", "bad", "b"].map((check) => row({ check })));
+    await clock.advance(30 * MINUTE);
+    assert.deepStrictEqual(new Set(sent.map(({ message }) => message.id)).size, 1);
+    await clock.advance(3 * HOUR);
+    assert.deepStrictEqual(dispatcher.all.map(({ notification }) => notification.check), ["bad"]);
+    await dispatcher.stop();
+  });
   await t.step("beginning with the least tried, when drained", async () => {
     const rows = ["bad", "a", "b", "c"].map((check): QueuedNotification => ({
       ...row({ check }),

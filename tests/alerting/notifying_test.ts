@@ -45,6 +45,8 @@ interface DeskOptions {
   readonly clock?: FakeClock;
   readonly store?: FaultyStore;
   readonly notifies?: boolean;
+  /** Touches a file. @default the system's */
+  readonly touch?: () => Promise<void>;
   /** Takes the place of a damaged store. @default none does */
   readonly fresh?: FaultyStore;
 }
@@ -61,8 +63,10 @@ async function openDesk(checks: readonly Check[], options: DeskOptions = {}): Pr
     newId: () => crypto.randomUUID(),
     hostName: "host",
   });
+  const system = createMemorySystem();
+  const files = options.touch === undefined ? system.files : { ...system.files, touch: options.touch };
   const notifying = startNotifying(configOf(checks), {
-    system: { ...createMemorySystem(), clock, random: () => 0.5 },
+    system: { ...system, files, clock, random: () => 0.5 },
     repository,
     kept: await store.outbox(),
     notifies,
@@ -581,6 +585,20 @@ Deno.test("startNotifying() takes secrets out of what a channel says", async () 
     false,
   );
   assert.equal(notifying.queued[0]?.lastFailure?.includes("swordfish"), false);
+  await notifying.stop();
+});
+
+Deno.test("reload() leaves the old secrets removed from the outcome of a delivery in progress", async () => {
+  const { promise, reject } = Promise.withResolvers<void>();
+  const check = withChannels(FREE, [fileChannel("/told")]);
+  const { clock, notifying, observe, events } = await openDesk([check], { touch: () => promise });
+  await observe(check, "critical");
+  await clock.advance(0);
+  notifying.reload({ ...configOf([check]), redact: (text) => text });
+  reject(new Error("swordfish"));
+  await clock.advance(0);
+  const [failed] = events;
+  assert.equal(failed?.event === "failed" && failed.reason, 'cannot touch "/told": ***');
   await notifying.stop();
 });
 
