@@ -282,7 +282,14 @@ export class Dispatcher {
     while (attempt !== running.attempt) await (attempt = running.attempt);
   }
 
-  #persist(change: OutboxChange): Promise<void> {
+  #persist(outcome: OutboxChange): Promise<void> {
+    // A reload may have removed the channel of a message in progress, which gets no recovery then.
+    const markers = outcome.markers.map((marker) =>
+      this.#options.placeOf(marker.check, marker.channelKey) === "unwanted"
+        ? { ...marker, certain: false }
+        : marker
+    );
+    const change = { ...outcome, markers };
     for (const id of change.removed) {
       this.#dropped.delete(id);
       this.#unassigned.delete(id);

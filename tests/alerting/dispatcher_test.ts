@@ -785,6 +785,21 @@ Deno.test("Dispatcher sets a marker with a delivery, and clears it with the reco
   await dispatcher.stop();
 });
 
+Deno.test("reload() makes the marker uncertain if a removed channel accepts a message in progress", async () => {
+  const gone: string[] = [];
+  const { promise, resolve } = Promise.withResolvers<Delivery>();
+  const { clock, dispatcher, kept, adopt } = harness({ gone, deliver: () => promise });
+  dispatcher.add([row()]);
+  await clock.advance(3 * SECOND);
+  gone.push("mail");
+  adopt();
+  resolve(OK);
+  await clock.advance(SECOND);
+  assert.strictEqual(dispatcher.markerOf("web", "mail")?.certain, false);
+  assert.deepStrictEqual(kept.at(-1)?.markers.map(({ certain }) => certain), [false]);
+  await dispatcher.stop();
+});
+
 Deno.test("add() keeps a message whole once it may have arrived", async () => {
   const ends = [UNSURE, DOWN, REJECTED, DOWN];
   const { clock, dispatcher, sent } = harness({
