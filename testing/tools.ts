@@ -26,6 +26,7 @@ export const TOOLS = {
   "check_users": plugin("check_users"),
   "chromedriver": { package: "chromium-driver" },
   "chromium": { package: "chromium" },
+  "curl": { package: "curl" },
   "dbus-run-session": { package: "dbus" },
   "faketime": { package: "faketime", path: "/usr/lib/*/faketime/libfaketimeMT.so.1" },
   "fish": { package: "fish" },

@@ -16,7 +16,7 @@ import {
   uploadCommand,
 } from "../../scripts/release.ts";
 import { makeTarball } from "../../scripts/package/archive.ts";
-import { runChild, tool } from "../../testing/tools.ts";
+import { needs, runChild, tool } from "../../testing/tools.ts";
 
 const PROJECT = new URL("../../", import.meta.url);
 
@@ -131,63 +131,75 @@ Deno.test("the release workflow runs scripts of the project and pinned actions, 
   assert.deepEqual(released, ["check", "build", "upload", "image"]);
 });
 
-Deno.test("install.sh installs the executable of this machine, and rejects another checksum", async (t) => {
-  const directory = await Deno.makeTempDir({ prefix: "monitor_install_" });
-  const name = `monitor_${Deno.build.os}_${Deno.build.arch === "x86_64" ? "amd64" : "arm64"}`;
-  const archive = `${name}.tar.gz`;
-  const program = {
-    path: "monitor",
-    content: new TextEncoder().encode("#!/bin/sh\necho monitor 9.9.9\n"),
-    isExecutable: true,
-  };
-  await Deno.mkdir(`${directory}/files`);
-  await makeTarball(`${directory}/files/${archive}`, {
-    name,
-    files: [program],
-    time: { epochSeconds: 0, date: "" },
-  });
-  await completeRelease(new URL(`file://${directory}/files/`));
-  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
-    const bytes = await Deno.readFile(`${directory}/files${new URL(request.url).pathname}`).catch(() => null);
-    return bytes === null ? new Response("not found", { status: 404 }) : new Response(bytes);
-  });
-  const install = (into: string) =>
-    runChild(tool("sh"), [`${directory}/files/install.sh`], {
-      env: {
-        MONITOR_DOWNLOAD_URL: `http://127.0.0.1:${server.addr.port}`,
-        MONITOR_INSTALL_DIR: into,
-        no_proxy: "*",
+Deno.test({
+  ...needs("curl"),
+  name: "install.sh installs the executable of this machine, and rejects another checksum",
+  fn: async (t) => {
+    const directory = await Deno.makeTempDir({ prefix: "monitor_install_" });
+    const name = `monitor_${Deno.build.os}_${Deno.build.arch === "x86_64" ? "amd64" : "arm64"}`;
+    const archive = `${name}.tar.gz`;
+    const program = {
+      path: "monitor",
+      content: new TextEncoder().encode("#!/bin/sh\necho monitor 9.9.9\n"),
+      isExecutable: true,
+    };
+    await Deno.mkdir(`${directory}/files`);
+    await makeTarball(`${directory}/files/${archive}`, {
+      name,
+      files: [program],
+      time: { epochSeconds: 0, date: "" },
+    });
+    await completeRelease(new URL(`file://${directory}/files/`));
+    await using server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      async (request) => {
+        const bytes = await Deno.readFile(`${directory}/files${new URL(request.url).pathname}`).catch(() =>
+          null
+        );
+        return bytes === null ? new Response("not found", { status: 404 }) : new Response(bytes);
       },
-    });
-  try {
-    await t.step("installs", async () => {
-      const { code, stdout, stderr } = await install(`${directory}/bin`);
-      assert.equal(code, 0, stderr);
-      assert.match(
-        stdout,
-        new RegExp(`^installed monitor 9\\.9\\.9 as ${directory}/bin/monitor\nadd it to PATH: `),
-      );
-      assert.equal(((await Deno.stat(`${directory}/bin/monitor`)).mode ?? 0) & 0o777, 0o755);
-    });
-    await t.step("another checksum", async () => {
-      await Deno.writeTextFile(`${directory}/files/${archive}`, "something else");
-      const { code, stderr } = await install(`${directory}/other`);
-      assert.equal(code, 1);
-      assert.match(
-        stderr,
-        new RegExp(`^install.sh: error: checksum of ${archive} is [0-9a-f]{64}, expected [0-9a-f]{64}$`, "m"),
-      );
-      await assert.rejects(() => Deno.stat(`${directory}/other/monitor`), Deno.errors.NotFound);
-    });
-    await t.step("no such file", async () => {
-      await Deno.remove(`${directory}/files/${archive}`);
-      const { code, stderr } = await install(`${directory}/other`);
-      assert.equal(code, 1);
-      assert.match(stderr, /install.sh: error: cannot download http:/);
-    });
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+    );
+    const install = (into: string) =>
+      runChild(tool("sh"), [`${directory}/files/install.sh`], {
+        env: {
+          MONITOR_DOWNLOAD_URL: `http://127.0.0.1:${server.addr.port}`,
+          MONITOR_INSTALL_DIR: into,
+          no_proxy: "*",
+        },
+      });
+    try {
+      await t.step("installs", async () => {
+        const { code, stdout, stderr } = await install(`${directory}/bin`);
+        assert.equal(code, 0, stderr);
+        assert.match(
+          stdout,
+          new RegExp(`^installed monitor 9\\.9\\.9 as ${directory}/bin/monitor\nadd it to PATH: `),
+        );
+        assert.equal(((await Deno.stat(`${directory}/bin/monitor`)).mode ?? 0) & 0o777, 0o755);
+      });
+      await t.step("another checksum", async () => {
+        await Deno.writeTextFile(`${directory}/files/${archive}`, "something else");
+        const { code, stderr } = await install(`${directory}/other`);
+        assert.equal(code, 1);
+        assert.match(
+          stderr,
+          new RegExp(
+            `^install.sh: error: checksum of ${archive} is [0-9a-f]{64}, expected [0-9a-f]{64}$`,
+            "m",
+          ),
+        );
+        await assert.rejects(() => Deno.stat(`${directory}/other/monitor`), Deno.errors.NotFound);
+      });
+      await t.step("no such file", async () => {
+        await Deno.remove(`${directory}/files/${archive}`);
+        const { code, stderr } = await install(`${directory}/other`);
+        assert.equal(code, 1);
+        assert.match(stderr, /install.sh: error: cannot download http:/);
+      });
+    } finally {
+      await Deno.remove(directory, { recursive: true });
+    }
+  },
 });
 
 Deno.test("the project's URL is the same wherever it is written", async () => {
