@@ -90,12 +90,12 @@ export type ToolName = keyof typeof TOOLS;
 export function tool(name: ToolName | (typeof ESSENTIAL)[number]): string {
   const entry: Tool | undefined = Object.hasOwn(TOOLS, name) ? TOOLS[name as ToolName] : undefined;
   if (entry === undefined && !(ESSENTIAL as readonly string[]).includes(name)) {
-    throw new Error(`Cannot use "${name}" in a test: add it to testing/tools.ts`);
+    throw new Error(`cannot use "${name}" in a test: add it to testing/tools.ts`);
   }
   const path = findPath(name, entry?.path);
   if (path === null) {
     const hint = entry === undefined ? "every Debian has it" : `apt-get install ${entry.package}`;
-    throw new Error(`Cannot find ${name}: ${hint}`);
+    throw new Error(`cannot find ${name}: ${hint}`);
   }
   return path;
 }
@@ -167,7 +167,7 @@ export function startChild(
   { limitMs = LIMIT_MS, ...options }: ChildOptions = {},
 ): Deno.ChildProcess {
   if (!path.startsWith("/")) {
-    throw new Error(`Cannot start "${path}": it is not an absolute path; use tool()`);
+    throw new Error(`cannot start "${path}": it is not an absolute path; use tool()`);
   }
   const child = new Deno.Command(path, { ...options, args: [...args] }).spawn();
   const timer = setTimeout(() => child.kill("SIGKILL"), limitMs);

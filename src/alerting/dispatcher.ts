@@ -269,7 +269,7 @@ export class Dispatcher {
       if (this.#isStopping) return { kind: "aborted" };
       if (!abort.signal.aborted) onBug(error);
       const reason = abort.signal.aborted
-        ? `no answer within ${attemptTimeoutMs / 1000} s`
+        ? `no response within ${attemptTimeoutMs / 1000} s`
         : "internal error";
       return failed({ ...failure, reason });
     } finally {

@@ -136,7 +136,7 @@ export class Notifying {
     return this.#dispatcher.drain(deadlineMs);
   }
 
-  /** Persists the outcomes that could not be persisted, for when the state can be written again. */
+  /** Persists the outcomes that could not be persisted, for when the state is writable again. */
   persistPending(): Promise<void> {
     return this.#writer.retry();
   }

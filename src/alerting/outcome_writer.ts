@@ -52,7 +52,7 @@ export class OutcomeWriter {
     return this.retry();
   }
 
-  /** Writes what is pending, for when the state can be written again. */
+  /** Writes what is pending, for when the state is writable again. */
   retry(): Promise<void> {
     return this.#writing = this.#writing.then(() => this.#writeAll()).catch(this.#options.onBug);
   }

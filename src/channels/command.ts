@@ -78,7 +78,7 @@ function judge(end: ProcessEnd, channel: CommandChannel): Delivery {
     });
   }
   const what = end.ended === "signalled"
-    ? `was ended by ${end.signal}`
-    : `was still running after ${channel.parameters.timeoutMs / 1000} s`;
+    ? `was terminated by ${end.signal}`
+    : `timed out after ${channel.parameters.timeoutMs / 1000} s`;
   return notDelivered(`${program} ${what}${words}`, { retryable: true, mayHaveArrived: true });
 }

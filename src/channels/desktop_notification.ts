@@ -70,12 +70,12 @@ function judge(end: ProcessEnd, program: string): Delivery {
   }
   if (end.ended === "exited" && end.code === 0) return DELIVERED;
   if (end.ended === "timed_out") {
-    const reason = `the desktop did not answer within ${TIMEOUT_MS / 1000} s`;
+    const reason = `no response from the desktop within ${TIMEOUT_MS / 1000} s`;
     return notDelivered(reason, { retryable: true, mayHaveArrived: true });
   }
   // Nobody is logged in, perhaps: that passes.
   const words = afterColon(firstLine(end.stderr.text));
-  return notDelivered(`the desktop took no notification${words}`, { retryable: true });
+  return notDelivered(`the desktop rejected the notification${words}`, { retryable: true });
 }
 
 /** What is shown; each text is one line without control characters. */

@@ -54,7 +54,7 @@ async function deliverEmail(
 /** Answers `email to admin@example.org and 2 more`. */
 function describeEmail({ parameters: { receivers } }: EmailChannel): string {
   const [first, ...others] = receivers;
-  if (first === undefined) return "email to nobody";
+  if (first === undefined) return "email without receivers";
   return `email to ${first}${others.length === 0 ? "" : ` and ${others.length} more`}`;
 }
 
@@ -95,7 +95,7 @@ const ITEMS_IN_FULL_MAX = 10;
 function mailText(message: Message): string {
   const { items, isTest } = message;
   const parts: string[] = [];
-  if (isTest) parts.push("This is a test of the way that notifications take. Nothing has happened.\n");
+  if (isTest) parts.push("This is a test notification. Nothing is wrong.\n");
   if (items.length > 1) {
     parts.push(`${countConditions(items)} in ${items.length} notifications, highest severity first.\n`);
   }
@@ -132,5 +132,5 @@ function toDelivery(end: MailEnd, server: string): Delivery {
   }
   if (end.refused.length === 0) return { delivered: true, note: null };
   const names = end.refused.map(({ receiver, reason }) => `${receiver} (${reason})`);
-  return { delivered: true, note: `refused for ${names.join(", ")}` };
+  return { delivered: true, note: `rejected for ${names.join(", ")}` };
 }

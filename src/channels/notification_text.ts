@@ -66,7 +66,7 @@ export function notificationBody(item: MessageItem): string {
   if (summarized !== "") lines.push(`Also: ${summarized}`);
   if (detail.lines.length > 0) {
     lines.push("", "Detail:", ...detail.lines);
-    if (detail.isCut) lines.push("(cut here: the detail is longer)");
+    if (detail.isCut) lines.push("(detail is cut)");
   }
   return lines.map((line) => `${line}\n`).join("");
 }
@@ -100,7 +100,7 @@ function history({ notification, missedProblem }: MessageItem): readonly string[
     const said = notificationOutput(missedProblem);
     return [
       ...lines,
-      "The problem was over before it could be told.",
+      "The problem recovered before it was sent.",
       ...said === "" ? [] : [`It said: ${said}`],
     ];
   }

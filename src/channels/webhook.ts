@@ -104,7 +104,7 @@ async function post(request: FilledRequest, { channel, context }: Posting): Prom
   } catch (error) {
     context.signal.throwIfAborted();
     if (deadline.isTimeUp) {
-      return notDelivered(`no answer within ${timeoutMs / 1000} s`, {
+      return notDelivered(`no response within ${timeoutMs / 1000} s`, {
         retryable: true,
         mayHaveArrived: true,
       });

@@ -91,7 +91,7 @@ function describeAge(ageMs: number, limits: Readonly<Record<string, number>>): s
 }
 
 function unknown(path: string, reason: string): Observation {
-  return observation("unknown", `cannot look at "${path}": ${reason}`);
+  return observation("unknown", `cannot read "${path}": ${reason}`);
 }
 
 function observation(

@@ -30,7 +30,7 @@ async function observeJob(
 ): Promise<Observation> {
   signal.throwIfAborted();
   if (jobs === null) {
-    return unknown("nothing is known of its runs: no state is kept, in which they would be noted");
+    return unknown("no data of its runs: no state is stored");
   }
   const nowMs = clock.wallMs();
   let facts: JobFacts;
@@ -38,7 +38,7 @@ async function observeJob(
     facts = await jobs.recall(check.name, nowMs);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    return unknown(`nothing is known of its runs: ${error.message}`);
+    return unknown(`no data of its runs: ${error.message}`);
   }
   signal.throwIfAborted();
   return judge(facts, { parameters: check.parameters, nowMs });
@@ -83,9 +83,9 @@ function failure(last: EndedJobRun | null, { parameters, nowMs }: JudgeOptions):
 /** What follows "failed … ago". */
 const MANNERS: Readonly<Record<JobEnd["how"], (end: JobEnd) => string>> = {
   exited: (end) => ` with exit code ${end.exitCode}${afterDuration(end)}`,
-  signalled: (end) => `, ended by ${end.reason}${afterDuration(end)}`,
-  not_started: (end) => `, could not be started: ${end.reason}`,
-  noted: () => ", as was noted",
+  signalled: (end) => `, terminated by ${end.reason}${afterDuration(end)}`,
+  not_started: (end) => `, cannot start: ${end.reason}`,
+  noted: () => ", recorded with --failed",
 };
 
 /** A clock that is so little off tells nothing. */
@@ -141,7 +141,7 @@ function describeWell({ sinceMs, last, underWay }: JobFacts, { parameters, nowMs
     const { end } = last;
     const when = ago(nowMs - end.atMs);
     const said = end.how === "noted"
-      ? `noted as successful ${when}`
+      ? `recorded as successful ${when}`
       : `ended ${when} with exit code ${end.exitCode}${afterDuration(end)}`;
     return [said, running].filter((part) => part !== "").join("; ");
   }
@@ -158,7 +158,7 @@ function describeRunning(underWay: readonly JobRun[], nowMs: number): string {
   const duration = describeDuration(Math.max(0, nowMs - oldest.startedAtMs));
   return underWay.length === 1
     ? `running for ${duration}`
-    : `${underWay.length} runs under way, the longest for ${duration}`;
+    : `${underWay.length} runs in progress, the longest for ${duration}`;
 }
 
 function metricsOf(end: JobEnd, nowMs: number): Observation["metrics"] {

@@ -34,7 +34,7 @@ export function readPlainOutput(text: string): PluginOutput {
   return { output: output.trimEnd(), detail: laterLines.join("\n").trimEnd(), performanceData: "" };
 }
 
-/** The lines from the first one on that is not blank, without the carriage returns of Windows line ends. */
+/** The lines from the first one on that is not blank, without the carriage returns of Windows newlines (CRLF). */
 function lines(text: string): readonly string[] {
   const all = text.split("\n").map((line) => line.endsWith("\r") ? line.slice(0, -1) : line);
   const start = all.findIndex((line) => line.trim() !== "");

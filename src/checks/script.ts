@@ -63,7 +63,7 @@ function describe(end: StartedEnd, check: ScriptCheck): Observation {
   const notes = [
     printed.detail,
     end.ended === "exited" && end.leftovers ? "(it left processes behind; they were ended)" : "",
-    shown.truncated ? `(it printed more than ${OUTPUT_BYTES_MAX / 1024} KiB; the rest was dropped)` : "",
+    shown.truncated ? `(it printed more than ${OUTPUT_BYTES_MAX / 1024} KiB; the rest is dropped)` : "",
   ];
   return {
     condition: verdict.condition,
@@ -89,15 +89,15 @@ function judge(
   check: ScriptCheck,
 ): { readonly condition: Condition; readonly reason: string } {
   if (end.ended === "timed_out") {
-    const fate = end.survives ? "and could not be ended" : "ended";
+    const fate = end.survives ? "cannot be terminated" : "terminated";
     return {
       condition: check.parameters.conditionOnTimeout,
-      reason: `still running after ${check.timeoutMs / 1000} s, ${fate}`,
+      reason: `timeout after ${check.timeoutMs / 1000} s, ${fate}`,
     };
   }
   if (end.ended === "signalled") {
     const name = end.signal.startsWith("SIG") ? end.signal : `signal ${end.signal}`;
-    return { condition: "unknown", reason: `ended by ${name}` };
+    return { condition: "unknown", reason: `terminated by ${name}` };
   }
   const condition = CONDITIONS_BY_EXIT_CODE[end.code];
   if (condition !== undefined) return { condition, reason: "" };

@@ -91,15 +91,15 @@ async function readUntilFound(
 ): Promise<string | null> {
   while (!search.found) {
     if (search.full) {
-      return `answer does not contain ${quote(expect)} in its first ${ANSWER_BYTES_MAX / 1024} KiB: ${
+      return `response does not contain ${quote(expect)} in its first ${ANSWER_BYTES_MAX / 1024} KiB: ${
         quote(search.text())
       }`;
     }
     const bytes = await connection.read();
     if (bytes === null) {
       return search.length === 0
-        ? `connection closed by the server without an answer, expected ${quote(expect)}`
-        : `answer does not contain ${quote(expect)}: ${quote(search.text())}`;
+        ? `connection closed by the server without a response, expected ${quote(expect)}`
+        : `response does not contain ${quote(expect)}: ${quote(search.text())}`;
     }
     search.add(bytes);
   }
@@ -118,7 +118,7 @@ function soFar(search: AnswerSearch | null): string {
 
 function passed({ parameters: { expect, tls } }: TcpConnectCheck, course: Course): Observation {
   const how = tls ? "connected with TLS" : "connected";
-  return observation("ok", expect === undefined ? how : `${how}, answer contains ${quote(expect)}`, course);
+  return observation("ok", expect === undefined ? how : `${how}, response contains ${quote(expect)}`, course);
 }
 
 function violated({ parameters: { asWarning } }: TcpConnectCheck, course: Course, text: string): Observation {
@@ -134,12 +134,12 @@ function findCaveats({ parameters: { send, expect, tls, port } }: TcpConnectChec
   if (expect !== undefined && new TextEncoder().encode(expect).length > ANSWER_BYTES_MAX) {
     caveats.push({
       path: ["expect"],
-      message: `is longer than the ${ANSWER_BYTES_MAX / 1024} KiB that are read of an answer`,
+      message: `is longer than the ${ANSWER_BYTES_MAX / 1024} KiB that are read of a response`,
     });
   }
   if (send === "") caveats.push({ path: ["send"], message: "is empty, so nothing is sent" });
   if (!tls && TLS_PORTS.has(port)) {
-    caveats.push({ path: ["port"], message: `${port} is a port of TLS, yet "tls" is not set` });
+    caveats.push({ path: ["port"], message: `${port} is usually a TLS port, but "tls" is not set` });
   }
   return caveats;
 }

@@ -54,7 +54,7 @@ export function parseBeforeCommand(
   trailing: readonly string[],
 ): Invocation {
   if (trailing.length === 0) {
-    throw new UsageError("-- is followed by no command", `see: monitor ${command.name} --help`);
+    throw new UsageError("missing command after --", `see: monitor ${command.name} --help`);
   }
   try {
     return { ...parseInvocation(command, own), trailing };
@@ -110,7 +110,7 @@ export function parseInvocation(command: Command, args: readonly string[]): Invo
 
 function readValue(spec: OptionSpec, value: string | undefined): string | true {
   if (spec.value === undefined) {
-    if (value !== undefined) throw new UsageError(`--${spec.name} takes no value`);
+    if (value !== undefined) throw new UsageError(`--${spec.name} accepts no value`);
     return true;
   }
   if (value === undefined) throw new UsageError(`--${spec.name} needs a value: --${spec.name} ${spec.value}`);

@@ -46,12 +46,12 @@ export async function needsOfConfig(
     },
   ]);
   const others = joinNeeds([
-    { neededBy: "the programs of the config", needs: needsOfPrograms(config) },
-    { neededBy: "the placeholders of the config", needs: needsOfSecrets(config) },
+    { neededBy: "commands of the config", needs: needsOfPrograms(config) },
+    { neededBy: "placeholders of the config", needs: needsOfSecrets(config) },
     { neededBy: "notifications", needs: { sys: ["hostname"] } },
-    { neededBy: "telling whose files are read", needs: { sys: ["uid"] } },
+    { neededBy: "ownership of files", needs: { sys: ["uid"] } },
     { neededBy: "color", needs: { env: ["NO_COLOR", "TERM"] } },
-    { neededBy: "the warning of a proxy", needs: isOnNetwork ? { env: PROXY_VARIABLES } : {} },
+    { neededBy: "the proxy warning", needs: isOnNetwork ? { env: PROXY_VARIABLES } : {} },
   ]);
   const isVital = new Set(vital.map(keyOf));
   const all = new Map<string, Need>();
@@ -76,11 +76,11 @@ export class MissingPermissionsError extends Error {
 
   /** The message tells nothing of the needs; whoever prints it lists them. */
   constructor(missing: readonly Need[], { ownConfig }: Pick<System, "ownConfig">) {
-    super("the config needs permissions that were not granted");
+    super("missing permissions of the config");
     this.missing = missing;
     this.hint = ownConfig === null
-      ? "all that it needs: monitor permissions"
-      : `this executable was made for "${ownConfig}" as it was then; make another: deno task compile --config`;
+      ? "print all flags with: monitor permissions"
+      : `this executable is locked to "${ownConfig}" at build time; rebuild it with: deno task compile --config`;
   }
 }
 
@@ -127,7 +127,7 @@ export function requireGranted(needs: readonly Need[], system: System): readonly
 
 /** Puts into words that something is not granted, where that is no reason to end. */
 export function describeMissing({ permission, value, neededBy }: Need): string {
-  return `${neededBy} needs ${permissionFlag(permission, [value])}, which is not granted`;
+  return `missing permission: ${permissionFlag(permission, [value])} (${neededBy})`;
 }
 
 const READ_AT_START: ReadonlySet<PermissionClass> = new Set(["env", "sys"]);

@@ -38,7 +38,7 @@ export function describeFailure(error: unknown, options: { readonly color: boole
     return { text: message(error.message, null), exitCode: EXIT.input_output };
   }
   if (isFullDevice(error)) {
-    return { text: message(`Cannot write: ${error.message}`, null), exitCode: EXIT.input_output };
+    return { text: message(`cannot write: ${error.message}`, null), exitCode: EXIT.input_output };
   }
   return describeBug(error);
 }
@@ -71,7 +71,7 @@ function describeMissingPermission(error: Error): Failure {
     /, (?:run again with the|specify the required permissions) /,
   );
   const hint = flag === undefined ? null : `grant it with ${exactFlag(need, flag)}`;
-  return { text: message(`a permission is missing: ${need}`, hint), exitCode: EXIT.permission };
+  return { text: message(`missing permission: ${need}`, hint), exitCode: EXIT.permission };
 }
 
 /** The flag that the runtime names grants the whole class. */
@@ -86,7 +86,7 @@ function describeBug(error: unknown): Failure {
   const text = error instanceof Error ? error.stack ?? error.message : String(error);
   const shown = printableBlock(hideKnownSecrets(text));
   return {
-    text: `${message("this is a bug in monitor", "please report it with the lines below")}${shown}\n`,
+    text: `${message("bug in monitor", "report it with the lines below")}${shown}\n`,
     exitCode: EXIT.bug,
   };
 }

@@ -43,7 +43,7 @@ export async function openKnownConfig(
     if (!(error instanceof ConfigError) || tags.length > 0) throw error;
     const place = await locateStateOf(error, invocation, system);
     if (place === null) throw error;
-    const message = `${error.message}; its checks are shown as the state knows them (see: monitor validate)`;
+    const message = `${error.message}; showing the checks of the state (see: monitor validate)`;
     system.stderr.write(`monitor: warning: ${printable(message)}\n`);
     return { config: null, error, label: error.source?.label ?? "no config", place };
   }

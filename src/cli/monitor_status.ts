@@ -82,11 +82,11 @@ export function describeMonitorTrouble(
   if (state === "died") return ["monitor: terminated unexpectedly (killed, crash or power failure)"];
   if (state !== "running") return [];
   const loaded = describeDuration(Math.max(0, nowMs - run.configLoadedAtMs));
-  if (hasErrors) return [`config: it has errors; monitor goes on with the one that it loaded ${loaded} ago`];
-  if (config === "another") return [`config: monitor runs another one, "${run.configPath}"`];
+  if (hasErrors) return [`config: invalid; monitor uses the one loaded ${loaded} ago`];
+  if (config === "another") return [`config: monitor uses another one, "${run.configPath}"`];
   if (config !== "edited") return [];
   const how = run.processId === null ? "SIGHUP" : `kill -HUP ${run.processId}`;
-  return [`config: edited after monitor loaded it ${loaded} ago; reload it with: ${how}`];
+  return [`config: edited since it was loaded ${loaded} ago; reload it with: ${how}`];
 }
 
 /** The same for machines; fields are only ever added. */

@@ -70,7 +70,7 @@ async function locate(invocation: Invocation, system: System): Promise<ConfigLoc
  */
 export function refuseLacks({ lacks, place, source, sources }: LoadedConfig): void {
   if (lacks.length === 0) return;
-  const message = `Cannot use config "${source.label}" for this: the machine lacks what it names`;
+  const message = `cannot use config "${source.label}": a variable, file or command is missing`;
   throw new ConfigError(message, { source, problems: inTextOrder(lacks.map(place), sources) });
 }
 
@@ -82,7 +82,7 @@ function refuseMistakes(
   const mistakes = checks.flatMap((check) => placesOf(check, entryOf(check).mistakes?.(check) ?? []));
   const problems = inTextOrder(mistakes.map(place), sources);
   if (problems.length === 0) return;
-  const message = `Cannot use config "${source.label}": ${countErrors(problems.length)}`;
+  const message = `cannot use config "${source.label}": ${countErrors(problems.length)}`;
   throw new ConfigError(message, { source, problems });
 }
 
@@ -149,7 +149,7 @@ export function selectChecks<C extends Choosable>(
     if (checks.some((check) => check.name === name)) continue;
     const meant = nearest(name, checks.map((check) => check.name));
     throw new UsageError(
-      `there is no check "${name}" in the config`,
+      `unknown check "${name}"`,
       hintForFile(name) ??
         (meant === undefined ? "list them with: monitor explain" : `did you mean "${meant}"?`),
     );
@@ -158,7 +158,7 @@ export function selectChecks<C extends Choosable>(
   for (const tag of tags) {
     if (known.has(tag)) continue;
     const meant = nearest(tag, [...known]);
-    throw new UsageError(`no check in the config has the tag "${tag}"`, hintForTag(meant, known));
+    throw new UsageError(`no check has the tag "${tag}"`, hintForTag(meant, known));
   }
   const chosen = checks
     .filter((check) => names.length === 0 || names.includes(check.name))
@@ -181,7 +181,7 @@ export function selectActiveChecks<C extends Choosable>(
   if (selection.names.length === 0) {
     const active = chosen.filter((check) => check.active);
     if (active.length > 0 || selection.tags.length === 0) return active;
-    throw new UsageError("every check with such a tag is inactive", 'remove "active": false to run one');
+    throw new UsageError("every check with this tag is inactive", 'remove "active": false to run one');
   }
   const inactive = chosen.find((check) => !check.active);
   if (inactive !== undefined) {

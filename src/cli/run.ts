@@ -56,7 +56,7 @@ async function answerWithoutCommand(args: readonly string[], system: System): Pr
   if (args.includes("--version") || args.includes("-V")) return showVersion(system);
   const [first] = args;
   if (first !== undefined) {
-    throw new UsageError(`"${first}" stands where a command was expected`, "see: monitor --help");
+    throw new UsageError(`unexpected "${first}", expected a command`, "see: monitor --help");
   }
   const { programHelp } = await import("./help.ts");
   system.stderr.write(programHelp(await allCommands()));

@@ -48,13 +48,13 @@ export function requireTargets(invocation: Invocation, example: string): void {
   const isAll = invocation.options.has("all");
   const isUnnamed = isEverything(readSelection(invocation));
   if (isAll && !isUnnamed) throw new UsageError("--all cannot be used with names of checks or --tag");
-  if (!isAll && isUnnamed) throw new UsageError("the names of checks, --tag or --all are missing", example);
+  if (!isAll && isUnnamed) throw new UsageError("missing names of checks, --tag or --all", example);
 }
 
 /** Lists silences, one a line. */
 export function renderSilences(silences: readonly Silence[], timeZone: string): string {
   return silences.map(({ check, untilMs, reason }) => {
     const why = reason === "" ? "" : ` (${reason})`;
-    return printable(`${check ?? "all checks"}: silent until ${timeText(untilMs, timeZone)}${why}`) + "\n";
+    return printable(`${check ?? "all checks"}: silenced until ${timeText(untilMs, timeZone)}${why}`) + "\n";
   }).join("");
 }

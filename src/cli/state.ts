@@ -37,7 +37,7 @@ export class StateHeldError extends Error {
 
   constructor(
     message: string,
-    hint = "see what it knows with: monitor status; or check beside it with: --state none",
+    hint = "run monitor status, or add --state none",
   ) {
     super(message);
     this.hint = hint;
@@ -115,22 +115,22 @@ const BUSY_MS_MAX = 10_000;
 
 const OWNER_PAUSE_MS_MAX = 5;
 
-const COUNTS_ARE_LOST = "counts are lost when this ends (name another place with --state)";
+const COUNTS_ARE_LOST = "counts are lost when this run ends (set --state PATH)";
 
 /**
  * Takes the lock of a state and opens it.
  *
- * @throws {StateHeldError} If another monitor holds it.
+ * @throws {StateHeldError} If another monitor uses it.
  * @throws {StoreError} If it cannot be used and somebody named it, it is required, or a permission is missing.
  */
 export async function ownState(place: StatePlace, options: OwnOptions): Promise<OwnedState> {
   const { warn } = options;
   if (place.path === null) {
     if (options.required && !place.named) {
-      const reason = place.obstacle ?? "the config comes from stdin, so there is no name for it";
-      throw new StoreError(`Cannot keep the state: ${reason}; name a file with --state PATH`, "other");
+      const reason = place.obstacle ?? "the config is read from stdin";
+      throw new StoreError(`cannot store the state: ${reason}; set --state PATH`, "other");
     }
-    if (place.obstacle !== undefined) warn(`Cannot keep the state: ${place.obstacle}; ${COUNTS_ARE_LOST}`);
+    if (place.obstacle !== undefined) warn(`cannot store the state: ${place.obstacle}; ${COUNTS_ARE_LOST}`);
     return await stateWithoutFile(options);
   }
   try {
@@ -148,9 +148,7 @@ async function openOwned(path: string, { system, warn }: OwnOptions): Promise<Ow
   if (lock === null) {
     const holder = system.state.holder(`${path}.lock`);
     throw new StateHeldError(
-      `Cannot use the state "${path}": another monitor holds it${
-        holder === null ? "" : ` (process ${holder})`
-      }`,
+      `cannot use state "${path}": in use by another monitor${holder === null ? "" : ` (process ${holder})`}`,
     );
   }
   try {
@@ -206,8 +204,8 @@ async function whileLocked<T>(
     const isInPlace = await lock.isInPlace();
     if (hasEnded) return;
     if (isInPlace) return plan();
-    const message = `Cannot use the state "${path}" any longer: its lock file was removed or replaced`;
-    lost.reject(new StateHeldError(message, "another monitor may use the state now: see that only one runs"));
+    const message = `cannot use state "${path}": its lock file was removed or replaced`;
+    lost.reject(new StateHeldError(message, "make sure that only one monitor runs"));
   };
   const plan = (): void => void (cancel = clock.after(LOCK_CHECK_MS, () => void check()));
   plan();
@@ -235,8 +233,7 @@ async function stateWithoutFile({ readsBack }: OwnOptions): Promise<OwnedState> 
 /** Says where there is no state yet: who asks may mean another file than the monitor that runs. */
 export async function warnOfMissing({ path }: StatePlace, system: System): Promise<void> {
   if (path === null || await system.state.files.look(path).catch(() => true) !== null) return;
-  const message =
-    `there is no state in "${path}" yet: nothing ran, or the monitor keeps its own elsewhere (see --state)`;
+  const message = `no state in "${path}": no check has run, or the state is elsewhere (see --state)`;
   system.stderr.write(`monitor: warning: ${printable(message)}\n`);
 }
 
@@ -248,7 +245,7 @@ export async function warnOfMissing({ path }: StatePlace, system: System): Promi
  */
 export async function readState(place: StatePlace, system: System): Promise<Store | null> {
   if (place.path === null) {
-    throw new UsageError("there is no kept state to read", "name it with --state PATH");
+    throw new UsageError("no stored state to read", "set --state PATH");
   }
   const { openSqliteStore } = await import("../state/sqlite_store.ts");
   try {
@@ -280,7 +277,7 @@ export async function besideState(
   { timeoutMs = BUSY_MS_MAX, signal }: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
 ): Promise<Store> {
   if (place.path === null) {
-    throw new UsageError("there is no kept state to change", "name it with --state PATH");
+    throw new UsageError("no stored state to change", "set --state PATH");
   }
   const { openSqliteStore } = await import("../state/sqlite_store.ts");
   const { store } = await openSqliteStore(place.path, {

@@ -5,7 +5,7 @@ import { truncate } from "../shared/truncate.ts";
 export function describeToken(token: string): string {
   const first = token.codePointAt(0) ?? 0;
   if (/^[\p{C}\p{Z}]/u.test(token)) {
-    return `the character U+${first.toString(16).toUpperCase().padStart(4, "0")}`;
+    return `character U+${first.toString(16).toUpperCase().padStart(4, "0")}`;
   }
   const short = truncate(token, 40);
   return /^["']/.test(short) ? short : `"${short}"`;
@@ -65,7 +65,11 @@ export function explainString(raw: string): StringFault {
     if (fault > "\u001f") continue;
     const escape = fault === "\t" ? "\\t" : JSON.stringify(fault).slice(1, -1);
     const name = fault === "\t" ? "a tab" : describeToken(fault);
-    return { index, message: `${name} stands in a string, expected the escape ${escape}`, hint: null };
+    return {
+      index,
+      message: `${name} is not allowed in a string, expected the escape ${escape}`,
+      hint: null,
+    };
   }
   return { index: 0, message: `${describeToken(raw)} is not a JSON string`, hint: null };
 }

@@ -47,7 +47,7 @@ function findCycles(checks: readonly Check[], byName: ReadonlyMap<string, Check>
         places.delete(top.name);
       } else if (place !== undefined) {
         if (problems.length === PROBLEMS_MAX) return problems;
-        const message = `goes round in a circle: ${describeCircle(path, place)}`;
+        const message = `is a cycle: ${describeCircle(path, place)}`;
         problems.push({ path: ["checks", name, "depends_on"], message });
       } else if (!done.has(name) && byName.has(name)) {
         stack.push({ name, next: 0 });

@@ -56,7 +56,7 @@ const STEPS_MAX = 500_000;
 
 const LOOKS_AROUND = /\(\?<?[=!]|\\[1-9]/;
 
-const LOOKAROUND_HINT = "RE2 cannot look around or refer back, and so never runs away";
+const LOOKAROUND_HINT = "RE2 has no look-around and no back-references";
 
 async function judgePattern(pattern: string): Promise<Verdict> {
   // Before the library makes a program of it, which costs time and memory.

@@ -5,8 +5,8 @@ interface ForeignKey {
   /** In lower case, without `_` and `-`. */
   readonly names: readonly string[];
   /** The key that an object must accept for this entry to be meant. */
-  readonly beside: string;
-  /** What to write. Absent: the key of `beside`. */
+  readonly instead: string;
+  /** What to write. Absent: the key of `instead`. */
   readonly hint?: string;
 }
 
@@ -14,38 +14,41 @@ const TARGET = '"request": { "target": "https://example.org/" }';
 
 /** The first one that fits counts. */
 const FOREIGN_KEYS: readonly ForeignKey[] = [
-  { names: ["type", "checktype", "plugin"], beside: "kind" },
-  { names: ["enabled", "enable"], beside: "active" },
-  { names: ["disabled", "paused", "muted"], beside: "active", hint: 'write "active": false' },
-  { names: ["retries", "retry", "maxattempts", "maxcheckattempts", "failurethreshold"], beside: "threshold" },
-  { names: ["alerts", "alert", "alerting", "notify", "contacts", "channels"], beside: "notifications" },
-  { names: ["description", "label", "displayname"], beside: "title" },
-  { names: ["labels", "groups", "group"], beside: "tags" },
-  { names: ["dependencies", "parents", "requires"], beside: "depends_on" },
-  { names: ["env"], beside: "environment" },
-  { names: ["url", "uri", "endpoint", "href"], beside: "target" },
-  { names: ["from"], beside: "sender" },
-  { names: ["to", "recipients"], beside: "receivers" },
-  { names: ["cmd", "command", "exec"], beside: "path", hint: 'write "path" and "arguments"' },
+  { names: ["type", "checktype", "plugin"], instead: "kind" },
+  { names: ["enabled", "enable"], instead: "active" },
+  { names: ["disabled", "paused", "muted"], instead: "active", hint: 'write "active": false' },
+  {
+    names: ["retries", "retry", "maxattempts", "maxcheckattempts", "failurethreshold"],
+    instead: "threshold",
+  },
+  { names: ["alerts", "alert", "alerting", "notify", "contacts", "channels"], instead: "notifications" },
+  { names: ["description", "label", "displayname"], instead: "title" },
+  { names: ["labels", "groups", "group"], instead: "tags" },
+  { names: ["dependencies", "parents", "requires"], instead: "depends_on" },
+  { names: ["env"], instead: "environment" },
+  { names: ["url", "uri", "endpoint", "href"], instead: "target" },
+  { names: ["from"], instead: "sender" },
+  { names: ["to", "recipients"], instead: "receivers" },
+  { names: ["cmd", "command", "exec"], instead: "path", hint: 'write "path" and "arguments"' },
   {
     names: ["interval", "every", "frequency", "checkinterval", "period"],
-    beside: "schedule",
+    instead: "schedule",
     hint: 'write "schedule": { "regular_interval": "5 minutes" }',
   },
-  { names: ["url", "uri", "endpoint", "href"], beside: "request", hint: `write ${TARGET}` },
+  { names: ["url", "uri", "endpoint", "href"], instead: "request", hint: `write ${TARGET}` },
   {
     names: ["url", "uri", "endpoint", "href"],
-    beside: "parameters",
+    instead: "parameters",
     hint: `write "parameters": { ${TARGET} }`,
   },
   {
     names: ["host", "hostname", "port", "cmd", "command", "exec"],
-    beside: "parameters",
-    hint: 'it belongs into "parameters"; the kind decides its name there',
+    instead: "parameters",
+    hint: 'move it into "parameters"; the kind decides its name there',
   },
-  ...["tls", "ca_file", "request", "parameters"].map((beside) => ({
+  ...["tls", "ca_file", "request", "parameters"].map((instead) => ({
     names: ["insecure", "insecureskipverify", "skiptlsverify", "tlsskipverify", "verify", "ignoretls"],
-    beside,
+    instead,
     hint: 'certificates are always verified: name a private authority in "ca_file" or trust it machine-wide',
   })),
 ];
@@ -61,10 +64,10 @@ interface MeantKey {
 /** Finds what a key of another tool means in an object with these keys; `undefined` for an unknown one. */
 export function meantKey(name: string, known: readonly string[]): MeantKey | undefined {
   const plain = plainName(name);
-  const found = FOREIGN_KEYS.find(({ names, beside }) => names.includes(plain) && known.includes(beside));
+  const found = FOREIGN_KEYS.find(({ names, instead }) => names.includes(plain) && known.includes(instead));
   if (found === undefined) return undefined;
-  const { beside, hint } = found;
-  return hint === undefined ? { key: beside, hint: `did you mean "${beside}"?` } : { key: null, hint };
+  const { instead, hint } = found;
+  return hint === undefined ? { key: instead, hint: `did you mean "${instead}"?` } : { key: null, hint };
 }
 
 /** A name without what its spelling varies in from tool to tool. */

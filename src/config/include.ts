@@ -177,7 +177,7 @@ class IncludeReader implements Included {
     if (isMatched && place === chain.length - 1 && place >= 0) return;
     if (place >= 0) {
       const circle = [...chain.slice(place).map((link) => link.label), chain[place]?.label];
-      const message = `goes round in a circle: ${circle.map(quote).join(" includes ")}`;
+      const message = `is a cycle: ${circle.map(quote).join(" includes ")}`;
       this.problems.push({ ...at, message });
       return;
     }

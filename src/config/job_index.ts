@@ -47,7 +47,7 @@ export async function glanceAt(location: ConfigLocation, system: System): Promis
 }
 
 function refuseUnusable({ source, written, problems, isUnresolved }: Part): void {
-  const what = `Cannot use config ${quote(source.label)}`;
+  const what = `cannot use config ${quote(source.label)}`;
   if (written === undefined) {
     throw new ConfigError(`${what}: it is no JSON`, {
       source,

@@ -182,7 +182,7 @@ async function readConfig(
   const place = createConfigPlacer(parts);
   const refuse = (problems: readonly Problem[]): void => {
     if (problems.length === 0) return;
-    throw new ConfigError(`Cannot use config "${source.label}": ${countErrors(problems.length)}`, {
+    throw new ConfigError(`cannot use config "${source.label}": ${countErrors(problems.length)}`, {
       source,
       problems: inTextOrder(problems.map(place), parts.map((part) => part.source)),
     });
@@ -377,7 +377,7 @@ function kindPath(name: string): ConfigPath {
   return ["checks", name, "kind"];
 }
 
-const UNKNOWN_KIND = "is not known without its secrets, so the check's parameters are not looked at";
+const UNKNOWN_KIND = "is unknown without secrets, so the parameters are not validated";
 
 /** An object of JavaScript tells names such as "8080" before all others; the text knows better. */
 function inConfigOrder(

@@ -22,8 +22,8 @@ export async function locateConfig(named: string | undefined, system: System): P
     if (answer instanceof Error) denied ??= answer;
   }
   if (denied !== undefined) throw denied;
-  throw new ConfigError(`Cannot find a config: looked for ${candidates.join(", ")}`, {
-    hint: "name one with --config PATH, or make one with: monitor init",
+  throw new ConfigError(`cannot find a config: looked for ${candidates.join(", ")}`, {
+    hint: "set --config PATH, or create one with: monitor init",
   });
 }
 

@@ -261,8 +261,8 @@ function warnOfLookAlikes(path: ConfigPath, text: string): readonly Problem[] {
     const kind = word.toLowerCase() === "file" ? "file" : "env";
     return [{
       path: [...path],
-      message: `${quote(whole)} is no placeholder, so it stays as it is`,
-      hint: `write \${${kind}:${rest.trim()}} for the value, or $${whole} for this very text`,
+      message: `${quote(whole)} is not a placeholder and stays unchanged`,
+      hint: `write \${${kind}:${rest.trim()}} for the value, or $${whole} for the literal text`,
     }];
   });
 }

@@ -43,7 +43,8 @@ export async function findPrograms(
       }`,
       isLack: true,
       ...(lack.denied !== null && { denied: lack.denied.permission }),
-      ...(lack.isBeside && { hint: `write ${quote(`./${written}`)} for the one beside the config` }),
+      ...(lack.isBeside &&
+        { hint: `write ${quote(`./${written}`)} for the one in the directory of the config` }),
     });
   }
   return { programs, problems };

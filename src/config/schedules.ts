@@ -53,15 +53,15 @@ function problemsOf(schedule: JsonObject, path: ConfigPath): readonly Problem[] 
     return [{
       path: [...path, "time_zone"],
       at: "name",
-      message: 'means nothing beside "regular_interval", expected it beside "cron" only',
+      message: 'has no effect with "regular_interval", expected it with "cron" only',
     }];
   }
   if (!hasInterval) return [];
   return [{
     path: [...path, "cron"],
     at: "name",
-    message: 'stands beside "regular_interval", expected one of the two',
-    hint: 'for more runs while something is wrong, "attentive_interval" may stand beside "cron"',
+    message: 'cannot be used with "regular_interval"',
+    hint: 'add "attentive_interval" to "cron" for more runs while a check fails',
   }];
 }
 

@@ -54,7 +54,7 @@ function workingDirectoryOf(system: Pick<System, "workingDirectory">): string {
     return system.workingDirectory;
   } catch (cause) {
     if (cause instanceof Deno.errors.NotCapable) throw cause;
-    throw new ConfigError("Cannot find the working directory: it was deleted, or its name is not UTF-8", {
+    throw new ConfigError("cannot find the working directory: it was deleted, or its name is not UTF-8", {
       hint: "write absolute paths",
       cause,
     });
@@ -89,7 +89,7 @@ function refuseStranger(label: string, ownerId: number | null, userId: number | 
     throw missingPermission("sys", "uid", `to tell whose config ${quote(label)} is`);
   }
   throw new ConfigError(
-    `Cannot use config "${label}": it was found, not named, and belongs to another user (id ${ownerId})`,
+    `cannot use config "${label}": it was found, not named, and belongs to another user (id ${ownerId})`,
     { hint: `name it if you trust it: --config ${label}` },
   );
 }
@@ -99,7 +99,7 @@ async function readFile(path: string, label: string, files: Files): Promise<Regu
     return await readRegularFile(path, { files, bytesMax: CONFIG_BYTES_MAX });
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
-    throw new ConfigError(`Cannot read config "${label}": ${describeFileError(error, { path })}`, {
+    throw new ConfigError(`cannot read config "${label}": ${describeFileError(error, { path })}`, {
       cause: error,
       ...(error instanceof Deno.errors.NotFound &&
         { hint: "look at the path, or make one there with: monitor init PATH" }),
@@ -115,7 +115,7 @@ const PIPE_PATH = /^\/(dev|proc)\//;
 function refuseTooLarge(sizeBytes: number, label: string): void {
   if (sizeBytes <= CONFIG_BYTES_MAX) return;
   throw new ConfigError(
-    `Cannot read config "${label}": it has ${sizeBytes} bytes, and at most ${CONFIG_BYTES_MAX} are accepted`,
+    `cannot read config "${label}": it has ${sizeBytes} bytes, and at most ${CONFIG_BYTES_MAX} are accepted`,
   );
 }
 
@@ -136,7 +136,7 @@ function refuseUtf16(bytes: Uint8Array, { label, path }: Omit<Source, "text">): 
   const hasMark = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
   if (!hasMark && (first === 0) === (second === 0)) return;
   const encoding = hasMark ? "UTF-16" : first === 0 ? "UTF-16BE" : "UTF-16LE";
-  throw new ConfigError(`Cannot read config "${label}": it is UTF-16, expected UTF-8`, {
+  throw new ConfigError(`cannot read config "${label}": it is UTF-16, expected UTF-8`, {
     hint: `convert it: iconv -f ${encoding} -t UTF-8${path === null ? "" : ` ${label}`}`,
   });
 }
@@ -150,7 +150,7 @@ function invalidUtf8(bytes: Uint8Array, place: Omit<Source, "text">): ConfigErro
   const message = `byte 0x${byte} is not valid UTF-8, expected a config in UTF-8`;
   const text = new TextDecoder("utf-8").decode(bytes);
   const offset = before.length;
-  return new ConfigError(`Cannot use config "${place.label}": it is not UTF-8`, {
+  return new ConfigError(`cannot use config "${place.label}": it is not UTF-8`, {
     source: { ...place, text },
     problems: [{ path: "", message, hint: null, ...positionOf(text, offset), offset }],
     hint: "save it as UTF-8",

@@ -86,7 +86,7 @@ class Parser {
       if (this.#token === TOKEN.end) this.#failAt(0, this.#explainNothing());
       const value = this.#readValue();
       if (this.#token !== TOKEN.end) {
-        this.#fail(`${this.#describe()} stands after the end of the config, where nothing was expected`);
+        this.#fail(`unexpected ${this.#describe()} after the end of the config`);
       }
       const problems = [...this.#missingCommas, ...this.#duplicates];
       return { value: this.#missingCommas.length > 0 ? undefined : value, problems };
@@ -185,7 +185,7 @@ class Parser {
       this.#missingCommas.push({
         path: [],
         offset: this.#tokens.offset(),
-        message: `${this.#describe()} stands where a comma was expected`,
+        message: `unexpected ${this.#describe()}, expected a comma`,
         hint: "put a comma after the value before it",
       });
     }
@@ -282,10 +282,10 @@ class Parser {
   }
 
   #failExpecting(expected: string): never {
-    if (this.#token !== TOKEN.end) this.#fail(`${this.#describe()} stands where ${expected} was expected`);
+    if (this.#token !== TOKEN.end) this.#fail(`unexpected ${this.#describe()}, expected ${expected}`);
     const container = this.#path.length === 0 ? "the config" : quote(describePath(this.#path));
     const hint = /[}\]]$/.test(expected) ? `${container} is not closed` : null;
-    return this.#fail(`the config ends where ${expected} was expected`, hint);
+    return this.#fail(`unexpected end of the config, expected ${expected}`, hint);
   }
 
   #fail(message: string, hint: string | null = null): never {

@@ -132,7 +132,7 @@ function explainUnknownMember(error: StructureError, place: Place): Problem {
   const view = viewOf(place);
   const at: Pick<Problem, "path" | "at"> = { path: [...place.path, name], at: "name" };
   const note = noteOf(view, name);
-  if (note !== undefined) return { ...at, message: `is not a key: ${note}`, hint: "leave it out" };
+  if (note !== undefined) return { ...at, message: `is not a key: ${note}`, hint: "remove it" };
   const known = [...view?.members.keys() ?? []];
   const accepted = `expected ${describeMembers(known)}`;
   if (place.wider?.at(place.value, place.path)?.members.has(name)) {
@@ -162,7 +162,7 @@ function hintForMember(name: string, known: readonly string[], place: Place): st
   const foreign = meantKey(name, known);
   if (foreign !== undefined) {
     const isThere = foreign.key !== null && hasMember(place.value, place.path, foreign.key);
-    return isThere ? `leave it out: "${foreign.key}" is there already` : foreign.hint;
+    return isThere ? `remove it: "${foreign.key}" is there already` : foreign.hint;
   }
   const meant = memberMeant(name, known, place);
   return meant === undefined ? undefined : `did you mean "${meant}"?`;
@@ -171,10 +171,10 @@ function hintForMember(name: string, known: readonly string[], place: Place): st
 function homeOfMember(name: string, known: readonly string[], place: Place): string | undefined {
   const { reader, value, path } = place;
   const owners = known.filter((member) => reader.at(value, [...path, member])?.members.has(name));
-  if (owners.length > 0) return `it belongs into ${owners.map(quote).join(" or ")}`;
+  if (owners.length > 0) return `move it into ${owners.map(quote).join(" or ")}`;
   const parent = path.at(-1);
   if (typeof parent === "string" && reader.at(value, path.slice(0, -1))?.members.has(name)) {
-    return `it belongs one level up, beside ${quote(parent)}`;
+    return `move it one level up, next to ${quote(parent)}`;
   }
   return undefined;
 }
@@ -258,7 +258,7 @@ function hintForType(
   types: readonly string[],
   place: Place,
 ): string | undefined {
-  if (holdsSecret(shown)) return "a placeholder stands only for text";
+  if (holdsSecret(shown)) return "a placeholder is always a string";
   const isString = typeof shown === "string";
   if (isString && isWordOf(types, shown)) return `write ${shown} without quotes`;
   const view = viewOf(place);

@@ -28,10 +28,10 @@ export interface SettingPlace {
 
 function warnOfNothing(checks: readonly Check[]): readonly Problem[] {
   if (checks.length === 0) {
-    return [{ path: ["checks"], at: "name", message: "there are no checks, so nothing is watched" }];
+    return [{ path: ["checks"], at: "name", message: "there are no checks" }];
   }
   if (checks.every((check) => !check.active)) {
-    return [{ path: ["checks"], at: "name", message: "every check is inactive, so nothing is watched" }];
+    return [{ path: ["checks"], at: "name", message: "every check is inactive" }];
   }
   return [];
 }
@@ -70,7 +70,7 @@ function warnOfSchedules(
       warn(
         name,
         ["schedule", "attentive_interval"],
-        `is longer than the regular interval (${both}), so a problem is looked at less often than health`,
+        `is longer than the regular interval (${both}), so a failing check runs less often`,
       );
     }
     if (timeoutMs > regularIntervalMs && locate(name, "timeout").isOwn) {
@@ -78,7 +78,7 @@ function warnOfSchedules(
       warn(
         name,
         ["timeout"],
-        `is longer than the regular interval (${both}), so a slow run makes the check miss its next ones`,
+        `is longer than the regular interval (${both}), so a slow run skips the next runs`,
       );
     }
   }
@@ -124,7 +124,7 @@ export function warnOfExposure(item: FormattedValue, { mode, label }: Source): P
   if (holdsCredential(item) && ((mode ?? 0) & OTHERS_READ) !== 0) {
     return {
       path,
-      message: `a password stands in a config that every user of this machine can read (mode ${
+      message: `a password in a config that every user of this machine can read (mode ${
         describeMode(mode ?? 0)
       })`,
       hint: `write \${env:NAME} or \${file:/path}, or chmod o-r ${label}`,
@@ -185,8 +185,8 @@ async function lookAt(path: string, files: Pick<Files, "stat">): Promise<FileFac
 /** What a shell would do with a path, and nobody does here; `null`: nothing. */
 function suspect({ format, value, written }: FormattedValue): Suspicion | null {
   const path = String(value);
-  const whole = "write the whole path";
-  if (path.trim() !== path) return { message: "begins or ends with a blank", hint: "remove the blank" };
+  const whole = "write the full path";
+  if (path.trim() !== path) return { message: "begins or ends with a space", hint: "remove the space" };
   if (path.startsWith("~")) return { message: 'begins with "~", which no shell expands here', hint: whole };
   const variable = /\$\{?([A-Za-z_]\w*)\}?/.exec(path)?.[1];
   if (variable !== undefined) {
@@ -198,7 +198,7 @@ function suspect({ format, value, written }: FormattedValue): Suspicion | null {
     return { message: 'has a "*" in it, which no shell expands here', hint: "name one file" };
   }
   if (format !== "program" || !/\s/.test(path)) return null;
-  return { message: "has a blank in it, and no shell splits it", hint: 'put arguments into "arguments"' };
+  return { message: "has a space in it, and no shell splits it", hint: 'put arguments into "arguments"' };
 }
 
 interface Suspicion {

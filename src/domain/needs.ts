@@ -47,7 +47,7 @@ export function hostAndPortOf(target: string): string {
 
 /**
  * The runtime's error for a permission that was not granted, for what is found out without asking the runtime. The
- * purpose, such as `to tell whose file it is`, is for people.
+ * purpose, such as `ownership of files`, is for people.
  */
 export function missingPermission(permission: PermissionClass, value: string, purpose?: string): Error {
   const what = `Requires ${permission} access to "${value}"${purpose === undefined ? "" : ` ${purpose}`}`;

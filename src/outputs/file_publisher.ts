@@ -49,7 +49,7 @@ export function startKeptFiles(files: readonly KeptFile[], options: KeptFilesOpt
   const troubleOf = ({ path, what }: KeptFile): Trouble<string> => {
     const trouble = troubles.get(path) ??
       createTrouble<string>((failure) =>
-        failure === null ? log.info(`${what} can be written again`) : log.warning(failure)
+        failure === null ? log.info(`writing ${what} succeeds again`) : log.warning(failure)
       );
     troubles.set(path, trouble);
     return trouble;

@@ -29,7 +29,7 @@ export function startHeartbeat(options: HeartbeatOptions): HeartbeatSchedule {
   let { heartbeat, redact } = options.config;
   let cancel = (): void => {};
   const trouble = createTrouble<string>((failure) =>
-    failure === null ? log.info("the heartbeat works again") : log.warning(redact(failure))
+    failure === null ? log.info("heartbeat succeeds again") : log.warning(redact(failure))
   );
   let isEnded = false;
 

@@ -37,9 +37,11 @@ async function ask(
   try {
     const response = await requests.send({ target, method: "GET", headers: {} }, deadline.signal);
     await response.close();
-    return response.status < 400 ? null : `${host} answered the heartbeat with status ${response.status}`;
+    return response.status < 400 ? null : `heartbeat failed: ${host} returned status ${response.status}`;
   } catch (error) {
-    if (deadline.signal.aborted) return `${host} did not answer the heartbeat within ${TIMEOUT_MS / 1000} s`;
+    if (deadline.signal.aborted) {
+      return `heartbeat failed: no response from ${host} within ${TIMEOUT_MS / 1000} s`;
+    }
     return `heartbeat failed: ${describeRequestFailure(requests.explain(error, target), target)}`;
   }
 }

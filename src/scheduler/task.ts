@@ -241,7 +241,7 @@ function discard(
       hasStarted: hasStarted(task),
       againAfterMs,
     }),
-    effects: [{ effect: "abort", reason: `Cannot use the result of "${check.name}": ${reason}` }],
+    effects: [{ effect: "abort", reason: `cannot use the result of "${check.name}": ${reason}` }],
   };
 }
 

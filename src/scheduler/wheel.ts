@@ -234,5 +234,5 @@ function lowestBit(word: number): number {
 
 function requireTick(action: string, tick: number): void {
   if (Number.isSafeInteger(tick) && tick >= 0) return;
-  throw new RangeError(`Cannot ${action} tick "${tick}": a tick is a safe integer of 0 or more`);
+  throw new RangeError(`cannot ${action} tick "${tick}": a tick is a safe integer of 0 or more`);
 }

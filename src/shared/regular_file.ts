@@ -6,7 +6,7 @@ export class UnreadableFileError extends Error {
   override readonly name = "UnreadableFileError";
   readonly isDirectory: boolean;
 
-  /** The message completes "Cannot read …: ". */
+  /** The message completes "cannot read …: ". */
   constructor(reason: string, { isDirectory = false } = {}) {
     super(reason);
     this.isDirectory = isDirectory;

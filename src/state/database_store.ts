@@ -63,7 +63,7 @@ function createTurns(connection: Connection, path: string, patience: Patience | 
     try {
       return await whileBusy(() => {
         if (connection.isOpen) return work();
-        throw new StoreError(`Cannot ${action} state "${path}": it was closed`, "other");
+        throw new StoreError(`cannot ${action} state "${path}": it was closed`, "other");
       }, patience);
     } catch (error) {
       throw explainStoreFailure(error, { action, path }) ?? error;

@@ -127,7 +127,7 @@ async function prepareFile(path: string, options: SqliteStoreOptions): Promise<n
     const made = await inspectPlace(path, options);
     if (made === null) {
       throw new StoreError(
-        `Cannot open state "${path}": the file is made and removed again; try again`,
+        `cannot open state "${path}": the file is made and removed again; try again`,
         "busy",
       );
     }
@@ -148,14 +148,14 @@ async function inspectContents(
 async function connectToRead(path: string, options: SqliteStoreOptions): Promise<Connection> {
   const file = await inspectPlace(path, options);
   if (file === null || file.sizeBytes === 0) {
-    throw new StoreError(`Cannot read state "${path}": there is none yet; run the checks first`, "missing");
+    throw new StoreError(`cannot read state "${path}": there is none yet; run the checks first`, "missing");
   }
   await inspectHeader(path, options.files);
   return await usingOrClosing(await openConnection(path, { readOnly: true }), (connection) => {
     const version = versionOf(connection);
     if (version === MIGRATIONS.length) return;
     throw new StoreError(
-      `Cannot read state "${path}": it is of the older version ${version}; run the checks once, which updates it`,
+      `cannot read state "${path}": it is of the older version ${version}; run the checks once, which updates it`,
       "other",
     );
   });

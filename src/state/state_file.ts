@@ -60,7 +60,7 @@ export async function inspectHeader(path: string, files: StoreFiles): Promise<vo
   }
   const view = new DataView(header.buffer, header.byteOffset);
   if (view.getUint32(APPLICATION_ID_OFFSET) !== APPLICATION_ID) {
-    throw refusal(path, "it is a database of another program; name another file", "other");
+    throw refusal(path, "it is a database of another program; set another path", "other");
   }
   const version = view.getUint32(USER_VERSION_OFFSET);
   if (version > MIGRATIONS.length) throw new NewerVersionError(newerVersion(version, MIGRATIONS.length));
@@ -102,7 +102,7 @@ function refuseOwner(
   },
 ): void {
   if (file.ownerId === null || owners.includes(file.ownerId)) return;
-  if (userId === null) throw missingPermission("sys", "uid", "to tell whose file it is");
+  if (userId === null) throw missingPermission("sys", "uid", "ownership of files");
   throw refusal(
     path,
     `"${found}" belongs to another user (id ${file.ownerId}); run as that user, or name another file`,
@@ -111,5 +111,5 @@ function refuseOwner(
 }
 
 function refusal(path: string, reason: string, failure: "denied" | "other"): StoreError {
-  return new StoreError(`Cannot open state "${path}": ${reason}`, failure);
+  return new StoreError(`cannot open state "${path}": ${reason}`, failure);
 }

@@ -24,7 +24,7 @@ export function explainStoreFailure(error: unknown, { action, path }: Attempt): 
   if (error instanceof StoreError) return error;
   const explanation = explain(error);
   if (explanation === null) return null;
-  return new StoreError(`Cannot ${action} state "${path}": ${explanation.reason}`, explanation.failure, {
+  return new StoreError(`cannot ${action} state "${path}": ${explanation.reason}`, explanation.failure, {
     cause: error,
   });
 }
@@ -37,14 +37,14 @@ export function isBusy(error: unknown): boolean {
 const PRIMARY_CODE = 0xff;
 const BUSY = 5;
 
-const FULL: Explanation = { failure: "full", reason: "the disk is full; free some space on it" };
+const FULL: Explanation = { failure: "full", reason: "the disk is full; free some space" };
 const READ_ONLY: Explanation = {
   failure: "denied",
-  reason: "it is read-only; make the file, its directory and the disk writable for this user",
+  reason: "read-only; make the file and its directory writable for this user",
 };
 const NO_PERMISSION: Explanation = {
   failure: "denied",
-  reason: "no permission; make the file and its directory readable and writable for this user",
+  reason: "permission denied; make the file and its directory writable for this user",
 };
 const CANNOT_OPEN: Explanation = {
   failure: "denied",
@@ -55,7 +55,7 @@ const CANNOT_OPEN: Explanation = {
 /** By SQLite's primary result code (sqlite.org/rescode.html). */
 const BY_RESULT_CODE: ReadonlyMap<number, Explanation> = new Map([
   [3, NO_PERMISSION],
-  [BUSY, { failure: "busy", reason: "another process has been writing to it for too long; try again" }],
+  [BUSY, { failure: "busy", reason: "locked by another process for too long; run it again" }],
   [8, READ_ONLY],
   [11, { failure: "damaged", reason: "the file is damaged" }],
   [13, FULL],
@@ -65,7 +65,7 @@ const BY_RESULT_CODE: ReadonlyMap<number, Explanation> = new Map([
 
 /** By the system's name of an error, where the runtime has no class for it. */
 const BY_SYSTEM_CODE: ReadonlyMap<string, Explanation> = new Map([
-  ["EDQUOT", { failure: "full", reason: "the disk quota of this user is used up; free some space" }],
+  ["EDQUOT", { failure: "full", reason: "the disk quota is exceeded; free some space" }],
   ["ENOSPC", FULL],
   ["EROFS", READ_ONLY],
 ]);
@@ -80,7 +80,7 @@ const IO_ERROR = 10;
 function explain(error: unknown): Explanation | null {
   if (!(error instanceof Error)) return null;
   if (error instanceof Deno.errors.NotCapable) {
-    return { failure: "denied", reason: `a permission is missing: ${error.message}` };
+    return { failure: "denied", reason: `missing permission: ${error.message}` };
   }
   if (error instanceof Deno.errors.PermissionDenied) return NO_PERMISSION;
   if (error instanceof Deno.errors.TimedOut) return { failure: "other", reason: error.message };
@@ -107,7 +107,7 @@ function explainDatabaseError(error: Error): Explanation {
     return {
       failure: "other",
       reason:
-        `the disk reports an error (${error.message}, code ${extended}); look at the disk, its quota and ` +
+        `the disk reports an error (${error.message}, code ${extended}); check the disk, its quota and ` +
         "the system log",
     };
   }

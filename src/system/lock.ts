@@ -19,9 +19,9 @@ export function acquireLock(path: string): Lock | null {
   } catch (error) {
     if (error instanceof StoreError) throw error;
     const reason = error instanceof Deno.errors.NotCapable
-      ? `a permission is missing: ${error.message}`
+      ? `missing permission: ${error.message}`
       : describeFileError(error, { path, access: "write" });
-    throw new StoreError(`Cannot lock "${path}": ${reason}`, failureOf(error), { cause: error });
+    throw new StoreError(`cannot lock "${path}": ${reason}`, failureOf(error), { cause: error });
   }
 }
 
@@ -71,7 +71,7 @@ function tryToAcquire(path: string): Lock | null {
     }
     return createLock(file, path);
   }
-  throw new StoreError(`Cannot lock "${path}": the file is replaced again and again`, "other");
+  throw new StoreError(`cannot lock "${path}": the file is replaced repeatedly`, "other");
 }
 
 /** Who only looks ({@linkcode isLocked}) is gone after a moment, and is no other monitor. */
@@ -112,11 +112,11 @@ function openLockFile(path: string): Deno.FsFile | null {
   const before = lookAt(path);
   if (before === null) return createLockFile(path);
   if (!before.isFile) {
-    throw new StoreError(`Cannot lock "${path}": it is ${nameKind(before)}, not a file`, "denied");
+    throw new StoreError(`cannot lock "${path}": it is ${nameKind(before)}, not a file`, "denied");
   }
   // Another name of somebody's file would have it emptied; a file that is made for locking has one name.
   if ((before.nlink ?? 1) > 1) {
-    throw new StoreError(`Cannot lock "${path}": it is another name of some file (a hard link)`, "denied");
+    throw new StoreError(`cannot lock "${path}": it is a hard link`, "denied");
   }
   const file = openExisting(path);
   if (file === null || isSameFile(file.statSync(), before)) return file;

@@ -250,7 +250,7 @@ Deno.test("add() keeps channels independent: one that hangs delays no other", as
   assert.deepStrictEqual(sent.map(({ channel }) => channel), ["hang", "quick", "quick"]);
   await clock.advance(2 * MINUTE);
   const [waiting] = dispatcher.all;
-  assert.match(waiting?.lastFailure ?? "", /no answer within 60 s/);
+  assert.match(waiting?.lastFailure ?? "", /no response within 60 s/);
   await dispatcher.stop();
 });
 

@@ -198,7 +198,7 @@ Deno.test("commandKind ends a program at its time limit, with all it started", a
       await untilGone(mark);
       assert.ok(!delivery.delivered && delivery.retryable && delivery.mayHaveArrived);
       assert.ok(
-        delivery.reason.startsWith(`"${fixture(name)}" was still running after 0.3 s`),
+        delivery.reason.startsWith(`"${fixture(name)}" timed out after 0.3 s`),
         delivery.reason,
       );
       assert.ok(delivery.reason.length < 500);
@@ -210,7 +210,7 @@ Deno.test("commandKind tells the signal that ended a program", async () => {
   const { delivery } = await run("/bin/sh", { arguments: ["-c", "kill -SEGV $$"] });
   assert.deepEqual(
     delivery,
-    failure('"/bin/sh" was ended by SIGSEGV', { retryable: true, mayHaveArrived: true }),
+    failure('"/bin/sh" was terminated by SIGSEGV', { retryable: true, mayHaveArrived: true }),
   );
 });
 

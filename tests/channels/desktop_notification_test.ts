@@ -100,7 +100,7 @@ Deno.test({
     assert.ok(!delivery.delivered && delivery.retryable && !delivery.mayHaveArrived);
     assert.match(
       delivery.reason,
-      /^the desktop took no notification: .*org\.freedesktop\.Notifications was not provided/,
+      /^the desktop rejected the notification: .*org\.freedesktop\.Notifications was not provided/,
     );
     assert.deepEqual(steps, []);
   },
@@ -112,7 +112,10 @@ Deno.test({
   fn: async () => {
     const { delivery } = await show({ environment: { PATH } });
     assert.ok(!delivery.delivered && delivery.retryable);
-    assert.match(delivery.reason, /^the desktop took no notification: Cannot autolaunch D-Bus without X11/);
+    assert.match(
+      delivery.reason,
+      /^the desktop rejected the notification: Cannot autolaunch D-Bus without X11/,
+    );
   },
 });
 
@@ -189,7 +192,7 @@ Deno.test("desktopNotificationKind says so when the desktop does not answer in t
     Promise.resolve({ ended: "timed_out", stdout: none, stderr: none, survives: false } as const);
   const { delivery } = await show({ system: { platform: "darwin", processes: { run } } });
   assert.ok(!delivery.delivered && delivery.retryable && delivery.mayHaveArrived);
-  assert.equal(delivery.reason, "the desktop did not answer within 10 s");
+  assert.equal(delivery.reason, "no response from the desktop within 10 s");
 });
 
 /** What would be started on another system. */

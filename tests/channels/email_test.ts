@@ -174,7 +174,7 @@ Deno.test("deliver() tells a problem that was over before it could be told", asy
 status is 200
 
 Was CRITICAL: from 2026-01-31 12:03:00 UTC to 2026-01-31 12:09:30 UTC (6 min 30 s)
-The problem was over before it could be told.
+The problem recovered before it was sent.
 It said: status is 500, expected 200
 Next run: 2026-01-31 12:10:30 UTC
 Check: web
@@ -240,7 +240,7 @@ Deno.test("deliver() keeps hostile and huge texts harmless", async () => {
     "Host: server1 Check: forged",
   ]);
   assert.equal(text.split("\n").filter((line) => line === "line").length, 20);
-  assert.match(text, /\(cut here: the detail is longer\)\n$/);
+  assert.match(text, /\(detail is cut\)\n$/);
 });
 
 Deno.test("deliver() tells 500 items in one readable mail, in the order of the message", async () => {
@@ -267,13 +267,13 @@ Deno.test("deliver() tells what the server made of it", async (t) => {
     phase: "login",
     code: 535,
     mayHaveArrived: false,
-    reason: "server answered 535 no",
+    reason: "server replied 535 no",
   } as const;
   const rows = [
     {
       name: "refused receivers",
       end: { sent: true, refused: [{ receiver: "b@example.org", reason: "550 gone" }] },
-      delivery: { delivered: true, note: "refused for b@example.org (550 gone)" },
+      delivery: { delivered: true, note: "rejected for b@example.org (550 gone)" },
     },
     {
       name: "for good",
@@ -282,7 +282,7 @@ Deno.test("deliver() tells what the server made of it", async (t) => {
         delivered: false,
         retryable: false,
         mayHaveArrived: false,
-        reason: "login: server answered 535 no",
+        reason: "login: server replied 535 no",
         retryAfterMs: null,
       },
     },
@@ -340,7 +340,7 @@ Deno.test("describe() names the first receiver and counts the others", async (t)
       receivers: ["a@example.org", "b@example.org", "c@example.org"],
       name: "email to a@example.org and 2 more",
     },
-    { receivers: [], name: "email to nobody" },
+    { receivers: [], name: "email without receivers" },
   ];
   for (const { receivers, name } of rows) {
     await t.step(name, () => {

@@ -393,7 +393,7 @@ const TROUBLES: readonly (readonly [
   [
     "speaks something else",
     (visitor) => visitor.readHead().then(() => visitor.send("220 mail.example.org ESMTP\r\n")),
-    /^reading the response head from \S+ failed: answer is not HTTP$/,
+    /^reading the response head from \S+ failed: response is not HTTP$/,
     true,
   ],
 ];
@@ -422,7 +422,7 @@ Deno.test("webhookKind tries again when the name does not resolve", async () => 
   assert.ok(!delivery.delivered);
   assert.match(
     delivery.reason,
-    /^resolving \S+ failed: (name does not resolve|no answer from a name server)$/,
+    /^resolving \S+ failed: (name does not resolve|no response from a name server)$/,
   );
   assert.deepEqual(delivery, failure(delivery.reason, { retryable: true }));
 });
@@ -437,7 +437,7 @@ Deno.test("webhookKind tries again when the certificate is not trusted", async (
 
 Deno.test("webhookKind waits for an answer no longer than its time limit", async (t) => {
   await using steps = concurrentSteps(t);
-  const timedOut = failure("no answer within 0.2 s", { retryable: true, mayHaveArrived: true });
+  const timedOut = failure("no response within 0.2 s", { retryable: true, mayHaveArrived: true });
   steps.add("when none comes", async () => {
     await using server = startServer((visitor) => visitor.untilGone());
     assert.deepEqual((await post(server.origin, { timeoutMs: 200 })).delivery, timedOut);

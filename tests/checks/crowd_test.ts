@@ -10,7 +10,7 @@ import { runChild } from "../../testing/tools.ts";
  * What the check makes of a program that does not end: each of its runs meets this limit, on any machine. A busy one may
  * take longer to end it than anybody waits for.
  */
-const ENDLESS = /^critical: still running after 0\.25 s, (?:ended|and could not be ended)/;
+const ENDLESS = /^critical: timeout after 0\.25 s, (?:terminated|cannot be terminated)/;
 const ENDLESS_TIMEOUT_MS = 250;
 /** For programs that end by themselves: none of their runs meets it, on any machine. */
 const ENDING_TIMEOUT_MS = 180_000;
@@ -25,7 +25,7 @@ const PROGRAMS: readonly (readonly [name: string, verdict: RegExp, ...args: read
   ["close_stdout_and_sleep.sh", ENDLESS],
   ["complain_on_stderr.sh", /^critical: cannot reach the database \| none$/],
   ["count_stdin.sh", /^ok: 0$/],
-  ["end_by_signal.sh", /^unknown: ended by SIGSEGV: this is SEGV$/, "SEGV"],
+  ["end_by_signal.sh", /^unknown: terminated by SIGSEGV: this is SEGV$/, "SEGV"],
   ["exit_code.sh", /^warning: this is 1$/, "1"],
   ["flood_both.sh", ENDLESS],
   ["flood_stdout.sh", ENDLESS],

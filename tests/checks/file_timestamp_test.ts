@@ -190,19 +190,19 @@ Deno.test("fileTimestampKind does not know what it cannot look at", async (t) =>
   const rows: Readonly<Record<string, readonly [answer: FileFacts | Error, output: string]>> = {
     "an unreadable directory on the way": [
       new Deno.errors.PermissionDenied(`Permission denied (os error 13): stat '${path}'`),
-      'cannot look at "/data/file": permission denied',
+      'cannot read "/data/file": permission denied',
     ],
     "a place that needs every permission": [
       new Deno.errors.NotCapable(`Requires all access to "${path}", run again with the --allow-all flag`),
-      'cannot look at "/data/file": grant --allow-all',
+      'cannot read "/data/file": grant --allow-all',
     ],
     "a failing disk": [
       new Error(`Input/output error (os error 5): stat '${path}'`),
-      'cannot look at "/data/file": input/output error',
+      'cannot read "/data/file": input/output error',
     ],
     "no modification time": [
       { kind: "file", sizeBytes: 0, modifiedAtMs: null, mode: null, ownerId: null },
-      'cannot look at "/data/file": its file system keeps no modification time',
+      'cannot read "/data/file": its file system keeps no modification time',
     ],
   };
   for (const [name, [answer, output]] of Object.entries(rows)) {
@@ -224,13 +224,13 @@ Deno.test("fileTimestampKind does not know what real paths hide", async (t) => {
       await Deno.symlink(path, path);
       const { condition, output } = await observe({ path }, createFakes(CHANGED_AT_MS));
       strictEqual(condition, "unknown");
-      strictEqual(output, `cannot look at "${path}": symbolic links on its path form a loop`);
+      strictEqual(output, `cannot read "${path}": symbolic links on its path form a loop`);
     });
     await t.step("a name that is too long", async () => {
       const path = join(directory, "a".repeat(300));
       const { condition, output } = await observe({ path }, createFakes(CHANGED_AT_MS));
       strictEqual(condition, "unknown");
-      strictEqual(output, `cannot look at "${path}": its path is longer than the system accepts`);
+      strictEqual(output, `cannot read "${path}": its path is longer than the system accepts`);
     });
     await t.step("an unreadable directory on the way", async () => {
       const closed = join(directory, "closed");
@@ -244,7 +244,7 @@ Deno.test("fileTimestampKind does not know what real paths hide", async (t) => {
       );
       await Deno.chmod(closed, 0o700);
       strictEqual(condition, "unknown");
-      strictEqual(output, `cannot look at "${path}": permission denied`);
+      strictEqual(output, `cannot read "${path}": permission denied`);
     });
   });
 });
@@ -258,7 +258,7 @@ Deno.test({
     strictEqual(condition, "unknown");
     strictEqual(
       output,
-      'cannot look at "/etc/hosts": grant --allow-read=/etc/hosts',
+      'cannot read "/etc/hosts": grant --allow-read=/etc/hosts',
     );
   },
 });
@@ -287,7 +287,7 @@ Deno.test("fileTimestampKind gives up on a file system that hangs", async () => 
   fakes.fire();
   const { condition, output } = await observing;
   strictEqual(condition, "unknown");
-  strictEqual(output, 'cannot look at "/mnt/file": the file system did not respond within 1 min 30 s');
+  strictEqual(output, 'cannot read "/mnt/file": the file system did not respond within 1 min 30 s');
   // An answer that comes after all, even a failure, disturbs nobody.
   stuck.reject(new Deno.errors.NotFound());
 });

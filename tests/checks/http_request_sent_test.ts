@@ -251,7 +251,7 @@ Deno.test("observeHttpRequest() trusts the config's authority, and shows its cer
         request: { tls: { caFile: ca } },
       });
       assert.equal(condition, "critical");
-      assert.match(output, /failed: (server demands a client certificate|connection)/);
+      assert.match(output, /failed: (server requires a client certificate|connection)/);
     });
     await t.step("and gets it", async () => {
       const given = { caFile: ca, ...pair };
@@ -267,7 +267,7 @@ Deno.test("observeHttpRequest() trusts the config's authority, and shows its cer
         tls,
       );
       const { output } = await observeTarget(first.origin, { request: { tls: { caFile: ca, ...pair } } });
-      assert.match(output, /failed: (server demands a client certificate|connection)/);
+      assert.match(output, /failed: (server requires a client certificate|connection)/);
     });
   });
 });

@@ -344,22 +344,22 @@ Deno.test("observeHttpRequest() says what a broken server did", async (t) => {
     {
       name: "speaks no HTTP",
       meet: answering("SSH-2.0-OpenSSH_9.2\r\n"),
-      output: "reading the response head from HOST failed: answer is not HTTP",
+      output: "reading the response head from HOST failed: response is not HTTP",
     },
     {
       name: "sends a status of one digit",
       meet: answering("HTTP/1.1 2 OK\r\n\r\n"),
-      output: "reading the response head from HOST failed: answer has no valid status",
+      output: "reading the response head from HOST failed: response has no valid status",
     },
     {
       name: "sends a malformed header",
       meet: answering("HTTP/1.1 200 OK\r\nno colon\r\n\r\n"),
-      output: "reading the response head from HOST failed: answer has a malformed header",
+      output: "reading the response head from HOST failed: response has a malformed header",
     },
     {
       name: "sends a malformed content-length",
       meet: answering("HTTP/1.1 200 OK\r\ncontent-length: some\r\n\r\n"),
-      output: "reading the response head from HOST failed: answer has a malformed content-length",
+      output: "reading the response head from HOST failed: response has a malformed content-length",
     },
     {
       name: "sends a head without end",
@@ -374,21 +374,21 @@ Deno.test("observeHttpRequest() says what a broken server did", async (t) => {
       name: "says a longer length",
       meet: answering("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort"),
       bodyPart: "long",
-      output: "reading the body failed: connection ended early or what came is malformed",
+      output: "reading the body failed: connection closed early or malformed body",
       status: 200,
     },
     {
       name: "sends malformed chunks",
       meet: answering("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nshortxyz"),
       bodyPart: "long",
-      output: "reading the body failed: connection ended early or what came is malformed",
+      output: "reading the body failed: connection closed early or malformed body",
       status: 200,
     },
     {
       name: "breaks off after the text, with a longer length declared",
       meet: answering("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort"),
       bodyPart: "short",
-      output: "reading the body failed: connection ended early or what came is malformed",
+      output: "reading the body failed: connection closed early or malformed body",
       status: 200,
     },
     {
@@ -396,7 +396,7 @@ Deno.test("observeHttpRequest() says what a broken server did", async (t) => {
       meet: answering("HTTP/1.1 500 No\r\ncontent-length: 100\r\n\r\nshort"),
       bodyPart: "long",
       output: "status is 500, expected 200; " +
-        "reading the body failed: connection ended early or what came is malformed",
+        "reading the body failed: connection closed early or malformed body",
       status: 500,
     },
     {
@@ -439,7 +439,7 @@ Deno.test("observeHttpRequest() says what a broken server did", async (t) => {
       name: "speaks no TLS",
       meet: answeringAnything(response(400)),
       https: true,
-      output: "TLS handshake with HOST failed: answer is not TLS",
+      output: "TLS handshake with HOST failed: response is not TLS",
     },
     {
       name: "closes amid the handshake",
@@ -452,7 +452,7 @@ Deno.test("observeHttpRequest() says what a broken server did", async (t) => {
       meet: answering(response(200)),
       options: { certificate: createCertificate() },
       https: false,
-      output: "reading the response head from HOST failed: answer is not HTTP",
+      output: "reading the response head from HOST failed: response is not HTTP",
     },
   ];
   for (const { name, meet, options, https, output, status, ...expectations } of rows) {
@@ -516,7 +516,7 @@ Deno.test("observeHttpRequest() says that the server reset the connection", asyn
       name: "amid the body",
       scheme: "http",
       sent: "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort",
-      output: "reading the body failed: connection ended early or what came is malformed",
+      output: "reading the body failed: connection closed early or malformed body",
     },
     {
       name: "amid the handshake",

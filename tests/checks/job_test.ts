@@ -75,7 +75,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     events: [...ran(HOUR), { atMs: 2 * HOUR, begins: "b" }, { atMs: 2.5 * HOUR, begins: "c" }],
     lookAtMs: 3 * HOUR,
     condition: "ok",
-    output: "ended 2 h ago with exit code 0 after 35 s; 2 runs under way, the longest for 1 h",
+    output: "ended 2 h ago with exit code 0 after 35 s; 2 runs in progress, the longest for 1 h",
   },
   "the older of two that overlap fails last": {
     events: [
@@ -116,26 +116,26 @@ const ROWS: Readonly<Record<string, Row>> = {
     events: ran(HOUR, "a", { how: "signalled", exitCode: 137, reason: "SIGKILL" }),
     lookAtMs: 2 * HOUR,
     condition: "critical",
-    output: "failed 1 h ago, ended by SIGKILL after 35 s: last line",
+    output: "failed 1 h ago, terminated by SIGKILL after 35 s: last line",
   },
   "a command that could not be started": {
     events: ran(HOUR, "a", { how: "not_started", exitCode: 127, reason: "no such file", output: "" }),
     lookAtMs: 2 * HOUR,
     condition: "critical",
-    output: "failed 1 h ago, could not be started: no such file",
+    output: "failed 1 h ago, cannot start: no such file",
   },
   "a success that was noted by hand": {
     events: [{ atMs: HOUR, ends: "a", end: { how: "noted", durationMs: null, output: "" } }],
     lookAtMs: 2 * HOUR,
     condition: "ok",
-    output: "noted as successful 1 h ago",
+    output: "recorded as successful 1 h ago",
   },
   "a failure that was noted by hand": {
     events: [{ atMs: HOUR, ends: "a", end: { how: "noted", exitCode: 1, durationMs: null, output: "" } }],
     parameters: { conditionOnFailure: "warning" },
     lookAtMs: 2 * HOUR,
     condition: "warning",
-    output: "failed 1 h ago, as was noted",
+    output: "failed 1 h ago, recorded with --failed",
   },
   "a success after a failure": {
     events: [...ran(HOUR, "a", { exitCode: 1 }), ...ran(2 * HOUR, "b")],
@@ -304,15 +304,15 @@ Deno.test("observeJob() is unknown where no state is kept or it cannot be read",
   await t.step("no state", async () => {
     const { condition, output } = await observe(null, 0);
     assert.equal(condition, "unknown");
-    assert.equal(output, "nothing is known of its runs: no state is kept, in which they would be noted");
+    assert.equal(output, "no data of its runs: no state is stored");
   });
   await t.step("a state that cannot be read", async () => {
     const failing: JobBook = {
-      recall: () => Promise.reject(new StoreError('Cannot read state "x": the file is damaged', "damaged")),
+      recall: () => Promise.reject(new StoreError('cannot read state "x": the file is damaged', "damaged")),
     };
     const { condition, output } = await observe(failing, 0);
     assert.equal(condition, "unknown");
-    assert.equal(output, 'nothing is known of its runs: Cannot read state "x": the file is damaged');
+    assert.equal(output, 'no data of its runs: cannot read state "x": the file is damaged');
   });
   await t.step("a bug is none of it", async () => {
     await assert.rejects(

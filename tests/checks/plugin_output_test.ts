@@ -13,7 +13,11 @@ Deno.test("readPluginOutput() takes output, detail and performance data apart", 
     { name: "any text after the first bar", text: "a | b | c\n", expected: ["a", "", "b | c"] },
     { name: "nothing after the bar", text: "OK |\n", expected: ["OK", "", ""] },
     { name: "later lines", text: "OK\none\n  two\n\nthree\n\n", expected: ["OK", "one\n  two\n\nthree", ""] },
-    { name: "Windows line ends", text: "OK |a=1\r\none\r\ntwo\r\n", expected: ["OK", "one\ntwo", "a=1"] },
+    {
+      name: "Windows newlines (CRLF)",
+      text: "OK |a=1\r\none\r\ntwo\r\n",
+      expected: ["OK", "one\ntwo", "a=1"],
+    },
     {
       name: "further performance data",
       text: "OK | a=1\none\ntwo | b=2\nc=3 d=4\n",

@@ -105,7 +105,7 @@ Deno.test("observeScript() says so when output was dropped", async () => {
   const seen = await observeProgram(fixture("print_megabytes.sh"), { arguments: ["2"] });
   assert.deepEqual([seen.condition, seen.output], ["critical", "first line"]);
   const lines = seen.detail.split("\n");
-  assert.equal(lines.pop(), "(it printed more than 64 KiB; the rest was dropped)");
+  assert.equal(lines.pop(), "(it printed more than 64 KiB; the rest is dropped)");
   assert.deepEqual([...new Set(lines)], ["123456789abcdef"], "no line is cut in two");
 });
 
@@ -118,7 +118,7 @@ Deno.test("observeScript() stands up to hostile programs", async (t) => {
       ...timeout,
       expected: {
         condition: "unknown",
-        output: "still running after 0.7 s, ended: running",
+        output: "timeout after 0.7 s, terminated: running",
         metrics: {},
         performanceData: "",
         detail: "",
@@ -129,13 +129,13 @@ Deno.test("observeScript() stands up to hostile programs", async (t) => {
       program: "forever.sh",
       ...timeout,
       conditionOnTimeout: "critical",
-      expected: { condition: "critical", output: "still running after 0.7 s, ended: running" },
+      expected: { condition: "critical", output: "timeout after 0.7 s, terminated: running" },
     },
     {
       name: "ignores SIGTERM",
       program: "ignore_sigterm.sh",
       ...timeout,
-      expected: { condition: "unknown", output: "still running after 0.7 s, ended: ignoring" },
+      expected: { condition: "unknown", output: "timeout after 0.7 s, terminated: ignoring" },
     },
     {
       name: "answers SIGTERM and exits with 0",
@@ -143,7 +143,7 @@ Deno.test("observeScript() stands up to hostile programs", async (t) => {
       ...timeout,
       expected: {
         condition: "unknown",
-        output: "still running after 0.7 s, ended: waiting",
+        output: "timeout after 0.7 s, terminated: waiting",
         detail: "goodbye",
       },
     },
@@ -151,13 +151,13 @@ Deno.test("observeScript() stands up to hostile programs", async (t) => {
       name: "closes stdout and sleeps",
       program: "close_stdout_and_sleep.sh",
       ...timeout,
-      expected: { condition: "unknown", output: "still running after 0.7 s, ended: closing" },
+      expected: { condition: "unknown", output: "timeout after 0.7 s, terminated: closing" },
     },
     {
       name: "floods stdout",
       program: "flood_stdout.sh",
       ...timeout,
-      expected: { condition: "unknown", output: "still running after 0.7 s, ended: flood" },
+      expected: { condition: "unknown", output: "timeout after 0.7 s, terminated: flood" },
     },
     {
       name: "leaves a grandchild that holds the pipes",
@@ -181,7 +181,7 @@ Deno.test("observeScript() stands up to hostile programs", async (t) => {
       name: "ends by a signal",
       program: "end_by_signal.sh",
       arguments: ["SEGV"],
-      expected: { condition: "unknown", output: "ended by SIGSEGV: this is SEGV", metrics: {} },
+      expected: { condition: "unknown", output: "terminated by SIGSEGV: this is SEGV", metrics: {} },
     },
     {
       name: "does not exist",
@@ -225,7 +225,7 @@ Deno.test({
   sanitizeResources: false, // as in processes_test.ts
   fn: async () => {
     const seen = await observeProgram(fixture("end_by_signal.sh"), { arguments: ["40"] });
-    assert.deepEqual([seen.condition, seen.output], ["unknown", "ended by signal 40: this is 40"]);
+    assert.deepEqual([seen.condition, seen.output], ["unknown", "terminated by signal 40: this is 40"]);
   },
 });
 

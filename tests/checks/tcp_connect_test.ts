@@ -37,14 +37,14 @@ const ROWS: readonly Row[] = [
     meet: speakPlainly,
     parameters: { expect: "220 " },
     condition: "ok",
-    output: /^connected, answer contains "220 "$/,
+    output: /^connected, response contains "220 "$/,
   },
   {
     name: "an answer to what was sent",
     meet: answering("+PONG\r\n"),
     parameters: { send: "PING\r\n", expect: "+PONG" },
     condition: "ok",
-    output: /^connected, answer contains "\+PONG"$/,
+    output: /^connected, response contains "\+PONG"$/,
   },
   {
     name: "an answer in pieces, with letters of several bytes",
@@ -57,28 +57,28 @@ const ROWS: readonly Row[] = [
     },
     parameters: { expect: "grüß" },
     condition: "ok",
-    output: /^connected, answer contains "grüß"$/,
+    output: /^connected, response contains "grüß"$/,
   },
   {
     name: "another answer",
     meet: answering("-ERR \x1b[31m\0 no\r\n"),
     parameters: { send: "PING\r\n", expect: "+PONG" },
     condition: "critical",
-    output: /^answer does not contain "\+PONG": "-ERR \\x1b\[31m\\x00 no\\r\\n"$/,
+    output: /^response does not contain "\+PONG": "-ERR \\x1b\[31m\\x00 no\\r\\n"$/,
   },
   {
     name: "another answer as a warning",
     meet: answering("no"),
     parameters: { send: "P", expect: "+PONG", asWarning: true },
     condition: "warning",
-    output: /^answer does not contain "\+PONG": "no"$/,
+    output: /^response does not contain "\+PONG": "no"$/,
   },
   {
     name: "no answer",
     meet: leave,
     parameters: { expect: "220" },
     condition: "critical",
-    output: /^connection closed by the server without an answer, expected "220"$/,
+    output: /^connection closed by the server without a response, expected "220"$/,
   },
   {
     name: "a server that never speaks",
@@ -101,7 +101,7 @@ const ROWS: readonly Row[] = [
     meet: flood,
     parameters: { expect: "220" },
     condition: "critical",
-    output: /^answer does not contain "220" in its first 64 KiB: "\ufffd{199}…"$/,
+    output: /^response does not contain "220" in its first 64 KiB: "\ufffd{199}…"$/,
   },
   {
     name: "a reset",
@@ -136,7 +136,7 @@ const ROWS: readonly Row[] = [
     timeoutMs: 400,
     condition: "critical",
     output:
-      /^(TLS handshake with \S+ failed: answer is not TLS|timeout after 0\.4 s during the TLS handshake with \S+)$/,
+      /^(TLS handshake with \S+ failed: response is not TLS|timeout after 0\.4 s during the TLS handshake with \S+)$/,
   },
   {
     name: "TLS with a server that leaves",
@@ -157,7 +157,7 @@ const ROWS: readonly Row[] = [
     meet: speakPlainly,
     parameters: { tls: true },
     condition: "critical",
-    output: /^TLS handshake with \S+ failed: answer is not TLS$/,
+    output: /^TLS handshake with \S+ failed: response is not TLS$/,
   },
 ];
 
@@ -192,7 +192,7 @@ Deno.test("observeTcpConnect() tells refused, unresolved and forbidden apart", {
     assert.strictEqual(condition, "critical");
     assert.match(
       output,
-      /^resolving nowhere\.invalid failed: (name does not resolve|no answer from a name server)$/,
+      /^resolving nowhere\.invalid failed: (name does not resolve|no response from a name server)$/,
     );
   });
   await t.step("forbidden", async () => {
@@ -229,7 +229,7 @@ Deno.test("observeTcpConnect() verifies the certificate when it speaks TLS", asy
       name: "valid",
       facts: { authority },
       condition: "ok",
-      output: /^connected with TLS, answer contains "pong"$/,
+      output: /^connected with TLS, response contains "pong"$/,
     },
     {
       name: "expired",
@@ -298,10 +298,10 @@ Deno.test("tcpConnectKind warns of what cannot be meant", () => {
     );
   assert.deepStrictEqual(warned({ send: "a", expect: "b" }), []);
   assert.deepStrictEqual(warned({ expect: "x".repeat(70_000) }), [
-    "expect: is longer than the 64 KiB that are read of an answer",
+    "expect: is longer than the 64 KiB that are read of a response",
   ]);
   assert.deepStrictEqual(warned({ send: "" }), ["send: is empty, so nothing is sent"]);
-  assert.deepStrictEqual(warned({ port: 465 }), ['port: 465 is a port of TLS, yet "tls" is not set']);
+  assert.deepStrictEqual(warned({ port: 465 }), ['port: 465 is usually a TLS port, but "tls" is not set']);
   assert.deepStrictEqual(warned({ port: 465, tls: true }), []);
 });
 

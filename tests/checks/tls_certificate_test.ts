@@ -181,7 +181,7 @@ Deno.test("observeTlsCertificate() asks for TLS as SMTP, IMAP and POP3 do", asyn
         const { condition, output } = await observeConnection(check);
         assert.strictEqual(
           output,
-          `asking ${check.parameters.host}:${server.port} for TLS failed: server answered "${reply.trim()}"`,
+          `asking ${check.parameters.host}:${server.port} for TLS failed: server replied "${reply.trim()}"`,
         );
         assert.strictEqual(condition, "critical");
       });
@@ -221,11 +221,15 @@ Deno.test("observeTlsCertificate() says how far it came with a server that shows
       name: "dripping",
       meet: drip,
       timeoutMs: 400,
-      output: /^(TLS handshake with \S+ failed: answer is not TLS|timeout after)/,
+      output: /^(TLS handshake with \S+ failed: response is not TLS|timeout after)/,
     },
     { name: "leaving", meet: leave, output: /^TLS handshake with \S+ failed: connection (closed|reset)/ },
     { name: "garbage", meet: speakGarbage, output: /^TLS handshake with \S+ failed: \S/ },
-    { name: "clear text", meet: speakPlainly, output: /^TLS handshake with \S+ failed: answer is not TLS$/ },
+    {
+      name: "clear text",
+      meet: speakPlainly,
+      output: /^TLS handshake with \S+ failed: response is not TLS$/,
+    },
     {
       name: "a polite goodbye",
       meet: sendAlert,

@@ -23,50 +23,49 @@ Deno.test("describeFailure() puts an error into words and an exit code", async (
     },
     {
       name: "a config that cannot be read",
-      error: new ConfigError('Cannot read config "x": file does not exist'),
+      error: new ConfigError('cannot read config "x": file does not exist'),
       code: 78,
-      text: 'monitor: error: Cannot read config "x": file does not exist\n',
+      text: 'monitor: error: cannot read config "x": file does not exist\n',
     },
     {
       name: "output",
-      error: new OutputError("Cannot write"),
+      error: new OutputError("cannot write"),
       code: 74,
-      text: "monitor: error: Cannot write\n",
+      text: "monitor: error: cannot write\n",
     },
     {
       name: "a full disk",
       error: full,
       code: 74,
-      text: "monitor: error: Cannot write: No space left on device\n",
+      text: "monitor: error: cannot write: No space left on device\n",
     },
     {
       name: "the state",
-      error: new StoreError("Cannot keep", "full"),
+      error: new StoreError("cannot keep", "full"),
       code: 74,
-      text: "monitor: error: Cannot keep\n",
+      text: "monitor: error: cannot keep\n",
     },
     {
       name: "a held state",
-      error: new StateHeldError("another monitor holds it"),
+      error: new StateHeldError("in use by another monitor"),
       code: 75,
-      text: "monitor: error: another monitor holds it\n" +
-        "monitor: hint: see what it knows with: monitor status; or check beside it with: --state none\n",
+      text: "monitor: error: in use by another monitor\n" +
+        "monitor: hint: run monitor status, or add --state none\n",
     },
     {
       name: "a permission, run from the source",
       error: new Deno.errors.NotCapable('Requires read access to "/x", run again with the --allow-read flag'),
       code: 77,
-      text: 'monitor: error: a permission is missing: Requires read access to "/x"\n' +
+      text: 'monitor: error: missing permission: Requires read access to "/x"\n' +
         "monitor: hint: grant it with --allow-read=/x\n",
     },
     {
       name: "a permission that the state needs",
-      error: new StoreError('Cannot open state "/x/s": a permission is missing', "denied", {
-        cause: missingPermission("sys", "uid", "to tell whose file it is"),
+      error: new StoreError('cannot open state "/x/s": a permission is missing', "denied", {
+        cause: missingPermission("sys", "uid", "ownership of files"),
       }),
       code: 77,
-      text:
-        'monitor: error: a permission is missing: Requires sys access to "uid" to tell whose file it is\n' +
+      text: 'monitor: error: missing permission: Requires sys access to "uid" ownership of files\n' +
         "monitor: hint: grant it with --allow-sys=uid\n",
     },
     {
@@ -75,7 +74,7 @@ Deno.test("describeFailure() puts an error into words and an exit code", async (
         'Requires read access to "/x", specify the required permissions during compilation using `deno compile --allow-read`',
       ),
       code: 77,
-      text: 'monitor: error: a permission is missing: Requires read access to "/x"\n' +
+      text: 'monitor: error: missing permission: Requires read access to "/x"\n' +
         "monitor: hint: grant it with --allow-read=/x\n",
     },
   ];
@@ -88,7 +87,7 @@ Deno.test("describeFailure() puts an error into words and an exit code", async (
   await t.step("a bug", () => {
     const { text, exitCode } = describeFailure(new TypeError("x is not a function"), { color: false });
     assert.strictEqual(exitCode, 70);
-    assert.match(text, /^monitor: error: this is a bug in monitor\n.*\nTypeError: x is not a function\n/);
+    assert.match(text, /^monitor: error: bug in monitor\n.*\nTypeError: x is not a function\n/);
   });
 });
 

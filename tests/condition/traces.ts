@@ -16,6 +16,6 @@ export function parseTrace(trace: string): Condition[] {
 /** The condition that one letter stands for. */
 export function parseLetter(letter: string): Condition {
   const condition = LETTERS[letter];
-  if (condition === undefined) throw new Error(`Cannot read trace: "${letter}" is none of O, U, W, C`);
+  if (condition === undefined) throw new Error(`cannot read trace: "${letter}" is none of O, U, W, C`);
   return condition;
 }

@@ -42,8 +42,7 @@ Deno.test("findDependencyProblems() names what is no check, and the check that w
 });
 
 Deno.test("findDependencyProblems() tells each circle once, with all its checks", async (t) => {
-  const at = (name: string, circle: string): string =>
-    `checks.${name}.depends_on: goes round in a circle: ${circle}`;
+  const at = (name: string, circle: string): string => `checks.${name}.depends_on: is a cycle: ${circle}`;
   const rows: Readonly<
     Record<string, readonly [needs: Readonly<Record<string, readonly string[]>>, problems: readonly string[]]>
   > = {
@@ -85,7 +84,7 @@ Deno.test("findDependencyProblems() walks chains of very many checks, in time th
   await t.step("to their end", () => assert.deepEqual(problemsIn(chain(200_000, [])), []));
   await t.step("around, without all names in one message", () => {
     assert.deepEqual(problemsIn(chain(10_000, ["c0"])), [
-      'checks.c0.depends_on: goes round in a circle: "c0" needs "c1" needs "c2" needs "c3" needs "c4" needs "c5" needs ' +
+      'checks.c0.depends_on: is a cycle: "c0" needs "c1" needs "c2" needs "c3" needs "c4" needs "c5" needs ' +
       '… (9993 more) … needs "c9999" needs "c0"',
     ]);
   });
@@ -100,10 +99,10 @@ Deno.test("loadConfig() places what is wrong with dependencies, and leaves unres
     },
   };
   assert.deepEqual(await problemsOf(config, { withoutSecrets: true }), [
-    'checks.web.depends_on: goes round in a circle: "web" needs "web"',
+    'checks.web.depends_on: is a cycle: "web" needs "web"',
   ]);
   assert.deepEqual(await problemsOf(config, { environment: { ROUTER: "rooter" } }), [
-    'checks.web.depends_on: goes round in a circle: "web" needs "web"',
+    'checks.web.depends_on: is a cycle: "web" needs "web"',
     'checks.web.depends_on[0]: is "rooter", expected the name of a check (did you mean "router"?)',
   ]);
 });

@@ -62,7 +62,7 @@ Deno.test("loadConfig() says what is wrong with a request and what is expected o
     "a pattern that looks ahead": [
       page({}, { not_body_pattern: "a(?!b)" }),
       `${at}.response.not_body_pattern: "a(?!b)" is not a regular expression in RE2 syntax: ` +
-      "invalid or unsupported Perl syntax: `(?!` (RE2 cannot look around or refer back, and so never runs away)",
+      "invalid or unsupported Perl syntax: `(?!` (RE2 has no look-around and no back-references)",
     ],
     "a pattern that is too large": [
       page({}, { body_pattern: "(?:a{100}b){9}" }),

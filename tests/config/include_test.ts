@@ -195,7 +195,7 @@ Deno.test("loadConfig() names the whole circle of files that include each other"
       "sub/b.jsonc": '{\n  "include": [\n    "../a.jsonc" ] }',
     }, async ({ problems }) => {
       assert.deepEqual(await problems(), [
-        'sub/b.jsonc:3:5 include[0]: goes round in a circle: "a.jsonc" includes "sub/b.jsonc" includes "a.jsonc"',
+        'sub/b.jsonc:3:5 include[0]: is a cycle: "a.jsonc" includes "sub/b.jsonc" includes "a.jsonc"',
       ]);
     });
   });
@@ -206,7 +206,7 @@ Deno.test("loadConfig() names the whole circle of files that include each other"
     }, async ({ directory, problems }) => {
       await Deno.symlink("monitor.jsonc", `${directory}/link.jsonc`);
       assert.deepEqual(await problems(), [
-        'a.jsonc:1:12 include: goes round in a circle: "monitor.jsonc" includes "a.jsonc" includes "monitor.jsonc"',
+        'a.jsonc:1:12 include: is a cycle: "monitor.jsonc" includes "a.jsonc" includes "monitor.jsonc"',
       ]);
     });
   });
@@ -292,13 +292,13 @@ Deno.test("loadConfig() tells the mistakes of all files at once, each where it i
       '(did you mean "test"?)',
       "a.jsonc:3:26 defaults.annoy: is 0, expected true, false, or whole seconds from 1 on, or text such as " +
       '"5 minutes" or "1 h 30 min"',
-      'b.jsonc:3:11 : "{" stands where a colon was expected',
+      'b.jsonc:3:11 : unexpected "{", expected a colon',
       "c.jsonc:2:2 state: holds for the config as a whole, expected one of $schema, include, defaults, channels, checks " +
       "in an included file (put it into monitor.jsonc)",
       'c.jsonc:3:2 chekcs: unknown key "chekcs", expected one of $schema, include, defaults, channels, checks in an ' +
       "included file",
     ]);
-    assert.equal((await errorOf(load())).message, 'Cannot use config "monitor.jsonc": 7 errors');
+    assert.equal((await errorOf(load())).message, 'cannot use config "monitor.jsonc": 7 errors');
   });
 });
 
@@ -333,7 +333,7 @@ Deno.test("loadConfig() finds dependencies in other files, and their mistakes wh
     ]);
     await Deno.writeTextFile(`${directory}/b.json`, JSON.stringify(needing("b", "b")));
     assert.deepEqual(await problems(), [
-      'b.json:1:60 checks.b.depends_on: goes round in a circle: "b" needs "b"',
+      'b.json:1:60 checks.b.depends_on: is a cycle: "b" needs "b"',
     ]);
   });
 });
@@ -375,8 +375,7 @@ Deno.test("loadConfig() warns of what is doubtful in included files, where it is
       "b.json": { checks: { c: CHECK, d: { ...CHECK, notifications: [] } } },
       "c.json": {},
     }, async ({ warnings }) => {
-      const why =
-        "is longer than the regular interval (9 s, not 5 s), so a problem is looked at less often than health";
+      const why = "is longer than the regular interval (9 s, not 5 s), so a failing check runs less often";
       assert.deepEqual(await warnings(), [
         "c.json:1:1 : has no checks and no channels, and includes nothing",
         `a.json:1:68 defaults.schedule.attentive_interval: ${why}`,

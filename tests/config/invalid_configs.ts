@@ -59,7 +59,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   include_itself: {
     problems: [[
       "2:14 include",
-      'goes round in a circle: "./invalid_include_itself.jsonc" includes "./invalid_include_itself.jsonc"',
+      'is a cycle: "./invalid_include_itself.jsonc" includes "./invalid_include_itself.jsonc"',
     ]],
   },
   tag_empty: { problems: [["4:62 checks.web.tags[1]", "is empty, expected some text"]] },
@@ -163,7 +163,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     problems: [[
       "3:3 groups",
       "is not a key: the specification names it as required without defining it, so it has no meaning here",
-      "leave it out",
+      "remove it",
     ]],
   },
   header_name: {
@@ -263,12 +263,14 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   json_breaks_off: {
     problems: [[
       "3:1",
-      "the config ends where a key in double quotes or } was expected",
+      "unexpected end of the config, expected a key in double quotes or }",
       '"defaults" is not closed',
     ]],
   },
-  json_colon_missing: { problems: [["2:14", '"{" stands where a colon was expected']] },
-  json_control_character: { problems: [["1:33", "a tab stands in a string, expected the escape \\t"]] },
+  json_colon_missing: { problems: [["2:14", 'unexpected "{", expected a colon']] },
+  json_control_character: {
+    problems: [["1:33", "a tab is not allowed in a string, expected the escape \\t"]],
+  },
   json_curly_quotes: {
     problems: [[
       "2:3",
@@ -277,34 +279,34 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     ]],
   },
   json_extra_brace: {
-    problems: [["4:1", '"}" stands after the end of the config, where nothing was expected']],
+    problems: [["4:1", 'unexpected "}" after the end of the config']],
   },
   json_extra_text: {
-    problems: [["2:1", '"more" stands after the end of the config, where nothing was expected']],
+    problems: [["2:1", 'unexpected "more" after the end of the config']],
   },
   json_hash_comment: {
     problems: [["1:1", `"#" is not a JSON value, expected ${VALUE}`, "a comment begins with //"]],
   },
   json_leading_zero: { problems: [["2:30", `"03" is not a JSON value, expected ${VALUE}`]] },
-  json_list_breaks_off: { problems: [["2:75", '"}" stands where a comma or ] was expected']] },
+  json_list_breaks_off: { problems: [["2:75", 'unexpected "}", expected a comma or ]']] },
   json_missing_comma: {
     problems: [[
       "3:3",
-      '"checks" stands where a comma was expected',
+      'unexpected "checks", expected a comma',
       "put a comma after the value before it",
     ]],
   },
   json_no_break_space: {
     problems: [[
       "2:2",
-      "the character U+00A0 is not a key, expected one in double quotes",
+      "character U+00A0 is not a key, expected one in double quotes",
       "put an ordinary space in its place, or nothing",
     ]],
   },
   json_nul: {
     problems: [[
       "1:19",
-      "the character U+0000 stands after the end of the config, where nothing was expected",
+      "unexpected character U+0000 after the end of the config",
     ]],
   },
   json_number_breaks_off: {
@@ -325,12 +327,12 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     ]],
   },
   json_two_commas: {
-    problems: [["2:18", '"," stands where a key in double quotes or } was expected']],
+    problems: [["2:18", 'unexpected ",", expected a key in double quotes or }']],
   },
   json_two_commas_missing: {
     problems: [
-      ["2:32", '"annoy" stands where a comma was expected', "put a comma after the value before it"],
-      ["3:3", '"checks" stands where a comma was expected', "put a comma after the value before it"],
+      ["2:32", 'unexpected "annoy", expected a comma', "put a comma after the value before it"],
+      ["3:3", 'unexpected "checks", expected a comma', "put a comma after the value before it"],
     ],
   },
   json_unquoted_name: {
@@ -339,7 +341,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   json_unterminated_string: {
     problems: [["3:3", '"checks: {} is a string that never ends, expected " before the end of the line']],
   },
-  json_value_missing: { problems: [["3:1", '"}" stands where a value was expected']] },
+  json_value_missing: { problems: [["3:1", 'unexpected "}", expected a value']] },
   kind_missing: {
     problems: [["4:12 checks.web", `missing key "kind", expected one of ${CHECK_KINDS}`]],
   },
@@ -380,28 +382,28 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     problems: [[
       "6:7 checks.web.path",
       `unknown key "path", expected one of ${CHECK_MEMBERS}`,
-      'it belongs into "parameters"',
+      'move it into "parameters"',
     ]],
   },
   misplaced_schedule: {
     problems: [[
       "3:3 schedule",
       `unknown key "schedule", expected one of ${TOP_MEMBERS}`,
-      'it belongs into "defaults"',
+      'move it into "defaults"',
     ]],
   },
   misplaced_setting: {
     problems: [[
       "6:23 checks.web.parameters.threshold",
       'unknown key "threshold", expected one of condition, output',
-      'it belongs one level up, beside "parameters"',
+      'move it one level up, next to "parameters"',
     ]],
   },
   misplaced_status_code: {
     problems: [[
       "6:69 checks.web.parameters.status_code",
       'unknown key "status_code", expected one of request, response, as_warning',
-      'it belongs into "response"',
+      'move it into "response"',
     ]],
   },
   nested_ten_thousand_deep: {
@@ -442,7 +444,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     problems: [[
       "1:1",
       'the config is the string "${env:MONITOR_TEST_UNSET}", expected an object',
-      "a placeholder stands only for text",
+      "a placeholder is always a string",
     ]],
   },
   secret_file_unnamed: {
@@ -452,7 +454,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     problems: [[
       "7:44 defaults.notifications[0].parameters.access.port",
       'is the string "${env:PORT}", expected a whole number',
-      "a placeholder stands only for text",
+      "a placeholder is always a string",
     ]],
   },
   secret_not_an_address: {
@@ -552,7 +554,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     problems: [[
       "4:42 defaults.notifications[0].parameters.to",
       'unknown key "to", expected one of access, sender, receivers, tags',
-      'leave it out: "receivers" is there already',
+      'remove it: "receivers" is there already',
     ]],
   },
   unknown_file_timestamp_parameter: {
@@ -600,7 +602,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     problems: [[
       "6:67 checks.web.parameters.request.url",
       'unknown key "url", expected one of target, method, headers, body, redirects, tls',
-      'leave it out: "target" is there already',
+      'remove it: "target" is there already',
     ]],
   },
   unknown_response_member: {
@@ -665,38 +667,38 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   },
   utf16: {
     error: [
-      'Cannot read config "./invalid_utf16.jsonc": it is UTF-16, expected UTF-8',
+      'cannot read config "./invalid_utf16.jsonc": it is UTF-16, expected UTF-8',
       "convert it: iconv -f UTF-16LE -t UTF-8 ./invalid_utf16.jsonc",
     ],
     problems: [],
   },
   utf16_big_endian: {
     error: [
-      'Cannot read config "./invalid_utf16_big_endian.jsonc": it is UTF-16, expected UTF-8',
+      'cannot read config "./invalid_utf16_big_endian.jsonc": it is UTF-16, expected UTF-8',
       "convert it: iconv -f UTF-16BE -t UTF-8 ./invalid_utf16_big_endian.jsonc",
     ],
     problems: [],
   },
   utf16_with_mark: {
     error: [
-      'Cannot read config "./invalid_utf16_with_mark.jsonc": it is UTF-16, expected UTF-8',
+      'cannot read config "./invalid_utf16_with_mark.jsonc": it is UTF-16, expected UTF-8',
       "convert it: iconv -f UTF-16 -t UTF-8 ./invalid_utf16_with_mark.jsonc",
     ],
     problems: [],
   },
   utf16_with_mark_big_endian: {
     error: [
-      'Cannot read config "./invalid_utf16_with_mark_big_endian.jsonc": it is UTF-16, expected UTF-8',
+      'cannot read config "./invalid_utf16_with_mark_big_endian.jsonc": it is UTF-16, expected UTF-8',
       "convert it: iconv -f UTF-16 -t UTF-8 ./invalid_utf16_with_mark_big_endian.jsonc",
     ],
     problems: [],
   },
   utf8: {
-    error: ['Cannot use config "./invalid_utf8.jsonc": it is not UTF-8', "save it as UTF-8"],
+    error: ['cannot use config "./invalid_utf8.jsonc": it is not UTF-8', "save it as UTF-8"],
     problems: [["3:19", "byte 0xe9 is not valid UTF-8, expected a config in UTF-8"]],
   },
   utf8_breaks_off: {
-    error: ['Cannot use config "./invalid_utf8_breaks_off.jsonc": it is not UTF-8', "save it as UTF-8"],
+    error: ['cannot use config "./invalid_utf8_breaks_off.jsonc": it is not UTF-8', "save it as UTF-8"],
     problems: [["4:7", "byte 0xc3 is not valid UTF-8, expected a config in UTF-8"]],
   },
   warning_age_zero: { problems: [["6:51 checks.web.parameters.warning_age", `is 0, expected ${INTERVAL}`]] },
@@ -748,8 +750,8 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   cron_beside_interval: {
     problems: [[
       "6:21 checks.web.schedule.cron",
-      'stands beside "regular_interval", expected one of the two',
-      'for more runs while something is wrong, "attentive_interval" may stand beside "cron"',
+      'cannot be used with "regular_interval"',
+      'add "attentive_interval" to "cron" for more runs while a check fails',
     ]],
   },
   cron_day: {
@@ -775,7 +777,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   time_zone_alone: {
     problems: [[
       "6:45 checks.web.schedule.time_zone",
-      'means nothing beside "regular_interval", expected it beside "cron" only',
+      'has no effect with "regular_interval", expected it with "cron" only',
     ]],
   },
   time_zone_unknown: {

@@ -66,7 +66,7 @@ Deno.test("glanceAt() gives what is no check no kind", async () => {
 
 Deno.test("glanceAt() refuses what it can make nothing of", async (t) => {
   const table: Readonly<Record<string, readonly [text: string, message: RegExp]>> = {
-    "no object": ["[]", /^Cannot use config "\/etc\/monitor\/monitor\.jsonc": it is no JSON object$/],
+    "no object": ["[]", /^cannot use config "\/etc\/monitor\/monitor\.jsonc": it is no JSON object$/],
     "nothing": ["", /: it is no JSON$/],
     "a missing comma": ['{ "state": "x" "checks": {} }', /: it is no JSON$/],
     "a state without a value": [

@@ -42,7 +42,7 @@ Deno.test("loadConfig() says exactly what is wrong in each invalid config", asyn
       const errors = problems.length === 1 ? "1 error" : `${problems.length} errors`;
       assert.deepEqual(
         [error.message, error.hint],
-        expected.error ?? [`Cannot use config "${path}": ${errors}`, null],
+        expected.error ?? [`cannot use config "${path}": ${errors}`, null],
       );
     });
   }
@@ -271,7 +271,7 @@ Deno.test("loadConfig() blames what defaults lack on the checks that use it", as
 Deno.test("loadConfig() takes a mistake for one, whatever the machine lacks in the same place", async () => {
   const wrong = { threshold: "${env:UNSET}", parameters: { output: "${env:NOT-A-NAME}" } };
   assert.deepEqual(await problemsOf(withCheck({ kind: "test", ...wrong })), [
-    'checks.web.threshold: is the string "${env:UNSET}", expected a whole number (a placeholder stands only for text)',
+    'checks.web.threshold: is the string "${env:UNSET}", expected a whole number (a placeholder is always a string)',
     'checks.web.parameters.output: "${env:NOT-A-NAME}" names no variable, expected letters, digits and _',
   ]);
   const half = { request: { target: "htp://${env:HOST}/" } };
@@ -360,7 +360,7 @@ Deno.test("loadConfig() without secrets leaves placeholders and programs alone",
   await t.step("what cannot be a placeholder is still refused", async () => {
     const check = withCheck({ kind: "test", threshold: "${env:N}", parameters: {} });
     assert.deepEqual(await problemsOf(check, { withoutSecrets: true }), [
-      'checks.web.threshold: is the string "${env:N}", expected a whole number (a placeholder stands only for text)',
+      'checks.web.threshold: is the string "${env:N}", expected a whole number (a placeholder is always a string)',
     ]);
   });
   await t.step("$${ is the literal it always is", async () => {
@@ -372,7 +372,7 @@ Deno.test("loadConfig() without secrets leaves placeholders and programs alone",
     const check = withCheck({ kind: "${env:KIND}", parameters: { anything: 1 } });
     assert.deepEqual((await load(check, { withoutSecrets: true })).checks, []);
     assert.deepEqual(await warningsOf(check, { withoutSecrets: true }), [
-      "checks.web.kind: is not known without its secrets, so the check's parameters are not looked at",
+      "checks.web.kind: is unknown without secrets, so the parameters are not validated",
     ]);
     const { checks } = await load(withCheck({ kind: "${env:KIND}", parameters: {} }), {
       environment: { KIND: "test" },
@@ -441,7 +441,7 @@ Deno.test("loadConfig() finds mistakes at the end of a large config", async (t) 
     "broken syntax": [
       '    "last": {]\n',
       [count + 3, 14],
-      '"]" stands where a key in double quotes or } was expected',
+      'unexpected "]", expected a key in double quotes or }',
     ],
     "a mistake": [
       '    "last": { "kind": "test", "parameters": {}, "active": 1 } } }\n',
@@ -456,7 +456,7 @@ Deno.test("loadConfig() finds mistakes at the end of a large config", async (t) 
     "a config that breaks off": [
       "",
       [count + 3, 1],
-      "the config ends where a key in double quotes or } was expected",
+      "unexpected end of the config, expected a key in double quotes or }",
     ],
   };
   for (const [name, [end, place, message]] of Object.entries(rows)) {
@@ -537,13 +537,13 @@ Deno.test("loadConfig() refuses more bytes than it accepts before it reads them"
   const error = await errorOf(loadConfig({ path: "/big", named: true }, system));
   assert.equal(
     error.message,
-    'Cannot read config "/big": it has 67108865 bytes, and at most 67108864 are accepted',
+    'cannot read config "/big": it has 67108865 bytes, and at most 67108864 are accepted',
   );
   const stdin = createConfigSystem({ stdin: new Uint8Array(CONFIG_BYTES_MAX + 1) });
   const piped = await errorOf(loadConfig({ path: "-", named: true }, stdin));
   assert.equal(
     piped.message,
-    'Cannot read config "<stdin>": it has 67108865 bytes, and at most 67108864 are accepted',
+    'cannot read config "<stdin>": it has 67108865 bytes, and at most 67108864 are accepted',
   );
 });
 

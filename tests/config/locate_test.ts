@@ -43,8 +43,8 @@ Deno.test("locateConfig() takes the first that exists", async () => {
     assert.deepEqual(await locate({ environment, files }), { path, named: false });
   }
   const error = await errorOf(locate({ environment }));
-  assert.equal(error.message, `Cannot find a config: looked for ${paths.join(", ")}`);
-  assert.equal(error.hint, "name one with --config PATH, or make one with: monitor init");
+  assert.equal(error.message, `cannot find a config: looked for ${paths.join(", ")}`);
+  assert.equal(error.hint, "set --config PATH, or create one with: monitor init");
 });
 
 Deno.test("locateConfig() looks where the variables say", async (t) => {
@@ -71,7 +71,7 @@ Deno.test("locateConfig() looks where the variables say", async (t) => {
       const paths = directories.flatMap((
         directory,
       ) => [`${directory}/monitor.jsonc`, `${directory}/monitor.json`]);
-      assert.equal(message, `Cannot find a config: looked for ${paths.join(", ")}`);
+      assert.equal(message, `cannot find a config: looked for ${paths.join(", ")}`);
     });
   }
 });

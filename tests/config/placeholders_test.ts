@@ -122,8 +122,8 @@ Deno.test("substitute() says which placeholders have no value", async (t) => {
 
 Deno.test("substitute() warns of values that are empty, and of what only looks like a placeholder", async (t) => {
   const none = (text: string, kind: string) =>
-    `${JSON.stringify(text)} is no placeholder, so it stays as it is|` +
-    `write \${${kind}} for the value, or $${text} for this very text`;
+    `${JSON.stringify(text)} is not a placeholder and stays unchanged|` +
+    `write \${${kind}} for the value, or $${text} for the literal text`;
   const rows: Readonly<Record<string, readonly string[]>> = {
     "${env:EMPTY}": ['the environment variable "EMPTY" is empty|'],
     "<${file:/empty}>": ['the file "/empty" is empty|'],

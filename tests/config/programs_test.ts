@@ -83,7 +83,7 @@ Deno.test("findPrograms() says to write ./name for a program beside the config",
     'checks.web.parameters.path: the program "check.sh" is not in PATH, expected one that is, or a ' +
     "path with a slash";
   assert.deepEqual(await lacksOf(config, beside), [
-    `${message} (write "./check.sh" for the one beside the config)`,
+    `${message} (write "./check.sh" for the one in the directory of the config)`,
   ]);
   assert.deepEqual(await lacksOf(config, { environment: { PATH: "/bin" } }), [message]);
   const data = { files: { "/etc/monitor/check.sh": { mode: 0o644 } }, environment: { PATH: "/bin" } };
@@ -95,7 +95,7 @@ Deno.test("findPrograms() shows the placeholder that a missing name comes from",
   const environment = { PATH: "/bin", CHECK: "check.sh" };
   assert.deepEqual(await lacksOf(config, { environment, files: { "/etc/monitor/check.sh": program } }), [
     'checks.web.parameters.path: the program "${env:CHECK}" is not in PATH, expected one that is, or a path with a ' +
-    'slash (write "./${env:CHECK}" for the one beside the config)',
+    'slash (write "./${env:CHECK}" for the one in the directory of the config)',
   ]);
 });
 

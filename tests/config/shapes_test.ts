@@ -254,7 +254,7 @@ Deno.test("loadConfig() says that groups is undefined, whatever the shape", asyn
   for (const shape of ["monitor", "a", "b"] as const) {
     assert.deepEqual(await problemsOf({ defaults: {}, groups: {} }, { shape }), [
       "groups: is not a key: the specification names it as required without defining it, so it has no meaning here " +
-      "(leave it out)",
+      "(remove it)",
     ]);
   }
 });

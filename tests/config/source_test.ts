@@ -121,7 +121,7 @@ Deno.test("readSource() says why a file cannot be read", async (t) => {
   for (const [name, [file, reason, hint]] of Object.entries(rows)) {
     await t.step(name, async () => {
       const error = await errorOf(read({ files: file === undefined ? {} : { [PATH]: file } }));
-      assert.equal(error.message, `Cannot read config "${PATH}": ${reason}`);
+      assert.equal(error.message, `cannot read config "${PATH}": ${reason}`);
       assert.deepEqual([error.hint, error.problems, error.source], [hint ?? null, [], null]);
       if (file instanceof Error) assert.equal(error.cause, file);
     });
@@ -149,7 +149,7 @@ Deno.test("readSource() says the same of real files", async (t) => {
     for (const [path, reason] of Object.entries(rows)) {
       await t.step(JSON.stringify(path), async () => {
         const error = await errorOf(readSource({ path, named: true }, system));
-        assert.equal(error.message, `Cannot read config "${path}": ${reason}`);
+        assert.equal(error.message, `cannot read config "${path}": ${reason}`);
       });
     }
     await t.step("a symbolic link is followed", async () => {
@@ -171,7 +171,7 @@ Deno.test("readSource() says that a real file may not be read", async () => {
     const printed = await runWithoutRights(new URL("read_source.ts", import.meta.url), ...paths);
     assert.deepEqual(
       printed.split("\n"),
-      [...paths.map((path) => `Cannot read config "${path}": permission denied`), ""],
+      [...paths.map((path) => `cannot read config "${path}": permission denied`), ""],
     );
   } finally {
     await Deno.chmod(`${directory}/closed_directory`, 0o700);
@@ -202,7 +202,7 @@ Deno.test("readSource() refuses a config that was found and belongs to somebody 
       const error = await errorOf(read(options, { named: false }));
       assert.equal(
         error.message,
-        `Cannot use config "${PATH}": it was found, not named, and belongs to another user (id 1001)`,
+        `cannot use config "${PATH}": it was found, not named, and belongs to another user (id 1001)`,
       );
       assert.equal(error.hint, `name it if you trust it: --config ${PATH}`);
     });
@@ -229,10 +229,10 @@ Deno.test("readSource() refuses UTF-16 and says how to convert it", async (t) =>
   for (const [name, [bytes, encoding]] of Object.entries(rows)) {
     await t.step(name, async () => {
       const error = await errorOf(read({ files: { [PATH]: bytes } }));
-      assert.equal(error.message, `Cannot read config "${PATH}": it is UTF-16, expected UTF-8`);
+      assert.equal(error.message, `cannot read config "${PATH}": it is UTF-16, expected UTF-8`);
       assert.equal(error.hint, `convert it: iconv -f ${encoding} -t UTF-8 ${PATH}`);
       const piped = await errorOf(read({ stdin: bytes }, { path: "-" }));
-      assert.equal(piped.message, 'Cannot read config "<stdin>": it is UTF-16, expected UTF-8');
+      assert.equal(piped.message, 'cannot read config "<stdin>": it is UTF-16, expected UTF-8');
       assert.equal(piped.hint, `convert it: iconv -f ${encoding} -t UTF-8`);
     });
   }
@@ -262,7 +262,7 @@ Deno.test("readSource() names the place of the first byte that is not UTF-8", as
   for (const [name, [bytes, byte, place]] of Object.entries(rows)) {
     await t.step(name, async () => {
       const error = await errorOf(read({ files: { [PATH]: bytes } }));
-      assert.equal(error.message, `Cannot use config "${PATH}": it is not UTF-8`);
+      assert.equal(error.message, `cannot use config "${PATH}": it is not UTF-8`);
       assert.equal(error.hint, "save it as UTF-8");
       const [problem] = error.problems;
       assert.deepEqual(

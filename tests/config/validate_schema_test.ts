@@ -18,26 +18,26 @@ Deno.test("findStructureProblems() says where a misplaced member belongs", async
   const rows: Readonly<Record<string, readonly [config: unknown, hint: string | null]>> = {
     "a parameter in the check": [
       withCheck({ kind: "script", path: "/x", parameters: { path: "/x" } }),
-      'it belongs into "parameters"',
+      'move it into "parameters"',
     ],
-    "a setting in the parameters": [script({ threshold: 1 }), 'it belongs one level up, beside "parameters"'],
+    "a setting in the parameters": [script({ threshold: 1 }), 'move it one level up, next to "parameters"'],
     "an interval in the check": [
       withCheck({ kind: "test", regular_interval: 60, parameters: {} }),
-      'it belongs into "schedule"',
+      'move it into "schedule"',
     ],
-    "a setting at the top": [{ defaults: {}, schedule: {} }, 'it belongs into "defaults"'],
-    "a target in the parameters": [page({ request, method: "GET" }), 'it belongs into "request"'],
+    "a setting at the top": [{ defaults: {}, schedule: {} }, 'move it into "defaults"'],
+    "a target in the parameters": [page({ request, method: "GET" }), 'move it into "request"'],
     "a response member in the request": [page({ request: { ...request, body_part: "x" } }), null],
-    "an expectation in the parameters": [page({ request, body_part: "x" }), 'it belongs into "response"'],
-    "headers in the parameters": [page({ request, headers: {} }), 'it belongs into "request" or "response"'],
+    "an expectation in the parameters": [page({ request, body_part: "x" }), 'move it into "response"'],
+    "headers in the parameters": [page({ request, headers: {} }), 'move it into "request" or "response"'],
     "as_warning in the response": [
       page({ request, response: { as_warning: true } }),
-      'it belongs one level up, beside "response"',
+      'move it one level up, next to "response"',
     ],
     "a parameter of another kind": [script({ request: {} }), null],
     "the checks of the defaults": [
       { defaults: { checks: {} } },
-      'it belongs one level up, beside "defaults"',
+      'move it one level up, next to "defaults"',
     ],
   };
   for (const [name, [config, hint]] of Object.entries(rows)) {
@@ -57,7 +57,7 @@ Deno.test("findStructureProblems() proposes what stands for a key of another too
   const hook = (parameters: object) => ({ defaults: { notifications: [{ kind: "webhook", parameters }] } });
   const rows: Readonly<Record<string, readonly [config: unknown, hint: string]>> = {
     "type of a check": [withCheck({ type: "script", parameters }), 'did you mean "kind"?'],
-    "type beside kind": [withCheck({ type: "x", kind, parameters }), 'leave it out: "kind" is there already'],
+    "type beside kind": [withCheck({ type: "x", kind, parameters }), 'remove it: "kind" is there already'],
     "type of a channel": [
       { defaults: { notifications: [{ type: "console", parameters }] } },
       'did you mean "kind"?',
@@ -192,7 +192,7 @@ Deno.test("findStructureProblems() says how to write a value of another type", a
     "a path for a report": [{ defaults: {}, report: "x.html" }, 'write { "path": "x.html" }'],
     "a placeholder for a number": [
       mail({ access: { ...access, port: "${env:X}" }, sender: "a@b", receivers: ["a@b"] }),
-      "a placeholder stands only for text",
+      "a placeholder is always a string",
     ],
   };
   for (const [name, [config, hint]] of Object.entries(rows)) {

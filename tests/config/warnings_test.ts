@@ -27,8 +27,8 @@ Deno.test("loadConfig() warns of nothing in a config that is right", async () =>
 });
 
 Deno.test("loadConfig() warns that nothing is watched", async (t) => {
-  const none = "checks: there are no checks, so nothing is watched";
-  const inactive = "checks: every check is inactive, so nothing is watched";
+  const none = "checks: there are no checks";
+  const inactive = "checks: every check is inactive";
   const rows: Readonly<Record<string, readonly [config: unknown, warnings: readonly string[]]>> = {
     "no checks member": [{ defaults: {} }, [none]],
     "no checks": [{ defaults: {}, checks: {} }, [none]],
@@ -48,7 +48,7 @@ Deno.test("loadConfig() warns that nothing is watched", async (t) => {
 });
 
 Deno.test("loadConfig() warns of an attentive interval longer than the regular one, where it stands", async (t) => {
-  const why = "so a problem is looked at less often than health";
+  const why = "so a failing check runs less often";
   const schedule = { regular_interval: 60, attentive_interval: "90 seconds" };
   await t.step("in a check", async () => {
     assert.deepEqual(await warningsOf(withCheck({ ...CHECK, schedule })), [
@@ -80,7 +80,7 @@ Deno.test("loadConfig() warns of a dependency that is inactive", async () => {
 });
 
 Deno.test("loadConfig() warns of a timeout longer than the interval, when the check gives it", async (t) => {
-  const why = "so a slow run makes the check miss its next ones";
+  const why = "so a slow run skips the next runs";
   await t.step("its own interval", async () => {
     const check = { ...CHECK, timeout: 61, schedule: { regular_interval: 60 } };
     assert.deepEqual(await warningsOf(withCheck(check)), [
@@ -151,8 +151,7 @@ Deno.test("loadConfig() warns of a password in a config that others can read", a
     checks: { a: CHECK },
   });
   const options = { environment: { X: "swordfish" } };
-  const warning =
-    "defaults.notifications[0].parameters.access.password: a password stands in a config that every " +
+  const warning = "defaults.notifications[0].parameters.access.password: a password in a config that every " +
     "user of this machine can read (mode 644) (write ${env:NAME} or ${file:/path}, or chmod o-r " +
     "/etc/monitor/monitor.jsonc)";
   const rows: Readonly<
@@ -222,7 +221,7 @@ Deno.test("loadConfig() warns of credentials in a URL that others can read", asy
       const warnings = await warningsOf(withCheck(check), options);
       assert.equal(warnings.length, isWarned ? 1 : 0, warnings.join("\n"));
       if (isWarned) {
-        assert.match(warnings[0] ?? "", /^checks\.web\.parameters\.request\.target: a password stands in/);
+        assert.match(warnings[0] ?? "", /^checks\.web\.parameters\.request\.target: a password in/);
         assert.ok(!warnings.join().includes("swordfish"));
       }
     });
@@ -298,10 +297,10 @@ Deno.test("loadConfig() warns of paths that cannot work", async (t) => {
     "/a b": { mode: 0o755 },
   } as const;
   const at = "checks.web.parameters.path:";
-  const TILDE = 'begins with "~", which no shell expands here (write the whole path)';
+  const TILDE = 'begins with "~", which no shell expands here (write the full path)';
   const VARIABLE = "has a variable in it, which no shell expands here";
   const STAR = 'has a "*" in it, which no shell expands here (name one file)';
-  const SPLIT = 'has a blank in it, and no shell splits it (put arguments into "arguments")';
+  const SPLIT = 'has a space in it, and no shell splits it (put arguments into "arguments")';
   const rows: Readonly<Record<string, readonly [config: unknown, warning: string | null]>> = {
     "a command that is there": [script("/x"), null],
     "a command that is missing": [script("/none"), 'the command "/none" does not exist'],
@@ -316,7 +315,7 @@ Deno.test("loadConfig() warns of paths that cannot work", async (t) => {
     "a command below the home": [script("~/x"), `"~/x" ${TILDE}`],
     "a file that is missing": [file("/none"), null],
     "a file with a blank in its name": [file("/my file"), null],
-    "a blank at the end": [file("/none "), '"/none " begins or ends with a blank (remove the blank)'],
+    "a blank at the end": [file("/none "), '"/none " begins or ends with a space (remove the space)'],
     "a home": [file("~/x"), `"~/x" ${TILDE}`],
     "another home": [file("~root/x"), `"~root/x" ${TILDE}`],
     "a file in the name of a backup": [file("/x~"), null],
@@ -326,7 +325,7 @@ Deno.test("loadConfig() warns of paths that cannot work", async (t) => {
     "a pattern": [file("/var/log/*.log"), `"/var/log/*.log" ${STAR}`],
     "a variable from a placeholder": [
       file("${env:P}"),
-      `"\${env:P}" ${VARIABLE} (write the whole path)`,
+      `"\${env:P}" ${VARIABLE} (write the full path)`,
     ],
   };
   for (const [name, [config, warning]] of Object.entries(rows)) {

@@ -17,7 +17,7 @@ Deno.test("every message of docs/help/troubleshooting.md is one of the program's
 
 Deno.test("a message that the program does not say is noticed", () => {
   const source = sourceText();
-  for (const message of ["Cannot find a config: gazed at …", 'Cannot read config "…": file is missing']) {
+  for (const message of ["cannot find a config: gazed at …", 'cannot read config "…": file is missing']) {
     assert.ok(literalPieces(message).some((piece) => !source.includes(piece)), message);
   }
 });

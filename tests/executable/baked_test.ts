@@ -116,7 +116,7 @@ Deno.test("a baked executable checks its own config without being told, and refu
       assert.strictEqual(code, 3);
       assert.match(stdout, /UNKNOWN +script .*needs --allow-run=.*another\.sh/);
       assert.match(stdout, /OK +web .*status is 200/);
-      assert.match(stderr, /check "script" needs --allow-run=.*another\.sh, which is not granted/);
+      assert.match(stderr, /missing permission: --allow-run=.*another\.sh \(check "script"\)/);
     });
   });
 });

@@ -85,34 +85,34 @@ test("monitor beat: a command runs as it would without", (add) => {
       code: 137,
       stdout: "",
       condition: "critical",
-      output: /^failed \d+ s ago, ended by SIGKILL after \d+ s$/,
+      output: /^failed \d+ s ago, terminated by SIGKILL after \d+ s$/,
     },
     {
       name: "a command that is not there",
       args: beat("no_such_command"),
       code: 127,
       stdout: "",
-      stderr: 'monitor: error: Cannot start "no_such_command": it is not in PATH\n',
+      stderr: 'monitor: error: cannot start "no_such_command": it is not in PATH\n',
       condition: "critical",
-      output: /, could not be started: it is not in PATH$/,
+      output: /, cannot start: it is not in PATH$/,
     },
     {
       name: "a path that is not there",
       args: beat("./no_such_file"),
       code: 127,
       stdout: "",
-      stderr: 'monitor: error: Cannot start "./no_such_file": file does not exist\n',
+      stderr: 'monitor: error: cannot start "./no_such_file": file does not exist\n',
       condition: "critical",
-      output: /, could not be started: file does not exist$/,
+      output: /, cannot start: file does not exist$/,
     },
     {
       name: "a file that is no program",
       args: beat("./monitor.json"),
       code: 126,
       stdout: "",
-      stderr: 'monitor: error: Cannot start "./monitor.json": file is not executable\n',
+      stderr: 'monitor: error: cannot start "./monitor.json": file is not executable\n',
       condition: "critical",
-      output: /, could not be started: file is not executable$/,
+      output: /, cannot start: file is not executable$/,
     },
     {
       name: "a script without #!, which the shell runs",
@@ -211,10 +211,9 @@ test("monitor beat: nothing of monitor's keeps a command from running", (add) =>
     {
       name: "a misspelt name",
       args: ["beat", "bakcup"],
-      stderr:
-        /there is no check "bakcup" in the config\nmonitor: hint: did you mean "backup"\?\n.*this run is not/,
+      stderr: /unknown check "bakcup"\nmonitor: hint: did you mean "backup"\?\n.*this run is not/,
     },
-    { name: "no name", args: ["beat"], stderr: /beat needs the name of a check\n/ },
+    { name: "no name", args: ["beat"], stderr: /beat requires the name of a check\n/ },
     {
       name: "two names",
       args: ["beat", "backup", "other"],
@@ -230,26 +229,30 @@ test("monitor beat: nothing of monitor's keeps a command from running", (add) =>
       args: ["beat", "backup", "--config"],
       stderr: /--config needs a value/,
     },
-    { name: "--failed", args: ["beat", "backup", "--failed"], stderr: /--failed stands without a command/ },
+    {
+      name: "--failed",
+      args: ["beat", "backup", "--failed"],
+      stderr: /--failed cannot be used with a command/,
+    },
     {
       name: "a config from its input",
       args: ["beat", "-c", "-", "backup"],
-      stderr: /take the command's own input/,
+      stderr: /cannot be used with a command/,
     },
     {
       name: "no state",
       args: ["beat", "--state", "none", "backup"],
-      stderr: /there is no kept state to note a run/,
+      stderr: /no stored state to record a run/,
     },
     {
       name: "a check of another kind",
       prepare: (stage) => stage.writeConfig({ backup: { kind: "test", parameters: {} } }),
-      stderr: /the check "backup" takes no beats: its kind is "test"\n/,
+      stderr: /the check "backup" is not a job: its kind is "test"\n/,
     },
     {
       name: "no config",
       prepare: ({ directory }) => Deno.removeSync(`${directory}/monitor.json`),
-      stderr: /Cannot find a config: looked for/,
+      stderr: /cannot find a config: looked for/,
     },
     {
       name: "a config that is none",
@@ -260,8 +263,7 @@ test("monitor beat: nothing of monitor's keeps a command from running", (add) =>
       name: "a state that is no database",
       prepare: ({ directory }) =>
         Deno.writeTextFileSync(`${directory}/kept.sqlite`, "no database".repeat(99)),
-      stderr:
-        /the start of this run is not noted;(.|\n)*the file is not a database\n(.|\n)*the end of this run is not/,
+      stderr: /start of this run not recorded;(.|\n)*the file is not a database\n(.|\n)*end of this run not/,
     },
     {
       name: "a state that is a directory",
@@ -284,7 +286,7 @@ test("monitor beat: nothing of monitor's keeps a command from running", (add) =>
         const end = await stage.run([...args, "--", "/bin/sh", "-c", "cat; exit 5"], { stdin: "its input" });
         assert.deepEqual([end.code, end.stdout], [5, "its input"], end.stderr);
         assert.match(end.stderr, stderr);
-        assert.match(end.stderr, /monitor: warning: .*not noted/);
+        assert.match(end.stderr, /monitor: warning: .*not recorded/);
       }));
   }
 });
@@ -304,7 +306,7 @@ test("monitor beat: the command runs, and its run is kept, in a directory whose 
     assert.deepEqual([relative.code, relative.stdout], [5, "ran\n"]);
     assert.match(
       relative.stderr,
-      /Cannot find the working directory: .*\nmonitor: hint: write absolute paths\n/,
+      /cannot find the working directory: .*\nmonitor: hint: write absolute paths\n/,
     );
   }));
 
@@ -334,19 +336,19 @@ test("monitor beat: a state that may not be written keeps nothing from running",
     );
     const end = await stage.run(shell("echo ran; exit 4"));
     assert.deepEqual([end.code, end.stdout], [4, "ran\n"]);
-    assert.match(end.stderr, /the start of this run is not noted(.|\n)*the end of this run is not noted/);
+    assert.match(end.stderr, /start of this run not recorded(.|\n)*end of this run not recorded/);
   }));
 
 test("monitor beat: without a command it notes what it is told, and says where it cannot", (add) => {
   add("a success", () =>
     withJob(async (stage) => {
       assert.deepEqual(await stage.run(["beat", "backup"]), { code: 0, stdout: "", stderr: "" });
-      assert.match((await verdict(stage)).join(), /^ok,noted as successful \d+ s ago,$/);
+      assert.match((await verdict(stage)).join(), /^ok,recorded as successful \d+ s ago,$/);
     }));
   add("a failure", () =>
     withJob(async (stage) => {
       assert.equal((await stage.run(["beat", "--failed", "backup"])).code, 0);
-      assert.match((await verdict(stage)).join(), /^critical,failed \d+ s ago, as was noted,$/);
+      assert.match((await verdict(stage)).join(), /^critical,failed \d+ s ago, recorded with --failed,$/);
     }));
   const mistakes: readonly (readonly [name: string, args: readonly string[], code: number])[] = [
     ["a misspelt name", ["beat", "bakcup"], 64],
@@ -378,7 +380,7 @@ test("monitor beat: a running monitor sees what other processes note, without a 
     const one = stage.start(shell(`while [ ! -e ${release} ]; do sleep 0.1; done; exit 3`));
     await next(/^running for/);
     const two = stage.start(shell(`while [ ! -e ${release} ]; do sleep 0.1; done; exit 3`));
-    await next(/^2 runs under way/);
+    await next(/^2 runs in progress/);
     Deno.writeTextFileSync(release, "");
     assert.deepEqual([(await one.end()).code, (await two.end()).code], [3, 3]);
     await next(/^failed .* with exit code 3/);
@@ -503,7 +505,7 @@ test("monitor beat: signals reach the command, whose end counts", (add) => {
         await program.stdout.next("ready");
         program.signal(signal);
         assert.equal((await program.end()).code, code);
-        assert.match((await verdict(stage))[1], new RegExp(`^failed .* ended by ${signal}`));
+        assert.match((await verdict(stage))[1], new RegExp(`^failed .* terminated by ${signal}`));
       }));
   }
   add("it ends by itself, in its own time", () =>
@@ -547,7 +549,7 @@ test("monitor beat: a reader that goes ends the command as it would without", ()
   withJob(async (stage) => {
     const { stdout } = await stage.run(beat("yes"), { shell: '"$@" | head -n 1' });
     assert.equal(stdout, "y\n");
-    assert.match((await verdict(stage))[1], /^failed .* ended by SIGPIPE/);
+    assert.match((await verdict(stage))[1], /^failed .* terminated by SIGPIPE/);
   }));
 
 test("monitor beat: a full disk behind its output costs the output alone", () =>
@@ -577,5 +579,5 @@ test("monitor check: a job is unknown where no state is kept", () =>
   withJob(async (stage) => {
     const { code, stdout } = await stage.run(["check", "--once", "--state", "none", "--format", "json"]);
     assert.equal(code, 3);
-    assert.match(JSON.parse(stdout).checks[0].output, /^nothing is known of its runs: no state is kept/);
+    assert.match(JSON.parse(stdout).checks[0].output, /^no data of its runs: no state is stored/);
   }));

@@ -27,10 +27,10 @@ await withTarget((target) =>
     fillUp();
     target.status = 500;
     await program.stderr.next(
-      / error: Cannot write state ".*": the disk is full; free some space on it; monitoring /,
+      / error: cannot write state ".*": the disk is full; free some space; monitoring /,
     );
     await program.stderr.next("CRITICAL: web: status is 500");
-    await program.stderr.next(" warning: Cannot write to stdout: No space left on device");
+    await program.stderr.next(" warning: cannot write to stdout: No space left on device");
     for (let runs = 0; runs < 2; runs++) await program.stderr.next("debug: web: critical");
     const status = JSON.parse((await stage.run(["status", "--format", "json", "web"])).stdout);
     assert.equal(status.checks[0].confirmed, "ok", "the change is not kept yet");
@@ -39,7 +39,7 @@ await withTarget((target) =>
 
     Deno.removeSync(ballast);
     await program.stderr.next(
-      / info: the state can be written again; nothing that was decided meanwhile is lost$/,
+      / info: the state is writable again, nothing was lost$/,
     );
     assert.equal((await stage.run(["status", "web"])).code, 2);
     const history = JSON.parse((await stage.run(["history", "--format", "json", "web"])).stdout);
@@ -51,20 +51,20 @@ await withTarget((target) =>
 
     fillUp();
     target.status = 200;
-    await program.stderr.next(/ error: Cannot write state /);
+    await program.stderr.next(/ error: cannot write state /);
     await program.stderr.next("OK, recovered: web");
     program.signal("SIGTERM");
     const { code, stderr } = await program.end();
     assert.equal(code, 74);
-    assert.match(stderr, / error: what came last could not be kept: the state cannot be written\n$/);
+    assert.match(stderr, / error: cannot write the state: the last results are lost\n$/);
     // Once for each time that the disk was full, whatever was tried in between.
-    assert.equal(stderr.split("error: Cannot write state").length - 1, 2, stderr);
-    assert.ok(stderr.split("Cannot write to stdout").length - 1 <= 2, stderr);
+    assert.equal(stderr.split("error: cannot write state").length - 1, 2, stderr);
+    assert.ok(stderr.split("cannot write to stdout").length - 1 <= 2, stderr);
     console.log("stopped while full: that is said, and each trouble was said once");
 
     const due = await stage.run(["check", "--once", "--due", "--state", `${disk}/new.sqlite`]);
     assert.equal(due.code, 74, due.stderr);
-    assert.match(due.stderr, /^monitor: error: Cannot .*: the disk is full/m);
+    assert.match(due.stderr, /^monitor: error: cannot .*: the disk is full/m);
     Deno.removeSync(ballast);
     assert.equal((await stage.run(["check", "--once"])).code, 0);
     console.log("a call on a full disk: 74, and it works when there is room");

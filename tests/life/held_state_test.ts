@@ -33,8 +33,8 @@ for (const [holder, holderArgs] of Object.entries(CALLS)) {
               assert.match(
                 stderr,
                 new RegExp(
-                  `^monitor: error: Cannot use the state "${stage.directory}/.*\\.sqlite": ` +
-                    `another monitor holds it \\(process ${program.pid}\\)\nmonitor: hint: .*--state none\n$`,
+                  `^monitor: error: cannot use state "${stage.directory}/.*\\.sqlite": ` +
+                    `in use by another monitor \\(process ${program.pid}\\)\nmonitor: hint: .*--state none\n$`,
                 ),
               );
             });
@@ -52,8 +52,7 @@ for (const [holder, holderArgs] of Object.entries(CALLS)) {
   );
 }
 
-const LOST =
-  /^monitor: error: Cannot use the state ".*kept\.sqlite" any longer: its lock file was removed or replaced$/m;
+const LOST = /^monitor: error: cannot use state ".*kept\.sqlite": its lock file was removed or replaced$/m;
 
 for (const args of [["check"], ["check", "--once"]]) {
   test(`monitor ${args.join(" ")}: ends with 75 once its lock file is removed, with the checks that run`, () =>

@@ -18,7 +18,7 @@ test("monitor check: an unusable default directory is a warning, and the state l
     stage.writeConfig({ bad: { ...BAD, threshold: 2 } });
     spoilHome(stage.directory);
     const program = stage.start(["check"]);
-    await program.stderr.next(/ warning: Cannot lock ".*\/\.local\/.*; counts are lost when this ends/);
+    await program.stderr.next(/ warning: cannot lock ".*\/\.local\/.*; counts are lost when this run ends/);
     await program.stdout.next("watches 1 check of ./monitor.json, nothing is kept");
     await program.stdout.next(/ CRITICAL: bad: .*seen 2 times/);
     program.signal("SIGTERM");
@@ -30,7 +30,7 @@ test("monitor check: without any directory for it the state lives in memory", ()
     stage.writeConfig({ bad: BAD });
     const program = stage.start(["check"], { environment: { HOME: "", XDG_STATE_HOME: "relative" } });
     await program.stderr.next(
-      / warning: Cannot keep the state: none of STATE_DIRECTORY, XDG_STATE_HOME and HOME /,
+      / warning: cannot store the state: none of STATE_DIRECTORY, XDG_STATE_HOME and HOME /,
     );
     await program.stdout.next("nothing is kept");
     await program.stdout.next("CRITICAL: bad");
@@ -49,7 +49,7 @@ test("monitor check: a state that another process writes to for seconds is no er
     program.signal("SIGTERM");
     const { code, stderr } = await program.end();
     assert.equal(code, 0, stderr);
-    assert.doesNotMatch(stderr, /Cannot write/);
+    assert.doesNotMatch(stderr, /cannot write/);
     const runs = other.prepare("SELECT runs_critical FROM checks").get()?.["runs_critical"];
     assert.ok(Number(runs) >= 4, `${runs} runs`);
   }));
@@ -64,21 +64,21 @@ const UNUSABLE: Readonly<
 > = {
   "named by --state": {
     args: ["check", "--state", ".local/state.sqlite"],
-    message: /^monitor: error: Cannot lock ".*\/\.local\/state\.sqlite\.lock": /m,
+    message: /^monitor: error: cannot lock ".*\/\.local\/state\.sqlite\.lock": /m,
   },
   "named by the config": {
     args: ["check", "--once"],
     others: { state: ".local/state.sqlite" },
-    message: /^monitor: error: Cannot lock ".*\/\.local\/state\.sqlite\.lock": /m,
+    message: /^monitor: error: cannot lock ".*\/\.local\/state\.sqlite\.lock": /m,
   },
   "the default one, with --due": {
     args: ["check", "--once", "--due"],
-    message: /^monitor: error: Cannot lock ".*\/\.local\/state\/monitor\/.*\.lock": /m,
+    message: /^monitor: error: cannot lock ".*\/\.local\/state\/monitor\/.*\.lock": /m,
   },
   "no directory for it, with --due": {
     args: ["check", "--once", "--due"],
     environment: { HOME: "" },
-    message: /^monitor: error: Cannot keep the state: none of .*; name a file with --state PATH$/m,
+    message: /^monitor: error: cannot store the state: none of .*; set --state PATH$/m,
   },
 };
 
@@ -102,7 +102,7 @@ test("monitor check --once --due: a config from stdin has no state, and says how
     assert.equal(code, 74);
     assert.match(
       stderr,
-      /the config comes from stdin, so there is no name for it; name a file with --state PATH/,
+      /the config is read from stdin; set --state PATH/,
     );
     assert.equal((await stage.run([...args, "--state", "state.sqlite"], { stdin })).code, 2);
   }));
@@ -147,7 +147,7 @@ test("monitor check: a state that is damaged while monitor runs is quarantined, 
     await program.stderr.next(
       /it was quarantined as ".*kept\.sqlite\.damaged-.*" and replaced by an empty state$/,
     );
-    await program.stderr.next("the state can be written again");
+    await program.stderr.next("the state is writable again");
     await program.stdout.event("result");
     program.signal("SIGTERM");
     assert.equal((await program.end()).code, 0);

@@ -118,7 +118,7 @@ test("monitor validate: what the machine lacks is a warning, and with --strict a
         assert.match(lenient.stderr, warning, name);
         assert.match(strict.stderr, warning, name);
       }
-      assert.match(strict.stderr, /error: Cannot accept config "\.\/monitor\.json": it has \d+ warnings$/m);
+      assert.match(strict.stderr, /error: cannot accept config "\.\/monitor\.json": it has \d+ warnings$/m);
     })
   ));
 
@@ -163,7 +163,7 @@ test("monitor check --once: the notification of a channel that lacks its secret 
     const without = await stage.run(["check", "--once"]);
     assert.match(
       without.stderr,
-      /the notification of "bad" not delivered to webhook .*: the file "hook" cannot be read: file does not exist; it is retried/,
+      /the notification of "bad" not delivered to webhook .*: the file "hook" cannot be read: file does not exist; retrying/,
     );
     assert.equal(hook.posts.length, 1, "the other channel has it");
     Deno.writeTextFileSync(`${stage.directory}/hook`, target);

@@ -15,7 +15,7 @@ export interface Lines {
   recent(): string;
   /** Everything that came. */
   text(): string;
-  /** Closes our end of the pipe: whoever writes to it finds that its reader has gone. */
+  /** Closes our end of the pipe: whoever writes to it finds that its reader closed it. */
   close(): Promise<void>;
   /** Resolves when nothing more can come. */
   readonly ended: Promise<void>;

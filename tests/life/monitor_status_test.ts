@@ -108,7 +108,7 @@ test("monitor status: it says that the config was edited after the service loade
     assert.match(
       (await stage.run(["status"])).stdout,
       new RegExp(
-        `\\n\\nconfig: edited after monitor loaded it \\d+ s ago; reload it with: kill -HUP ${program.pid}\\n\\n`,
+        `\\n\\nconfig: edited since it was loaded \\d+ s ago; reload it with: kill -HUP ${program.pid}\\n\\n`,
       ),
     );
     program.signal("SIGHUP");
@@ -118,7 +118,7 @@ test("monitor status: it says that the config was edited after the service loade
     Deno.copyFileSync(`${stage.directory}/monitor.json`, other);
     assert.match(
       (await stage.run(["status", "-c", other])).stdout,
-      /\n\nconfig: monitor runs another one, ".*\/monitor\.json"\n\n/,
+      /\n\nconfig: monitor uses another one, ".*\/monitor\.json"\n\n/,
     );
   }));
 
@@ -142,18 +142,18 @@ test(
           ]]);
           assert.equal(monitor?.state, "running");
           assert.equal(monitor.config_edited, null);
-          assert.match(error ?? "", /^Cannot use config "\.\/monitor\.json": 1 error$/);
+          assert.match(error ?? "", /^cannot use config "\.\/monitor\.json": 1 error$/);
           assert.match(
             stderr,
-            /^monitor: warning: Cannot use config .*; its checks are shown as the state knows them \(see: monitor validate\)\n$/,
+            /^monitor: warning: cannot use config .*; showing the checks of the state \(see: monitor validate\)\n$/,
           );
           assert.match(
             (await stage.run(["status", "bad"])).stdout,
-            /\n\nconfig: it has errors; monitor goes on with the one that it loaded \d+ s ago\n\n/,
+            /\n\nconfig: invalid; monitor uses the one loaded \d+ s ago\n\n/,
           );
           assert.match((await stage.run(["history", "bad"])).stdout, /ok to critical: it is gone\n$/);
-          assert.match((await stage.run(["silence", "bad"])).stdout, /^bad: silent until /);
-          assert.match((await stage.run(["silence", "--list"])).stdout, /^bad: silent until /);
+          assert.match((await stage.run(["silence", "bad"])).stdout, /^bad: silenced until /);
+          assert.match((await stage.run(["silence", "--list"])).stdout, /^bad: silenced until /);
           assert.equal((await stage.run(["unsilence", "bad"])).stdout, "ended 1 silence\n");
           assert.match((await stage.run(["report"])).stdout, /<h3>bad<\/h3>/);
           // What it would overwrite is not known.
@@ -185,6 +185,6 @@ test("monitor status: without a state a config with errors is one", () =>
     for (const args of [["status"], ["history", "web"], ["silence", "web"], ["report"]]) {
       const { code, stderr } = await stage.run(args);
       assert.equal(code, 78);
-      assert.match(stderr, /^monitor: error: Cannot use config /m);
+      assert.match(stderr, /^monitor: error: cannot use config /m);
     }
   }));

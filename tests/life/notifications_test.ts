@@ -100,7 +100,7 @@ test("monitor check --once: a problem and its recovery that wait for a mail serv
     const mails = await mailbox.read();
     assert.equal(mails.length, 1);
     assert.match(mails[0]?.subject ?? "", /^\[ops\] OK: web \(was CRITICAL from .* to .* UTC\)$/);
-    assert.match(mails[0]?.text ?? "", /The problem was over before it could be told/);
+    assert.match(mails[0]?.text ?? "", /The problem recovered before it was sent/);
   }));
 
 test("monitor check --once: 500 checks that fail at once are one mail, highest severity first, and so is their recovery", () =>
@@ -289,7 +289,7 @@ test("monitor silence: holds back the notifications of a running monitor, and it
       );
     }
     assert.deepEqual(checksTold(hook.posts), ["other"]);
-    assert.match((await stage.run(["silence", "--list"])).stdout, /^web: silent until .* \(deploy\)$/m);
+    assert.match((await stage.run(["silence", "--list"])).stdout, /^web: silenced until .* \(deploy\)$/m);
     assert.equal((await stage.run(["unsilence", "web"])).stdout, "ended 1 silence\n");
     await until("the notification that was held back", () => hook.posts.length > 1);
     assert.deepEqual(checksTold(hook.posts), ["other", "web"]);

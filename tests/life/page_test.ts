@@ -81,7 +81,7 @@ test("monitor check: a page that cannot be written is said once, and nothing els
     const program = stage.start(["check"]);
     await program.stderr.next((line) => line.includes(words));
     Deno.mkdirSync(`${stage.directory}/none`);
-    await program.stderr.next((line) => line.includes("the page can be written again"));
+    await program.stderr.next((line) => line.includes("writing the page succeeds again"));
     program.signal("SIGTERM");
     const { code, stderr } = await program.end();
     assert.equal(code, 0);
@@ -117,7 +117,7 @@ test("monitor report: writes the page beside a running monitor, to a file or to 
     assert.equal(failed.code, 74);
     assert.match(
       failed.stderr,
-      /^monitor: error: Cannot write "[^"]*\/none\/page\.html": its directory does not exist\n$/,
+      /^monitor: error: cannot write "[^"]*\/none\/page\.html": its directory does not exist\n$/,
     );
     assert.equal((await stage.run(["report", "--state", "none"])).code, 64);
     Deno.writeTextFileSync(`${stage.directory}/broken.sqlite`, "no database at all, but text of some length");

@@ -36,7 +36,7 @@ test("monitor check: SIGHUP adopts a valid config, and unchanged checks keep the
         changed: ["turned"],
         removed: ["gone"],
       });
-      await program.stderr.next("the config was read again: 3 checks, 1 added, 1 changed, 1 removed");
+      await program.stderr.next("config reloaded: 3 checks, 1 added, 1 changed, 1 removed");
 
       const seen = new Set<unknown>();
       while (!["web", "turned", "added"].every((name) => seen.has(name))) {
@@ -53,7 +53,7 @@ test("monitor check: SIGHUP adopts a valid config, and unchanged checks keep the
     })
   ));
 
-test("monitor check: SIGHUP with an invalid config logs every mistake, and the old one stays in force", () =>
+test("monitor check: SIGHUP with an invalid config logs every mistake, and the old one stays active", () =>
   withStage(async (stage) => {
     stage.writeConfig({ fine: OK });
     const program = stage.start(["check", "--format", "ndjson"]);
@@ -66,11 +66,11 @@ test("monitor check: SIGHUP with an invalid config logs every mistake, and the o
     await program.stderr.next(/ error: .\/monitor\.json:2:30: defaults\.threshold: is 0/);
     await program.stderr.next(/ error: .\/monitor\.json:3:33: checks\.fine\.kind: is "tset"/);
     await program.stderr.next(
-      / error: the config was not read again, the old one stays in force: Cannot use/,
+      / error: config not reloaded, the old one stays active: cannot use/,
     );
     const { adopted, error } = await program.stdout.event("reload");
     assert.equal(adopted, false);
-    assert.equal(error, 'Cannot use config "./monitor.json": 2 errors');
+    assert.equal(error, 'cannot use config "./monitor.json": 2 errors');
     await program.stdout.event("result", ({ name }) => name === "fine");
 
     // It is mended, and then it is gone.
@@ -81,7 +81,7 @@ test("monitor check: SIGHUP with an invalid config logs every mistake, and the o
     Deno.removeSync(`${stage.directory}/monitor.json`);
     program.signal("SIGHUP");
     const last = await program.stdout.event("reload");
-    assert.match(String(last["error"]), /^Cannot find a config/);
+    assert.match(String(last["error"]), /^cannot find a config/);
     await program.stdout.event("result", ({ name }) => name === "added");
     program.signal("SIGTERM");
     assert.equal((await program.end()).code, 0);
@@ -143,7 +143,7 @@ test("monitor check: SIGHUP cannot read a config from stdin again, and says so",
     assert.equal(start["state"], null);
     await program.stdout.event("result");
     program.signal("SIGHUP");
-    await program.stderr.next("the config came from stdin and cannot be read again");
+    await program.stderr.next("the config is read from stdin and cannot be reloaded");
     await program.stdout.event("result");
   }));
 

@@ -45,7 +45,7 @@ test("monitor: no secret is in an output, a log, the state, a mail, a webhook, a
     await program.stdout.event("result", ({ name }) => name === "given");
     await program.stdout.event("result", ({ name }) => name === "web");
     await program.stdout.event("result", ({ name }) => name === "backup");
-    await program.stderr.next(/answered the heartbeat with status 500/);
+    await program.stderr.next(/returned status 500/);
     // What is in the journal is in the state itself when the program has ended.
     for (const end of ["", "-wal"]) {
       texts.set(
@@ -176,7 +176,7 @@ test("monitor: an error that nothing has caught ends it with 70 and tells no sec
         assert.equal(code, 70, stderr);
         assert.match(
           stderr,
-          /this is a bug in monitor\n[^]*TypeError: Invalid URL: 'http:\/\/\[secret\]\\x1b\[2J'/,
+          /bug in monitor\n[^]*TypeError: Invalid URL: 'http:\/\/\[secret\]\\x1b\[2J'/,
         );
         assert.ok(!`${stdout}${stderr}`.includes(SCRIPT_SECRET), stderr);
       }));

@@ -103,7 +103,7 @@ test(
       };
       stage.writeConfig({ bad: BAD, other: BAD });
       assert.deepEqual(await reload(), [0, 0]);
-      await program.stderr.next("the config was read again: 2 checks, 1 added");
+      await program.stderr.next("config reloaded: 2 checks, 1 added");
       stage.writeConfig({ bad: { kind: "tset" } });
       assert.deepEqual(await reload(), [78]);
       program.signal("SIGTERM");

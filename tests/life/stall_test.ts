@@ -42,7 +42,7 @@ test("monitor check: while it stands still no time-out is invented, and one that
         program.signal("SIGCONT");
 
         // It tells of one run at once, of more together a minute later.
-        await program.stderr.next("monitor itself stood still: the result of");
+        await program.stderr.next("stall: discarding the result of");
         const { notification } = await program.stdout.event("notification");
         assert.deepEqual([(notification as Event)["check"], (notification as Event)["condition"]], [
           "hanging",

@@ -19,7 +19,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
         const program = stage.start(["check", "--format", "ndjson"]);
         const held = await target.held();
         program.signal(signal);
-        await program.stderr.next(`stopping, after ${signal}; waiting for "web"`);
+        await program.stderr.next(`stopping after ${signal}; waiting for "web"`);
         held.answer(500);
         const { code, stdout } = await program.end();
         assert.equal(code, 0);
@@ -140,7 +140,7 @@ test("monitor check: SIGHUP while the config is read is a reload, once the check
     const { program, complete } = await startReading(stage, ["--state", "none"]);
     program.signal("SIGHUP");
     complete();
-    await program.stderr.next("the config came from stdin and cannot be read again");
+    await program.stderr.next("the config is read from stdin and cannot be reloaded");
     program.signal("SIGTERM");
     assert.equal((await program.end()).code, 0);
   }));

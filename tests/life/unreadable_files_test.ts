@@ -40,7 +40,7 @@ test("monitor check: a config, include, secret or certificate file that is a pip
       checks: {},
       args: ["-c", "pipe"],
       code: 78,
-      shows: 'Cannot read config "pipe": it is not a regular file\n',
+      shows: 'cannot read config "pipe": it is not a regular file\n',
     },
     {
       name: "an included file",
@@ -139,7 +139,7 @@ test("monitor: a file system that hangs stops neither checks nor the command of 
     withStage((stage) =>
       runsItsJob(stage, ["-c", "hung/m.json"], {
         shell: withHungMount(stage),
-        stderr: /did not respond within 2 s\n.*this run is not noted/,
+        stderr: /did not respond within 2 s\n.*this run is not recorded/,
       })
     ),
     withStage((stage) =>

@@ -60,7 +60,7 @@ Deno.test("beat() says which status is none of success, and names the host alone
       const target = `${server.origin}/secret?key=secret`;
       assert.equal(
         await sendHeartbeat({ ...INTERVAL, target }, createMemorySystem()),
-        isFine ? null : `127.0.0.1:${server.port} answered the heartbeat with status ${status}`,
+        isFine ? null : `heartbeat failed: 127.0.0.1:${server.port} returned status ${status}`,
       );
     });
   }
@@ -87,7 +87,7 @@ Deno.test("beat() gives up a server that does not answer", async () => {
   const beating = sendHeartbeat({ ...INTERVAL, target }, { ...createMemorySystem(), clock });
   await inTime("the heartbeat", visited.promise);
   await clock.advance(10_000);
-  assert.equal(await beating, `127.0.0.1:${server.port} did not answer the heartbeat within 10 s`);
+  assert.equal(await beating, `heartbeat failed: no response from 127.0.0.1:${server.port} within 10 s`);
   assert.equal(clock.timers, 0);
 });
 
@@ -95,7 +95,7 @@ Deno.test("beat() gives both signs, and says both failures", async () => {
   await withDirectory(async (directory) => {
     await using server = startAnswering(response(500));
     const target = server.origin;
-    const failure = `127.0.0.1:${server.port} answered the heartbeat with status 500`;
+    const failure = `heartbeat failed: 127.0.0.1:${server.port} returned status 500`;
     assert.equal(
       await sendHeartbeat({ ...INTERVAL, path: `${directory}/alive`, target }, createMemorySystem()),
       failure,

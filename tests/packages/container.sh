@@ -45,5 +45,5 @@ inside /usr/bin/tini -s -- /usr/local/bin/monitor check --once >"$work/log" 2>&1
 [ "$code" = 1 ] || fail "check --once exits $code: $(cat "$work/log")"
 inside /bin/sh -c 'ls /var/lib/monitor' | grep -q sqlite || fail "it keeps no state in /var/lib/monitor"
 inside /bin/sh -c 'timeout --signal TERM 5 /usr/bin/tini -s -- /usr/local/bin/monitor check' >"$work/log" 2>&1 || true
-grep -q 'stopping, after SIGTERM' "$work/log" || fail "it does not stop: $(cat "$work/log")"
+grep -q 'stopping after SIGTERM' "$work/log" || fail "it does not stop: $(cat "$work/log")"
 echo "the container is built, runs as its user, keeps its state and stops"

@@ -14,7 +14,7 @@ test(
       [
         "a program",
         { kind: "script", parameters: { path: "./probe.sh", arguments: [] } },
-        /check "added" needs --allow-run=.*probe\.sh/,
+        /--allow-run=.*probe\.sh \(check "added"\)/,
       ],
       [
         "a host",
@@ -22,12 +22,12 @@ test(
           kind: "http_request",
           parameters: { request: { target: "http://localhost:4/" }, response: { status_code: 200 } },
         },
-        /check "added" needs --allow-net=localhost:4/,
+        /--allow-net=localhost:4 \(check "added"\)/,
       ],
       [
         "a file to touch",
         { ...OK, notifications: [{ kind: "file_touch", parameters: { path: "./touched" } }] },
-        /file_touch of check "added" needs --allow-write=.*touched/,
+        /--allow-write=.*touched \(file_touch of check "added"\)/,
       ],
       ["a variable", { ...OK, title: "${env:ADDED}" }, /the environment variable "ADDED" cannot be read/],
     ];
@@ -49,7 +49,7 @@ test(
           const { code, stderr } = await program.end();
           assert.strictEqual(code, 0);
           assert.match(stderr, reason);
-          assert.match(stderr, /the old one stays in force: .*restart to use it/);
+          assert.match(stderr, /the old one stays active: .*restart to read/);
         }));
     }
   },

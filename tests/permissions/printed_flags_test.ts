@@ -101,7 +101,7 @@ test("monitor permissions: the printed flags are enough to connect and to read a
       permissions: flagsFor(needs),
       environment: { DENO_CERT: `${stage.directory}/authority.pem` },
     });
-    assert.match(stdout, /OK +port .*connected, answer contains "220 "/, stderr);
+    assert.match(stdout, /OK +port .*connected, response contains "220 "/, stderr);
     assert.match(stdout, /OK +secure .*connected with TLS/);
     assert.match(stdout, /OK +certificate .*expires in 59 d 23 h/);
     assert.strictEqual(code, 0);
@@ -221,7 +221,7 @@ test(
           const permissions = flagsFor(needs, { permission, value });
           const { stdout, stderr } = await stage.run(["check", "--once"], { permissions });
           for (const pattern of printed) assert.match(stdout, new RegExp(pattern), stderr);
-          assert.match(stderr, new RegExp(`needs --allow-${permission}=${value}, which is not granted`));
+          assert.match(stderr, new RegExp(`missing permission: --allow-${permission}=${value} \\(`));
           if (value === mail) assert.match(stderr, new RegExp(`rejected by email .*--allow-net=${mail}`));
         });
       }
@@ -242,8 +242,8 @@ test("monitor permissions --check: names what is missing and what is more than n
       environment: { HTTPS_PROXY: "http://user:hidden@127.0.0.1:4/" },
     });
     assert.strictEqual(code, 0);
-    assert.match(stderr, /HTTPS_PROXY is set: requests may go to the proxy/);
-    assert.match(stderr, /more than the config needs: --allow-net$/m);
+    assert.match(stderr, /HTTPS_PROXY is set: requests may use this proxy/);
+    assert.match(stderr, /more permissions than the config needs: --allow-net$/m);
     assert.doesNotMatch(stderr, /hidden/);
   }));
 

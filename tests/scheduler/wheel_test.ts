@@ -235,7 +235,7 @@ Deno.test("TimerWheel refuses what is no tick", async (t) => {
     {
       name: "a negative start",
       act: () => new TimerWheel(-1),
-      message: `Cannot start the wheel at tick "-1": ${rule}`,
+      message: `cannot start the wheel at tick "-1": ${rule}`,
     },
     {
       name: "an unsafe integer",

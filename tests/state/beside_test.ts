@@ -74,7 +74,7 @@ Deno.test("openSqliteStore() beside refuses what it cannot use, and touches noth
       name: "no database",
       prepare: (path) => Deno.writeTextFile(path, "no database, but as long as a header".repeat(9)),
       failure: "damaged",
-      reason: /^Cannot open state ".*": the file is not a database$/,
+      reason: /^cannot open state ".*": the file is not a database$/,
     },
     {
       name: "a damaged page",
@@ -87,7 +87,7 @@ Deno.test("openSqliteStore() beside refuses what it cannot use, and touches noth
         );
       },
       failure: "damaged",
-      reason: /^Cannot open state ".*": the file is damaged/,
+      reason: /^cannot open state ".*": the file is damaged/,
     },
     {
       name: "a file that has lost what it had",
@@ -116,7 +116,7 @@ Deno.test("openSqliteStore() beside refuses what it cannot use, and touches noth
         return Promise.resolve();
       },
       failure: "other",
-      reason: /: it is a database of another program; name another file$/,
+      reason: /: it is a database of another program; set another path$/,
     },
     {
       name: "a symlink",

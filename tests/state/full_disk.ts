@@ -97,7 +97,7 @@ async function failsFull(work: () => Promise<unknown>, action: string): Promise<
     assert.equal(error.failure, "full", error.message);
     assert.match(
       error.message,
-      new RegExp(`^Cannot ${action} state "/.*": the disk is full; free some space on it$`),
+      new RegExp(`^cannot ${action} state "/.*": the disk is full; free some space$`),
     );
     return true;
   });

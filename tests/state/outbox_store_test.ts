@@ -59,7 +59,7 @@ Deno.test("save() keeps neither record nor change when a row of the batch cannot
           }),
           updateOf("other", { queued: [queuedOf("c", 3, { attempts: NaN })] }),
         ]),
-      failing("other", /Cannot write state ".*": NOT NULL constraint failed/),
+      failing("other", /cannot write state ".*": NOT NULL constraint failed/),
     );
     assert.deepEqual(await everythingIn(store), before);
     await store.save([updateOf("web", { queued: [queuedOf("b", 2)] })]);
@@ -122,7 +122,7 @@ Deno.test("changeOutbox() says that the disk is full, keeps what was there and w
       markers: [markerOf("other")],
       cleared: [markerOf("web")],
     });
-    const full = failing("full", /Cannot write .*: the disk is full; free some space on it$/);
+    const full = failing("full", /cannot write .*: the disk is full; free some space$/);
     for (let attempt = 0; attempt < 3; attempt++) {
       await assert.rejects(() => store.changeOutbox(change), full);
       assert.deepEqual(await everythingIn(store), before);

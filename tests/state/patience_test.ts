@@ -7,7 +7,7 @@ import { createFakeClock } from "../../testing/fake_clock.ts";
 import { NOW_MS, silenceOf } from "./records.ts";
 import { openState, withState, withStatePath } from "./state_directory.ts";
 
-const BUSY = new StoreError("Cannot write state: busy", "busy");
+const BUSY = new StoreError("cannot write state: busy", "busy");
 
 /** Work that is busy for some time on a fake clock; tells when it was tried. */
 function busyFor(durationMs: number): {
@@ -68,7 +68,7 @@ Deno.test("whileBusy() ends with the last error after the timeout, and soon afte
   });
   await t.step("no patience at all", () => assert.rejects(whileBusy(busyFor(1).work, undefined), BUSY));
   await t.step("another failure", async () => {
-    const full = new StoreError("Cannot write state: the disk is full", "full");
+    const full = new StoreError("cannot write state: the disk is full", "full");
     const patience = { clock: createFakeClock(), timeoutMs: 1_000 };
     await assert.rejects(whileBusy(() => Promise.reject(full), patience), full);
   });

@@ -137,7 +137,7 @@ Deno.test("openSqliteStore() quarantines a damaged file and opens an empty one",
         const { store, quarantined } = await openState(path);
         assert.equal(quarantined?.path, `${path}.damaged-20260131T100000Z`);
         assert.match(quarantined.reason, reason);
-        assert.ok(quarantined.reason.startsWith(`Cannot open state "${path}": `), quarantined.reason);
+        assert.ok(quarantined.reason.startsWith(`cannot open state "${path}": `), quarantined.reason);
         assert.ok(!quarantined.reason.includes("\n"), quarantined.reason);
         assert.deepEqual(await Deno.readFile(quarantined.path), damaged);
         assert.deepEqual(await store.records(), []);
@@ -293,7 +293,7 @@ Deno.test("openSqliteStore() refuses what is not this user's own state, and touc
       name: "another program's database",
       prepare: (path) => withDatabase(path, (database) => database.exec("CREATE TABLE t (a)")),
       failure: "other",
-      reason: /: it is a database of another program; name another file$/,
+      reason: /: it is a database of another program; set another path$/,
     },
     {
       name: "another program's database with an id of its own",
@@ -303,7 +303,7 @@ Deno.test("openSqliteStore() refuses what is not this user's own state, and touc
           (database) => database.exec("PRAGMA application_id = 7; PRAGMA journal_mode = WAL"),
         ),
       failure: "other",
-      reason: /: it is a database of another program; name another file$/,
+      reason: /: it is a database of another program; set another path$/,
     },
     {
       name: "a newer monitor's state",
@@ -382,7 +382,7 @@ Deno.test("openSqliteStore() refuses what is not this user's own state, and touc
           await assert.rejects(
             () => openState(wanted, { userId, access }),
             (error) =>
-              failing(failure, reason)(error) && String(error).includes(`Cannot open state "${wanted}"`),
+              failing(failure, reason)(error) && String(error).includes(`cannot open state "${wanted}"`),
           );
           assert.deepEqual(await contentsOf(directory), before);
         }));
@@ -397,7 +397,7 @@ Deno.test({
     for (const access of ["own", "read"] as const) {
       await assert.rejects(
         () => openState("/nowhere/state.sqlite", { access }),
-        failing("denied", /: a permission is missing: Requires read access to "\/nowhere\/.*--allow-read/),
+        failing("denied", /: missing permission: Requires read access to "\/nowhere\/.*--allow-read/),
       );
     }
   },
@@ -454,9 +454,9 @@ Deno.test("openSqliteStore() reads a state without changing it", async (t) => {
         assert.deepEqual(await store.records(), [recordOf("web")]);
         await assert.rejects(
           () => store.save([updateOf("web")]),
-          failing("denied", /Cannot write .*read-only/),
+          failing("denied", /cannot write .*read-only/),
         );
-        await assert.rejects(() => store.prune(NOW_MS), failing("denied", /Cannot write .*read-only/));
+        await assert.rejects(() => store.prune(NOW_MS), failing("denied", /cannot write .*read-only/));
         assert.deepEqual(await store.records(), [recordOf("web")]);
       }, { access: "read" });
       assert.deepEqual(await Deno.readFile(path), before);
@@ -485,7 +485,7 @@ Deno.test("save() keeps all of a batch or nothing", () =>
           updateOf("other", { rollup: entryOf(NOW_MS) }),
           updateOf("broken", { record: broken }),
         ]),
-      failing("other", /Cannot write state ".*": NOT NULL constraint failed/),
+      failing("other", /cannot write state ".*": NOT NULL constraint failed/),
     );
     assert.deepEqual(await store.records(), before);
     assert.deepEqual(await store.changes("web", ALL), []);
@@ -510,7 +510,7 @@ Deno.test("save() says that the disk is full, keeps what was there and writes ag
     for (let attempt = 0; attempt < 3; attempt++) {
       await assert.rejects(
         () => store.save(big),
-        failing("full", /Cannot write .*: the disk is full; free some space on it$/),
+        failing("full", /cannot write .*: the disk is full; free some space$/),
       );
       assert.deepEqual(await store.records(), [recordOf("web")]);
       assert.deepEqual(await store.changes("check 0", ALL), []);
@@ -531,7 +531,7 @@ Deno.test("save() says that another process is writing, and goes on when it has 
     other.exec("BEGIN IMMEDIATE");
     await assert.rejects(
       () => store.save([updateOf("web")]),
-      failing("busy", /another process has been writing/),
+      failing("busy", /locked by another process/),
     );
     assert.deepEqual(await store.records(), []);
     other.exec("ROLLBACK");

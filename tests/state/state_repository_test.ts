@@ -378,7 +378,7 @@ Deno.test("flush() retries with each call if no replacement can be opened", asyn
   let refusals = 2;
   const { repository, store, fresh, troubles, enter } = await openDesk({
     onReopen: () => {
-      if (refusals-- > 0) throw new StoreError("Cannot open state: the disk is full", "full");
+      if (refusals-- > 0) throw new StoreError("cannot open state: the disk is full", "full");
     },
   });
   store.failure = "damaged";

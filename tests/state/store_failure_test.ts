@@ -8,38 +8,38 @@ Deno.test("explainStoreFailure() says what to do", async (t) => {
       name: "no permission",
       error: databaseError("access permission denied", 3),
       failure: "denied",
-      reason: "no permission; make the file and its directory readable and writable for this user",
+      reason: "permission denied; make the file and its directory writable for this user",
     },
     {
       name: "busy",
       error: databaseError("database is locked", 5),
       failure: "busy",
-      reason: "another process has been writing to it for too long; try again",
+      reason: "locked by another process for too long; run it again",
     },
     {
       name: "busy, with an extended code",
       error: databaseError("database is locked", 517),
       failure: "busy",
-      reason: "another process has been writing to it for too long; try again",
+      reason: "locked by another process for too long; run it again",
     },
     {
       name: "read-only",
       error: databaseError("attempt to write a readonly database", 8),
       failure: "denied",
-      reason: "it is read-only; make the file, its directory and the disk writable for this user",
+      reason: "read-only; make the file and its directory writable for this user",
     },
     {
       name: "an input or output error",
       error: databaseError("disk I/O error", 778),
       failure: "other",
       reason:
-        "the disk reports an error (disk I/O error, code 778); look at the disk, its quota and the system log",
+        "the disk reports an error (disk I/O error, code 778); check the disk, its quota and the system log",
     },
     {
       name: "no room for the shared memory",
       error: databaseError("disk I/O error", 4874),
       failure: "full",
-      reason: "the disk is full; free some space on it",
+      reason: "the disk is full; free some space",
     },
     {
       name: "corrupt",
@@ -57,7 +57,7 @@ Deno.test("explainStoreFailure() says what to do", async (t) => {
       name: "full",
       error: databaseError("database or disk is full", 13),
       failure: "full",
-      reason: "the disk is full; free some space on it",
+      reason: "the disk is full; free some space",
     },
     {
       name: "cannot open",
@@ -93,32 +93,31 @@ Deno.test("explainStoreFailure() says what to do", async (t) => {
         'Requires write access to "/state", run again with the --allow-write flag',
       ),
       failure: "denied",
-      reason:
-        'a permission is missing: Requires write access to "/state", run again with the --allow-write flag',
+      reason: 'missing permission: Requires write access to "/state", run again with the --allow-write flag',
     },
     {
       name: "a missing permission of the system",
       error: new Deno.errors.PermissionDenied("Permission denied (os error 13)"),
       failure: "denied",
-      reason: "no permission; make the file and its directory readable and writable for this user",
+      reason: "permission denied; make the file and its directory writable for this user",
     },
     {
       name: "no space for a file",
       error: systemError("No space left on device (os error 28)", "ENOSPC"),
       failure: "full",
-      reason: "the disk is full; free some space on it",
+      reason: "the disk is full; free some space",
     },
     {
       name: "a used up quota",
       error: systemError("Disk quota exceeded (os error 122)", "EDQUOT"),
       failure: "full",
-      reason: "the disk quota of this user is used up; free some space",
+      reason: "the disk quota is exceeded; free some space",
     },
     {
       name: "a read-only disk",
       error: systemError("Read-only file system (os error 30)", "EROFS"),
       failure: "denied",
-      reason: "it is read-only; make the file, its directory and the disk writable for this user",
+      reason: "read-only; make the file and its directory writable for this user",
     },
     {
       name: "another error of the system",
@@ -130,7 +129,7 @@ Deno.test("explainStoreFailure() says what to do", async (t) => {
   for (const { name, error, failure, reason } of table) {
     await t.step(name, () => {
       const explained = explainStoreFailure(error, { action: "write", path: "/state" });
-      assert.equal(explained?.message, `Cannot write state "/state": ${reason}`);
+      assert.equal(explained?.message, `cannot write state "/state": ${reason}`);
       assert.equal(explained.failure, failure);
       assert.equal(explained.cause, error);
     });
@@ -138,7 +137,7 @@ Deno.test("explainStoreFailure() says what to do", async (t) => {
 });
 
 Deno.test("explainStoreFailure() leaves what is explained as it is", () => {
-  const error = new StoreError("Cannot read it", "other");
+  const error = new StoreError("cannot read it", "other");
   assert.equal(explainStoreFailure(error, { action: "read", path: "/state" }), error);
 });
 

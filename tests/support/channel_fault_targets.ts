@@ -198,7 +198,7 @@ function judgeHandover(
     return assert.ok(fault !== null && fault.kind !== "cut" && fault.kind !== "reset", "no time limit");
   }
   if (delivery.delivered) return assert.ok(isAccepted, "nobody has accepted it");
-  assertPlain(delivery.reason.replace(/(?<=server answered ).*/, ""));
+  assertPlain(delivery.reason.replace(/(?<=server replied ).*/, ""));
   // Only what the receiver says or is stands until somebody mends something.
   const isSaid = SAID.test(delivery.reason);
   assert.ok(delivery.retryable || isSaid, "to be tried again");
@@ -208,7 +208,7 @@ function judgeHandover(
 /** The first phases of a mail name the server, too. */
 const SAID = new RegExp(
   String.raw`^(?:status is \d|\w+(?: \([^)]*\))?: (?:` +
-    String.raw`server (?:answered |offers no )|answer is not TLS$|no TLS version or cipher in common$))`,
+    String.raw`server (?:replied |offers no )|response is not TLS$|no TLS version or cipher in common$))`,
 );
 
 function tellHandover({ delivery, isTaken }: Handover): string {

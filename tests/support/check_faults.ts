@@ -34,14 +34,14 @@ export function tellObservation({ condition, output }: Observation): string {
 
 /** What may be said of TLS that is not right, as sources of expressions. */
 export const TLS_FAILURES: readonly string[] = [
-  "answer is malformed TLS",
-  "answer is not TLS",
+  "response is malformed TLS",
+  "response is not TLS",
   "connection closed during the handshake",
   "connection reset by the server",
   "no TLS version or cipher in common",
-  "server breaks the rules of TLS \\([a-z0-9 ]+\\)",
+  "TLS protocol violation by the server \\([a-z0-9 ]+\\)",
   "server refused the handshake \\([a-z0-9 ]+\\)",
-  "what the server sent cannot be decrypted, so it was changed on the way",
+  "data of the server cannot be decrypted: it was altered in transit",
 ];
 
 /** One line for people, without what only programmers know. */

@@ -180,12 +180,12 @@ function trusting(connections: Connections, authority: string | undefined): Conn
 const ENDS = [
   `timeout after 0\\.3 s (?:while|during) .*`,
   `TLS handshake with \\S+ failed: (?:${TLS_FAILURES.join("|")})`,
-  "connection closed by the server without an answer, expected .*",
-  `answer does not contain ".*": ".*"`,
+  "connection closed by the server without a response, expected .*",
+  `response does not contain ".*": ".*"`,
   `(?:reading from|sending to) \\S+ failed: connection (?:reset|closed) by the server(?:; it had sent ".*")?`,
-  `reading from \\S+ failed: (?:server|what|connection|answer) .*`,
+  `reading from \\S+ failed: (?:server|data|connection|response) .*`,
   "connecting to \\S+ failed: connection reset by the server",
-  `asking \\S+ for TLS failed: (?:server answered ".*"|connection (?:reset|closed) by the server(?: after ".*")?)`,
+  `asking \\S+ for TLS failed: (?:server replied ".*"|connection (?:reset|closed) by the server(?: after ".*")?)`,
   "certificate is accepted, but its dates could not be read over a second connection",
 ];
 

@@ -23,7 +23,7 @@ export function createFaultyStore(inner: Store = createMemoryStore()): FaultySto
   const attempts: number[] = [];
   let pruned = 0;
   const failOrGoOn = (): void => {
-    if (store.failure !== null) throw new StoreError(`Cannot use the state: ${store.failure}`, store.failure);
+    if (store.failure !== null) throw new StoreError(`cannot use the state: ${store.failure}`, store.failure);
   };
   const store: FaultyStore = {
     ...inner,

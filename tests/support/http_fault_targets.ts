@@ -237,23 +237,23 @@ function startAnswers(
 }
 
 const HEAD_FAILURES = [
-  "answer has a malformed content-length",
-  "answer has a malformed header",
-  "answer has a transfer-encoding that its HTTP version does not have",
-  "answer has no valid status",
-  "answer is not HTTP",
+  "response has a malformed content-length",
+  "response has a malformed header",
+  "response has a transfer-encoding that its HTTP version does not have",
+  "response has no valid status",
+  "response is not HTTP",
   "connection closed before a response head",
   "connection reset by the server",
-  "server sent what it was not asked for",
+  "server sent unexpected data",
   "server ended the connection with a TLS alert \\([a-z ]+\\)",
-  "what the server sent cannot be decrypted, so it was changed on the way",
-  "what the server sent is no longer valid TLS",
+  "data of the server cannot be decrypted: it was altered in transit",
+  "data of the server is no longer valid TLS",
 ];
 
 const BODY_FAILURES = [
   "compressed data is malformed",
   "compressed data is cut short",
-  "connection ended early or what came is malformed",
+  "connection closed early or malformed body",
 ];
 
 const VIOLATIONS = [

@@ -37,7 +37,7 @@ export function createMemoryStore(): Store {
 
   const answer = <T>(work: () => T): Promise<T> =>
     new Promise((resolve) => {
-      if (isClosed) throw new StoreError("Cannot use the state: it was closed", "other");
+      if (isClosed) throw new StoreError("cannot use the state: it was closed", "other");
       resolve(work());
     });
 

@@ -37,7 +37,7 @@ function* headerMistakes({ headers = {} }: HttpRequest): Generator<Caveat> {
     const earlier = names.get(lower);
     names.set(lower, name);
     if (RUNTIME_HEADERS.has(lower)) {
-      yield { path, message: `header "${name}" is set by the runtime, leave it out` };
+      yield { path, message: `header "${name}" is set by the runtime, remove it` };
     }
     if (earlier !== undefined) {
       yield { path, message: `header "${name}" is given already, as "${earlier}"; expected one of them` };

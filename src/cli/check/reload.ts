@@ -59,7 +59,7 @@ export function createReload(options: ReloadOptions): () => Promise<void> {
     }
     const facts = factsOf(config, scheduled);
     const difference = `${added.length} added, ${changed.length} changed, ${removed.length} removed`;
-    log.info(`the config was read again: ${countChecks(facts.checks)}, ${difference}`);
+    log.info(`config reloaded: ${countChecks(facts.checks)}, ${difference}`);
     output.reloaded({ adopted: true, ...facts, added, changed, removed });
   };
   return async () => {
@@ -124,7 +124,7 @@ type Reread =
 async function readAgain({ invocation, system, config, log }: RereadOptions): Promise<Reread> {
   const { source } = config;
   try {
-    if (source.path === null) throw new UsageError("the config came from stdin and cannot be read again");
+    if (source.path === null) throw new UsageError("the config is read from stdin and cannot be reloaded");
     const next = await openConfig(invocation, system);
     if (next.source.path !== source.path) {
       throw new UsageError(
@@ -143,14 +143,12 @@ async function readAgain({ invocation, system, config, log }: RereadOptions): Pr
     }
     if (error instanceof MissingPermissionsError) {
       for (const { permission, value, neededBy } of error.missing) {
-        log.error(`${neededBy} needs ${permissionFlag(permission, [value])}`);
+        log.error(`missing permission: ${permissionFlag(permission, [value])} (${neededBy})`);
       }
     }
     const isDropped = error instanceof MissingPermissionsError || error instanceof Deno.errors.NotCapable;
-    const reason = `${reasonOf(error)}${
-      isDropped ? "; what was not read or granted at the start takes a restart to use it" : ""
-    }`;
-    log.error(`the config was not read again, the old one stays in force: ${reason}`);
+    const reason = `${reasonOf(error)}${isDropped ? "; restart to read files or grants that are new" : ""}`;
+    log.error(`config not reloaded, the old one stays active: ${reason}`);
     return { error: reason };
   }
 }

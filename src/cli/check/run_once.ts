@@ -115,7 +115,7 @@ interface NotifyingRunOptions extends OnceOptions {
 /** How long the outbox is worked off at the end of a run; what did not go by then waits for the next one. */
 const DRAIN_MS = 60_000;
 
-const AT_NEXT_RUN = "it is retried at the next run";
+const AT_NEXT_RUN = "retrying at the next run";
 
 /** Runs the checks and sends what they lead to; in the end each pending notification is tried once more. */
 async function runNotifying(checks: readonly Check[], options: NotifyingRunOptions): Promise<number> {
@@ -357,7 +357,7 @@ function print(text: string, system: System): void {
     system.stdout.write(text);
   } catch (error) {
     throw new OutputError(
-      `Cannot write to stdout: ${messageOf(error)}`,
+      `cannot write to stdout: ${messageOf(error)}`,
     );
   }
 }

@@ -76,8 +76,8 @@ function withSteadySinks(
   const stdout = createSteadySink(
     system.stdout,
     (reason) =>
-      reason === null ? log.info("stdout can be written again") : log.warning(
-        `Cannot write to stdout: ${reason}; monitoring goes on, and what is printed there is lost`,
+      reason === null ? log.info("stdout is writable again") : log.warning(
+        `cannot write to stdout: ${reason}; output is lost, monitoring continues`,
       ),
   );
   return { system: { ...system, stdout, stderr }, log };
@@ -95,8 +95,8 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
   const repository = await openStateRepository({
     store: state.store,
     onFailure: (error) => {
-      if (error !== null) return log.error(`${error.message}; monitoring goes on and it is retried`);
-      log.info("the state can be written again; nothing that was decided meanwhile is lost");
+      if (error !== null) return log.error(`${error.message}; retrying, monitoring continues`);
+      log.info("the state is writable again, nothing was lost");
       system.clock.after(0, () => void recorder.repeat().catch(stopped.reject));
       // Not from within the write that has just gone well: what follows waits for it to end.
       system.clock.after(0, () => void notifying.persistPending());
@@ -116,7 +116,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     batchingMs: BATCHING_DELAY_MS,
     writeLine: output.writeLine,
     onEvent: (event) => {
-      const words = describeOutboxEvent(event, "it is retried");
+      const words = describeOutboxEvent(event, "retrying");
       if (words === null) {
         log.debug(`${event.notifications.length} delivered to ${event.notifications[0]?.channelName ?? ""}`);
       } else log[words.level](first.redact(words.message));

@@ -21,15 +21,15 @@ const LOGGERS: {
   // The channels tell of it.
   notification: () => {},
   clock_jumped: ({ forMs, discarded }, log) =>
-    log.warning("the machine slept or its clock was set: what ran then is run again", {
+    log.warning("system suspended or clock set: running interrupted checks again", {
       for_ms: Math.round(forMs),
       runs: discarded,
     }),
   stalled: ({ count, worstMs, name }, log) =>
     log.warning(
       count === 1
-        ? `monitor itself stood still: the result of "${name}" is not used, it is run again`
-        : "monitor itself stood still: results are not used, the checks are run again",
+        ? `stall: discarding the result of "${name}", running it again`
+        : "stall: discarding results, running the checks again",
       { ...count > 1 && { count }, for_ms: Math.round(worstMs) },
     ),
   late: ({ count, worstMs, name }, log) =>

@@ -38,7 +38,7 @@ export function readCheckSettings(invocation: Invocation): CheckSettings {
   const once = invocation.options.has("once");
   const due = invocation.options.has("due");
   if (due && optionValue(invocation, "state") === "none") {
-    throw new UsageError("--due needs a state: it tells what is due, and the counts are kept in it");
+    throw new UsageError("--due requires a state");
   }
   if (due && !once) throw new UsageError("--due requires --once", "monitor check --once --due");
   const format = optionChoice(invocation, "format", once ? FORMAT_NAMES : WATCH_FORMAT_NAMES) ?? null;

@@ -20,7 +20,7 @@ export function createSteadySink(sink: TextSink, onTrouble: (reason: string | nu
       } catch (error) {
         return trouble.set(messageOf(error));
       }
-      trouble.set(sink.closed ? "its reader has gone" : null);
+      trouble.set(sink.closed ? "its reader closed it" : null);
     },
     get closed() {
       return sink.closed;

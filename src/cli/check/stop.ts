@@ -42,7 +42,7 @@ export function createStop(options: StopOptions): Stop {
   let isAtOnce = false;
   const stop = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
     const { running } = scheduler;
-    log.info(`stopping, after ${signal}${running.length === 0 ? "" : `; waiting for ${list(running)}`}`);
+    log.info(`stopping after ${signal}${running.length === 0 ? "" : `; waiting for ${list(running)}`}`);
     const unfinished = await scheduler.stop(STOP_GRACE_MS);
     if (unfinished.length > 0) {
       log.warning(`no result of ${list(unfinished)}: ended after ${STOP_GRACE_MS / 1000} s`);
@@ -52,13 +52,13 @@ export function createStop(options: StopOptions): Stop {
     if (!isAtOnce) await recordStop(true);
     if (!isAtOnce) output.stopped({ signal, unfinished });
     if (repository.pending === 0) return EXIT.ok;
-    log.error("what came last could not be kept: the state cannot be written");
+    log.error("cannot write the state: the last results are lost");
     return EXIT.input_output;
   };
   const stopAtOnce = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
     isAtOnce = true;
     const unfinished = scheduler.running;
-    log.warning(`stopping at once, after another ${signal}`);
+    log.warning(`stopping at once after another ${signal}`);
     await repository.flush();
     await recordStop(false);
     await notifying.stop();

@@ -64,7 +64,7 @@ const LOOK_MS_MAX = 10_000;
 
 function late(): Error {
   const reason = `the file system did not respond within ${LOOK_MS_MAX / 1000} s`;
-  return new StoreError(`Cannot find the state: ${reason}`, "other");
+  return new StoreError(`cannot find the state: ${reason}`, "other");
 }
 
 /** How long the command waits for its start to be kept while others write; then that is done while it runs. */
@@ -107,7 +107,7 @@ async function runJob(command: readonly string[], invocation: Invocation, system
   };
   const book = await attempt(
     () => inTurns(openBook(invocation, system, command), { clock, timeoutMs: LOOK_MS_MAX, late }),
-    "this run is not noted; the command runs all the same",
+    "this run is not recorded; COMMAND runs anyway",
   );
   const begun: JobRun = { id: system.randomId(), startedAtMs: clock.wallMs(), end: null };
   /** Whether the start is still to be kept, because others write. */
@@ -118,7 +118,7 @@ async function runJob(command: readonly string[], invocation: Invocation, system
       return false;
     } catch (error) {
       if (error instanceof StoreError && error.failure === "busy") return true;
-      warn(error, "the start of this run is not noted; the command runs all the same");
+      warn(error, "start of this run not recorded; COMMAND runs anyway");
       return false;
     }
   };
@@ -131,7 +131,7 @@ async function runJob(command: readonly string[], invocation: Invocation, system
   const durationMs = clock.monotonicMs() - startedMonotonicMs;
   if (end.ended === "not_started") {
     stderr.write(
-      `monitor: error: ${printable(`Cannot start ${JSON.stringify(command[0])}: ${end.reason}`)}\n`,
+      `monitor: error: ${printable(`cannot start ${JSON.stringify(command[0])}: ${end.reason}`)}\n`,
     );
   }
   ended.abort();
@@ -140,7 +140,7 @@ async function runJob(command: readonly string[], invocation: Invocation, system
     const run = { ...begun, end: endOf(end, { atMs: clock.wallMs(), durationMs, redact: book.redact }) };
     await attempt(
       () => keep(book, run, { system, timeoutMs: END_MS_MAX }),
-      isStartUnkept ? "this run is not noted" : "the end of this run is not noted",
+      isStartUnkept ? "this run is not recorded" : "end of this run not recorded",
     );
   }
   return end.code;
@@ -162,22 +162,22 @@ async function openBook(
   const { mistake, operands: [name], options } = invocation;
   if (mistake !== undefined) throw mistake;
   if (name === undefined) {
-    throw new UsageError("beat needs the name of a check", "monitor beat NAME -- COMMAND");
+    throw new UsageError("beat requires the name of a check", "monitor beat NAME -- COMMAND");
   }
   const config = optionValue(invocation, "config");
   if (command.length > 0 && options.has("failed")) {
-    throw new UsageError("--failed stands without a command, whose exit code tells");
+    throw new UsageError("--failed cannot be used with a command");
   }
   if (command.length > 0 && config === "-") {
-    throw new UsageError("--config - would take the command's own input; name a file");
+    throw new UsageError("--config - cannot be used with a command, which reads stdin");
   }
   const glance = await glanceAt(await locateConfig(config, system), system);
   await refuseOthers(name, glance.kinds);
   const place = await locateState(invocation, glance, system);
   if (place.path === null) {
     throw new UsageError(
-      `there is no kept state to note a run in${place.obstacle === undefined ? "" : `: ${place.obstacle}`}`,
-      "name it with --state PATH",
+      `no stored state to record a run in${place.obstacle === undefined ? "" : `: ${place.obstacle}`}`,
+      "set --state PATH",
     );
   }
   return { name, place, redact: createRedactor(glance.secrets) };
@@ -187,15 +187,15 @@ async function refuseOthers(name: string, kinds: ReadonlyMap<string, unknown>): 
   if (await takesBeats(kinds.get(name))) return;
   if (kinds.has(name)) {
     throw new UsageError(
-      `the check "${name}" takes no beats: its kind is ${JSON.stringify(kinds.get(name))}`,
-      'a check of the kind "job" does',
+      `the check "${name}" is not a job: its kind is ${JSON.stringify(kinds.get(name))}`,
+      'name a check of the kind "job"',
     );
   }
   const jobs: string[] = [];
   for (const [known, kind] of kinds) if (await takesBeats(kind)) jobs.push(known);
   const meant = nearest(name, jobs);
   throw new UsageError(
-    `there is no check "${name}" in the config`,
+    `unknown check "${name}"`,
     meant === undefined ? "list them with: monitor explain" : `did you mean "${meant}"?`,
   );
 }

@@ -36,7 +36,7 @@ export function readShell(name: string | undefined): Shell {
   if (shell !== undefined) return shell;
   throw new UsageError(
     name === undefined
-      ? `completions needs the name of a shell: ${SHELLS.join(", ")}`
+      ? `completions requires the name of a shell: ${SHELLS.join(", ")}`
       : `the shell is "${name}", expected one of ${SHELLS.join(", ")}`,
   );
 }

@@ -61,7 +61,9 @@ export const historyCommand: Command = {
 
 async function runHistory(invocation: Invocation, system: System): Promise<number> {
   const [name] = invocation.operands;
-  if (name === undefined) throw new UsageError("history needs the name of a check", "monitor history NAME");
+  if (name === undefined) {
+    throw new UsageError("history requires the name of a check", "monitor history NAME");
+  }
   const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
   const { config, place } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
   const store = await readState(place, system);
@@ -71,7 +73,7 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
     await store?.close();
     const isInConfig = config?.checks.some((check) => check.name === name) ?? false;
     throw new UsageError(
-      isInConfig ? `the check "${name}" never ran` : `nothing is kept of a check "${name}"`,
+      isInConfig ? `the check "${name}" never ran` : `no data for check "${name}"`,
       "list the checks with: monitor status",
     );
   }
@@ -147,8 +149,8 @@ async function* renderPretty(
   }
   let count = 0;
   for await (const { atMs, from, to, output } of changes) {
-    if (count === 0) yield "\nchanges, the newest first:\n";
-    if (count++ === CHANGES_SHOWN) return yield "  and older ones, which --format json lists\n";
+    if (count === 0) yield "\nchanges, newest first:\n";
+    if (count++ === CHANGES_SHOWN) return yield "  more with --format json\n";
     const time = new Date(atMs).toISOString().replace(/\.\d+Z$/, "Z");
     yield `  ${time}  ${from} to ${to}${output === "" ? "" : `: ${printable(output)}`}\n`;
   }

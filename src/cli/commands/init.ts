@@ -29,12 +29,12 @@ export const initCommand: Command = {
     } catch (error) {
       if (error instanceof Deno.errors.AlreadyExists) {
         throw new UsageError(
-          `Cannot write "${path}": the file is already there`,
+          `cannot write "${path}": the file exists`,
           "overwrite it with --force",
         );
       }
       if (error instanceof Deno.errors.NotCapable) throw error;
-      throw new OutputError(`Cannot write "${path}": ${describeFileError(error, { path, access: "write" })}`);
+      throw new OutputError(`cannot write "${path}": ${describeFileError(error, { path, access: "write" })}`);
     }
     const config = path === "monitor.jsonc" ? "" : ` -c ${printable(path)}`;
     system.stdout.write(`wrote ${printable(path)}\ntry it with: monitor check --once${config}\n`);

@@ -69,7 +69,7 @@ async function runNotify(invocation: Invocation, system: System): Promise<number
     const delivered = await tryChannel(channel, check, { system, config });
     if (!delivered) failures++;
   }
-  if (trials.length === 0) system.stdout.write("no channel to try\n");
+  if (trials.length === 0) system.stdout.write("no channel to test\n");
   return failures === 0 ? EXIT.ok : EXIT.undelivered;
 }
 
@@ -98,7 +98,7 @@ function selectTrials(
     if (channel === undefined) throw unknownChannel(name, [...config.channels.keys()]);
     if (trials.has(channel.key)) continue;
     if (!isEverything(readSelection(invocation))) {
-      throw new UsageError(`none of the chosen checks uses the channel "${name}"`);
+      throw new UsageError(`no selected check uses the channel "${name}"`);
     }
     trials.set(channel.key, { channel, check: null });
   }
@@ -107,9 +107,9 @@ function selectTrials(
 
 function unknownChannel(name: string, known: readonly string[]): UsageError {
   const meant = nearest(name, known);
-  const list = known.length === 0 ? 'channels get names in "channels"' : `there are: ${known.join(", ")}`;
+  const list = known.length === 0 ? 'name channels in "channels"' : `there are: ${known.join(", ")}`;
   return new UsageError(
-    `there is no channel "${name}" in the config`,
+    `unknown channel "${name}"`,
     meant === undefined ? list : `did you mean "${meant}"?`,
   );
 }
@@ -140,7 +140,7 @@ async function tryChannel(
     });
   } catch (error) {
     if (!deadline.signal.aborted) throw error;
-    const reason = `no answer within ${ATTEMPT_MS / 1000} s`;
+    const reason = `no response within ${ATTEMPT_MS / 1000} s`;
     delivery = { delivered: false, retryable: true, mayHaveArrived: true, reason, retryAfterMs: null };
   }
   if (delivery.delivered) say(delivery.note === null ? "  delivered" : `  delivered, but ${delivery.note}`);

@@ -82,15 +82,13 @@ function warnOfProxies(needs: readonly Need[], system: System): void {
   const warn = (text: string): void => system.stderr.write(`monitor: warning: ${printable(text)}\n`);
   if (needs.some(({ permission }) => permission === "net")) {
     for (const name of PROXY_VARIABLES.filter((variable) => system.environment(variable))) {
-      warn(`${name} is set: requests may go to the proxy that it names, whatever hosts are granted`);
+      warn(`${name} is set: requests may use this proxy, whatever hosts are granted`);
     }
   }
   const whole = PERMISSION_CLASSES.filter((permission) => system.permissions.isGranted(permission));
   if (whole.length > 0) {
     warn(
-      `granted without a list, which is more than the config needs: ${
-        whole.map((name) => `--allow-${name}`).join(", ")
-      }`,
+      `more permissions than the config needs: ${whole.map((name) => `--allow-${name}`).join(", ")}`,
     );
   }
 }

@@ -93,6 +93,6 @@ async function replaceOutput(path: string, text: string, system: System): Promis
     await system.files.replace(path, text);
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
-    throw new OutputError(`Cannot write "${path}": ${describeFileError(error, { path, access: "write" })}`);
+    throw new OutputError(`cannot write "${path}": ${describeFileError(error, { path, access: "write" })}`);
   }
 }

@@ -66,7 +66,7 @@ async function runSilence(invocation: Invocation, system: System): Promise<numbe
   const timeZone = system.timeZone();
   const untilMs = readEnd(invocation, { timeZone, nowMs });
   await withSilences(invocation, system, async ({ store, names }) => {
-    if (isList) return renderSilences(await store.silences(nowMs), timeZone) || "nothing is silenced\n";
+    if (isList) return renderSilences(await store.silences(nowMs), timeZone) || "no silences\n";
     const reason = optionValue(invocation, "reason") ?? "";
     const silences = names.map((check): Silence => ({
       // The same for each silence of a check, so that a second one replaces the first.

@@ -85,7 +85,7 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
   const format = optionChoice(invocation, "format", FORMATS) ?? "pretty";
   const hasProblemsOnly = invocation.options.has("problems");
   if (hasProblemsOnly && format === "plugin") {
-    throw new UsageError("--problems cannot be used with --format plugin, which prints problems anyway");
+    throw new UsageError("--problems cannot be used with --format plugin");
   }
   const selection = readSelection(invocation);
   const opened = await openKnownConfig(invocation, selection, system);
@@ -289,10 +289,10 @@ function describeRuns(
     ms > nowMs ? `in ${describeDuration(ms - nowMs)}` : `${describeDuration(nowMs - ms)} ago`;
   return [
     `confirmed ${condition.confirmed} since ${isoSeconds(condition.confirmedSinceMs ?? nowMs)}` +
-    (condition.notified === condition.confirmed ? "" : `, notified was ${condition.notified}`),
+    (condition.notified === condition.confirmed ? "" : `, last notified ${condition.notified}`),
     `last run ${ago(last.startedAtMs)}, took ${Math.round(last.durationMs)} ms: ${last.condition}`,
     ...(nextRunAtMs === null ? [] : [`next run ${nextRunAtMs > nowMs ? "" : "was due "}${ago(nextRunAtMs)}`]),
-    ...(missedRuns > 0 ? [`${missedRuns} ${missedRuns === 1 ? "run" : "runs"} left out so far`] : []),
+    ...(missedRuns > 0 ? [`${missedRuns} ${missedRuns === 1 ? "run" : "runs"} skipped so far`] : []),
   ];
 }
 

@@ -32,7 +32,7 @@ async function runUnsilence(invocation: Invocation, system: System): Promise<num
   await withSilences(invocation, system, async ({ store, names }) => {
     const ended = await store.endSilences(invocation.options.has("all") ? "all" : names, nowMs);
     const others = (await store.silences(nowMs)).filter(({ check }) => check === null);
-    const rest = others.length === 0 ? "" : `still in force:\n${renderSilences(others, system.timeZone())}`;
+    const rest = others.length === 0 ? "" : `still active:\n${renderSilences(others, system.timeZone())}`;
     return `ended ${ended} ${ended === 1 ? "silence" : "silences"}\n${rest}`;
   });
   return EXIT.ok;

@@ -61,7 +61,7 @@ export const validateCommand: Command = {
     const { checks, placedWarnings, source, sources } = config;
     const color = wantsColor(invocation, system.stderr, system);
     if (invocation.options.has("strict") && placedWarnings.length > 0) {
-      const message = `Cannot accept config "${source.label}": it has ${
+      const message = `cannot accept config "${source.label}": it has ${
         count(placedWarnings.length, "warning")
       }`;
       throw new ConfigError(message, { source, problems: placedWarnings });

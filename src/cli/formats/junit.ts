@@ -114,9 +114,11 @@ interface Problem {
   readonly text: string;
 }
 
-function problem(element: "failure" | "error", told: Problem): string {
-  const message = truncate(told.message, MESSAGE_LENGTH_MAX);
-  return `      <${element}${attributes({ type: told.type, message })}>${xmlText(told.text)}</${element}>\n`;
+function problem(element: "failure" | "error", found: Problem): string {
+  const message = truncate(found.message, MESSAGE_LENGTH_MAX);
+  return `      <${element}${attributes({ type: found.type, message })}>${
+    xmlText(found.text)
+  }</${element}>\n`;
 }
 
 function attributes(values: Readonly<Record<string, string>>): string {

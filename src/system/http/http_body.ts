@@ -20,7 +20,7 @@ export function bodyReader(
   const codings = headerOf(head, "transfer-encoding");
   if (codings !== null) {
     if (minorVersion === "0") {
-      throw new HttpError("head", "answer has a transfer-encoding that its HTTP version does not have");
+      throw new HttpError("head", "response has a transfer-encoding that its HTTP version does not have");
     }
     return /(?:^|[,\s])chunked\s*$/i.test(codings) ? readChunks(bytes) : readToEnd(bytes);
   }
@@ -28,13 +28,13 @@ export function bodyReader(
   if (lengths === undefined) return readToEnd(bytes);
   const [length = ""] = lengths;
   if (!/^\d+$/.test(length) || lengths.some((other) => other !== length)) {
-    throw new HttpError("head", "answer has a malformed content-length");
+    throw new HttpError("head", "response has a malformed content-length");
   }
   return Number(length) === 0 ? null : readLength(bytes, Number(length));
 }
 
 /** What is said of a body that did not come whole. */
-export const BODY_BROKEN = "connection ended early or what came is malformed";
+export const BODY_BROKEN = "connection closed early or malformed body";
 
 function malformed(): HttpError {
   return new HttpError("body", BODY_BROKEN);

@@ -60,12 +60,12 @@ export async function readHead(bytes: ByteReader): Promise<ResponseHead> {
     const [, minorVersion, digits] = STATUS_LINE.exec(first) ?? [];
     if (digits === undefined) {
       const isHttp = /^HTTP\/1\.[01] /.test(first);
-      throw new HttpError("head", isHttp ? "answer has no valid status" : "answer is not HTTP");
+      throw new HttpError("head", isHttp ? "response has no valid status" : "response is not HTTP");
     }
     const fields: Field[] = [];
     for (let line = await nextLine(); line !== ""; line = await nextLine()) {
       const field = fieldOf(line);
-      if (field === null) throw new HttpError("head", "answer has a malformed header");
+      if (field === null) throw new HttpError("head", "response has a malformed header");
       fields.push(field);
     }
     const status = Number(digits);
@@ -80,7 +80,7 @@ export async function readHead(bytes: ByteReader): Promise<ResponseHead> {
 /** What is not HTTP may have no lines at all. */
 function refuseOther(beginning: string): void {
   if (BEGINNING.startsWith(beginning.replace(/^[\r\n]+/, ""))) return;
-  throw new HttpError("head", "answer is not HTTP");
+  throw new HttpError("head", "response is not HTTP");
 }
 
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;

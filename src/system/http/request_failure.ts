@@ -51,9 +51,9 @@ interface Rule {
   readonly reason: string | ((detail: string) => string);
 }
 
-const NOT_DECRYPTED = "what the server sent cannot be decrypted, so it was changed on the way";
+const NOT_DECRYPTED = "data of the server cannot be decrypted: it was altered in transit";
 
-const NOT_TLS_ANY_MORE = "what the server sent is no longer valid TLS";
+const NOT_TLS_ANY_MORE = "data of the server is no longer valid TLS";
 
 /** What stands in an error of a connection on which the handshake had succeeded. */
 function afterHandshake({ source }: RegExp): RegExp {
@@ -75,7 +75,7 @@ const RULES: readonly Rule[] = [
   {
     pattern: /invalid peer certificate: .*CaUsedAsEndEntity/,
     phase: "TLS",
-    reason: "certificate is not trusted (self-signed, or an authority's own)",
+    reason: "certificate is not trusted (self-signed or a CA certificate)",
   },
   {
     pattern: /invalid peer certificate: certificate expired: .*\((\d+) seconds ago\)/,
@@ -110,7 +110,7 @@ const RULES: readonly Rule[] = [
   {
     pattern: /received fatal alert: CertificateRequired/,
     phase: "TLS",
-    reason: "server demands a client certificate",
+    reason: "server requires a client certificate",
   },
   // Behind a handshake that this side has ended, the server may still refuse its certificate; other words are no
   // answer to the handshake, and the request may have been read (RFC 8446, section 6.2).
@@ -128,7 +128,7 @@ const RULES: readonly Rule[] = [
   {
     pattern: /received unexpected message from connection/,
     phase: "head",
-    reason: "server sent what it was not asked for",
+    reason: "server sent unexpected data",
   },
   { pattern: afterHandshake(/received corrupt message/), phase: "head", reason: NOT_TLS_ANY_MORE },
   { pattern: afterHandshake(/received unexpected|peer misbehaved/), phase: "head", reason: NOT_TLS_ANY_MORE },
@@ -137,9 +137,9 @@ const RULES: readonly Rule[] = [
   {
     pattern: /received corrupt message of type InvalidContentType/,
     phase: "TLS",
-    reason: "answer is not TLS",
+    reason: "response is not TLS",
   },
-  { pattern: /received corrupt message/, phase: "TLS", reason: "answer is malformed TLS" },
+  { pattern: /received corrupt message/, phase: "TLS", reason: "response is malformed TLS" },
   {
     pattern: /received fatal alert: (\w+)/,
     phase: "TLS",
@@ -148,12 +148,12 @@ const RULES: readonly Rule[] = [
   {
     pattern: /peer misbehaved: (\w+)/,
     phase: "TLS",
-    reason: (fault) => `server breaks the rules of TLS (${wordsOf(fault)})`,
+    reason: (fault) => `TLS protocol violation by the server (${wordsOf(fault)})`,
   },
   {
     pattern: /received unexpected/,
     phase: "TLS",
-    reason: "server breaks the rules of TLS (unexpected message)",
+    reason: "TLS protocol violation by the server (unexpected message)",
   },
   { pattern: /peer is incompatible/, phase: "TLS", reason: "no TLS version or cipher in common" },
   { pattern: /tls handshake eof/, phase: "TLS", reason: "connection closed during the handshake" },
@@ -165,7 +165,7 @@ const RULES: readonly Rule[] = [
   {
     pattern: /dns error: .*Temporary failure in name resolution/,
     phase: "resolving",
-    reason: "no answer from a name server",
+    reason: "no response from a name server",
   },
   { pattern: /dns error/, phase: "resolving", reason: "name does not resolve" },
   { pattern: /Connection refused|os error 10061\b/, phase: "connecting", reason: "connection refused" },
@@ -178,7 +178,7 @@ const RULES: readonly Rule[] = [
   {
     pattern: /tcp connect error: .*(?:timed out|os error 10060\b)/,
     phase: "connecting",
-    reason: "no answer to the connection attempt",
+    reason: "no response to the connection attempt",
   },
   {
     pattern: /tcp connect error: .*(?:Connection reset by peer|os error 10054\b)/,
@@ -202,24 +202,24 @@ const RULES: readonly Rule[] = [
     phase: "head",
     reason: "connection closed before a response head",
   },
-  { pattern: /invalid HTTP version parsed/, phase: "head", reason: "answer is not HTTP" },
-  { pattern: /invalid HTTP status-code parsed/, phase: "head", reason: "answer has no valid status" },
-  { pattern: /invalid HTTP header parsed/, phase: "head", reason: "answer has a malformed header" },
+  { pattern: /invalid HTTP version parsed/, phase: "head", reason: "response is not HTTP" },
+  { pattern: /invalid HTTP status-code parsed/, phase: "head", reason: "response has no valid status" },
+  { pattern: /invalid HTTP header parsed/, phase: "head", reason: "response has a malformed header" },
   {
     pattern: /invalid content-length parsed/,
     phase: "head",
-    reason: "answer has a malformed content-length",
+    reason: "response has a malformed content-length",
   },
   {
     pattern: /transfer-encoding parsed/,
     phase: "head",
-    reason: "answer has a transfer-encoding that its HTTP version does not have",
+    reason: "response has a transfer-encoding that its HTTP version does not have",
   },
   { pattern: /message head is too large/, phase: "head", reason: "head is too large" },
   {
     pattern: /error reading a body from connection/,
     phase: "body",
-    reason: "connection ended early or what came is malformed",
+    reason: "connection closed early or malformed body",
   },
   { pattern: /unexpected end of file/, phase: "body", reason: "compressed data is cut short" },
   {

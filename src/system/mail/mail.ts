@@ -85,7 +85,7 @@ export async function connectToServer(
   const stopListening = onAbort(signal, () => end.abort(signal.reason));
   const cancel = clock.after(
     CONNECT_MS,
-    () => end.abort(new SmtpError("no answer to the connection attempt")),
+    () => end.abort(new SmtpError("no response to the connection attempt")),
   );
   try {
     const target = { host: withoutBrackets(host), port };

@@ -21,7 +21,7 @@ export interface SessionOptions {
 
 type Extensions = ReadonlyMap<string, string>;
 
-const NO_STARTTLS = "server offers no STARTTLS: the login would go over the network in clear text";
+const NO_STARTTLS = "server offers no STARTTLS: monitor sends no login without TLS";
 
 /**
  * Hands an email over. The caller closes the connection. Rejects with an {@linkcode SmtpError} or an error of the
@@ -77,7 +77,7 @@ function accept(reply: Reply, expected?: 220 | 334 | 354): Reply {
   const { code } = reply;
   if (expected === undefined ? code >= 200 && code < 300 : code === expected) return reply;
   const wish = expected === 354 && code < 400 ? `, expected ${expected}` : "";
-  throw new SmtpError(`server answered ${quoteReply(reply)}${wish}`, { code, retryable: code < 500 });
+  throw new SmtpError(`server replied ${quoteReply(reply)}${wish}`, { code, retryable: code < 500 });
 }
 
 /** By name in capitals, with their parameters. Some servers write `AUTH=` for `AUTH `. */

@@ -55,7 +55,7 @@ export class SmtpConnection {
     if (tlsName === null) this.#listenTo(this.#base);
     else await this.secure(tlsName);
     this.#begin("server");
-    return await this.#nextReply(SETUP_MS, "server is connected but sends no greeting");
+    return await this.#nextReply(SETUP_MS, "no greeting from the server");
   }
 
   /** Sends a command and reads its reply. */
@@ -91,7 +91,7 @@ export class SmtpConnection {
   /** Shakes hands; all that follows is encrypted. The certificate must be trusted and for this name. */
   async secure(serverName: string): Promise<void> {
     this.#begin("client");
-    this.#limit(SETUP_MS, "TLS handshake does not end");
+    this.#limit(SETUP_MS, "timeout during the TLS handshake");
     const secured = beginTls(this.#base, { serverName, authorities: [] }, { verifies: true });
     this.#stream = secured;
     try {
@@ -189,5 +189,5 @@ export class SmtpConnection {
 }
 
 const CLOSED = "connection closed by the server";
-const SILENT = "server has fallen silent";
-const TOO_EARLY = "server replied before it was asked";
+const SILENT = "no reply from the server";
+const TOO_EARLY = "server replied too early";

@@ -41,7 +41,7 @@ export class ReplyReader {
       refuseTooMuch(line.length, ++this.#lineCount);
       if (line.trim() === "") continue;
       const [, code, separator] = REPLY_LINE.exec(line) ?? [];
-      if (code === undefined) throw new SmtpError(`answer is not SMTP: ${oneLine(line)}`);
+      if (code === undefined) throw new SmtpError(`reply is not SMTP: ${oneLine(line)}`);
       this.#lines.push(line);
       if (separator === "-") continue;
       replies.push({ code: Number(code), lines: this.#lines });
@@ -55,7 +55,7 @@ export class ReplyReader {
 
 function refuseTooMuch(lineLength: number, lineCount: number): void {
   if (lineLength <= LINE_LENGTH_MAX && lineCount <= LINES_MAX) return;
-  throw new SmtpError("server says more than a mail server has to");
+  throw new SmtpError("reply is too long");
 }
 
 /** A reply as one line for people. */

@@ -39,7 +39,7 @@ const REASONS_BY_CODE: Readonly<Record<string, string>> = {
   EINVAL: "an argument or a variable of the environment contains a NUL character",
   ELOOP: "symbolic links on its path form a loop",
   EMFILE: "too many files are open",
-  ENAMETOOLONG: "its path is longer than the system takes",
+  ENAMETOOLONG: "its path is longer than the system accepts",
   ENFILE: "too many files are open on this system",
   ENOEXEC: NEITHER_PROGRAM_NOR_SCRIPT,
   ENOMEM: "the system is out of memory",
@@ -65,7 +65,9 @@ async function explainNotFound({ path, clock }: SpawnAttempt): Promise<string> {
   if (interpreter === "hidden") return "the interpreter that its first line names does not exist";
   if (interpreter === "none") return "the loader that this program needs does not exist on this system";
   if (interpreter.endsWith("\r")) {
-    return `its interpreter ${JSON.stringify(interpreter)} does not exist; the file has Windows line ends`;
+    return `its interpreter ${
+      JSON.stringify(interpreter)
+    } does not exist; the file has Windows newlines (CRLF)`;
   }
   return `its interpreter "${interpreter}" does not exist`;
 }
@@ -85,7 +87,7 @@ async function explainPermissionDenied({ path, clock }: SpawnAttempt): Promise<s
       return `its interpreter "${interpreter}" is not executable`;
     }
   }
-  return "this user, or the file system it lies on, may not execute it";
+  return "this user or its file system does not allow to execute it";
 }
 
 function isExecutable({ mode }: Deno.FileInfo): boolean {

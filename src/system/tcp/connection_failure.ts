@@ -51,7 +51,7 @@ const RULES: readonly Rule[] = [
   {
     pattern: /Temporary failure in name resolution|EAI_AGAIN/,
     phase: "resolving",
-    reason: "no answer from a name server",
+    reason: "no response from a name server",
   },
   {
     pattern: /failed to lookup address|No such host is known|No address associated|ENOTFOUND/,
@@ -68,7 +68,7 @@ const RULES: readonly Rule[] = [
   { pattern: /No route to host|EHOSTUNREACH|os error 10065\b/, reason: "no route to the host" },
   {
     pattern: /Connection timed out|ETIMEDOUT|os error 10060\b/,
-    reason: "no answer to the connection attempt",
+    reason: "no response to the connection attempt",
   },
   {
     pattern: /unexpected end of file|peer closed connection without sending/,

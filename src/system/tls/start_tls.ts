@@ -66,7 +66,7 @@ async function expectReply(clearText: ClearText, { good, complete }: Turn["expec
     reply += decoder.decode(bytes, { stream: true });
     if (reply.length > REPLY_LENGTH_MAX) throw new StartTlsRefusal(`reply does not end${after(reply)}`);
   }
-  if (!good.test(reply)) throw new StartTlsRefusal(`server answered ${quote(oneLine(reply))}`);
+  if (!good.test(reply)) throw new StartTlsRefusal(`server replied ${quote(oneLine(reply))}`);
 }
 
 function after(reply: string): string {

@@ -28,7 +28,7 @@ Deno.test("findMistakes() finds what cannot be right", async (t) => {
     {
       name: "a header of the runtime",
       expectations: { request: { headers: { "Content-LENGTH": "1" } } },
-      told: ["request.headers.Content-LENGTH", 'header "Content-LENGTH" is set by the runtime, leave it out'],
+      told: ["request.headers.Content-LENGTH", 'header "Content-LENGTH" is set by the runtime, remove it'],
     },
     {
       name: "a header twice",

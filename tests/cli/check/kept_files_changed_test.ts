@@ -56,13 +56,13 @@ Deno.test("changed() while a file is written brings another one, which waits the
 
 Deno.test("writeKeptFile() says in words that the state cannot be read just now", async () => {
   const render = (): Promise<string> =>
-    Promise.reject(new StoreError('Cannot read state "s": it is busy', "busy"));
+    Promise.reject(new StoreError('cannot read state "s": it is busy', "busy"));
   assert.equal(
     await writeKeptFile(
       { what: "the page", path: "/p", intervalMs: 1, render },
       createFiles(createRealClock()),
     ),
-    'cannot write the page to "/p": Cannot read state "s": it is busy',
+    'cannot write the page to "/p": cannot read state "s": it is busy',
   );
 });
 

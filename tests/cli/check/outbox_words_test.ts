@@ -10,7 +10,7 @@ Deno.test("describeOutboxEvent() warns that older problems are only counted", ()
     sequence: 1,
     nowMs: 0,
   });
-  assert.deepEqual(describeOutboxEvent({ event: "summarized", notifications: [row] }, "it is retried"), {
+  assert.deepEqual(describeOutboxEvent({ event: "summarized", notifications: [row] }, "retrying"), {
     level: "warning",
     message: "too many recovered problems are pending for webhook a: the older ones are only counted",
   });
@@ -24,13 +24,13 @@ Deno.test("describeUnfinished() names the notifications and their channel", () =
       sequence: 1,
       nowMs: 0,
     });
-  const next = "it is retried";
+  const next = "retrying";
   assert.equal(
     describeUnfinished([row("web")], next),
-    'the notification of "web" not delivered to webhook a before the run ended; it is retried',
+    'the notification of "web" not delivered to webhook a before the run ended; retrying',
   );
   assert.equal(
     describeUnfinished([row("web"), row("db")], next),
-    '2 notifications of "web", "db" not delivered to webhook a before the run ended; it is retried',
+    '2 notifications of "web", "db" not delivered to webhook a before the run ended; retrying',
   );
 });

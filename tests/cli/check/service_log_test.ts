@@ -8,11 +8,11 @@ Deno.test("logSchedulerEvent() tells trouble of this machine in one line, howeve
   const rows: readonly (readonly [event: SchedulerEvent, line: RegExp])[] = [
     [
       { event: "stalled", count: 1, worstMs: 2500, name: "web" },
-      /warning: monitor itself stood still: the result of "web" is not used, it is run again for_ms=2500$/,
+      /warning: stall: discarding the result of "web", running it again for_ms=2500$/,
     ],
     [
       { event: "stalled", count: 300, worstMs: 31_000.4, name: "web" },
-      /warning: monitor itself stood still: results are not used, the checks are run again count=300 for_ms=31000$/,
+      /warning: stall: discarding results, running the checks again count=300 for_ms=31000$/,
     ],
     [
       { event: "late", count: 7, worstMs: 4100, name: "web" },
@@ -20,7 +20,7 @@ Deno.test("logSchedulerEvent() tells trouble of this machine in one line, howeve
     ],
     [
       { event: "clock_jumped", forMs: 60_000, discarded: 3 },
-      /warning: the machine slept or its clock was set: what ran then is run again for_ms=60000 runs=3$/,
+      /warning: system suspended or clock set: running interrupted checks again for_ms=60000 runs=3$/,
     ],
   ];
   for (const [event, line] of rows) {

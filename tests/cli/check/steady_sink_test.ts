@@ -53,5 +53,5 @@ Deno.test("createSteadySink() tells once that the reader has gone", () => {
   self.sink.write("three\n");
   assert.ok(self.sink.closed);
   assert.deepEqual(self.written, ["one\n"]);
-  assert.deepEqual(self.troubles, ["its reader has gone"]);
+  assert.deepEqual(self.troubles, ["its reader closed it"]);
 });

@@ -57,7 +57,7 @@ Deno.test("monitor history --format json prints every change that is kept, piece
   assert.ok(longest < 4096, `${longest} of ${pieces.join("").length} characters at a time`);
 });
 
-Deno.test("monitor history reads no more once its reader has gone", async () => {
+Deno.test("monitor history reads no more once its reader closed it", async () => {
   const { pieces, code } = await history(["--format", "json"], 5);
   assert.equal(code, 0);
   assert.equal(pieces.length, 5);
@@ -67,5 +67,5 @@ Deno.test("monitor history shows the 20 newest changes, and that there are older
   const { pieces } = await history([]);
   const lines = pieces.join("").trimEnd().split("\n");
   assert.equal(lines.filter((line) => / {2}ok to critical: \d+ x+$/.test(line)).length, 20);
-  assert.equal(lines.at(-1), "  and older ones, which --format json lists");
+  assert.equal(lines.at(-1), "  more with --format json");
 });

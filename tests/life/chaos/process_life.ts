@@ -99,7 +99,7 @@ export async function live(stage: Stage, planned: PlannedProcess, options: LifeO
     if (name !== undefined && !COUNTED.has(name)) assert.notEqual(condition, "ok", `${name} is hostile`);
   }
   const isOrderly = events.some(({ event }) => event === "summary" || event === "stop");
-  const isWithoutState = /Cannot \w+ state|could not be kept/.test(stderr);
+  const isWithoutState = /cannot \w+ state|the last results are lost/.test(stderr);
   const wasHurried = /stopping at once|no result of/.test(stderr);
   return {
     what,
@@ -175,7 +175,7 @@ function shownBy({ name, condition, output }: Event): Shown {
 
 /** Of any one check: one for each time that it slept with some run under way, or stood still. */
 function discardedIn(stderr: string): number {
-  return [...stderr.matchAll(/slept or its clock was set.* runs=[1-9]|monitor itself stood still/g)].length;
+  return [...stderr.matchAll(/suspended or clock set.* runs=[1-9]|stall: discarding/g)].length;
 }
 
 function signal(program: Program, name: Deno.Signal): void {

@@ -41,7 +41,7 @@ async function receive(answer: string | Uint8Array): Promise<string> {
   }
 }
 
-const BROKEN = "body: connection ended early or what came is malformed";
+const BROKEN = "body: connection closed early or malformed body";
 
 const ANSWERS: Readonly<Record<string, readonly [answer: string | Uint8Array, outcome: string]>> = {
   "a length": ["HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nabc", "200 [content-length=2] ab"],
@@ -60,7 +60,7 @@ const ANSWERS: Readonly<Record<string, readonly [answer: string | Uint8Array, ou
   ],
   "two lengths": [
     "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nab",
-    "head: answer has a malformed content-length",
+    "head: response has a malformed content-length",
   ],
   "informational responses": [
     `${INFORMATIONAL}HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nA: 1\r\n\r\nab`,
@@ -72,15 +72,18 @@ const ANSWERS: Readonly<Record<string, readonly [answer: string | Uint8Array, ou
     "head: more than 100 informational responses (1xx)",
   ],
   "a switch of protocols": ["HTTP/1.1 101 Up\r\nUpgrade: a\r\n\r\nab", "101 [upgrade=a] "],
-  "a status below 100": ["HTTP/1.1 099 No\r\n\r\n", "head: answer has no valid status"],
-  "HTTP of another version": ["HTTP/3.0 200 OK\r\n\r\n", "head: answer is not HTTP"],
-  "binary data without lines": [new Uint8Array(100).fill(0x16), "head: answer is not HTTP"],
-  "a header over two lines": ["HTTP/1.1 200 OK\r\nA: 1\r\n 2\r\n\r\n", "head: answer has a malformed header"],
-  "a blank before a colon": ["HTTP/1.1 200 OK\r\nA : 1\r\n\r\n", "head: answer has a malformed header"],
-  "a NUL in a header": ["HTTP/1.1 200 OK\r\nA: 1\0\r\n\r\n", "head: answer has a malformed header"],
+  "a status below 100": ["HTTP/1.1 099 No\r\n\r\n", "head: response has no valid status"],
+  "HTTP of another version": ["HTTP/3.0 200 OK\r\n\r\n", "head: response is not HTTP"],
+  "binary data without lines": [new Uint8Array(100).fill(0x16), "head: response is not HTTP"],
+  "a header over two lines": [
+    "HTTP/1.1 200 OK\r\nA: 1\r\n 2\r\n\r\n",
+    "head: response has a malformed header",
+  ],
+  "a blank before a colon": ["HTTP/1.1 200 OK\r\nA : 1\r\n\r\n", "head: response has a malformed header"],
+  "a NUL in a header": ["HTTP/1.1 200 OK\r\nA: 1\0\r\n\r\n", "head: response has a malformed header"],
   "a header of blanks and a bad byte, in linear time": [
     `HTTP/1.1 200 OK\r\nA:${" ".repeat(300_000)}\0\r\n\r\n`,
-    "head: answer has a malformed header",
+    "head: response has a malformed header",
   ],
   "a header of blanks": [`HTTP/1.1 204 No\r\nA: ${" ".repeat(300_000)}\r\n\r\n`, "204 [a=] "],
   "a no-break space at the end of a header": [
@@ -99,7 +102,7 @@ const ANSWERS: Readonly<Record<string, readonly [answer: string | Uint8Array, ou
   ],
   "chunks in HTTP/1.0": [
     "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    "head: answer has a transfer-encoding that its HTTP version does not have",
+    "head: response has a transfer-encoding that its HTTP version does not have",
   ],
   "a negative chunk": ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", BROKEN],
   "an enormous chunk": ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n", BROKEN],

@@ -217,7 +217,7 @@ Deno.test("createRequests() explains what it throws", async (t) => {
     await using server = startServer(() => {}, { certificate: createCertificate({ isAuthority: true }) });
     assert.deepEqual(await explain(`${server.origin}/`), {
       phase: "TLS",
-      reason: "certificate is not trusted (self-signed, or an authority's own)",
+      reason: "certificate is not trusted (self-signed or a CA certificate)",
     });
   });
 });

@@ -177,12 +177,12 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
     {
       name: "421 for a greeting",
       meet: (visitor) => visitor.send("421 too busy\r\n"),
-      end: { sent: false, phase: "greeting", code: 421, ...PASSES, reason: "server answered 421 too busy" },
+      end: { sent: false, phase: "greeting", code: 421, ...PASSES, reason: "server replied 421 too busy" },
     },
     {
       name: "554 for a greeting",
       meet: (visitor) => visitor.send("554-go\r\n554 away\r\n"),
-      end: { sent: false, phase: "greeting", code: 554, ...STAYS, reason: "server answered 554-go 554 away" },
+      end: { sent: false, phase: "greeting", code: 554, ...STAYS, reason: "server replied 554-go 554 away" },
     },
     {
       name: "closes without a word",
@@ -199,7 +199,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         sent: false,
         phase: "greeting",
         ...BROKEN,
-        reason: "answer is not SMTP: HTTP/1.1 400 Bad Request",
+        reason: "reply is not SMTP: HTTP/1.1 400 Bad Request",
       },
     },
     {
@@ -211,7 +211,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         phase: "login",
         code: 535,
         ...STAYS,
-        reason: "server answered 535 5.7.8 authentication failed",
+        reason: "server replied 535 5.7.8 authentication failed",
       },
     },
     {
@@ -223,7 +223,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         phase: "login",
         code: 454,
         ...PASSES,
-        reason: "server answered 454 temporary authentication failure",
+        reason: "server replied 454 temporary authentication failure",
       },
     },
     {
@@ -249,12 +249,12 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         await visitor.send("421 shutting down\r\n");
       },
       mail: LOGIN,
-      end: { sent: false, phase: "login", code: 421, ...PASSES, reason: "server answered 421 shutting down" },
+      end: { sent: false, phase: "login", code: 421, ...PASSES, reason: "server replied 421 shutting down" },
     },
     {
       name: "550 for the sender",
       meet: answer(/^MAIL/, "550 not from you"),
-      end: { sent: false, phase: "sender", code: 550, ...STAYS, reason: "server answered 550 not from you" },
+      end: { sent: false, phase: "sender", code: 550, ...STAYS, reason: "server replied 550 not from you" },
     },
     {
       name: "450 for the only receiver",
@@ -264,7 +264,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         phase: "receivers",
         code: 450,
         ...PASSES,
-        reason: "server answered 450 greylisted",
+        reason: "server replied 450 greylisted",
       },
     },
     {
@@ -275,7 +275,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         phase: "receivers",
         code: 550,
         ...STAYS,
-        reason: "server answered 550 no such user",
+        reason: "server replied 550 no such user",
       },
     },
     {
@@ -308,7 +308,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         await visitor.send("451 try later\r\n");
         await visitor.untilGone();
       }),
-      end: { sent: false, phase: "data", code: 451, ...PASSES, reason: "server answered 451 try later" },
+      end: { sent: false, phase: "data", code: 451, ...PASSES, reason: "server replied 451 try later" },
     },
     {
       name: "421 after the final dot",
@@ -317,7 +317,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         await visitor.send("421 closing\r\n");
         await visitor.untilGone();
       }),
-      end: { sent: false, phase: "data", code: 421, ...UNSURE, reason: "server answered 421 closing" },
+      end: { sent: false, phase: "data", code: 421, ...UNSURE, reason: "server replied 421 closing" },
     },
     {
       name: "554 after the final dot",
@@ -326,7 +326,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         await visitor.send("554 spam\x07\x1b[2J\r\n");
         await visitor.untilGone();
       }),
-      end: { sent: false, phase: "data", code: 554, ...STAYS, reason: "server answered 554 spam [2J" },
+      end: { sent: false, phase: "data", code: 554, ...STAYS, reason: "server replied 554 spam [2J" },
     },
     {
       name: "354 once more after the final dot",
@@ -335,7 +335,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         await visitor.send("354 go ahead\r\n");
         await visitor.untilGone();
       }),
-      end: { sent: false, phase: "data", code: 354, ...UNSURE, reason: "server answered 354 go ahead" },
+      end: { sent: false, phase: "data", code: 354, ...UNSURE, reason: "server replied 354 go ahead" },
     },
     {
       name: "speaks something else after the final dot",
@@ -344,12 +344,12 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         await visitor.send("thanks\r\n");
         await visitor.untilGone();
       }),
-      end: { sent: false, phase: "data", code: null, ...UNSURE, reason: "answer is not SMTP: thanks" },
+      end: { sent: false, phase: "data", code: null, ...UNSURE, reason: "reply is not SMTP: thanks" },
     },
     {
       name: "speaks something else for the sender",
       meet: answer(/^MAIL/, "what"),
-      end: { sent: false, phase: "sender", ...BROKEN, reason: "answer is not SMTP: what" },
+      end: { sent: false, phase: "sender", ...BROKEN, reason: "reply is not SMTP: what" },
     },
     {
       name: "250 for DATA",
@@ -359,7 +359,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         phase: "data",
         code: 250,
         ...PASSES,
-        reason: "server answered 250 queued, expected 354",
+        reason: "server replied 250 queued, expected 354",
       },
     },
     {
@@ -374,18 +374,18 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         phase: "data",
         code: 250,
         ...PASSES,
-        reason: "server answered 250 queued, expected 354",
+        reason: "server replied 250 queued, expected 354",
       },
     },
     {
       name: "replies to the mail together with the reply to DATA",
       meet: answer(/^DATA$/, "354 go ahead\r\n250 queued"),
-      end: { sent: false, phase: "data", ...BROKEN, reason: "server replied before it was asked" },
+      end: { sent: false, phase: "data", ...BROKEN, reason: "server replied too early" },
     },
     {
       name: "replies to all commands before they are sent",
       meet: answer(/^RCPT/, "250 ok\r\n354 go ahead\r\n250 queued"),
-      end: { sent: false, phase: "receivers", ...BROKEN, reason: "server replied before it was asked" },
+      end: { sent: false, phase: "receivers", ...BROKEN, reason: "server replied too early" },
     },
     {
       name: "replies to the mail while it is sent",
@@ -395,12 +395,12 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         await visitor.untilGone();
       }),
       mail: { text: "x\n".repeat(4_000_000) },
-      end: { sent: false, phase: "data", ...BROKEN, reason: "server replied before it was asked" },
+      end: { sent: false, phase: "data", ...BROKEN, reason: "server replied too early" },
     },
     {
       name: "begins the next reply before it is asked",
       meet: answer(/^MAIL/, "250 ok\r\n250-"),
-      end: { sent: false, phase: "receivers", ...BROKEN, reason: "server replied before it was asked" },
+      end: { sent: false, phase: "receivers", ...BROKEN, reason: "server replied too early" },
     },
     {
       name: "replies after the go-ahead to STARTTLS, in clear text",
@@ -410,7 +410,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         await visitor.untilGone();
       },
       protection: "required",
-      end: { sent: false, phase: "TLS", ...BROKEN, reason: "server replied before it was asked" },
+      end: { sent: false, phase: "TLS", ...BROKEN, reason: "server replied too early" },
     },
     {
       name: "closes the session after the reply to the sender",
@@ -420,7 +420,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         phase: "receivers",
         code: 421,
         ...PASSES,
-        reason: "server answered 421 shutting down",
+        reason: "server replied 421 shutting down",
       },
     },
     {
@@ -431,7 +431,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         await visitor.untilGone();
       }),
       mail: { text: "x\n".repeat(4_000_000) },
-      end: { sent: false, phase: "data", code: 552, ...STAYS, reason: "server answered 552 too much" },
+      end: { sent: false, phase: "data", code: 552, ...STAYS, reason: "server replied 552 too much" },
     },
     {
       name: "refuses one receiver for now and one for good",
@@ -448,7 +448,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         phase: "receivers",
         code: 450,
         ...PASSES,
-        reason: "server answered 450 greylisted",
+        reason: "server replied 450 greylisted",
       },
     },
     {
@@ -473,7 +473,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
         }
       },
       mail: LOGIN,
-      end: { sent: false, phase: "login", code: 334, ...PASSES, reason: "server answered 334" },
+      end: { sent: false, phase: "login", code: 334, ...PASSES, reason: "server replied 334" },
     },
     {
       name: "takes no mail of this size",
@@ -505,7 +505,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
   }
 });
 
-const TOO_MUCH = "server says more than a mail server has to";
+const TOO_MUCH = "reply is too long";
 
 Deno.test("send() listens to no more than a mail server has to say", async (t) => {
   const rows: readonly {
@@ -786,13 +786,13 @@ Deno.test("send() tells a refused connection", async () => {
 Deno.test("connectFailure() tells resolving, connecting and missing permissions apart", async (t) => {
   const rows = [
     { code: "ENOTFOUND", phase: "resolving", retryable: true, reason: "name does not resolve" },
-    { code: "EAI_AGAIN", phase: "resolving", retryable: true, reason: "no answer from a name server" },
+    { code: "EAI_AGAIN", phase: "resolving", retryable: true, reason: "no response from a name server" },
     { code: "EHOSTUNREACH", phase: "connecting", retryable: true, reason: "no route to the host" },
     {
       code: "ETIMEDOUT",
       phase: "connecting",
       retryable: true,
-      reason: "no answer to the connection attempt",
+      reason: "no response to the connection attempt",
     },
     {
       code: "EPERM",
@@ -848,7 +848,7 @@ Deno.test("send() gives no credentials to a server without STARTTLS where they a
         phase: "TLS",
         code: null,
         ...STAYS,
-        reason: "server offers no STARTTLS: the login would go over the network in clear text",
+        reason: "server offers no STARTTLS: monitor sends no login without TLS",
       });
       assert.equal(/AUTH|MAIL/.test(server.received), false);
       await untilLeft(server.port);
@@ -911,7 +911,7 @@ Deno.test("send() tells a server that has no TLS from one that lost its connecti
         await visitor.untilGone();
       },
       retryable: false,
-      reason: /^answer is not TLS$/,
+      reason: /^response is not TLS$/,
     },
     {
       name: "clear text after STARTTLS",
@@ -922,7 +922,7 @@ Deno.test("send() tells a server that has no TLS from one that lost its connecti
         await visitor.untilGone();
       },
       retryable: false,
-      reason: /^answer is not TLS$/,
+      reason: /^response is not TLS$/,
     },
     {
       name: "closes in the handshake",
@@ -1047,7 +1047,7 @@ Deno.test("send() has words for a handshake that fails once and not when it is l
   });
   const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, stage.environment);
   assert(!end.sent);
-  assert.match(end.reason, /^(?:handshake failed|answer is not TLS)$/);
+  assert.match(end.reason, /^(?:handshake failed|response is not TLS)$/);
   assert.deepEqual([end.phase, end.retryable, end.mayHaveArrived, visits], ["TLS", true, false, 2]);
 });
 

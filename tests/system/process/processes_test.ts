@@ -229,9 +229,9 @@ test("run() says why a program could not be started", (add) => {
       reason: 'its interpreter "/no/such/interpreter" does not exist',
     },
     {
-      name: "Windows line ends",
+      name: "Windows newlines (CRLF)",
       program: "windows_line_ends.sh",
-      reason: 'its interpreter "/bin/sh\\r" does not exist; the file has Windows line ends',
+      reason: 'its interpreter "/bin/sh\\r" does not exist; the file has Windows newlines (CRLF)',
     },
     { name: "not executable", program: "not_executable.sh", reason: "file is not executable" },
     {
@@ -246,7 +246,7 @@ test("run() says why a program could not be started", (add) => {
       reason: "its path leads through something that is not a directory",
     },
     { name: "loop of symlinks", program: "loop_a.sh", reason: "symbolic links on its path form a loop" },
-    { name: "long name", program: "a".repeat(300), reason: "its path is longer than the system takes" },
+    { name: "long name", program: "a".repeat(300), reason: "its path is longer than the system accepts" },
     {
       name: "missing working directory",
       program: "forever.sh",

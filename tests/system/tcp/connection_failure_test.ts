@@ -19,7 +19,7 @@ const ROWS: readonly Row[] = [
   {
     phase: "TLS",
     text: "received corrupt message of type InvalidContentType",
-    reason: "answer is not TLS",
+    reason: "response is not TLS",
   },
   {
     phase: "reading",
@@ -35,12 +35,12 @@ const ROWS: readonly Row[] = [
   {
     phase: "sending",
     text: "received corrupt message of type InvalidContentType",
-    reason: "what the server sent is no longer valid TLS",
+    reason: "data of the server is no longer valid TLS",
   },
   {
     phase: "reading",
     text: "cannot decrypt peer's message",
-    reason: "what the server sent cannot be decrypted, so it was changed on the way",
+    reason: "data of the server cannot be decrypted: it was altered in transit",
   },
 ];
 

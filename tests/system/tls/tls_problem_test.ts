@@ -64,7 +64,7 @@ Deno.test("connect() and readCertificate() ask nobody twice who has said in an a
         );
         assert.match(
           connections.explain(error, target, "TLS").reason,
-          /^server (?:refused the handshake|demands a client certificate)/,
+          /^server (?:refused the handshake|requires a client certificate)/,
         );
         await server.untilLeft();
         assert.equal(answers.visits, 1);
