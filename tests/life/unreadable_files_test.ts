@@ -100,7 +100,7 @@ test("monitor beat: a config or a secret that is a pipe keeps no command from ru
     "the config",
     () =>
       withStage((stage) =>
-        runsItsJob(stage, ["-c", "pipe"], { stderr: /it is not a regular file\n.*not noted/ })
+        runsItsJob(stage, ["-c", "pipe"], { stderr: /it is not a regular file\n.*not recorded/ })
       ),
   );
   add("a secret", () => withStage((stage) => runsItsJob(stage, [], { stderr: /^$/ })));
@@ -146,7 +146,7 @@ test("monitor: a file system that hangs stops neither checks nor the command of 
       runsItsJob(stage, ["--state", "hung/kept.sqlite"], {
         shell: withHungMount(stage),
         stderr:
-          /did not respond within 2 s\n.*start of this run is.*\n.*did not respond within 2 s\n.*end of this run/,
+          /did not respond within 2 s\n.*start of this run not.*\n.*did not respond within 2 s\n.*end of this run/,
       })
     ),
   ]).then(() => {}), needs("python3"));

@@ -94,8 +94,8 @@ function finishedCase(result: Result, options: FormatOptions): TestCase {
     return { ...test, verdict: "pass", content };
   }
   const verdict = FAILURE_ELEMENTS[result.condition];
-  const told = { type: result.condition, message: result.output || result.condition, text };
-  return { ...test, verdict, content: problem(verdict, told) };
+  const found = { type: result.condition, message: result.output || result.condition, text };
+  return { ...test, verdict, content: problem(verdict, found) };
 }
 
 function unfinishedCase(name: string): TestCase {
