@@ -104,7 +104,7 @@ export class TimerWheel<Payload> {
     requireTick("advance the wheel to", tick);
     if (tick < this.#tick) {
       throw new RangeError(
-        `Cannot advance the wheel to tick "${tick}": it is at ${this.#tick} and never goes back`,
+        `cannot advance the wheel to tick "${tick}": it is at ${this.#tick} and never goes back`,
       );
     }
     const expired: Payload[] = [];

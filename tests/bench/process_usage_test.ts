@@ -10,7 +10,7 @@ Deno.test("parseCpuMs() adds up the process and its ended children, whatever the
 
 Deno.test("parseCpuMs() refuses what has too few fields", () => {
   assert.throws(() => parseCpuMs("4711 (true) Z 1 2"), {
-    message: 'cannot read processor time of "4711 (true) Z 1 2"',
+    message: 'Cannot read processor time of "4711 (true) Z 1 2"',
   });
 });
 
@@ -21,7 +21,7 @@ Deno.test("parseBytes() takes the size of that name", () => {
 
 Deno.test("parseBytes() refuses a process that has no memory any more", () => {
   assert.throws(() => parseBytes("Name:\ttrue\nState:\tZ (zombie)\n", "VmRSS"), {
-    message: 'cannot read "VmRSS" of a process: it says none',
+    message: 'Cannot read "VmRSS" of a process: it says none',
   });
 });
 

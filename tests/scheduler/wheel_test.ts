@@ -220,17 +220,17 @@ Deno.test("TimerWheel refuses what is no tick", async (t) => {
     {
       name: "a fraction",
       act: () => wheel.insert(1.5, ""),
-      message: `Cannot insert a timer at tick "1.5": ${rule}`,
+      message: `cannot insert a timer at tick "1.5": ${rule}`,
     },
     {
       name: "no number",
       act: () => wheel.insert(Number.NaN, ""),
-      message: `Cannot insert a timer at tick "NaN": ${rule}`,
+      message: `cannot insert a timer at tick "NaN": ${rule}`,
     },
     {
       name: "never",
       act: () => wheel.insert(Infinity, ""),
-      message: `Cannot insert a timer at tick "Infinity": ${rule}`,
+      message: `cannot insert a timer at tick "Infinity": ${rule}`,
     },
     {
       name: "a negative start",
@@ -240,12 +240,12 @@ Deno.test("TimerWheel refuses what is no tick", async (t) => {
     {
       name: "an unsafe integer",
       act: () => wheel.advance(2 ** 53),
-      message: `Cannot advance the wheel to tick "9007199254740992": ${rule}`,
+      message: `cannot advance the wheel to tick "9007199254740992": ${rule}`,
     },
     {
       name: "going back",
       act: () => wheel.advance(9),
-      message: `Cannot advance the wheel to tick "9": it is at 10 and never goes back`,
+      message: `cannot advance the wheel to tick "9": it is at 10 and never goes back`,
     },
   ];
   for (const { name, act, message } of table) {

@@ -12,5 +12,5 @@ Deno.test("withFirstMinute() puts a transcript between the marks, and nowhere el
   const changed = withFirstMinute(README, "$ true\n");
   assert.ok(changed.includes("```console\n$ true\n```\n"));
   assert.equal(withFirstMinute(changed, "$ true\n"), changed);
-  assert.throws(() => withFirstMinute("# monitor\n", "$ true\n"), /cannot find the marks/);
+  assert.throws(() => withFirstMinute("# monitor\n", "$ true\n"), /Cannot find the marks/);
 });
