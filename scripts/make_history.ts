@@ -139,7 +139,7 @@ function pendingRow(report: Notification, nowMs: number): QueuedNotification {
     missedProblem: null,
     summarized: 0,
     channelKey: "email",
-    channelName: "mail to admin@example.org",
+    channelName: "email to admin@example.org",
     sequence: nowMs,
     state: "pending",
     attempts: 3,

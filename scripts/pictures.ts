@@ -18,7 +18,7 @@ const VIEWS = [
 
 /** The config of the terminal's picture: real checks of this machine, one of which fails. */
 const TERMINAL_CONFIG = {
-  defaults: { threshold: 1, notifications: [] },
+  defaults: { threshold: 1 },
   checks: {
     disk: {
       title: "Root disk",
@@ -110,9 +110,9 @@ async function makeReport(work: string): Promise<void> {
     MAIN,
     "report",
     "-c",
-    `${work}/monitor.json`,
+    "monitor.json",
     "-o",
-    `${work}/report.html`,
+    "report.html",
   ];
   await run(Deno.execPath(), monitor, work);
   for (const { name, width, height, scheme } of VIEWS) {
@@ -133,7 +133,16 @@ async function makeReport(work: string): Promise<void> {
 async function makeTerminal(work: string): Promise<void> {
   await Deno.writeTextFile(`${work}/monitor.jsonc`, JSON.stringify(TERMINAL_CONFIG));
   await Deno.writeTextFile(`${work}/backup.tar`, "");
-  const command = [Deno.execPath(), ...runArguments(), MAIN, "check", "--once", "--state", "none"];
+  const command = [
+    Deno.execPath(),
+    ...runArguments(),
+    MAIN,
+    "check",
+    "--once",
+    "--no-notify",
+    "--state",
+    "none",
+  ];
   const quoted = command.map((word) => `'${word}'`).join(" ");
   const output = await run("script", [
     "--quiet",
