@@ -27,7 +27,7 @@ await withTarget((target) =>
     fillUp();
     target.status = 500;
     await program.stderr.next(
-      / error: cannot write state ".*": the disk is full; free some space; monitoring /,
+      / error: cannot write state ".*": the disk is full; free some space; retrying, monitoring continues$/,
     );
     await program.stderr.next("CRITICAL: web: status is 500");
     await program.stderr.next(" warning: cannot write to stdout: No space left on device");
