@@ -2,6 +2,7 @@
  * How the project's source runs in a process of its own. `deno.json` names no lock file, so that `deno task` downloads
  * nothing: each command that loads modules with packages passes it.
  */
+import { fileURLToPath } from "node:url";
 
 /** Flags of `deno run`, `test`, `check` and `bundle`: the config with the import map, and the lock file. */
 export const SOURCE_FLAGS: readonly string[] = [
@@ -24,5 +25,5 @@ export function sourceEnvironment(): Readonly<Record<string, string>> {
 }
 
 function pathOf(name: string): string {
-  return new URL(`../${name}`, import.meta.url).pathname;
+  return fileURLToPath(new URL(`../${name}`, import.meta.url));
 }

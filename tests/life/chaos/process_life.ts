@@ -99,7 +99,7 @@ export async function live(stage: Stage, planned: PlannedProcess, options: LifeO
     if (name !== undefined && !COUNTED.has(name)) assert.notEqual(condition, "ok", `${name} is hostile`);
   }
   const isOrderly = events.some(({ event }) => event === "summary" || event === "stop");
-  const isWithoutState = /cannot \w+ state|the last results are lost/.test(stderr);
+  const isWithoutState = /cannot \w+ state(?!.*in use by another)|the last results are lost/.test(stderr);
   const wasHurried = /stopping at once|no result of/.test(stderr);
   return {
     what,
