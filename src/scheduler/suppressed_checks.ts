@@ -28,7 +28,6 @@ export class SuppressedChecks {
   /** Checks with a result since the start; what was true of others before that may be over. */
   readonly #current = new Set<string>();
 
-  /** Without checks. */
   constructor(options: SuppressedChecksOptions) {
     this.#options = options;
   }

@@ -164,7 +164,7 @@ Deno.test("suppressedBy() waits until a dependency was seen, and since the probl
   await notifying.stop();
 });
 
-Deno.test("suppressedBy() and parentsToRun() go by the dependencies that run", async () => {
+Deno.test("suppressedBy() and dependenciesToRun() go by the dependencies that run", async () => {
   const { clock, notifying, observe } = await openDesk([ROUTER, WEB]);
   const decide = (): unknown => [
     notifying.suppressedBy(WEB, clock.wallMs()),
@@ -349,7 +349,7 @@ Deno.test("send() keeps what did not arrive, once, when a full store takes it", 
   });
 });
 
-Deno.test("adopt() leaves due what it drops of a problem that goes on", async (t) => {
+Deno.test("reload() leaves due what it drops of a problem that goes on", async (t) => {
   const channel = (directory: string): Check => withChannels(FREE, [fileChannel(`${directory}/there/told`)]);
   /** What vanishes from the config for a moment. */
   const vanishing: Readonly<Record<string, readonly Check[]>> = {
@@ -396,7 +396,7 @@ Deno.test("adopt() leaves due what it drops of a problem that goes on", async (t
   }
 });
 
-Deno.test("adopt() leaves a recovery due that it drops", async () => {
+Deno.test("reload() leaves a recovery due that it drops", async () => {
   await withDirectory(async (directory) => {
     const check = withChannels(FREE, [fileChannel(`${directory}/there/told`)]);
     await Deno.mkdir(`${directory}/there`);
@@ -426,7 +426,7 @@ Deno.test("adopt() leaves a recovery due that it drops", async () => {
   });
 });
 
-Deno.test("adopt() leaves alone what another config on the same state waits for", async () => {
+Deno.test("reload() leaves alone what another config on the same state waits for", async () => {
   await withDirectory(async (directory) => {
     const check = withChannels(FREE, [fileChannel(`${directory}/there/told`)]);
     const first = await openDesk([check]);
@@ -452,7 +452,7 @@ Deno.test("adopt() leaves alone what another config on the same state waits for"
   });
 });
 
-Deno.test("adopt() gives what waits for an edited channel to what it has become, for good", async () => {
+Deno.test("reload() gives what waits for an edited channel to what it has become, for good", async () => {
   await withDirectory(async (directory) => {
     const before = withChannels(FREE, [CONSOLE, fileChannel("/none/such/directory/told")]);
     const { notifying, observe, drain, events, lines, store } = await openDesk([before]);
@@ -477,7 +477,7 @@ Deno.test("adopt() gives what waits for an edited channel to what it has become,
   });
 });
 
-Deno.test("adopt() lets an edited channel know what it was notified of", async () => {
+Deno.test("reload() lets an edited channel know what it was notified of", async () => {
   await withDirectory(async (directory) => {
     const before = withChannels(FREE, [fileChannel(`${directory}/before`)]);
     const { notifying, observe, review, drain, store, events } = await openDesk([before]);
@@ -500,7 +500,7 @@ Deno.test("adopt() lets an edited channel know what it was notified of", async (
   });
 });
 
-Deno.test("adopt() forgets what a channel knew that its check has no more, a day after the problem", async () => {
+Deno.test("reload() forgets what a channel knew that its check has no more, a day after the problem", async () => {
   const { notifying, observe, drain, store, clock } = await openDesk([FREE]);
   await observe(FREE, "critical");
   await drain();

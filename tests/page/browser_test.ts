@@ -17,7 +17,7 @@ const PAGE_BYTES_MAX = 1_000_000;
 for (const count of [3, shortOrFull(30, 1000)]) {
   Deno.test({
     ...needsBrowser(),
-    name: `writePage() makes a page of ${count} checks that a browser and axe-core find nothing wrong with`,
+    name: `writeReport() makes a page of ${count} checks that a browser and axe-core find nothing wrong with`,
     fn: (t) =>
       withDemo(count, async ({ page }) => {
         const html = await page();

@@ -1,4 +1,4 @@
-import { writePage } from "../../src/outputs/html_report/write_report.ts";
+import { writeReport } from "../../src/outputs/html_report/write_report.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { openSqliteStore } from "../../src/state/sqlite_store.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
@@ -38,7 +38,7 @@ export async function withDemo(
     await use({
       store,
       directory,
-      page: () => writePage({ store, checks, isWhole: true, facts, clock: createRealClock() }),
+      page: () => writeReport({ store, checks, isWhole: true, facts, clock: createRealClock() }),
     });
   } finally {
     await store.close();

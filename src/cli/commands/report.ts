@@ -58,7 +58,7 @@ async function runReport(invocation: Invocation, system: System): Promise<number
   if (path !== null && error !== null) throw error;
   const clash = path === null ? null : await config?.clashOf(path) ?? null;
   if (clash !== null) throw new UsageError(`--output ${clash}`);
-  const { writePage } = await import("../../outputs/html_report/write_report.ts");
+  const { writeReport } = await import("../../outputs/html_report/write_report.ts");
   const store = await readState(place, system);
   try {
     const run = await store?.monitorRun() ?? null;
@@ -73,7 +73,7 @@ async function runReport(invocation: Invocation, system: System): Promise<number
       path,
       notRunning: isStopped ? { stoppedAtMs: monitor.run.stoppedAtMs } : null,
     }, system);
-    const text = await writePage({
+    const text = await writeReport({
       store,
       checks,
       isWhole: isEverything(selection),

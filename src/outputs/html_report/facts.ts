@@ -1,10 +1,10 @@
 import type { PageFile } from "../../domain/page_file.ts";
 import type { System } from "../../domain/system.ts";
-import type { PageSnapshot } from "./snapshot.ts";
+import type { ReportSnapshot } from "./snapshot.ts";
 
 /** What of a page needs no looking up in the state. */
 export type PageFacts = Pick<
-  PageSnapshot,
+  ReportSnapshot,
   "nowMs" | "hostName" | "timeZone" | "configLabel" | "intervalMs" | "notRunning"
 >;
 
@@ -16,7 +16,7 @@ interface PageFactsOptions {
   /** Where this page is written; `null`: to stdout. */
   readonly path: string | null;
   /** Whether anything runs the checks, as far as that is known. */
-  readonly notRunning: PageSnapshot["notRunning"];
+  readonly notRunning: ReportSnapshot["notRunning"];
 }
 
 /** What a page that is written to a path says of itself. */

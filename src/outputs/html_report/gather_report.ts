@@ -4,7 +4,7 @@ import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
 import { type CheckStatus, inactiveNames, type ShownCheck, statusOf } from "../../alerting/check_status.ts";
 import type { PageFacts } from "./facts.ts";
-import { DAYS_SHOWN, type PageCheck, type PageDay, type PageSnapshot } from "./snapshot.ts";
+import { DAYS_SHOWN, type PageCheck, type PageDay, type ReportSnapshot } from "./snapshot.ts";
 
 const DAY_MS = 86_400_000;
 const CHANGES_EACH = 5;
@@ -32,7 +32,7 @@ export interface GatherOptions {
  *
  * @throws {StoreError} If the state cannot be read.
  */
-export async function gatherPage(options: GatherOptions): Promise<PageSnapshot> {
+export async function gatherReport(options: GatherOptions): Promise<ReportSnapshot> {
   const { store, checks, isWhole, facts, pause } = options;
   const { nowMs } = facts;
   const active = checks.filter((check) => check.active);

@@ -24,7 +24,7 @@ export function keptPageOf(config: LoadedConfig, source: KeptPageSource): readon
   const { system, repository, isWhole } = source;
   if (page === null) return [];
   const render = async (): Promise<string> => {
-    const { writePage } = await import("./write_report.ts");
+    const { writeReport } = await import("./write_report.ts");
     const stoppedAtMs = source.stoppedAtMs?.() ?? null;
     const facts = pageFacts({
       label: config.source.label,
@@ -32,7 +32,7 @@ export function keptPageOf(config: LoadedConfig, source: KeptPageSource): readon
       path: page.path,
       notRunning: stoppedAtMs === null ? null : { stoppedAtMs },
     }, system);
-    return await writePage({
+    return await writeReport({
       store: repository.store,
       checks: source.select(config.checks),
       isWhole,

@@ -10,7 +10,7 @@ import type { ConditionChange } from "../../domain/store.ts";
 import { describeRow, describeSilence } from "../../alerting/outbox_status.ts";
 import { htmlLine } from "./html_text.ts";
 import { renderCheck, renderMove, TEXT_MAX } from "./render_check.ts";
-import { DAYS_SHOWN, type PageCheck, type PageSnapshot } from "./snapshot.ts";
+import { DAYS_SHOWN, type PageCheck, type ReportSnapshot } from "./snapshot.ts";
 import { STYLE } from "./style.ts";
 import { createTimeText, type TimeText, zoneOffset } from "./time_text.ts";
 
@@ -23,7 +23,7 @@ const DETAILS_MAX = 50;
 const LINES_MAX = 50;
 
 /** Renders the page, piece by piece. */
-export function* renderPage(snapshot: PageSnapshot): Generator<string> {
+export function* renderReport(snapshot: ReportSnapshot): Generator<string> {
   const { checks, nowMs, timeZone } = snapshot;
   const time = createTimeText(timeZone);
   const sorted = checks.toSorted((one, other) => severity(other.condition) - severity(one.condition));
@@ -71,7 +71,7 @@ export function* renderPage(snapshot: PageSnapshot): Generator<string> {
   yield "</main>\n";
 }
 
-function renderHead(snapshot: PageSnapshot, problemCount: number): string {
+function renderHead(snapshot: ReportSnapshot, problemCount: number): string {
   const highest = CONDITIONS.findLast((condition) =>
     snapshot.checks.some((status) => status.condition === condition)
   );
@@ -110,7 +110,10 @@ interface HeaderOptions {
   readonly daysPerPoint: number;
 }
 
-function renderHeader(snapshot: PageSnapshot, { problems, fine, time, daysPerPoint }: HeaderOptions): string {
+function renderHeader(
+  snapshot: ReportSnapshot,
+  { problems, fine, time, daysPerPoint }: HeaderOptions,
+): string {
   const { checks, rows, silences, inactive, nowMs, timeZone, hostName, configLabel } = snapshot;
   const place = `${htmlLine(configLabel, TEXT_MAX.output)} on ${htmlLine(hostName, TEXT_MAX.name)}`;
   const links = [
@@ -145,14 +148,14 @@ function headline(problemCount: number, fineCount: number): string {
   return `${count(problemCount)} of ${count(total)} checks ${problemCount === 1 ? "is" : "are"} not ok`;
 }
 
-function renderRenewal({ intervalMs, notRunning }: PageSnapshot): string {
+function renderRenewal({ intervalMs, notRunning }: ReportSnapshot): string {
   if (intervalMs === null) return " It is not updated.";
   if (notRunning !== null) return "";
   return ` Updated every ${exactDuration(intervalMs)} while monitor runs.`;
 }
 
 /** Shows first whether the page is still up to date. */
-function renderValidity({ intervalMs, nowMs, notRunning }: PageSnapshot, time: TimeText): string {
+function renderValidity({ intervalMs, nowMs, notRunning }: ReportSnapshot, time: TimeText): string {
   if (notRunning !== null) {
     const why = notRunning.stoppedAtMs === null
       ? "monitor is not running: it terminated unexpectedly."

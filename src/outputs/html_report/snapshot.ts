@@ -33,7 +33,7 @@ export interface PageCheck extends CheckStatus {
 }
 
 /** Everything that the page shows, as it was at one moment. */
-export interface PageSnapshot {
+export interface ReportSnapshot {
   /** When that was; wall time, milliseconds since 1970. */
   readonly nowMs: number;
   readonly hostName: string;

@@ -1,5 +1,5 @@
-import { type GatherOptions, gatherPage } from "./gather_report.ts";
-import { renderPage } from "./render_report.ts";
+import { type GatherOptions, gatherReport } from "./gather_report.ts";
+import { renderReport } from "./render_report.ts";
 
 /** So long it works before others have their turn. */
 const TURN_MS = 5;
@@ -14,16 +14,16 @@ interface PageOptions extends Omit<GatherOptions, "pause"> {
  *
  * @throws {StoreError} If the state cannot be read.
  */
-export async function writePage({ clock, ...options }: PageOptions): Promise<string> {
+export async function writeReport({ clock, ...options }: PageOptions): Promise<string> {
   let beganMs = clock.monotonicMs();
   const pause = async (): Promise<void> => {
     if (clock.monotonicMs() - beganMs < TURN_MS) return;
     await new Promise<void>((resolve) => void clock.after(0, resolve));
     beganMs = clock.monotonicMs();
   };
-  const snapshot = await gatherPage({ ...options, pause });
+  const snapshot = await gatherReport({ ...options, pause });
   let text = "";
-  for (const piece of renderPage(snapshot)) {
+  for (const piece of renderReport(snapshot)) {
     text += piece;
     await pause();
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { PageFacts } from "../../../src/outputs/html_report/facts.ts";
-import { writePage } from "../../../src/outputs/html_report/write_report.ts";
+import { writeReport } from "../../../src/outputs/html_report/write_report.ts";
 import type { Check } from "../../../src/domain/check.ts";
 import type { Store } from "../../../src/domain/store.ts";
 import { createMemoryStore } from "../../support/memory_store.ts";
@@ -31,7 +31,7 @@ const FACTS = {
 };
 
 function write(checks: readonly Check[], store: Store | null, facts: PageFacts = FACTS): Promise<string> {
-  return writePage({ store, checks, isWhole: true, facts, clock: createFakeClock() });
+  return writeReport({ store, checks, isWhole: true, facts, clock: createFakeClock() });
 }
 
 /** The page's text as it is read, without its head. */
@@ -39,7 +39,7 @@ function readText(html: string): string {
   return html.slice(html.indexOf("<header>")).replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
 }
 
-Deno.test("writePage() tells problems first, with since when, availability and the last changes", async () => {
+Deno.test("writeReport() tells problems first, with since when, availability and the last changes", async () => {
   const store = createMemoryStore();
   const record = recordOf("web");
   await store.save([
@@ -86,7 +86,7 @@ Deno.test("writePage() tells problems first, with since when, availability and t
   assert.match(html, /first line\nsecond line/);
 });
 
-Deno.test("writePage() tells reports that wait, silences, inactive and overdue checks", async () => {
+Deno.test("writeReport() tells reports that wait, silences, inactive and overdue checks", async () => {
   const store = createMemoryStore();
   await store.save([
     updateOf("web", {
@@ -113,7 +113,7 @@ Deno.test("writePage() tells reports that wait, silences, inactive and overdue c
   assert.match(text, /Inactive \(1\) off/);
 });
 
-Deno.test("writePage() shows failures that were too few in a row to be confirmed, once for spans that have the same", async () => {
+Deno.test("writeReport() shows failures that were too few in a row to be confirmed, once for spans that have the same", async () => {
   const store = createMemoryStore();
   const record = recordOf("web");
   await store.save([
@@ -141,7 +141,7 @@ Deno.test("writePage() shows failures that were too few in a row to be confirmed
   );
 });
 
-Deno.test("writePage() shows a check whose last run lies in the future as unknown, and counts no time to come", async () => {
+Deno.test("writeReport() shows a check whose last run lies in the future as unknown, and counts no time to come", async () => {
   const store = createMemoryStore();
   const aheadMs = NOW_MS + 450 * DAY_MS;
   const base = recordOf("web");
@@ -164,7 +164,7 @@ Deno.test("writePage() shows a check whose last run lies in the future as unknow
   );
 });
 
-Deno.test("writePage() says at the top and in its title why no check runs", async (t) => {
+Deno.test("writeReport() says at the top and in its title why no check runs", async (t) => {
   const rows: Readonly<Record<string, readonly [stoppedAtMs: number | null, expected: RegExp]>> = {
     "a service that was stopped": [
       NOW_MS - 60_000,
@@ -185,7 +185,7 @@ Deno.test("writePage() says at the top and in its title why no check runs", asyn
   }
 });
 
-Deno.test("writePage() makes a page before anything was kept, and of a config without checks", async () => {
+Deno.test("writeReport() makes a page before anything was kept, and of a config without checks", async () => {
   assert.match(
     readText(await write([testCheck("ok")], null)),
     /The check is not ok .*No data: no check has run yet\..*web Unknown never ran/,
@@ -194,7 +194,7 @@ Deno.test("writePage() makes a page before anything was kept, and of a config wi
   assert.match(readText(await write([], null, { ...FACTS, timeZone: "UTC" })), /Time zone: UTC\./);
 });
 
-Deno.test("writePage() lets no text out of its place", async () => {
+Deno.test("writeReport() lets no text out of its place", async () => {
   const texts = [
     ...HOSTILE_TEXTS,
     "</title></style><script>alert(1)</script>",
@@ -229,7 +229,7 @@ Deno.test("writePage() lets no text out of its place", async () => {
   assert.equal(html.split("<li class=").length - 1, texts.length);
 });
 
-Deno.test("writePage() stays small however long outputs are", async () => {
+Deno.test("writeReport() stays small however long outputs are", async () => {
   const store = createMemoryStore();
   const names = Array.from({ length: 300 }, (_, index) => `check ${index}`);
   const long = "<".repeat(65_536);
