@@ -180,8 +180,11 @@ export interface PruneProgress {
  */
 export interface Store {
   records(): Promise<readonly CheckRecord[]>;
-  /** Keeps some runs in one transaction, in order. Durable once this resolves. */
-  save(updates: readonly CheckUpdate[]): Promise<void>;
+  /**
+   * Keeps some runs in one transaction, in order. Durable once this resolves. Updates of a check that another process has
+   * written since this store read or wrote it are not kept: returns the present records of these checks.
+   */
+  save(updates: readonly CheckUpdate[]): Promise<readonly CheckRecord[]>;
   /** The changes of one check from a time on, the newest first; `src/state/all_changes.ts` reads all of them page by page. */
   changes(
     name: string,

@@ -26,8 +26,10 @@ export function createDatabaseStore(connection: Connection, path: string, patien
     records: () => read(() => readRecords(connection)),
     save: (updates) =>
       write(() => {
-        if (updates.length === 0) return;
+        // One process owns the file, so no other has written a record meanwhile.
+        if (updates.length === 0) return [];
         connection.transaction(() => updates.forEach((update) => keepUpdate(connection, update)));
+        return [];
       }),
     changes: (name, options) => read(() => readChanges(connection, name, options)),
     rollups: (name, sinceMs) => read(() => readRollups(connection, name, sinceMs)),

@@ -9,7 +9,7 @@ const none = (): Promise<readonly never[]> => Promise.resolve([]);
  */
 export const NO_STORE: Store = {
   records: none,
-  save: nothing,
+  save: none,
   changes: none,
   rollups: none,
   rollupSums: none,

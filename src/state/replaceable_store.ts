@@ -65,12 +65,20 @@ export class ReplaceableStore {
     }
   }
 
-  /** Writes a batch and resolves to whether it was written; `everything` is what a replacement needs as well. */
-  async save(batch: readonly CheckUpdate[], everything: () => readonly CheckUpdate[]): Promise<boolean> {
-    const error = await this.#trySave(batch, everything);
+  /**
+   * Writes a batch and returns the records that others wrote meanwhile, see {@linkcode Store.save}; `null` if it was not
+   * written. `everything` is what a replacement needs as well.
+   */
+  async save(
+    batch: readonly CheckUpdate[],
+    everything: () => readonly CheckUpdate[],
+  ): Promise<readonly CheckRecord[] | null> {
+    let saved = await this.#trySave(batch, everything);
     // A damaged store is replaced at once, but only once a call: every replacement may be damaged.
-    if (error?.failure === "damaged") return await this.#trySave(batch, everything) === null;
-    return error === null;
+    if (saved instanceof StoreError && saved.failure === "damaged") {
+      saved = await this.#trySave(batch, everything);
+    }
+    return saved instanceof StoreError ? null : saved;
   }
 
   /** Prunes some, see {@linkcode Store.prune}. A failure waits for the next write to be reported, except damage. */
@@ -87,13 +95,16 @@ export class ReplaceableStore {
   async #trySave(
     batch: readonly CheckUpdate[],
     everything: () => readonly CheckUpdate[],
-  ): Promise<StoreError | null> {
+  ): Promise<readonly CheckRecord[] | StoreError> {
+    let replaced: readonly CheckRecord[];
     try {
       if (this.#health.status === "damaged") {
         this.#store = await this.#options.reopen(this.#health.error);
         this.#health = { status: "replaced" };
       }
-      await this.#store.save(this.#health.status === "replaced" ? [...everything(), ...batch] : batch);
+      replaced = await this.#store.save(
+        this.#health.status === "replaced" ? [...everything(), ...batch] : batch,
+      );
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       this.#fail(error);
@@ -102,7 +113,7 @@ export class ReplaceableStore {
     const wasWritable = this.isWritable;
     this.#health = { status: "writable" };
     if (!wasWritable) this.#options.onFailure(null);
-    return null;
+    return replaced;
   }
 
   #fail(error: StoreError): void {

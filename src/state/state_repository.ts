@@ -53,9 +53,12 @@ export class StateRepository {
     this.#store = store;
     this.#source = source;
     this.#cache = new RecordCache(records);
-    this.#buffer = new WriteBehindBuffer((batch) =>
-      store.save(batch, () => this.#cache.all().map(bareUpdate))
-    );
+    this.#buffer = new WriteBehindBuffer(async (batch) => {
+      const replaced = await store.save(batch, () => this.#cache.all().map(bareUpdate));
+      if (replaced === null) return false;
+      if (replaced.length > 0) this.#replace(replaced);
+      return true;
+    });
     this.#lastResultAtMs = records.reduce(
       (ms, { condition }) => Math.max(ms, condition.observedAtMs ?? 0),
       0,
@@ -141,6 +144,12 @@ export class StateRepository {
     await this.flush();
     if (Math.floor(this.#lastResultAtMs / HOUR_MS) === Math.floor(nowMs / HOUR_MS)) return;
     while (!(await this.prune(checks, nowMs)).finished);
+  }
+
+  /** Takes records that another process wrote; results that were recorded here on top of older ones don't count. */
+  #replace(records: readonly CheckRecord[]): void {
+    this.#buffer.drop(new Set(records.map(({ name }) => name)));
+    for (const record of records) this.#cache.set(record);
   }
 
   #add({ record, update }: RecordedUpdate, isUrgent: boolean): void {

@@ -47,6 +47,11 @@ export class WriteBehindBuffer {
     if (isUrgent) this.#hasUrgent = true;
   }
 
+  /** Drops the pending updates of some checks. */
+  drop(names: ReadonlySet<string>): void {
+    this.#pending = this.#pending.filter(({ record }) => !names.has(record.name));
+  }
+
   /**
    * Notes the present state of notifications whose update may be pending, so that it isn't written with an older one. A
    * notification that is done stays as it was at its last attempt until that is persisted: after a crash in between, it

@@ -64,10 +64,11 @@ async function send(store: Store, batch: number): Promise<void> {
 }
 
 /** Another process may be writing for long on a busy machine; then nothing is kept, and the same is tried again. */
-async function persist(work: () => Promise<void>): Promise<void> {
+async function persist(work: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
-      return await work();
+      await work();
+      return;
     } catch (error) {
       if (!(error instanceof StoreError && error.failure === "busy")) throw error;
     }

@@ -113,6 +113,28 @@ Deno.test("openStateRepository() goes on from the persisted records", async () =
   assert.strictEqual(notification?.event, "problem");
 });
 
+Deno.test("flush() takes a record that another process wrote, and drops what was recorded on the older one", async () => {
+  const { repository, store, enter } = await openDesk();
+  enter(WEB, "ok");
+  enter(MAIL, "ok");
+  await repository.flush();
+  const other = { ...repository.recordOf("web", NOW), missedRuns: 7 };
+  const release = store.hold();
+  enter(WEB, "critical");
+  enter(MAIL, "critical");
+  store.replaced.push(other);
+  const flushed = repository.flush();
+  await Promise.resolve();
+  enter(WEB, "critical");
+  enter(MAIL, "critical");
+  release();
+  await flushed;
+  assert.deepStrictEqual(repository.recordOf("web", NOW), other);
+  await repository.flush();
+  assert.deepStrictEqual(store.saved.at(-1)?.map(({ record }) => record.name), ["mail"]);
+  assert.strictEqual(repository.recordOf("mail", NOW).runs.critical, 2);
+});
+
 Deno.test("record() adds up runs and their time across restarts, and persists the last metrics", async () => {
   const first = await openDesk();
   for (const condition of ["ok", "critical", "critical", "unknown"] as const) first.enter(MAIL, condition);

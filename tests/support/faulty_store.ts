@@ -1,4 +1,10 @@
-import { type CheckUpdate, type Store, StoreError, type StoreFailure } from "../../src/domain/store.ts";
+import {
+  type CheckRecord,
+  type CheckUpdate,
+  type Store,
+  StoreError,
+  type StoreFailure,
+} from "../../src/domain/store.ts";
 import { createMemoryStore } from "./memory_store.ts";
 
 /** A store in memory that fails when a test wants it to, and tells what was asked of it. */
@@ -7,6 +13,8 @@ export interface FaultyStore extends Store {
   failure: StoreFailure | null;
   /** How many calls of `prune` it takes to finish. */
   pruneCalls: number;
+  /** The records that another process wrote, for the next `save` to return. */
+  readonly replaced: CheckRecord[];
   /** Every transaction that was kept. */
   readonly saved: (readonly CheckUpdate[])[];
   /** How many updates each call of `save` brought, also those that failed. */
@@ -29,6 +37,7 @@ export function createFaultyStore(inner: Store = createMemoryStore()): FaultySto
     ...inner,
     failure: null,
     pruneCalls: 1,
+    replaced: [],
     saved: [],
     attempts,
     get pruned() {
@@ -46,6 +55,7 @@ export function createFaultyStore(inner: Store = createMemoryStore()): FaultySto
       failOrGoOn();
       await inner.save(updates);
       store.saved.push([...updates]);
+      return store.replaced.splice(0);
     },
     prune: async (nowMs) => {
       pruned++;

@@ -44,12 +44,13 @@ export function createMemoryStore(): Store {
   return {
     records: () => answer(() => [...kept.values()].map(({ record }) => copyRecord(record))),
     save: (updates) =>
-      answer(() =>
+      answer(() => {
         updates.forEach((update) => {
           keep(kept, update);
           update.queued.forEach(outbox.keepRow);
-        })
-      ),
+        });
+        return [];
+      }),
     changes: (name, { sinceMs, limit, from = { atMs: Infinity, skip: 0 } }) =>
       answer(() => {
         const changes = newestFirst(kept.get(name)?.changes ?? []);
