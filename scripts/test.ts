@@ -12,7 +12,10 @@
  * stays for longer than a minute.
  */
 import { type FailedTest, NOTES_FOLDER, type TestNote } from "../testing/test_notes.ts";
+import { BUNDLE } from "../testing/source.ts";
 import { CI_PACKAGES, missingTools, packagesOf, tool, type ToolName, TOOLS } from "../testing/tools.ts";
+
+import { bundle } from "./bundle.ts";
 
 import { stripVTControlCharacters } from "node:util";
 
@@ -55,6 +58,7 @@ async function runTests(): Promise<number> {
 
 async function runInDirectory(directory: string): Promise<number> {
   const hasPath = args.some((arg) => !arg.startsWith("-"));
+  const bundled = await bundle(`${directory}/bundle`);
   const child = new Deno.Command(Deno.execPath(), {
     args: [
       "test",
@@ -66,7 +70,7 @@ async function runInDirectory(directory: string): Promise<number> {
       ...hasPath ? [] : ["--ignore=tests/executable", "tests/"],
     ],
     cwd: PROJECT,
-    env: { [NOTES_FOLDER]: directory },
+    env: { [NOTES_FOLDER]: directory, [BUNDLE]: bundled.main },
     stdin: "null",
     stdout: "piped",
   }).spawn();

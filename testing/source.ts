@@ -16,6 +16,24 @@ export function runArguments(flags: readonly string[] = ["--allow-all"]): readon
   return ["run", "--quiet", "--no-prompt", "--no-check", ...SOURCE_FLAGS, ...flags];
 }
 
+/** The variable that names the first module of a bundle, which starts in two thirds of the time of the source. */
+export const BUNDLE = "MONITOR_BUNDLE";
+
+/**
+ * Returns the command that starts `monitor`, up to its arguments: the executable that `MONITOR_PROGRAM` names, else the
+ * bundle that `MONITOR_BUNDLE` names, else the source. With flags of the runtime it is always the source.
+ */
+export function monitorCommand(flags?: readonly string[]): readonly string[] {
+  const executable = Deno.env.get("MONITOR_PROGRAM");
+  const bundled = Deno.env.get(BUNDLE);
+  if (flags !== undefined || (executable ?? bundled) === undefined) {
+    return [Deno.execPath(), ...runArguments(flags), pathOf("main.ts")];
+  }
+  if (executable !== undefined) return [executable];
+  const own = ["--quiet", "--no-prompt", "--no-config", "--no-lock", "--allow-all"];
+  return [Deno.execPath(), "run", ...own, bundled ?? ""];
+}
+
 /** Returns where the source finds its packages and how they were fetched, for a process with a cleared environment. */
 export function sourceEnvironment(): Readonly<Record<string, string>> {
   const home = Deno.env.get("HOME") ?? "/";

@@ -3,14 +3,12 @@
  * loopback. Not run here: the last step, which needs root and systemd.
  */
 import assert from "node:assert/strict";
-import { runArguments, sourceEnvironment } from "../../testing/source.ts";
+import { monitorCommand, sourceEnvironment } from "../../testing/source.ts";
 import { makeTarball } from "../../scripts/package/archive.ts";
 import { completeRelease } from "../../scripts/release.ts";
 import { PROJECT_URL } from "../../src/cli/project_url.ts";
 import { needs, runChild, tool } from "../../testing/tools.ts";
 import { readPage } from "./pages.ts";
-
-const PROJECT = new URL("../../", import.meta.url).pathname;
 
 Deno.test({
   ...needs("curl"),
@@ -68,9 +66,7 @@ Deno.test({
 async function makeRelease(directory: string): Promise<void> {
   await Deno.mkdir(directory);
   const program = Deno.env.get("MONITOR_PROGRAM");
-  const command = [Deno.execPath(), ...runArguments(), `${PROJECT}main.ts`].map((word) => `'${word}'`).join(
-    " ",
-  );
+  const command = monitorCommand().map((word) => `'${word}'`).join(" ");
   const content = program === undefined
     ? new TextEncoder().encode(`#!/bin/sh\nexec ${command} "$@"\n`)
     : await Deno.readFile(program);

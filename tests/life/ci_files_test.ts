@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { parse } from "yaml";
 import { runChild, tool } from "../../testing/tools.ts";
-import { programCommand, type Stage, withStage } from "./program.ts";
+import { monitorCommand } from "../../testing/source.ts";
+import { type Stage, withStage } from "./program.ts";
 
 const test = concurrentTests("examples/ci");
 
@@ -59,7 +60,7 @@ for (const [name, readCommands] of Object.entries(COMMANDS)) {
       const calls = readCommands().filter((command) => command.startsWith("monitor "));
       assert.deepStrictEqual(calls.map((call) => call.split(" ")[1]), ["validate", "check"]);
       Deno.mkdirSync(`${stage.directory}/bin`);
-      stage.writeScript("bin/monitor", `exec ${programCommand().map((part) => `'${part}'`).join(" ")} "$@"`);
+      stage.writeScript("bin/monitor", `exec ${monitorCommand().map((part) => `'${part}'`).join(" ")} "$@"`);
       for (const [condition, expected] of [["ok", 0], ["critical", 2]] as const) {
         const check = { kind: "test", parameters: { condition } };
         const config = `// as in a repository\n${JSON.stringify({ defaults: {}, checks: { web: check } })}`;

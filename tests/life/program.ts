@@ -2,7 +2,7 @@
  * The real program, run as its users run it: from the source, or the executable that `MONITOR_PROGRAM` names. What
  * a test starts here ends with the test, whatever becomes of it.
  */
-import { runArguments, sourceEnvironment } from "../../testing/source.ts";
+import { monitorCommand, sourceEnvironment } from "../../testing/source.ts";
 import { killMarked } from "../support/processes.ts";
 import { waitingFor } from "../../testing/test_notes.ts";
 import { startChild } from "../../testing/tools.ts";
@@ -91,22 +91,12 @@ export async function withStage(use: (stage: Stage) => Promise<void>): Promise<v
   }
 }
 
-const MAIN = new URL("../../main.ts", import.meta.url).pathname;
-
-/** What runs `monitor`, without its arguments; with flags it is the source. */
-export function programCommand(flags?: readonly string[]): readonly string[] {
-  const executable = Deno.env.get("MONITOR_PROGRAM");
-  return executable === undefined || flags !== undefined
-    ? [Deno.execPath(), ...runArguments(flags), MAIN]
-    : [executable];
-}
-
 function spawn(
   args: readonly string[],
   options: StartOptions & { readonly directory: string },
 ): Deno.ChildProcess {
   const { directory, environment, stdin, shell, permissions, limitMs } = options;
-  const program = programCommand(permissions);
+  const program = monitorCommand(permissions);
   const [path = "", ...rest] = shell === undefined ? program : ["/bin/sh", "-c", shell, "sh", ...program];
   const child = startChild(path, [...rest, ...args], {
     ...limitMs !== undefined && { limitMs },

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { systemdAnalyze } from "../support/systemd_analyze.ts";
 import { needs } from "../../testing/tools.ts";
-import { programCommand, type Stage, withStage } from "./program.ts";
+import { monitorCommand } from "../../testing/source.ts";
+import { type Stage, withStage } from "./program.ts";
 
 const test = concurrentTests("examples");
 
@@ -27,7 +28,7 @@ function settingsOf(unit: string): ReadonlyMap<string, readonly string[]> {
 
 /** A command of an example as it is run here: with this program, and the config of the stage. */
 function commandHere(command: string, { directory }: Stage): string {
-  const program = programCommand().map((part) => `'${part}'`).join(" ");
+  const program = monitorCommand().map((part) => `'${part}'`).join(" ");
   return command.replaceAll(PROGRAM_PATH, program).replaceAll(CONFIG_PATH, `${directory}/monitor.json`);
 }
 

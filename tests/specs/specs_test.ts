@@ -10,7 +10,7 @@
  * the cases with that text in their name.
  */
 import assert from "node:assert/strict";
-import { runArguments, sourceEnvironment } from "../../testing/source.ts";
+import { monitorCommand, sourceEnvironment } from "../../testing/source.ts";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { type ChildEnd, runChild } from "../../testing/tools.ts";
 
@@ -31,7 +31,6 @@ interface Step {
 }
 
 const SPECS = new URL(".", import.meta.url);
-const MAIN = new URL("../../main.ts", import.meta.url).pathname;
 
 for (const entry of [...Deno.readDirSync(SPECS)].sort((one, other) => one.name < other.name ? -1 : 1)) {
   if (entry.isDirectory) test(`monitor: ${entry.name.replaceAll("_", " ")}`, () => runSpec(entry.name));
@@ -91,9 +90,7 @@ interface Place {
 
 function runProgram(step: Step, { directory, environment }: Place): Promise<ChildEnd> {
   const executable = Deno.env.get("MONITOR_PROGRAM");
-  const [program = "", ...before] = executable === undefined
-    ? [Deno.execPath(), ...runArguments(), MAIN]
-    : [executable];
+  const [program = "", ...before] = monitorCommand();
   return runChild(program, [...before, ...step.args], {
     cwd: directory,
     clearEnv: true,

@@ -2,12 +2,11 @@
 import assert from "node:assert/strict";
 import { concurrentTests } from "../../support/concurrent_tests.ts";
 import { type Shell, SHELL_ENTRIES, SHELLS } from "../../../src/cli/completion/shells.ts";
-import { runArguments, sourceEnvironment } from "../../../testing/source.ts";
+import { monitorCommand, sourceEnvironment } from "../../../testing/source.ts";
 import { needs, runChild, tool } from "../../../testing/tools.ts";
 
 const test = concurrentTests("monitor completions");
 
-const MAIN = new URL("../../../main.ts", import.meta.url).pathname;
 const PROMPT = "READY>";
 const TERMINAL = new URL("../../support/terminal.py", import.meta.url).pathname;
 
@@ -83,8 +82,8 @@ function configOf(names: readonly string[]): string {
 async function writeProgram(path: string): Promise<void> {
   const executable = Deno.env.get("MONITOR_PROGRAM");
   const variables = Object.entries(sourceEnvironment()).map(([name, value]) => `${name}='${value}'`);
-  const source = [Deno.execPath(), ...runArguments(), MAIN].map((word) => `'${word}'`);
-  const program = executable === undefined ? ["env", ...variables, ...source].join(" ") : `'${executable}'`;
+  const command = monitorCommand().map((word) => `'${word}'`);
+  const program = ["env", ...executable === undefined ? variables : [], ...command].join(" ");
   await Deno.writeTextFile(
     path,
     `#!/bin/sh
