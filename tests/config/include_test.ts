@@ -4,6 +4,7 @@ import { INCLUDE_DEPTH_MAX, INCLUDED_FILES_MAX } from "../../src/config/include.
 import { makePipe } from "../support/make_pipe.ts";
 import { createMemorySystem, type MemorySystemOptions } from "../../testing/memory_system.ts";
 import { createConfigSystem, describe, errorOf } from "../../testing/config_system.ts";
+import { CHECK_KINDS } from "./kind_names.ts";
 
 interface Stage {
   /** The directory with the files, absolute. */
@@ -288,7 +289,7 @@ Deno.test("loadConfig() tells the mistakes of all files at once, each where it i
     assert.deepEqual(await problems(), [
       'monitor.jsonc:2:48 include[3]: cannot read config "none.jsonc": file does not exist',
       "monitor.jsonc:3:30 defaults.threshold: is 0, expected 1 or more",
-      'a.jsonc:2:32 checks.web.kind: is "tset", expected one of "test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate", "job" ' +
+      `a.jsonc:2:32 checks.web.kind: is "tset", expected one of ${CHECK_KINDS} ` +
       '(did you mean "test"?)',
       "a.jsonc:3:26 defaults.annoy: is 0, expected true, false, or whole seconds from 1 on, or text such as " +
       '"5 minutes" or "1 h 30 min"',

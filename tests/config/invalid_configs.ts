@@ -1,8 +1,8 @@
+import { CHECK_KINDS } from "./kind_names.ts";
+
 // What the schema lists and many messages repeat stands here once.
 const INTERVAL = 'whole seconds from 1 on, or text such as "5 minutes" or "1 h 30 min"';
 const VALUE = "a string in double quotes, a number, true, false, null, { or [";
-const CHECK_KINDS =
-  '"test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate", "job"';
 const CHANNEL_KINDS = '"console", "file_touch", "email", "desktop_notification", "webhook", "command"';
 const TOP_MEMBERS =
   "$schema, include, defaults, state, heartbeat, maintenance_windows, report, metrics, channels, checks";

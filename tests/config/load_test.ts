@@ -17,6 +17,7 @@ import {
   withCheck,
 } from "../../testing/config_system.ts";
 import { type ExpectedProblem, INVALID_DOCUMENTS } from "./invalid_configs.ts";
+import { CHECK_KINDS } from "./kind_names.ts";
 
 const LARGE_BYTES = shortOrFull(5_000_000, 20_000_000);
 
@@ -301,8 +302,8 @@ Deno.test("loadConfig() never shows the branches of a schema as a list", async (
     '"desktop_notification", "webhook", "command"',
     'defaults.notifications[1]: missing key "parameters"',
     "defaults.notifications[2]: is 1, expected an object or a string",
-    'checks.a.kind: is "none", expected one of "test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate", "job"',
-    'checks.b: missing key "kind", expected one of "test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate", "job"',
+    `checks.a.kind: is "none", expected one of ${CHECK_KINDS}`,
+    `checks.b: missing key "kind", expected one of ${CHECK_KINDS}`,
     'checks.b: missing key "parameters"',
     "checks.c: is 1, expected an object",
     'checks.d.parameters: missing key "path"',

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { lacksOf, loadError, problemsOf, withCheck } from "../../testing/config_system.ts";
+import { CHECK_KINDS } from "./kind_names.ts";
 
 const page = (parameters: object) => withCheck({ kind: "http_request", parameters });
 const script = (parameters: object) =>
@@ -258,7 +259,7 @@ Deno.test("findStructureProblems() takes the nearest of the accepted words", asy
 Deno.test("findStructureProblems() shows the placeholder of a secret that is not one of the accepted words", async () => {
   const options = { environment: { KIND: "swordfish", EMPTY: "", METHOD: "swordfish" } };
   assert.deepEqual(await problemsOf(withCheck({ kind: "${env:KIND}", parameters: {} }), options), [
-    'checks.web.kind: is "${env:KIND}", expected one of "test", "script", "file_timestamp", "http_request", "tcp_connect", "tls_certificate", "job"',
+    `checks.web.kind: is "\${env:KIND}", expected one of ${CHECK_KINDS}`,
   ]);
   assert.deepEqual(
     await lacksOf(withCheck({ kind: "script", parameters: { path: "${env:EMPTY}" } }), options),
