@@ -42,7 +42,7 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
     return Promise.resolve();
   },
   kill: ({ rounds }) =>
-    runTests(["tests/state/kill_test.ts", "tests/life/kill_test.ts", "tests/life/notifications_test.ts"], {
+    runTests(["tests/state/kill_test.ts", "tests/life/kill_test.ts", "tests/life/delivery_test.ts"], {
       variables: { KILL_ROUNDS: rounds },
       minutesMax: 10 + rounds / 3,
     }),
@@ -84,7 +84,7 @@ const FULL_FORM_FILES: readonly string[] = [
   "tests/config/fuzz_test.ts",
   "tests/config/shapes_test.ts",
   "tests/config/load_test.ts",
-  "tests/life/beat_test.ts",
+  "tests/life/state_test.ts",
   "tests/page/browser_test.ts",
   "tests/state/beside_test.ts",
   "tests/state/database_store_property_test.ts",

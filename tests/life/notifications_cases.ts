@@ -172,7 +172,7 @@ Deno.test("monitor check --once: a notification is sent while a slower check run
 
 const LOUDNESS: readonly string[] = ["CRITICAL", "WARNING", "UNKNOWN", "OK"];
 
-/** How often the program is killed; in the soak 200: `KILL_ROUNDS=200 deno test -A tests/life/notifications_test.ts`. */
+/** How often the program is killed; in the soak 200: `KILL_ROUNDS=200 deno test -A tests/life/delivery_test.ts`. */
 const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? 5);
 const KILL_WITHIN_MS = 350;
 const CALLS_FOR_A_KILL = 10;

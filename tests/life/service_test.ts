@@ -1,0 +1,8 @@
+/** What `monitor check` does as a service. The cases mostly wait for its timers, so they all run at the same time. */
+import "./flood_cases.ts";
+import "./metrics_cases.ts";
+import "./output_cases.ts";
+import "./page_cases.ts";
+import "./reload_cases.ts";
+import "./stall_cases.ts";
+import "./stop_cases.ts";
