@@ -33,3 +33,55 @@ export async function searchPattern(
   // The sign keeps `$` from taking the cut for the end.
   return { found: program.test(`${text.slice(0, length)}\ufffd`), searchedLength: length };
 }
+
+/** Searches texts that come one by one for a regular expression. */
+export interface TextMatcher {
+  readonly pattern: string;
+  /** Returns `null` if the texts together are too long for the pattern; all of them take some 50 ms at worst. */
+  test(text: string): boolean | null;
+}
+
+/** Returns a matcher whose texts share the limit of {@linkcode searchPattern}. The same text costs nothing again. */
+export async function createTextMatcher(pattern: string): Promise<TextMatcher> {
+  const { RE2JS } = await import("re2js");
+  const program = RE2JS.compile(pattern);
+  let lengthLeft = Math.floor(TRIES_MAX / program.programSize());
+  const known = new Map<string, boolean>();
+  return {
+    pattern,
+    test(text) {
+      let found = known.get(text);
+      if (found !== undefined) return found;
+      // Each test costs something, however short the text is.
+      lengthLeft -= text.length + 10;
+      if (lengthLeft < 0) return null;
+      known.set(text, found = program.test(text));
+      return found;
+    },
+  };
+}
+
+/** What a pattern found in a text. */
+export interface CaptureSearch extends PatternSearch {
+  /** What the first group matched, or the whole pattern if it has none; `null`: nothing. */
+  readonly captured: string | null;
+}
+
+/** Finds a part of a text by a regular expression, within half of the limit of {@linkcode searchPattern}. */
+export async function searchCapture(
+  text: string,
+  { pattern, isWhole }: PatternSearchOptions,
+): Promise<CaptureSearch> {
+  const { RE2JS } = await import("re2js");
+  const program = RE2JS.compile(pattern);
+  const length = Math.min(text.length, Math.floor(TRIES_MAX / 2 / program.programSize()));
+  const isAll = isWhole && length === text.length;
+  const matcher = program.matcher(isAll ? text : `${text.slice(0, length)}\ufffd`);
+  const found = matcher.find();
+  const group = matcher.groupCount() > 0 ? 1 : 0;
+  return {
+    found,
+    searchedLength: isAll ? null : length,
+    captured: found ? matcher.group(group) ?? null : null,
+  };
+}

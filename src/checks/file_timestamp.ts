@@ -4,6 +4,9 @@ import type { FileTimestampCheck, FileTimestampParameters } from "../domain/chec
 import type { Condition } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
+import { matchesGlob } from "../shared/matches_glob.ts";
+import { quote } from "../shared/quote.ts";
+import { describeSize } from "../domain/describe_size.ts";
 import type { Observation } from "../domain/result.ts";
 import type { FileFacts } from "../domain/files.ts";
 
@@ -12,11 +15,15 @@ export const fileTimestampKind: CheckKindEntry<"file_timestamp"> = {
   observe: observeFileTimestamp,
   limit: "none",
   caveats: findCaveats,
+  mistakes: ({ parameters: { newestOf, countMin } }) =>
+    newestOf !== undefined || countMin === undefined
+      ? []
+      : [{ path: ["count_min"], message: "count_min is given without newest_of, expected both" }],
   needs: ({ parameters }) => ({ read: [parameters.path] }),
 };
 
 /**
- * Looks at how long ago a file, or what a symlink leads to, was changed.
+ * Looks at how long ago a file, or what a symlink leads to, was changed; with `newestOf`, the newest of some files.
  *
  * The age is in whole seconds, truncated toward zero, so that a clock a fraction of a second off makes no file
  * one from the future. Where the machine does not let us look (no permission, no answer in time), the condition
@@ -27,12 +34,14 @@ export async function observeFileTimestamp(
   { system: { clock, files }, signal }: ObserveContext,
 ): Promise<Observation> {
   signal.throwIfAborted();
-  const { parameters } = check;
-  const { timeoutMs } = check;
-  let facts: FileFacts;
+  const { parameters, timeoutMs } = check;
+  let found: Found;
   using deadline = startDeadline(clock, timeoutMs, signal);
   try {
-    facts = await unlessAborted(files.stat(parameters.path, { timeoutMs }), deadline.signal);
+    found = await unlessAborted(
+      findFile(parameters, { files, timeoutMs, signal: deadline.signal }),
+      deadline.signal,
+    );
   } catch (error) {
     signal.throwIfAborted();
     if (!deadline.isTimeUp && !(error instanceof Deno.errors.TimedOut)) {
@@ -42,7 +51,62 @@ export async function observeFileTimestamp(
     return unknown(parameters.path, reason);
   }
   // The time after the answer: with a slow file system, the file may have changed after the question.
-  return judgeFacts(facts, { parameters, nowMs: clock.wallMs() });
+  return judgeFound(found, { parameters, nowMs: clock.wallMs() });
+}
+
+/** What stands at the path, or the newest file that matches. */
+interface Found {
+  /** `null`: no file matches. */
+  readonly facts: FileFacts | null;
+  /** The name of the newest file; `null`: the path itself was looked at. */
+  readonly name: string | null;
+  /** How many files match; means nothing without a pattern. */
+  readonly count: number;
+}
+
+interface FindOptions {
+  readonly files: ObserveContext["system"]["files"];
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+async function findFile(
+  { path, newestOf }: FileTimestampParameters,
+  { files, timeoutMs, signal }: FindOptions,
+): Promise<Found> {
+  if (newestOf === undefined) {
+    return { facts: await files.stat(path, { timeoutMs }), name: null, count: 1 };
+  }
+  const names = (await files.list(path)).filter((name) => matchesGlob(name, newestOf));
+  if (names.length > FILES_MAX) {
+    throw new RangeError(`more than ${FILES_MAX} names match ${quote(newestOf)}`);
+  }
+  let newest: Found = { facts: null, name: null, count: 0 };
+  for (const name of names) {
+    signal.throwIfAborted();
+    const facts = await statIfThere(`${path}/${name}`, { files, timeoutMs });
+    if (facts?.kind !== "file") continue;
+    const isNewer = (facts.modifiedAtMs ?? -Infinity) > (newest.facts?.modifiedAtMs ?? -Infinity);
+    const count = newest.count + 1;
+    newest = newest.facts === null || isNewer ? { facts, name, count } : { ...newest, count };
+  }
+  return newest;
+}
+
+/** Looking at each takes some microseconds. */
+const FILES_MAX = 10_000;
+
+/** A file that is removed meanwhile is none. */
+async function statIfThere(
+  path: string,
+  { files, timeoutMs }: Omit<FindOptions, "signal">,
+): Promise<FileFacts | null> {
+  try {
+    return await files.stat(path, { timeoutMs });
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
 }
 
 function judgeFailure(error: unknown, { path, conditionOnMissing }: FileTimestampParameters): Observation {
@@ -52,12 +116,41 @@ function judgeFailure(error: unknown, { path, conditionOnMissing }: FileTimestam
   if (error instanceof Deno.errors.NotADirectory) {
     return observation(conditionOnMissing, `"${path}" does not exist: a directory of this path is a file`);
   }
-  return unknown(path, describeFileError(error, { path }));
+  return unknown(path, error instanceof RangeError ? error.message : describeFileError(error, { path }));
 }
 
 interface JudgeOptions {
   readonly parameters: FileTimestampParameters;
   readonly nowMs: number;
+}
+
+function judgeFound({ facts, name, count }: Found, options: JudgeOptions): Observation {
+  const { path, newestOf, sizeMinBytes, countMin, conditionOnMissing } = options.parameters;
+  const violations: string[] = [];
+  if (countMin !== undefined && count < countMin) {
+    violations.push(
+      `${count} ${count === 1 ? "file matches" : "files match"}, expected at least ${countMin}`,
+    );
+  }
+  if (sizeMinBytes !== undefined && facts !== null && facts.sizeBytes < sizeMinBytes) {
+    const sizes = [facts.sizeBytes, sizeMinBytes].map(describeSize);
+    // So that nobody reads "size is 1.2 MB, expected at least 1.2 MB" and wonders.
+    const [size, least] = sizes[0] === sizes[1] ? [`${facts.sizeBytes} B`, `${sizeMinBytes} B`] : sizes;
+    violations.push(`size is ${size}, expected at least ${least}`);
+  }
+  const age = facts === null
+    ? observation(conditionOnMissing, `no file matches ${quote(newestOf ?? "")} in "${path}"`)
+    : judgeFacts(facts, options);
+  return {
+    ...age,
+    condition: violations.length > 0 ? "critical" : age.condition,
+    output: [...violations, name === null ? age.output : `${quote(name)} ${age.output}`].join("; "),
+    metrics: {
+      ...age.metrics,
+      ...sizeMinBytes !== undefined && facts !== null && { size_bytes: facts.sizeBytes },
+      ...newestOf !== undefined && { count },
+    },
+  };
 }
 
 function judgeFacts({ modifiedAtMs }: FileFacts, { parameters, nowMs }: JudgeOptions): Observation {

@@ -175,7 +175,7 @@ async function judge(response: IncomingResponse, exchange: Exchange, asked: Aske
     ...request.redirects === "refuse"
       ? refusedRedirect(response, { asked, expected: expected.statusCode })
       : statusViolations(response, expected.statusCode),
-    ...headerViolations(response, expected.headers),
+    ...await headerViolations(response, expected.headers),
   ];
   const found = { ...NOTHING, asked, metrics, violations };
   if (!expectsBody(expected)) return found;
@@ -184,6 +184,7 @@ async function judge(response: IncomingResponse, exchange: Exchange, asked: Aske
   try {
     const body = await judgeBody(expected, {
       response,
+      nowMs: clock.wallMs(),
       onRead: () => durationMs = clock.monotonicMs() - startedMs,
       pause: () => sleep(clock, 0, signal),
     });

@@ -1,6 +1,6 @@
 import { chosenEnvironment, PASSED_VARIABLES } from "../shared/chosen_environment.ts";
-import type { ScriptCheck } from "../domain/check.ts";
-import type { Condition } from "../domain/condition.ts";
+import type { ScriptCheck, ScriptParameters } from "../domain/check.ts";
+import { type Condition, severity } from "../domain/condition.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
 import type { Observation } from "../domain/result.ts";
 import type { CapturedText, ProcessEnd } from "../domain/processes.ts";
@@ -42,7 +42,7 @@ export async function observeScript(check: ScriptCheck, context: ObserveContext)
       performanceData: "",
     };
   }
-  return describe(end, check);
+  return await describe(end, check);
 }
 
 /** What is kept of stdout and of stderr, each. */
@@ -53,26 +53,47 @@ const CONDITIONS_BY_EXIT_CODE: readonly Condition[] = ["ok", "warning", "critica
 
 type StartedEnd = Exclude<ProcessEnd, { readonly ended: "not_started" }>;
 
-function describe(end: StartedEnd, check: ScriptCheck): Observation {
+async function describe(end: StartedEnd, check: ScriptCheck): Promise<Observation> {
   const verdict = judge(end, check);
   const { stdout, stderr } = end;
   const isStdoutEmpty = stdout.text.trim() === "";
   const shown = isStdoutEmpty ? stderr : stdout;
   const text = wholeLines(shown);
   const printed = isStdoutEmpty ? readPlainOutput(text) : readPluginOutput(text);
+  // Of a command that was cut off the last number may be a part of the real one.
+  const performanceData = end.ended === "exited" ? printed.performanceData : "";
+  // A command that could not do its work says nothing of the target.
+  const compared =
+    end.ended === "exited" && verdict.condition !== "unknown" && expectsOutput(check.parameters)
+      ? await (await import("./script_expectations.ts")).judgePrinted(check.parameters, {
+        text,
+        isWhole: !shown.truncated,
+        performanceData,
+      })
+      : { condition: verdict.condition, reasons: [], metrics: {} };
+  const isWorse = severity(compared.condition) > severity(verdict.condition);
   const notes = [
     printed.detail,
     end.ended === "exited" && end.leftovers ? "(it left processes behind; they were ended)" : "",
     shown.truncated ? `(it printed more than ${OUTPUT_BYTES_MAX / 1024} KiB; the rest is dropped)` : "",
   ];
   return {
-    condition: verdict.condition,
-    output: describeOutput(verdict.reason, printed.output, end),
+    condition: isWorse ? compared.condition : verdict.condition,
+    output: describeOutput(
+      [verdict.reason, ...compared.reasons].filter((reason) => reason !== "").join("; "),
+      printed.output,
+      end,
+    ),
     detail: notes.filter((note) => note !== "").join("\n"),
-    metrics: end.ended === "exited" ? { exit_code: end.code } : {},
-    // Of a program that was cut off the last number may be a part of the real one.
-    performanceData: end.ended === "exited" ? printed.performanceData : "",
+    metrics: end.ended === "exited" ? { exit_code: end.code, ...compared.metrics } : {},
+    performanceData,
   };
+}
+
+function expectsOutput(parameters: ScriptParameters): boolean {
+  const { outputPart, outputPattern, value, performanceDataRanges } = parameters;
+  return outputPart !== undefined || outputPattern !== undefined || value !== undefined ||
+    performanceDataRanges === true;
 }
 
 /** A failure without a word would leave a notification without a reason. */
@@ -99,7 +120,7 @@ function judge(
     const name = end.signal.startsWith("SIG") ? end.signal : `signal ${end.signal}`;
     return { condition: "unknown", reason: `terminated by ${name}` };
   }
-  const condition = CONDITIONS_BY_EXIT_CODE[end.code];
+  const condition = check.parameters.exitCodeConditions?.[end.code] ?? CONDITIONS_BY_EXIT_CODE[end.code];
   if (condition !== undefined) return { condition, reason: "" };
   return { condition: "unknown", reason: `exit code ${end.code} (0 to 3 are conditions)` };
 }

@@ -8,9 +8,11 @@ import {
 } from "../shared/template.ts";
 import { DURATION_FORMS, parseDuration } from "./parse_duration.ts";
 import { INTERVAL_FORMS, parseInterval } from "./interval.ts";
+import { parseSize, SIZE_FORMS } from "./parse_size.ts";
 import { hideInAddress } from "./credentials.ts";
 import type { FormattedValue } from "./formatted_value.ts";
 import { nearest } from "./nearest.ts";
+import { parseRange } from "../shared/parse_range.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { minuteOfDay } from "./time_of_day.ts";
 import { type Problem, quote } from "./problem.ts";
@@ -94,6 +96,7 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   address: checkAddress,
   host: checkHost,
   path: checkText,
+  file_name: checkFileName,
   input_file: checkText,
   program: checkText,
   argument: checkText,
@@ -107,6 +110,8 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   duration: checkDuration,
   status: checkStatus,
   header_value: checkHeaderValue,
+  range: checkRange,
+  size: checkSize,
 };
 
 function checkInterval({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
@@ -124,6 +129,20 @@ function checkDuration({ value, written }: FormattedValue): Pick<Problem, "messa
   if ("ms" in duration) return null;
   const problem = value === written ? duration.problem : `holds no duration, expected ${DURATION_FORMS}`;
   return { message: `${quote(written)} ${problem}` };
+}
+
+function checkSize({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
+  // Negative numbers and fractions are the schema's business.
+  const size = typeof value === "number" ? null : parseSize(value);
+  if (size === null || "bytes" in size) return null;
+  const problem = value === written ? size.problem : `holds no size, expected ${SIZE_FORMS}`;
+  return { message: `${quote(written)} ${problem}` };
+}
+
+function checkRange({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
+  // The schema looks at numbers.
+  if (typeof value === "number" || parseRange(value) !== null) return null;
+  return { message: `${quote(written)} is not a range, expected one such as "10", "10:", "~:10" or "10:20"` };
 }
 
 function checkStatus({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
@@ -209,6 +228,14 @@ function checkText({ value, written }: FormattedValue): Pick<Problem, "message">
 function checkKnown({ written }: FormattedValue): Pick<Problem, "message"> | null {
   if (!holdsSecret(written)) return null;
   return { message: `${quote(written)} takes a part from elsewhere, expected plain text here` };
+}
+
+function checkFileName(item: FormattedValue): Pick<Problem, "message" | "hint"> | null {
+  if (!String(item.value).includes("/")) return checkText(item);
+  return {
+    message: `${quote(item.written)} holds a slash, expected a pattern of file names`,
+    hint: 'the directory goes into "path"',
+  };
 }
 
 function checkInclude(item: FormattedValue): Pick<Problem, "message" | "hint"> | null {

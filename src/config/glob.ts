@@ -1,4 +1,5 @@
 import type { Files } from "../domain/files.ts";
+import { matchesGlob } from "../shared/matches_glob.ts";
 import { absolutePath } from "./source.ts";
 
 /** What a pattern matches. */
@@ -40,7 +41,7 @@ export async function findMatches(pattern: string, directory: string, files: Fil
       }
       const names = await namesIn(place, files);
       if (names === null) continue;
-      for (const name of names) if (matches(name, segment)) found.push(join(path, name));
+      for (const name of names) if (matchesGlob(name, segment)) found.push(join(path, name));
     }
     paths = found;
   }
@@ -80,29 +81,4 @@ async function isNamed(path: string, files: Files): Promise<boolean> {
   const end = path.lastIndexOf("/");
   const names = await namesIn(path.slice(0, end) || "/", files).catch(() => null);
   return names?.includes(path.slice(end + 1)) ?? false;
-}
-
-/** Goes back only to the last `*`, so that no pattern makes it slow. */
-function matches(name: string, pattern: string): boolean {
-  if (name.startsWith(".") && !pattern.startsWith(".")) return false;
-  const letters = [...name];
-  const signs = [...pattern];
-  let at = 0;
-  let sign = 0;
-  let star = -1;
-  let starAt = 0;
-  while (at < letters.length) {
-    if (signs[sign] === "*") {
-      star = sign++;
-      starAt = at;
-    } else if (signs[sign] === "?" || signs[sign] === letters[at]) {
-      at++;
-      sign++;
-    } else if (star >= 0) {
-      sign = star + 1;
-      at = ++starAt;
-    } else return false;
-  }
-  while (signs[sign] === "*") sign++;
-  return sign === signs.length;
 }

@@ -3,11 +3,13 @@ import type { Check, CheckSettings } from "../domain/check.ts";
 import type { CronTimes, Schedule } from "../domain/schedule.ts";
 import { channelKey } from "./channel_key.ts";
 import { parseDuration } from "./parse_duration.ts";
+import { parseSize } from "./parse_size.ts";
 import { parseInterval } from "./interval.ts";
 import { type ConfigPath, quote } from "./problem.ts";
 import type { CreateCronTimes } from "./schedules.ts";
 import { isObject, type Schema, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
 import { absolutePath } from "./source.ts";
+import { parseRange } from "../shared/parse_range.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 import { minuteOfDay } from "./time_of_day.ts";
 
@@ -363,7 +365,12 @@ export function describeLacks(lacks: readonly string[]): string {
 }
 
 /** What the values of a format are counted in, at the end of their names. */
-const UNITS: Readonly<Record<string, string>> = { duration: "Ms", interval: "Ms", time_of_day: "Minute" };
+const UNITS: Readonly<Record<string, string>> = {
+  duration: "Ms",
+  interval: "Ms",
+  time_of_day: "Minute",
+  size: "Bytes",
+};
 
 /** What a format makes of a value. The others only say what a text means. */
 const CONVERSIONS: Readonly<Record<string, (value: JsonValue, options: ResolveOptions) => unknown>> = {
@@ -371,6 +378,11 @@ const CONVERSIONS: Readonly<Record<string, (value: JsonValue, options: ResolveOp
   interval: (value) => typeof value === "boolean" ? value : milliseconds(value, parseInterval),
   path: (value, options) => absolutePath(String(value), options.directory),
   input_file: (value, options) => absolutePath(String(value), options.directory),
+  range: (value) => parseRange(String(value)),
+  size: (value) => {
+    const size = parseSize(typeof value === "number" ? value : String(value));
+    return "bytes" in size ? size.bytes : NaN;
+  },
   time_of_day: (value) => minuteOfDay(String(value)) ?? NaN,
   program: (value, options) =>
     options.programs.get(String(value)) ?? absolutePath(String(value), options.directory),

@@ -2,6 +2,7 @@ import type { Channel } from "./channel.ts";
 import type { Condition } from "./condition.ts";
 import type { HttpRequestParameters } from "./http_check.ts";
 import type { MaintenanceWindow } from "./maintenance_window.ts";
+import type { Range } from "./range.ts";
 import type { Schedule } from "./schedule.ts";
 import type { StartTlsProtocol } from "./connections.ts";
 import type { TimeLeft } from "./time_left.ts";
@@ -60,12 +61,35 @@ export interface ScriptParameters {
   readonly environment: Readonly<Record<string, string>>;
   /** What is observed when the program still runs at the time limit. */
   readonly conditionOnTimeout: Condition;
+  /** By exit code in decimal; the others are those of plugins. */
+  readonly exitCodeConditions?: Readonly<Record<string, Condition>>;
+  /** Text that must be in the output. */
+  readonly outputPart?: string;
+  /** A regular expression in RE2 syntax that must match in the output. */
+  readonly outputPattern?: string;
+  /** A number in the output. */
+  readonly value?: {
+    /** A regular expression in RE2 syntax; its first group is the number, or all of it. */
+    readonly pattern: string;
+    readonly warning?: Range;
+    readonly critical?: Range;
+  };
+  /** Whether performance data outside of its own ranges counts; absent: not. */
+  readonly performanceDataRanges?: boolean;
+  /** What is observed when the output lacks the text or the pattern; absent: `critical`. */
+  readonly conditionOnMismatch?: Condition;
 }
 
 /** Parameters of a `file_timestamp` check. */
 export interface FileTimestampParameters {
-  /** Absolute path of the file. */
+  /** Absolute path of the file, or of the directory where `newestOf` is looked for. */
   readonly path: string;
+  /** A pattern of file names with `*` and `?`, without a slash; absent: the path itself is looked at. */
+  readonly newestOf?: string;
+  /** A smaller file is `critical`. */
+  readonly sizeMinBytes?: number;
+  /** Fewer files that match are `critical`; never without `newestOf`. */
+  readonly countMin?: number;
   /** A file older than this is `warning`. Whole seconds, 1000 or more. */
   readonly warningAgeMs: number;
   /** A file older than this is `critical`, whatever the warning age. Whole seconds, 1000 or more. */

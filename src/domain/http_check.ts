@@ -36,7 +36,7 @@ export interface HttpExpectation {
   /** `null`: any status. A list is not empty; one of it must fit. */
   readonly statusCode: ExpectedStatus | readonly ExpectedStatus[] | null;
   /** Names as the config gives them; compared case-insensitively. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | HeaderExpectation>>;
   /** Text that the first 10 MiB of the decoded body must contain. */
   readonly bodyPart?: string;
   /** Text that the first 10 MiB of the decoded body must not contain. */
@@ -53,16 +53,36 @@ export interface HttpExpectation {
   readonly certificate?: TimeLeft;
 }
 
+/** What a header's value must be, if not equal to a text. */
+export interface HeaderExpectation {
+  /** A regular expression in RE2 syntax. */
+  readonly matches: string;
+}
+
 /** Comparisons for whatever a path finds: all of them must hold for every value. */
 export interface JsonExpectation {
   /** It must equal this. */
   readonly equals?: JsonAny;
   /** It must not equal this. */
   readonly notEquals?: JsonAny;
+  /** It must equal one of these; not empty. */
+  readonly oneOf?: readonly JsonAny[];
+  /** It must be a text that matches this regular expression in RE2 syntax. */
+  readonly matches?: string;
+  /** It must be a text with this text in it, or a list with this value. */
+  readonly contains?: JsonAny;
+  /** It must be a number from this on. */
+  readonly atLeast?: number;
+  /** It must be a number up to this. */
+  readonly atMost?: number;
   /** It must be a number below this. */
   readonly lessThan?: number;
   /** It must be a number above this. */
   readonly greaterThan?: number;
+  /** Of a text, a list or an object. */
+  readonly length?: number | { readonly atLeast?: number; readonly atMost?: number };
+  /** It must be a time that is not longer ago. */
+  readonly newerThanMs?: number;
   /** `false`: the path must find nothing. Otherwise it must find something. */
   readonly exists?: boolean;
 }

@@ -154,6 +154,85 @@ Deno.test("fileTimestampKind looks at what the path leads to", async (t) => {
   });
 });
 
+Deno.test("fileTimestampKind looks at the newest file of a pattern, its size and the count", async (t) => {
+  await withDirectory(async (path) => {
+    for (
+      const [name, ageMs] of [["db-1.gz", 3 * HOUR], ["db-2.gz", HOUR / 2], [".db-3.gz", 0], [
+        "other",
+        0,
+      ]] as const
+    ) {
+      await Deno.writeTextFile(join(path, name), "x".repeat(1500));
+      const changedAt = (CHANGED_AT_MS - ageMs) / 1000;
+      await Deno.utime(join(path, name), changedAt, changedAt);
+    }
+    await Deno.mkdir(join(path, "db-directory.gz"));
+    await Deno.symlink("nowhere", join(path, "db-dangling.gz"));
+    const { system } = createFakes(CHANGED_AT_MS);
+    const age = { age_seconds: 1800 };
+    const rows: Readonly<
+      Record<
+        string,
+        readonly [Partial<FileTimestampParameters>, Pick<Observation, "condition" | "output" | "metrics">]
+      >
+    > = {
+      "a recent one": [{ newestOf: "db-*.gz" }, {
+        condition: "ok",
+        output: '"db-2.gz" changed 30 min ago, warning after 1 h',
+        metrics: { ...age, count: 2 },
+      }],
+      "an old one": [{ newestOf: "db-1*" }, {
+        condition: "warning",
+        output: '"db-1.gz" changed 3 h ago, warning after 1 h, critical after 1 d',
+        metrics: { age_seconds: 10_800, count: 1 },
+      }],
+      "none": [{ newestOf: "*.zip" }, {
+        condition: "warning",
+        output: `no file matches "*.zip" in "${path}"`,
+        metrics: { count: 0 },
+      }],
+      "enough, and large enough": [{ newestOf: "db-*.gz", countMin: 2, sizeMinBytes: 1500 }, {
+        condition: "ok",
+        output: '"db-2.gz" changed 30 min ago, warning after 1 h',
+        metrics: { ...age, size_bytes: 1500, count: 2 },
+      }],
+      "too few, and too small": [{ newestOf: "db-*.gz", countMin: 3, sizeMinBytes: 2_000_000 }, {
+        condition: "critical",
+        output: "2 files match, expected at least 3; size is 1.5 kB, expected at least 2 MB; " +
+          '"db-2.gz" changed 30 min ago, warning after 1 h',
+        metrics: { ...age, size_bytes: 1500, count: 2 },
+      }],
+      "no directory": [{ newestOf: "*", path: `${path}/db-1.gz` }, {
+        condition: "warning",
+        output: `"${path}/db-1.gz" does not exist: a directory of this path is a file`,
+        metrics: {},
+      }],
+    };
+    for (const [name, [parameters, expected]] of Object.entries(rows)) {
+      await t.step(name, async () => {
+        const observed = await observe({ path, ...parameters }, { system });
+        deepStrictEqual(observed, { ...expected, detail: "", performanceData: "" });
+      });
+    }
+    await t.step("a file alone that is a byte too small", async () => {
+      const parameters = { path: join(path, "db-2.gz"), sizeMinBytes: 1501 };
+      const { condition, output } = await observe(parameters, { system });
+      strictEqual(condition, "critical");
+      strictEqual(
+        output,
+        "size is 1500 B, expected at least 1501 B; changed 30 min ago, warning after 1 h",
+      );
+    });
+    await t.step("more than anybody wants to wait for", async () => {
+      const list = () => Promise.resolve(Array.from({ length: 10_001 }, (_, index) => `${index}`));
+      const fakes = createFakes(CHANGED_AT_MS, { list });
+      const { condition, output } = await observe({ path, newestOf: "*" }, fakes);
+      strictEqual(condition, "unknown");
+      strictEqual(output, `cannot read "${path}": more than 10000 names match "*"`);
+    });
+  });
+});
+
 Deno.test("fileTimestampKind reports a missing file as it is told", async (t) => {
   await withDirectory(async (directory) => {
     await writeChanged(join(directory, "file"));

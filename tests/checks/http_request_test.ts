@@ -101,6 +101,23 @@ Deno.test("observeHttpRequest() holds status and headers to what is expected", a
       status: 200,
     },
     {
+      name: "a value that matches",
+      answer: response(200, { "Cache-Control": "max-age=60, public" }),
+      expectations: { headers: { "cache-control": { matches: "max-age=\\d+" } } },
+      condition: "ok",
+      output: "status is 200",
+      status: 200,
+    },
+    {
+      name: "values that do not match, or are missing",
+      answer: response(200, { "X-A": "1" }),
+      expectations: { headers: { "X-A": { matches: "^\\d\\d$" }, "X-B": { matches: "x" } } },
+      condition: "critical",
+      output: 'header "X-A" is "1", expected a match of "^\\d\\d$"; ' +
+        'header "X-B" is missing, expected a match of "x"',
+      status: 200,
+    },
+    {
       name: "a value in another case",
       answer: response(200, { "X-A": "One" }),
       expectations: { headers: { "X-A": "one" } },

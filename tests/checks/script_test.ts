@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { scriptKind } from "../../src/checks/script.ts";
+import { parseRange } from "../../src/shared/parse_range.ts";
+import type { Range } from "../../src/domain/range.ts";
 import type { Observation } from "../../src/domain/result.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { fixture, newMark, untilGone } from "../support/processes.ts";
@@ -97,6 +99,102 @@ Deno.test("observeScript() takes the output as a plugin's", async (t) => {
       name: "invalid UTF-8",
       program: "invalid_utf8.sh",
       expected: { condition: "ok", output: "temperature 21 \uFFFDC" },
+    },
+  ]);
+});
+
+Deno.test("observeScript() compares exit code and output with what is expected", async (t) => {
+  const printing = (line: string, code = 0): Pick<Row, "program" | "arguments"> => ({
+    program: "/bin/sh",
+    arguments: ["-c", `echo "${line}"; exit ${code}`],
+  });
+  const mails = printing("120 mails in queue");
+  const range = (text: string): Range => parseRange(text) ?? assert.fail(text);
+  await runRows(t, [
+    {
+      name: "an exit code with another condition",
+      ...printing("vanished", 24),
+      exitCodeConditions: { 24: "ok", 1: "critical" },
+      expected: { condition: "ok", output: "vanished", metrics: { exit_code: 24 } },
+    },
+    {
+      name: "a text that is there",
+      ...mails,
+      outputPart: "mails",
+      expected: { condition: "ok", output: "120 mails in queue" },
+    },
+    {
+      name: "a text and a pattern that are not there",
+      ...mails,
+      outputPart: "jobs",
+      outputPattern: "^\\d jobs",
+      expected: {
+        condition: "critical",
+        output: 'output does not contain "jobs"; output does not match "^\\d jobs": 120 mails in queue',
+      },
+    },
+    {
+      name: "a mismatch that is a warning, and a worse exit code",
+      ...printing("broken", 2),
+      outputPart: "fine",
+      conditionOnMismatch: "warning",
+      expected: { condition: "critical", output: 'output does not contain "fine": broken' },
+    },
+    {
+      name: "a value within its ranges",
+      ...mails,
+      value: { pattern: "(\\d+) mails", warning: range("200") },
+      expected: { condition: "ok", output: "120 mails in queue", metrics: { exit_code: 0, value: 120 } },
+    },
+    {
+      name: "a value outside of one",
+      ...mails,
+      value: { pattern: "\\d+", warning: range("100"), critical: range("200") },
+      expected: { condition: "warning", output: "value is 120, warning outside 100: 120 mails in queue" },
+    },
+    {
+      name: "a value outside of both",
+      ...mails,
+      value: { pattern: "\\d+", warning: range("100"), critical: range("@110:130") },
+      expected: {
+        condition: "critical",
+        output: "value is 120, critical within 110:130: 120 mails in queue",
+      },
+    },
+    {
+      name: "no value",
+      ...mails,
+      value: { pattern: "(\\d+) jobs" },
+      expected: {
+        condition: "unknown",
+        output: 'no value: output does not match "(\\d+) jobs": 120 mails in queue',
+      },
+    },
+    {
+      name: "a value that is no number",
+      ...mails,
+      value: { pattern: "mails in (\\w+)" },
+      expected: { condition: "unknown", output: 'the value "queue" is not a number: 120 mails in queue' },
+    },
+    {
+      name: "performance data outside of its ranges",
+      ...printing("fine|a=5s;4;9 b=U;1;2 c=3;;@3:4 d=1;2;3"),
+      performanceDataRanges: true,
+      expected: {
+        condition: "critical",
+        output: "a is 5s, warning outside 4; c is 3, critical within 3:4: fine",
+      },
+    },
+    {
+      name: "performance data that is not compared",
+      ...printing("fine|a=5s;4;9"),
+      expected: { condition: "ok", output: "fine" },
+    },
+    {
+      name: "a command that could not run",
+      ...printing("no", 127),
+      outputPart: "fine",
+      expected: { condition: "unknown", output: "exit code 127 (0 to 3 are conditions): no" },
     },
   ]);
 });

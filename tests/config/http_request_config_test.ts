@@ -89,12 +89,12 @@ Deno.test("loadConfig() says what is wrong with a request and what is expected o
     ],
     "an expectation without a comparison": [
       page({}, { json: { "$.a": {} } }),
-      `${at}.response.json["$.a"]: is empty, expected at least one of equals, not_equals, less_than, greater_than, exists`,
+      `${at}.response.json["$.a"]: is empty, expected at least one of equals, not_equals, one_of, matches, contains, at_least, at_most, less_than, greater_than, length, newer_than, exists`,
     ],
     "an unknown comparison": [
       page({}, { json: { "$.a": { below: 1 } } }),
       `${at}.response.json["$.a"].below: unknown key "below", ` +
-      "expected one of equals, not_equals, less_than, greater_than, exists",
+      "expected one of equals, not_equals, one_of, matches, contains, at_least, at_most, less_than, greater_than, length, newer_than, exists",
     ],
     "a comparison with a text": [
       page({}, { json: { "$.a": { less_than: "1" } } }),

@@ -560,7 +560,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   unknown_file_timestamp_parameter: {
     problems: [[
       "6:39 checks.web.parameters.critical",
-      'unknown key "critical", expected one of path, warning_age, critical_age, condition_on_missing, condition_on_implausible',
+      'unknown key "critical", expected one of path, newest_of, size_min, count_min, warning_age, critical_age, condition_on_missing, condition_on_implausible',
       'did you mean "critical_age"?',
     ]],
   },
@@ -622,7 +622,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   unknown_script_parameter: {
     problems: [[
       "6:44 checks.web.parameters.args",
-      'unknown key "args", expected one of path, arguments, environment, condition_on_timeout',
+      'unknown key "args", expected one of path, arguments, environment, condition_on_timeout, exit_code_conditions, output_part, output_pattern, value, performance_data_ranges, condition_on_mismatch',
       'did you mean "arguments"?',
     ]],
   },
@@ -726,7 +726,10 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   wrong_type_checks: { problems: [["1:29 checks", "is a list, expected an object"]] },
   wrong_type_defaults: { problems: [["1:15 defaults", "is null, expected an object"]] },
   wrong_type_header: {
-    problems: [["6:107 checks.web.parameters.response.headers.X-Count", "is 1, expected a string"]],
+    problems: [[
+      "6:107 checks.web.parameters.response.headers.X-Count",
+      "is 1, expected a string or an object",
+    ]],
   },
   wrong_type_notifications: {
     problems: [["2:34 defaults.notifications", "is an object, expected a list", "put it in brackets: [ … ]"]],

@@ -308,7 +308,8 @@ Deno.test("loadConfig() never shows the branches of a schema as a list", async (
     "checks.c: is 1, expected an object",
     'checks.d.parameters: missing key "path"',
     'checks.d.parameters.request: unknown key "request", expected one of path, arguments, environment, ' +
-    "condition_on_timeout",
+    "condition_on_timeout, exit_code_conditions, output_part, output_pattern, value, " +
+    "performance_data_ranges, condition_on_mismatch",
   ]);
 });
 

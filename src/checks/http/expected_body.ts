@@ -8,6 +8,8 @@ import { BODY_BYTES_MAX, type BodyFindings, readBody } from "./response_body.ts"
 /** A body that came, and how to look at it. */
 interface BodyToJudge {
   readonly response: Pick<IncomingResponse, "headers" | "read">;
+  /** Wall time, for times in the body. */
+  readonly nowMs: number;
   /** Called once the body was read as far as it must be known. */
   onRead(): void;
   pause(): Promise<void>;
@@ -30,7 +32,7 @@ const BODY_WISHES = [...BODY_PARTS, "warningDurationMs", "criticalDurationMs"] a
  */
 export async function judgeBody(
   expected: HttpExpectation,
-  { response, onRead, pause }: BodyToJudge,
+  { response, nowMs, onRead, pause }: BodyToJudge,
 ): Promise<JsonFindings> {
   const { bodyPart, notBodyPart, bodyPattern, notBodyPattern, json } = expected;
   const findings = await readBody(response, {
@@ -59,7 +61,7 @@ export async function judgeBody(
   }
   if (json !== undefined) {
     await pause();
-    const judged = await judgeJson(start, { expected: json, isWhole, pause });
+    const judged = await judgeJson(start, { expected: json, isWhole, nowMs, pause });
     return { violations: [...violations, ...judged.violations], obstacle: judged.obstacle };
   }
   return { violations, obstacle: null };

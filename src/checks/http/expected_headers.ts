@@ -1,19 +1,27 @@
+import type { HttpExpectation } from "../../domain/http_check.ts";
 import type { IncomingResponse } from "../../domain/requests.ts";
+import { searchPattern } from "../body_pattern.ts";
 import { quote } from "../../shared/quote.ts";
 import { readHeader } from "./response_headers.ts";
 
 /** What is wrong with a response's headers, in the config's order. */
-export function headerViolations(
+export async function headerViolations(
   response: IncomingResponse,
-  expectedHeaders: Readonly<Record<string, string>>,
-): readonly string[] {
+  expectedHeaders: HttpExpectation["headers"],
+): Promise<readonly string[]> {
   const violations: string[] = [];
-  for (const [name, value] of Object.entries(expectedHeaders)) {
+  for (const [name, wish] of Object.entries(expectedHeaders)) {
     const actual = readHeader(response.headers, name)?.trim();
-    const expected = value.trim();
-    if (actual === expected) continue;
+    const expected = typeof wish === "string"
+      ? { fits: actual === wish.trim(), text: quote(wish.trim()) }
+      : { fits: await matches(actual, wish.matches), text: `a match of ${quote(wish.matches)}` };
+    if (expected.fits) continue;
     const state = actual === undefined ? "missing" : quote(actual);
-    violations.push(`header "${name}" is ${state}, expected ${quote(expected)}`);
+    violations.push(`header "${name}" is ${state}, expected ${expected.text}`);
   }
   return violations;
+}
+
+async function matches(value: string | undefined, pattern: string): Promise<boolean> {
+  return value !== undefined && (await searchPattern(value, { pattern, isWhole: true })).found;
 }

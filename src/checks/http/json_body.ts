@@ -1,8 +1,8 @@
-import type { HttpExpectation, JsonAny, JsonExpectation, JsonPlain } from "../../domain/http_check.ts";
+import type { HttpExpectation, JsonExpectation, JsonPlain } from "../../domain/http_check.ts";
+import { type Comparison, compileExpectation, show } from "./json_comparisons.ts";
 import { DEPTH_MAX, REACHED_MAX, selectValues } from "./json_paths.ts";
 import { START_LENGTH_MAX } from "./response_body.ts";
-import { quote, QUOTED_LENGTH_MAX } from "../../shared/quote.ts";
-import { truncate } from "../../shared/truncate.ts";
+import { quote } from "../../shared/quote.ts";
 
 /** What a body of JSON showed. */
 export interface JsonFindings {
@@ -16,13 +16,15 @@ export interface JsonFindings {
 interface JsonBodyOptions {
   readonly expected: NonNullable<HttpExpectation["json"]>;
   readonly isWhole: boolean;
+  /** Wall time. */
+  readonly nowMs: number;
   pause(): Promise<void>;
 }
 
 /** Compares a body of JSON with what is expected. */
 export async function judgeJson(
   text: string,
-  { expected, isWhole, pause }: JsonBodyOptions,
+  { expected, isWhole, nowMs, pause }: JsonBodyOptions,
 ): Promise<JsonFindings> {
   if (!isWhole) {
     return cannotJudge(`body is too long for JSON, at most ${START_LENGTH_MAX} characters are read`);
@@ -45,7 +47,11 @@ export async function judgeJson(
     if (found === null) {
       return { violations, obstacle: `json ${quote(path)} reaches more than ${REACHED_MAX} values` };
     }
-    const problem = pathProblem(found, comparisons(wish));
+    const { problem, obstacle } = judgeFound(found, {
+      comparisons: await compileExpectation(wish, nowMs),
+      isExpected: !isAbsenceExpected(wish),
+    });
+    if (obstacle !== null) return { violations, obstacle: `json ${quote(path)} ${obstacle}` };
     if (problem !== null) violations.push(`json ${quote(path)} ${problem}`);
   }
   return { violations, obstacle: null };
@@ -79,70 +85,36 @@ function isDeeperThan(value: unknown, depthMax: number): boolean {
   return true;
 }
 
-/** A value alone is one that is to be equalled. */
-function comparisons(wish: JsonExpectation | JsonPlain): JsonExpectation {
-  return typeof wish === "object" && wish !== null && !Array.isArray(wish)
-    ? wish as JsonExpectation
-    : { equals: wish as JsonPlain };
+function isAbsenceExpected(wish: JsonExpectation | JsonPlain): boolean {
+  return typeof wish === "object" && wish !== null && "exists" in wish && wish.exists === false;
 }
 
-function pathProblem(found: readonly unknown[], wish: JsonExpectation): string | null {
+interface Found {
+  readonly problem: string | null;
+  readonly obstacle: string | null;
+}
+
+function judgeFound(
+  found: readonly unknown[],
+  { comparisons, isExpected }: {
+    readonly comparisons: readonly Comparison[];
+    readonly isExpected: boolean;
+  },
+): Found {
   const [first] = found;
-  if (wish.exists === false) return found.length === 0 ? null : `finds ${show(first)}, expected nothing`;
-  if (found.length === 0) return `finds nothing, expected ${describe(wish)}`;
-  const wrong = found.filter((one) => !fits(one, wish));
-  if (wrong.length === 0) return null;
+  const fine = { problem: null, obstacle: null };
+  if (!isExpected) {
+    return found.length === 0 ? fine : { ...fine, problem: `finds ${show(first)}, expected nothing` };
+  }
+  const expected = comparisons.length === 0 ? "a value" : comparisons.map(({ text }) => text).join(" and ");
+  if (found.length === 0) return { ...fine, problem: `finds nothing, expected ${expected}` };
+  const wrong: unknown[] = [];
+  for (const one of found) {
+    const fits = comparisons.map((comparison) => comparison.fits(one));
+    if (fits.includes(false)) wrong.push(one);
+    else if (fits.includes(null)) return { ...fine, obstacle: "finds more text than the pattern can search" };
+  }
+  if (wrong.length === 0) return fine;
   const count = found.length > 1 ? ` (${wrong.length} of ${found.length} values do not fit)` : "";
-  return `is ${show(wrong[0])}, expected ${describe(wish)}${count}`;
+  return { ...fine, problem: `is ${show(wrong[0])}, expected ${expected}${count}` };
 }
-
-function fits(value: unknown, { equals, notEquals, lessThan, greaterThan }: JsonExpectation): boolean {
-  return (equals === undefined || isEqual(value, equals)) &&
-    (notEquals === undefined || !isEqual(value, notEquals)) &&
-    (lessThan === undefined || typeof value === "number" && value < lessThan) &&
-    (greaterThan === undefined || typeof value === "number" && value > greaterThan);
-}
-
-/** As RFC 9535 compares (section 2.3.5.2.2): the order of members does not matter. */
-function isEqual(value: unknown, expected: JsonAny): boolean {
-  if (typeof value !== "object" || value === null || typeof expected !== "object" || expected === null) {
-    return value === expected;
-  }
-  if (Array.isArray(value) !== Array.isArray(expected)) return false;
-  const names = Object.keys(expected);
-  const members = expected as Readonly<Record<string, JsonAny>>;
-  return Object.keys(value).length === names.length && names.every((name) => {
-    const wanted = members[name];
-    return wanted !== undefined && Object.hasOwn(value, name) &&
-      isEqual((value as Readonly<Record<string, unknown>>)[name], wanted);
-  });
-}
-
-function describe({ equals, notEquals, lessThan, greaterThan }: JsonExpectation): string {
-  const wishes = [
-    ...equals === undefined ? [] : [show(equals)],
-    ...notEquals === undefined ? [] : [`anything but ${show(notEquals)}`],
-    ...lessThan === undefined ? [] : [`a number less than ${lessThan}`],
-    ...greaterThan === undefined ? [] : [`a number greater than ${greaterThan}`],
-  ];
-  return wishes.length === 0 ? "a value" : wishes.join(" and ");
-}
-
-/** JSON; of what is large only its kind, which costs nothing to tell. */
-function show(value: unknown): string {
-  if (typeof value === "string") return quote(value);
-  if (typeof value !== "object" || value === null) return String(value);
-  const size = Object.keys(value).length;
-  if (
-    size > SHOWN_PARTS_MAX || Object.values(value).some((part) => typeof part === "object" && part !== null)
-  ) {
-    return Array.isArray(value) ? `a list of ${size}` : `an object of ${size}`;
-  }
-  const parts = Array.isArray(value)
-    ? value.map(show)
-    : Object.entries(value).map(([name, part]) => `${quote(name)}: ${show(part)}`);
-  const text = truncate(parts.join(", "), QUOTED_LENGTH_MAX);
-  return Array.isArray(value) ? `[${text}]` : `{${text}}`;
-}
-
-const SHOWN_PARTS_MAX = 5;

@@ -236,12 +236,35 @@ export type Check =
       parameters: JobParameters;
     };
 /**
+ * A condition.
+ */
+export type Condition = "unknown" | "ok" | "warning" | "critical";
+/**
  * The value that each match of the path must equal, or comparisons that must hold for each. No match is a violation, unless `exists` is false.
  */
 export type JsonExpectation =
   | {
       equals?: JsonValue;
       not_equals?: JsonValue2;
+      /**
+       * It must equal one of these values.
+       *
+       * @minItems 1
+       */
+      one_of?: JsonValue1[];
+      /**
+       * It must be a text that matches this regular expression (RE2).
+       */
+      matches?: string;
+      contains?: JsonValue3;
+      /**
+       * It must be this number or a larger one.
+       */
+      at_least?: number;
+      /**
+       * It must be this number or a smaller one.
+       */
+      at_most?: number;
       /**
        * It must be a number below this.
        */
@@ -250,6 +273,25 @@ export type JsonExpectation =
        * It must be a number above this.
        */
       greater_than?: number;
+      /**
+       * Number of characters of a text, elements of a list or keys of an object: exactly this, or limits.
+       */
+      length?:
+        | number
+        | {
+            /**
+             * The smallest length.
+             */
+            at_least?: number;
+            /**
+             * The largest length.
+             */
+            at_most?: number;
+          };
+      /**
+       * It must be a time at most this long ago: text in ISO 8601 (UTC without an offset), or seconds or milliseconds since 1970.
+       */
+      newer_than?: number | string;
       /**
        * Whether the path must match.
        */
@@ -288,6 +330,18 @@ export type JsonValue1 =
  * It must not equal this value.
  */
 export type JsonValue2 =
+  | {
+      [k: string]: JsonValue1;
+    }
+  | JsonValue1[]
+  | string
+  | number
+  | boolean
+  | null;
+/**
+ * Any JSON value.
+ */
+export type JsonValue3 =
   | {
       [k: string]: JsonValue1;
     }
@@ -583,6 +637,45 @@ export interface ScriptParameters {
    * The condition if the timeout terminates the command.
    */
   condition_on_timeout?: "unknown" | "ok" | "warning" | "critical";
+  /**
+   * Conditions of exit codes, in place of those of Monitoring Plugins.
+   */
+  exit_code_conditions?: {
+    [k: string]: Condition;
+  };
+  /**
+   * Text that the output must contain.
+   */
+  output_part?: string;
+  /**
+   * A regular expression (RE2) that must match in the output.
+   */
+  output_pattern?: string;
+  /**
+   * A number in the output. It becomes the metric `value`. Without a match the check is `unknown`.
+   */
+  value?: {
+    /**
+     * A regular expression (RE2). The number is its first group, or the whole match.
+     */
+    pattern: string;
+    /**
+     * The range of numbers without a warning.
+     */
+    warning?: number | string;
+    /**
+     * The range of numbers that are not critical.
+     */
+    critical?: number | string;
+  };
+  /**
+   * Whether performance data outside of its own `warn` and `crit` ranges makes the check `warning` or `critical`. Default: `false`.
+   */
+  performance_data_ranges?: boolean;
+  /**
+   * A condition.
+   */
+  condition_on_mismatch?: "unknown" | "ok" | "warning" | "critical";
 }
 /**
  * Checks the age of a file: the time since its last modification.
@@ -593,6 +686,18 @@ export interface FileTimestampParameters {
    */
   path: string;
   /**
+   * A pattern of file names with `*` and `?`. The check is then about the newest such file in the directory `path`.
+   */
+  newest_of?: string;
+  /**
+   * A smaller file is `critical`.
+   */
+  size_min?: number | string;
+  /**
+   * Fewer files that match `newest_of` are `critical`.
+   */
+  count_min?: number;
+  /**
    * An older file is `warning`: whole seconds, or text such as "1 hour".
    */
   warning_age?: number | string;
@@ -601,11 +706,11 @@ export interface FileTimestampParameters {
    */
   critical_age?: number | string;
   /**
-   * The condition if the file does not exist.
+   * A condition.
    */
   condition_on_missing?: "unknown" | "ok" | "warning" | "critical";
   /**
-   * The condition if the modification time is in the future.
+   * A condition.
    */
   condition_on_implausible?: "unknown" | "ok" | "warning" | "critical";
 }
@@ -668,10 +773,20 @@ export interface HttpRequestParameters {
      */
     status_code?: number | string | (number | string)[] | null;
     /**
-     * Expected headers. Names are case-insensitive, values must be equal.
+     * Expected headers. Names are case-insensitive. A value must be equal, or match the pattern in `matches`.
      */
     headers?: {
-      [k: string]: string;
+      /**
+       * The expected value, or a pattern that the value must match.
+       */
+      [k: string]:
+        | string
+        | {
+            /**
+             * A regular expression (RE2) that the value must match.
+             */
+            matches: string;
+          };
     };
     /**
      * Text that the first 10 MiB of the body must contain.
@@ -801,15 +916,15 @@ export interface JobParameters {
    */
   duration_max?: number | string;
   /**
-   * The condition after a failed run, until one succeeds.
+   * A condition.
    */
   condition_on_failure?: "unknown" | "ok" | "warning" | "critical";
   /**
-   * The condition while no run ended in time.
+   * A condition.
    */
   condition_on_overdue?: "unknown" | "ok" | "warning" | "critical";
   /**
-   * The condition while a run takes longer than `duration_max`, and after it, until the next one ends.
+   * A condition.
    */
   condition_on_long_run?: "unknown" | "ok" | "warning" | "critical";
 }

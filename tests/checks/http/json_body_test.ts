@@ -4,8 +4,10 @@ import type { HttpExpectation } from "../../../src/domain/http_check.ts";
 
 type Expected = NonNullable<HttpExpectation["json"]>;
 
+const NOW_MS = Date.UTC(2026, 0, 31, 12);
+
 async function violationsOf(text: string, expected: Expected): Promise<readonly string[]> {
-  const options = { expected, isWhole: true, pause: () => Promise.resolve() };
+  const options = { expected, isWhole: true, nowMs: NOW_MS, pause: () => Promise.resolve() };
   const { violations, obstacle } = await judgeJson(text, options);
   assert.equal(obstacle, null);
   return violations;
@@ -111,6 +113,84 @@ Deno.test("judgeJson() holds values to what is expected", async (t) => {
   }
 });
 
+Deno.test("judgeJson() compares texts, lists, lengths and times", async (t) => {
+  const body = JSON.stringify({
+    version: "v2.14",
+    tags: ["ready", { zone: "a" }],
+    word: "grün🙂",
+    replicas: 3,
+    at: {
+      hour: "2026-01-31T11:30:00Z",
+      offset: "2026-01-31T12:30:00.5+01:00",
+      bare: "2026-01-31 11:30:00",
+      day: "2026-01-31",
+      seconds: Date.UTC(2026, 0, 31, 11, 30) / 1000,
+      milliseconds: Date.UTC(2026, 0, 31, 11, 30),
+      future: "2026-02-01T00:00:00Z",
+      old: "2026-01-31T10:00:00Z",
+      impossible: "2026-13-31T10:00:00Z",
+      text: "yesterday",
+    },
+  });
+  const rows: readonly (readonly [path: string, expected: Expected[string], problem: string | null])[] = [
+    ["$.version", { oneOf: ["v1", "v2.14"] }, null],
+    ["$.version", { oneOf: ["v1", null] }, 'is "v2.14", expected one of "v1", null'],
+    ["$.version", { matches: "^v2\\." }, null],
+    ["$.version", { matches: "^v3" }, 'is "v2.14", expected a match of "^v3"'],
+    ["$.replicas", { matches: "3" }, 'is 3, expected a match of "3"'],
+    ["$.version", { contains: "2.1" }, null],
+    ["$.tags", { contains: "ready" }, null],
+    ["$.tags", { contains: { zone: "a" } }, null],
+    ["$.tags", { contains: "read" }, 'is a list of 2, expected a text or list that contains "read"'],
+    ["$.replicas", { contains: 3 }, "is 3, expected a text or list that contains 3"],
+    ["$.replicas", { atLeast: 3, atMost: 3 }, null],
+    ["$.replicas", { atLeast: 4 }, "is 3, expected a number of at least 4"],
+    ["$.replicas", { atMost: 2 }, "is 3, expected a number of at most 2"],
+    ["$.tags", { length: 2 }, null],
+    ["$.word", { length: 5 }, null],
+    ["$.at", { length: { atLeast: 10 } }, null],
+    [
+      "$.tags",
+      { length: { atLeast: 3, atMost: 9 } },
+      "is a list of 2, expected a length of at least 3 and at most 9",
+    ],
+    ["$.replicas", { length: 1 }, "is 3, expected a length of 1"],
+    ...["hour", "offset", "bare", "seconds", "milliseconds", "future"].map((name) =>
+      [`$.at.${name}`, { newerThanMs: 1_800_000 }, null] as const
+    ),
+    ["$.at.day", { newerThanMs: 12 * 3_600_000 }, null],
+    [
+      "$.at.old",
+      { newerThanMs: 3_600_000 },
+      'is "2026-01-31T10:00:00Z", expected a time within the last 1 h',
+    ],
+    [
+      "$.at.impossible",
+      { newerThanMs: 1e12 },
+      'is "2026-13-31T10:00:00Z", expected a time within the last 11574 d 1 h 46 min 40 s',
+    ],
+    ["$.at.text", { newerThanMs: 3_600_000 }, 'is "yesterday", expected a time within the last 1 h'],
+  ];
+  for (const [path, expected, problem] of rows) {
+    await t.step(`${path} ${JSON.stringify(expected)}`, async () => {
+      const violations = await violationsOf(body, { [path]: expected });
+      assert.deepEqual(violations, problem === null ? [] : [`json "${path}" ${problem}`]);
+    });
+  }
+});
+
+Deno.test("judgeJson() searches a bounded amount of text for a pattern", async () => {
+  const text = JSON.stringify(Array.from({ length: 100 }, (_, index) => "x".repeat(9_000) + index));
+  const expected = { "$[*]": { matches: `(${"[a-x]?".repeat(200)})*z|\\d$` } };
+  const { obstacle } = await judgeJson(text, {
+    expected,
+    isWhole: true,
+    nowMs: NOW_MS,
+    pause: () => Promise.resolve(),
+  });
+  assert.equal(obstacle, 'json "$[*]" finds more text than the pattern can search');
+});
+
 Deno.test("judgeJson() lists what is wrong in the config's order", async () => {
   const violations = await violationsOf(BODY, { "$.text": "1", "$.status": "up", "$.count": 1 });
   assert.deepEqual(violations, ['json "$.text" is "120", expected "1"', 'json "$.count" is 120, expected 1']);
@@ -147,10 +227,13 @@ Deno.test("judgeJson() returns why a body of JSON can't be judged", async (t) =>
   for (const { name, text, isWhole = true, obstacle } of rows) {
     await t.step(name, async () => {
       const expected = { "$..[*]..[*]": { exists: false } };
-      assert.deepEqual(await judgeJson(text, { expected, isWhole, pause: () => Promise.resolve() }), {
-        violations: [],
-        obstacle,
-      });
+      assert.deepEqual(
+        await judgeJson(text, { expected, isWhole, nowMs: NOW_MS, pause: () => Promise.resolve() }),
+        {
+          violations: [],
+          obstacle,
+        },
+      );
     });
   }
   await t.step("just deep enough, and every level is reached", async () => {

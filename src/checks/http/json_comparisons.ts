@@ -1,0 +1,146 @@
+import { createTextMatcher } from "../body_pattern.ts";
+import { exactDuration } from "../../domain/duration.ts";
+import type { JsonAny, JsonExpectation, JsonPlain } from "../../domain/http_check.ts";
+import { quote, QUOTED_LENGTH_MAX } from "../../shared/quote.ts";
+import { truncate } from "../../shared/truncate.ts";
+
+/** One thing that must hold for a value. */
+export interface Comparison {
+  /** What is expected, such as `a number less than 100`. */
+  readonly text: string;
+  /** Returns `null` if the value can't be compared because it is too long. */
+  fits(value: unknown): boolean | null;
+}
+
+/** Returns the comparisons of an expectation. A value alone is one that is to be equalled. */
+export async function compileExpectation(
+  wish: JsonExpectation | JsonPlain,
+  nowMs: number,
+): Promise<readonly Comparison[]> {
+  if (typeof wish !== "object" || wish === null || Array.isArray(wish)) return [equalTo(wish as JsonPlain)];
+  const { equals, notEquals, oneOf, matches, contains, length, newerThanMs, ...bounds } =
+    wish as JsonExpectation;
+  return [
+    ...equals === undefined ? [] : [equalTo(equals)],
+    ...notEquals === undefined ? [] : [{
+      text: `anything but ${show(notEquals)}`,
+      fits: (value: unknown) => !isEqual(value, notEquals),
+    }],
+    ...oneOf === undefined ? [] : [{
+      text: `one of ${truncate(oneOf.map(show).join(", "), QUOTED_LENGTH_MAX)}`,
+      fits: (value: unknown) => oneOf.some((one) => isEqual(value, one)),
+    }],
+    ...matches === undefined ? [] : [await matchOf(matches)],
+    ...contains === undefined ? [] : [{
+      text: `a text or list that contains ${show(contains)}`,
+      fits: (value: unknown) => holds(value, contains),
+    }],
+    ...boundsOf(bounds),
+    ...length === undefined ? [] : [{
+      text: `a length of ${typeof length === "number" ? length : describeLimits(length)}`,
+      fits: (value: unknown) => hasLength(value, length),
+    }],
+    ...newerThanMs === undefined ? [] : [{
+      text: `a time within the last ${exactDuration(newerThanMs)}`,
+      fits: (value: unknown) => nowMs - (timeOf(value) ?? -Infinity) <= newerThanMs,
+    }],
+  ];
+}
+
+function equalTo(wanted: JsonAny): Comparison {
+  return { text: show(wanted), fits: (value) => isEqual(value, wanted) };
+}
+
+async function matchOf(pattern: string): Promise<Comparison> {
+  const matcher = await createTextMatcher(pattern);
+  return {
+    text: `a match of ${quote(pattern)}`,
+    fits: (value) => typeof value === "string" && matcher.test(value),
+  };
+}
+
+function* boundsOf(
+  { lessThan, greaterThan, atLeast, atMost }: JsonExpectation,
+): Generator<Comparison> {
+  const bound = (text: string, fits: (value: number) => boolean): Comparison => ({
+    text: `a number ${text}`,
+    fits: (value) => typeof value === "number" && fits(value),
+  });
+  if (lessThan !== undefined) yield bound(`less than ${lessThan}`, (value) => value < lessThan);
+  if (greaterThan !== undefined) yield bound(`greater than ${greaterThan}`, (value) => value > greaterThan);
+  if (atLeast !== undefined) yield bound(`of at least ${atLeast}`, (value) => value >= atLeast);
+  if (atMost !== undefined) yield bound(`of at most ${atMost}`, (value) => value <= atMost);
+}
+
+function holds(value: unknown, wanted: JsonAny): boolean {
+  if (typeof value === "string") return typeof wanted === "string" && value.includes(wanted);
+  return Array.isArray(value) && value.some((item) => isEqual(item, wanted));
+}
+
+type Length = NonNullable<JsonExpectation["length"]>;
+
+function describeLimits({ atLeast, atMost }: Exclude<Length, number>): string {
+  return [
+    ...atLeast === undefined ? [] : [`at least ${atLeast}`],
+    ...atMost === undefined ? [] : [`at most ${atMost}`],
+  ].join(" and ");
+}
+
+function hasLength(value: unknown, wanted: Length): boolean {
+  const isSized = typeof value === "string" || typeof value === "object" && value !== null;
+  if (!isSized) return false;
+  const length = typeof value === "string" ? [...value].length : Object.keys(value).length;
+  if (typeof wanted === "number") return length === wanted;
+  const { atLeast = 0, atMost = Infinity } = wanted;
+  return length >= atLeast && length <= atMost;
+}
+
+const ISO_TIME = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
+
+/** A larger number of seconds is in the year 5138. */
+const SECONDS_MAX = 1e11;
+
+/** Returns milliseconds since 1970; `null` if a value is no time. */
+function timeOf(value: unknown): number | null {
+  if (typeof value === "number") return value < SECONDS_MAX ? value * 1000 : value;
+  const found = typeof value === "string" ? ISO_TIME.exec(value) : null;
+  if (found === null) return null;
+  const [text, offset] = found;
+  const isDate = text.length === "2000-01-01".length;
+  const timeMs = Date.parse(`${text.replace(" ", "T")}${isDate || offset !== undefined ? "" : "Z"}`);
+  return Number.isNaN(timeMs) ? null : timeMs;
+}
+
+/** As RFC 9535 compares (section 2.3.5.2.2): the order of members does not matter. */
+function isEqual(value: unknown, expected: JsonAny): boolean {
+  if (typeof value !== "object" || value === null || typeof expected !== "object" || expected === null) {
+    return value === expected;
+  }
+  if (Array.isArray(value) !== Array.isArray(expected)) return false;
+  const names = Object.keys(expected);
+  const members = expected as Readonly<Record<string, JsonAny>>;
+  return Object.keys(value).length === names.length && names.every((name) => {
+    const wanted = members[name];
+    return wanted !== undefined && Object.hasOwn(value, name) &&
+      isEqual((value as Readonly<Record<string, unknown>>)[name], wanted);
+  });
+}
+
+/** JSON; of what is large only its kind, which costs nothing to tell. */
+export function show(value: unknown): string {
+  if (typeof value === "string") return quote(value);
+  if (typeof value !== "object" || value === null) return String(value);
+  const size = Object.keys(value).length;
+  if (
+    size > SHOWN_PARTS_MAX || Object.values(value).some((part) => typeof part === "object" && part !== null)
+  ) {
+    return Array.isArray(value) ? `a list of ${size}` : `an object of ${size}`;
+  }
+  const parts = Array.isArray(value)
+    ? value.map(show)
+    : Object.entries(value).map(([name, part]) => `${quote(name)}: ${show(part)}`);
+  const text = truncate(parts.join(", "), QUOTED_LENGTH_MAX);
+  return Array.isArray(value) ? `[${text}]` : `{${text}}`;
+}
+
+const SHOWN_PARTS_MAX = 5;

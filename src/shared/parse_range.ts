@@ -1,0 +1,28 @@
+import type { Range } from "../domain/range.ts";
+
+const NUMBER = String.raw`-?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})`;
+const RANGE = new RegExp(`^(@?)(?:(${NUMBER}|~)?(:))?(${NUMBER})?$`);
+
+/**
+ * Reads a range: `10` (0 to 10), `10:` (10 or more), `~:10` (10 or less), `10:20`, and `@10:20` for numbers that are
+ * a problem within it. Returns `null` if the text is none.
+ */
+export function parseRange(text: string): Range | null {
+  const found = RANGE.exec(text);
+  if (found === null) return null;
+  const [, sign, start, colon, end] = found;
+  if (colon === undefined && end === undefined) return null;
+  const from = start === "~" ? -Infinity : Number(start ?? 0);
+  const to = end === undefined ? Infinity : Number(end);
+  return from > to ? null : { text, from, to, isInverted: sign === "@" };
+}
+
+/** Whether a number is a problem by a range. */
+export function violatesRange(value: number, { from, to, isInverted }: Range): boolean {
+  return (value >= from && value <= to) === isInverted;
+}
+
+/** Describes the numbers that are a problem: `outside 10:20`, or `within 10:20`. */
+export function describeRange({ text, isInverted }: Range): string {
+  return isInverted ? `within ${text.slice(1)}` : `outside ${text}`;
+}

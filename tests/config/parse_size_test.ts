@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { parseSize } from "../../src/config/parse_size.ts";
+import { describeSize } from "../../src/domain/describe_size.ts";
+
+Deno.test("parseSize() reads bytes and units of thousands and of 1024", () => {
+  const rows: readonly (readonly [value: number | string, bytes: number])[] = [
+    [0, 0],
+    [4096, 4096],
+    ["10 MB", 10_000_000],
+    ["1.5GiB", 1_610_612_736],
+    ["1 kB", 1000],
+    ["2 KiB", 2048],
+    ["7 b", 7],
+  ];
+  for (const [value, bytes] of rows) assert.deepEqual(parseSize(value), { bytes }, `${value}`);
+  const expected = 'expected whole bytes, or text such as "10 MB" or "1.5 GiB"';
+  for (const value of ["", "10", "MB", "10 megabytes", "-1 MB", "1 ib", "1e3 B", "10 MB 5 kB"]) {
+    assert.deepEqual(parseSize(value), { problem: `is not a size, ${expected}` }, value);
+  }
+  assert.deepEqual(parseSize("999999 PB"), { problem: `is too large, ${expected}` });
+  assert.deepEqual(parseSize(1.5), { problem: `is not a whole number, ${expected}` });
+});
+
+Deno.test("describeSize() cuts what it does not show", () => {
+  const rows: readonly (readonly [bytes: number, text: string])[] = [
+    [0, "0 B"],
+    [999, "999 B"],
+    [1000, "1 kB"],
+    [1999, "1.9 kB"],
+    [123_999, "123 kB"],
+    [2_000_000_000, "2 GB"],
+    [3.4e18, "3400 PB"],
+  ];
+  for (const [bytes, text] of rows) assert.equal(describeSize(bytes), text);
+});

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { describeRange, parseRange, violatesRange } from "../../src/shared/parse_range.ts";
+
+Deno.test("parseRange() reads the ranges of Monitoring Plugins", async (t) => {
+  const rows: readonly (readonly [text: string, fine: readonly number[], problems: readonly number[]])[] = [
+    ["10", [0, 5, 10], [-1, 11]],
+    ["10:", [10, 1e9], [9, -Infinity]],
+    ["~:10", [10, -1e9], [11]],
+    ["10:20", [10, 20], [9.99, 20.01]],
+    ["-5:-1.5", [-5, -1.5], [-6, 0]],
+    ["@10:20", [9, 21], [10, 20]],
+    ["@5", [-1, 6], [0, 5]],
+    [":7", [0, 7], [-1, 8]],
+  ];
+  for (const [text, fine, problems] of rows) {
+    await t.step(text, () => {
+      const range = parseRange(text);
+      assert.ok(range !== null);
+      for (const value of fine) assert.equal(violatesRange(value, range), false, `${value}`);
+      for (const value of problems) assert.equal(violatesRange(value, range), true, `${value}`);
+      assert.match(describeRange(range), text.startsWith("@") ? /^within [^@]/ : /^outside /);
+    });
+  }
+  for (const text of ["", "@", "ten", "20:10", "1:2:3", "~", "1 2", "1e3", " 5"]) {
+    await t.step(`not ${JSON.stringify(text)}`, () => assert.equal(parseRange(text), null));
+  }
+});
