@@ -4,7 +4,9 @@ import type { Check } from "../domain/check.ts";
 import { type Condition, severity } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { isCron } from "../domain/schedule.ts";
+import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord } from "../domain/store.ts";
+import { isSilenced } from "./is_silenced.ts";
 import { type OpenWindow, openWindow } from "./maintenance_windows.ts";
 import { isInFuture, overdueAtMs } from "./overdue.ts";
 
@@ -32,6 +34,7 @@ export interface CheckStatus {
   /** Whether the condition still means something. `in_future`: the clock was set back behind the last run. */
   readonly state: "current" | "never_ran" | "overdue" | "in_future";
   readonly maintenance: OpenWindow | null;
+  readonly isSilenced: boolean;
   readonly waitsFor: readonly string[];
 }
 
@@ -41,15 +44,20 @@ export interface StatusOptions {
   recordOf(name: string): CheckRecord | null;
   /** Names of inactive checks, which suppress nothing. @default none */
   readonly inactive?: ReadonlySet<string>;
+  /** @default none */
+  readonly silences?: readonly Silence[];
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
 }
 
 /** What a record means now: a check whose next run is overdue by two intervals, or whose last one lies as far ahead, is `unknown`. */
-export function statusOf(check: ShownCheck, { recordOf, inactive, nowMs }: StatusOptions): CheckStatus {
+export function statusOf(
+  check: ShownCheck,
+  { recordOf, inactive, silences = [], nowMs }: StatusOptions,
+): CheckStatus {
   const record = recordOf(check.name);
   const maintenance = openWindow(check.maintenanceWindows, nowMs);
-  const common = { check, record, maintenance };
+  const common = { check, record, maintenance, isSilenced: isSilenced(check.name, silences, nowMs) };
   if (record === null || record.last === null) {
     return { ...common, condition: "unknown", state: "never_ran", waitsFor: [] };
   }
@@ -79,7 +87,8 @@ function timeState(
 }
 
 /** What is to be said of a check besides its condition: the last output, and where that alone would mislead, why. */
-export function describeStatus({ check, record, state, waitsFor }: CheckStatus, nowMs: number): string {
+export function describeStatus(status: CheckStatus, nowMs: number): string {
+  const { check, record, state } = status;
   if (record === null || record.last === null) {
     return isCron(check.schedule)
       ? `never ran, first run in ${describeDuration(check.schedule.times.after(nowMs) - nowMs)}`
@@ -92,9 +101,16 @@ export function describeStatus({ check, record, state, waitsFor }: CheckStatus, 
     // A program may have printed nothing.
     last.output,
   ].filter((part) => part !== "").join(": ");
-  const isTold = condition.notified === condition.confirmed;
-  const why = waitsFor.length === 0 ? "" : `: depends on ${waitsFor.map((name) => `"${name}"`).join(", ")}`;
-  return [said, isTold ? "" : `[not notified${why}]`].filter((part) => part !== "").join(" ");
+  const isNotified = condition.notified === condition.confirmed;
+  return [said, isNotified ? "" : `[${describeSuppression(status)}]`].filter((part) => part !== "").join(" ");
+}
+
+/** Why a notification was not sent, in the order in which {@linkcode Suppression} applies. */
+function describeSuppression({ isSilenced, maintenance, waitsFor }: CheckStatus): string {
+  if (isSilenced) return "suppressed: silence";
+  if (maintenance !== null) return "suppressed: maintenance window";
+  if (waitsFor.length === 0) return "not notified";
+  return `suppressed: depends on ${waitsFor.map((name) => `"${name}"`).join(", ")}`;
 }
 
 /** Why a condition does not count any more; empty where it does. */

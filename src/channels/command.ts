@@ -29,7 +29,7 @@ export const commandKind: ChannelKindEntry<"command"> = {
       }, context.signal);
       const delivery = judge(end, channel);
       if (!delivery.delivered) return delivery;
-      context.onStep("ended with exit code 0");
+      context.onStep("exited with code 0");
     }
     return DELIVERED;
   },
@@ -73,7 +73,7 @@ function judge(end: ProcessEnd, channel: CommandChannel): Delivery {
   const words = afterColon(firstLine(end.stderr.text) || firstLine(end.stdout.text));
   if (end.ended === "exited") {
     if (end.code === 0) return DELIVERED;
-    return notDelivered(`${program} ended with exit code ${end.code}${words}`, {
+    return notDelivered(`${program} exited with code ${end.code}${words}`, {
       retryable: !REFUSING_EXIT_CODES.includes(end.code),
     });
   }

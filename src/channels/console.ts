@@ -56,7 +56,7 @@ export function describeOutput({ notification: { output } }: MessageItem): strin
   return output === "" ? "no output" : truncate(output, OUTPUT_LENGTH_MAX);
 }
 
-/** What was before, and since when; as in `was ok, seen 3 times since 2026-01-31T10:00:00Z`. */
+/** What was before, and since when; as in `was ok, 3 results in a row since 2026-01-31T10:00:00Z`. */
 export function describeHistory(item: MessageItem): string {
   return [describeOwnHistory(item), describeSummarized(item)].filter((part) => part !== "").join("; ");
 }
@@ -77,7 +77,12 @@ function describeOwnHistory({ notification, missedProblem }: MessageItem): strin
   }
   if (event === "recovery") return `was ${previous} since ${began}`;
   if (event === "reminder") return `since ${began}`;
-  return `was ${previous}, seen ${occurrences === 1 ? "once" : `${occurrences} times`} since ${began}`;
+  return `was ${previous}, ${countResults(occurrences)} since ${began}`;
+}
+
+/** As in `3 results in a row`. */
+export function countResults(occurrences: number): string {
+  return occurrences === 1 ? "1 result" : `${occurrences} results in a row`;
 }
 
 /** UTC to the second, as in `2026-01-31T10:00:00Z`. */

@@ -61,7 +61,7 @@ async function deliverDesktopNotification(
 }
 
 function missing(program: string): string {
-  return `there is no "${program}" in PATH; the package libnotify-bin or libnotify has it`;
+  return `"${program}" is not in PATH; install libnotify-bin or libnotify`;
 }
 
 function judge(end: ProcessEnd, program: string): Delivery {

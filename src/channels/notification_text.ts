@@ -7,7 +7,7 @@ import type { MessageItem } from "../domain/delivery.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { Notification } from "../domain/notification.ts";
 import { cleanLine, cleanLines } from "./clean_text.ts";
-import { describeSummarized } from "./console.ts";
+import { countResults, describeSummarized } from "./console.ts";
 
 const TITLE_LENGTH_MAX = 120;
 const OUTPUT_LENGTH_MAX = 500;
@@ -66,7 +66,7 @@ export function notificationBody(item: MessageItem): string {
   if (summarized !== "") lines.push(`Also: ${summarized}`);
   if (detail.lines.length > 0) {
     lines.push("", "Detail:", ...detail.lines);
-    if (detail.isCut) lines.push("(detail is cut)");
+    if (detail.isCut) lines.push("(truncated)");
   }
   return lines.map((line) => `${line}\n`).join("");
 }
@@ -76,7 +76,7 @@ export function notificationBrief(item: MessageItem): string {
   const { notification } = item;
   const output = cleanLine(notification.output, 160);
   const began = notification.event === "recovery"
-    ? `over at ${time(notification.decidedAtMs)}`
+    ? `recovered at ${time(notification.decidedAtMs)}`
     : since(notification);
   const summarized = describeSummarized(item);
   const lines = [
@@ -101,23 +101,19 @@ function history({ notification, missedProblem }: MessageItem): readonly string[
     return [
       ...lines,
       "The problem recovered before it was sent.",
-      ...said === "" ? [] : [`It said: ${said}`],
+      ...said === "" ? [] : [`Output: ${said}`],
     ];
   }
   return [
     `Since: ${time(problemBeganAtMs)} (${lasted(notification)})`,
-    `Seen: ${times(notification.occurrences)}`,
-    ...event === "reminder" ? [] : [`Before: ${previous.toUpperCase()}`],
+    `Count: ${countResults(notification.occurrences)}`,
+    ...event === "reminder" ? [] : [`Previous: ${previous.toUpperCase()}`],
     `Decided: ${time(decidedAtMs)}`,
   ];
 }
 
 function since(notification: Notification): string {
-  return `since ${time(notification.problemBeganAtMs)}, seen ${times(notification.occurrences)}`;
-}
-
-function times(occurrences: number): string {
-  return occurrences === 1 ? "once" : `${occurrences} times in a row`;
+  return `since ${time(notification.problemBeganAtMs)}, ${countResults(notification.occurrences)}`;
 }
 
 function lasted({ problemBeganAtMs, decidedAtMs }: Notification): string {

@@ -31,7 +31,7 @@ function activity(phase: ConnectionPhase, { host, port }: ConnectionTarget): str
   const place = hostAndPort(host, port);
   return {
     connecting: `connecting to ${place}`,
-    "asking for TLS": `asking ${place} for TLS`,
+    "STARTTLS": `requesting STARTTLS from ${place}`,
     TLS: `TLS handshake with ${place}`,
     sending: `sending to ${place}`,
     reading: `reading from ${place}`,

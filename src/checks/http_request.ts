@@ -216,7 +216,7 @@ function refusedRedirect(response: IncomingResponse, { asked, expected }: Redire
   if (location === null || isAnswer) return statusViolations(response, expected);
   const target = URL.parse(location, asked.target);
   const isWeb = target?.protocol === "http:" || target?.protocol === "https:";
-  const place = target !== null && isWeb ? describeTarget(target.href) : "what is no http: or https: address";
+  const place = target !== null && isWeb ? describeTarget(target.href) : "a URL without http: or https:";
   return [`status is ${response.status}, a redirect to ${place}, expected none`];
 }
 

@@ -30,7 +30,7 @@ async function observeJob(
 ): Promise<Observation> {
   signal.throwIfAborted();
   if (jobs === null) {
-    return unknown("no data of its runs: no state is stored");
+    return unknown("no data: no state is stored");
   }
   const nowMs = clock.wallMs();
   let facts: JobFacts;
@@ -38,7 +38,7 @@ async function observeJob(
     facts = await jobs.recall(check.name, nowMs);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    return unknown(`no data of its runs: ${error.message}`);
+    return unknown(`no data: ${error.message}`);
   }
   signal.throwIfAborted();
   return judge(facts, { parameters: check.parameters, nowMs });
@@ -96,12 +96,12 @@ function lateness({ sinceMs, last, underWay }: JobFacts, { parameters, nowMs }: 
   const agoMs = nowMs - (last?.end.atMs ?? sinceMs);
   if (agoMs < -FUTURE_MS_MAX) {
     const text = `last ended ${describeDuration(-agoMs)} in the future, so the clock was set back; ` +
-      "the next run will tell";
+      "wait for the next run";
     return [{ condition: "unknown", text }];
   }
   if (agoMs <= expectedEveryMs + graceMs) return [];
   const heard = last === null
-    ? `no run has ended since it was first seen ${ago(agoMs)}`
+    ? `no run has ended since the check began ${ago(agoMs)}`
     : `last ended ${ago(agoMs)}`;
   const [begun] = underWay;
   const state = begun === undefined

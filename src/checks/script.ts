@@ -74,7 +74,7 @@ async function describe(end: StartedEnd, check: ScriptCheck): Promise<Observatio
   const isWorse = severity(compared.condition) > severity(verdict.condition);
   const notes = [
     printed.detail,
-    end.ended === "exited" && end.leftovers ? "(it left processes behind; they were ended)" : "",
+    end.ended === "exited" && end.leftovers ? "(terminated the processes that it left behind)" : "",
     shown.truncated ? `(it printed more than ${OUTPUT_BYTES_MAX / 1024} KiB; the rest is dropped)` : "",
   ];
   return {

@@ -194,5 +194,5 @@ function hintForTag(meant: string | undefined, known: ReadonlySet<string>): stri
   if (meant !== undefined) return `did you mean "${meant}"?`;
   if (known.size === 0) return 'give checks tags: "tags": ["web"]';
   const shown = [...known].slice(0, 10);
-  return `there are: ${shown.join(", ")}${known.size > shown.length ? ", …" : ""}`;
+  return `choose one of: ${shown.join(", ")}${known.size > shown.length ? ", …" : ""}`;
 }

@@ -93,6 +93,6 @@ function mapCounts(
 function reasonFor(observations: number, condition: Condition, beyond: " or worse" | " or better"): string {
   const range = condition === "ok" || condition === "critical" ? condition : `${condition}${beyond}`;
   return observations === 1
-    ? `the last observation was ${range}`
-    : `the last ${observations} observations were ${range}`;
+    ? `the last result was ${range}`
+    : `the last ${observations} results were ${range}`;
 }

@@ -14,7 +14,7 @@ export function describeToken(token: string): string {
 /** What to do about a word that stands where a value should; `null` where the message says all. */
 export function hintForValue(word: string): string | null {
   if (/^(True|False|None|TRUE|FALSE|NULL|yes|no|on|off)$/.test(word)) {
-    return "JSON writes true, false and null";
+    return "write true, false or null";
   }
   if (word.length <= 40 && /^\d.*[a-z]/i.test(word)) return `a text needs double quotes: "${word}"`;
   return hintForQuotes(word);
@@ -79,5 +79,5 @@ function hintForQuotes(word: string): string | null {
     return 'JSON knows only the straight double quote: "';
   }
   if (/^#/.test(word)) return "a comment begins with //";
-  return /^[\p{Cf}\p{Z}]/u.test(word) ? "put an ordinary space in its place, or nothing" : null;
+  return /^[\p{Cf}\p{Z}]/u.test(word) ? "replace it with a space" : null;
 }

@@ -68,5 +68,5 @@ function describeCircle(path: readonly string[], place: number): string {
   const shown = left > 1
     ? [...path.slice(place, place + SHOWN_MAX - 2).map(quote), `… (${left} more) …`, quote(path.at(-1) ?? "")]
     : path.slice(place).map(quote);
-  return [...shown, quote(first)].join(" needs ");
+  return [...shown, quote(first)].join(" depends on ");
 }

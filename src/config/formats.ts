@@ -120,14 +120,14 @@ function checkInterval({ value, written }: FormattedValue): Pick<Problem, "messa
   const interval = parseInterval(value);
   if ("ms" in interval) return null;
   // What exactly is wrong would quote from a secret.
-  const problem = value === written ? interval.problem : `holds no interval, expected ${INTERVAL_FORMS}`;
+  const problem = value === written ? interval.problem : `is not an interval, expected ${INTERVAL_FORMS}`;
   return { message: `${quote(written)} ${problem}` };
 }
 
 function checkDuration({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
   const duration = parseDuration(value);
   if ("ms" in duration) return null;
-  const problem = value === written ? duration.problem : `holds no duration, expected ${DURATION_FORMS}`;
+  const problem = value === written ? duration.problem : `is not a duration, expected ${DURATION_FORMS}`;
   return { message: `${quote(written)} ${problem}` };
 }
 
@@ -165,7 +165,7 @@ function checkHeaderValue({ value }: FormattedValue): Pick<Problem, "message"> |
   const found = /[\u0000-\u0008\u000a-\u001f\u007f]/.exec(String(value));
   if (found === null) return null;
   const code = found[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
-  return { message: `the value holds the control character U+${code}, which no header can` };
+  return { message: `the value contains the control character U+${code}, not allowed in headers` };
 }
 
 function checkUrl(
@@ -185,14 +185,14 @@ function checkUrl(
   const expected = "expected one that begins with http:// or https://";
   if (/^[\w.-]+(:\d+)?(\/|$)/.test(text)) {
     return {
-      message: `the address ${quote(shown)} has no scheme, ${expected}`,
+      message: `the URL ${quote(shown)} has no scheme, ${expected}`,
       hint: `did you mean ${quote(`https://${shown}`)}?`,
     };
   }
   if (url !== null && !isWeb && value === written) {
-    return { message: `the address ${quote(shown)} has the scheme "${url.protocol}", ${expected}` };
+    return { message: `the URL ${quote(shown)} has the scheme "${url.protocol}", ${expected}` };
   }
-  return { message: `${quote(shown)} is not an address, expected one such as https://example.org/health` };
+  return { message: `${quote(shown)} is not a URL, expected one such as https://example.org/health` };
 }
 
 /** One mailbox as RFC 5321 writes it, without quoting: what mail servers take everywhere. */
@@ -200,7 +200,7 @@ const ADDRESS = /^[^\s@<>()[\],;:\\"\p{Cc}]+@[^\s@<>(),;\\"\p{Cc}]+$/u;
 
 function checkAddress({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
   if (ADDRESS.test(String(value))) return null;
-  return { message: `${quote(written)} is not a mail address, expected one such as admin@example.org` };
+  return { message: `${quote(written)} is not an email address, expected one such as admin@example.org` };
 }
 
 function checkHost({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
@@ -209,25 +209,25 @@ function checkHost({ value, written }: FormattedValue): Pick<Problem, "message" 
   if (text === "") return null;
   if (/^[^:]*:\d*$/.test(text)) {
     return {
-      message: `${quote(written)} holds a port, expected the host alone`,
+      message: `${quote(written)} contains a port, expected only the host`,
       hint: 'the port goes into "port"',
     };
   }
   if (/^[^\s/@?#\p{Cc}]+$/u.test(text)) return null;
   return {
-    message: `${quote(written)} is not a host, expected a name or an address without scheme and path`,
+    message: `${quote(written)} is not a host, expected a name or IP address`,
   };
 }
 
 function checkText({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
   if (!String(value).includes("\0")) return null;
-  return { message: `${quote(written)} holds a NUL character, which no path, argument or variable can` };
+  return { message: `${quote(written)} contains a NUL character, expected none` };
 }
 
 /** What has to be known without secrets: which files there are, by which words checks are chosen, names of channels. */
 function checkKnown({ written }: FormattedValue): Pick<Problem, "message"> | null {
   if (!holdsSecret(written)) return null;
-  return { message: `${quote(written)} takes a part from elsewhere, expected plain text here` };
+  return { message: `${quote(written)} contains a placeholder, expected plain text` };
 }
 
 function checkFileName(item: FormattedValue): Pick<Problem, "message" | "hint"> | null {
@@ -241,7 +241,7 @@ function checkFileName(item: FormattedValue): Pick<Problem, "message" | "hint"> 
 function checkInclude(item: FormattedValue): Pick<Problem, "message" | "hint"> | null {
   if (!String(item.value).includes("**")) return checkKnown(item) ?? checkText(item);
   return {
-    message: `${quote(item.written)} holds "**", expected * for any characters of one name`,
+    message: `${quote(item.written)} contains "**", expected * for characters of one name`,
     hint: "write each level, such as conf.d/*/*.jsonc",
   };
 }

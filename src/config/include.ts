@@ -122,7 +122,7 @@ class IncludeReader implements Included {
       if (++this.#entries > INCLUDE_ENTRIES_MAX) {
         this.#stop(
           at,
-          `is one of more than ${INCLUDE_ENTRIES_MAX} paths and patterns, which no config asks for`,
+          `is one of more than ${INCLUDE_ENTRIES_MAX} paths and patterns`,
         );
       }
       const isMatched = isGlob(entry.text);
@@ -156,7 +156,7 @@ class IncludeReader implements Included {
     if (mode === null || (mode & 0o002) === 0) return;
     this.warnings.push({
       ...at,
-      message: `every user of this machine can add files to the directory ${quote(directory)} (mode ${
+      message: `every user of this machine can add files to the directory ${quote(directory)} (permissions ${
         (mode & 0o777).toString(8)
       })`,
       hint: `chmod o-w ${directory}`,
@@ -185,12 +185,12 @@ class IncludeReader implements Included {
     if (chain.length > INCLUDE_DEPTH_MAX) {
       this.problems.push({
         ...at,
-        message: `includes ${quote(label)} more than ${INCLUDE_DEPTH_MAX} deep, which no config asks for`,
+        message: `includes ${quote(label)}, nested more than ${INCLUDE_DEPTH_MAX} levels deep`,
       });
       return;
     }
     if (this.parts.length > INCLUDED_FILES_MAX) {
-      this.#stop(at, `includes more than ${INCLUDED_FILES_MAX} files, which no config asks for`);
+      this.#stop(at, `includes more than ${INCLUDED_FILES_MAX} files`);
     }
     if (real !== null) this.#seen.add(real);
     let source;
@@ -203,7 +203,7 @@ class IncludeReader implements Included {
     }
     this.#size += source.text.length;
     if (this.#size > CONFIG_BYTES_MAX) {
-      this.#stop(at, `makes the config larger than the ${CONFIG_BYTES_MAX} bytes that are accepted`);
+      this.#stop(at, `makes the config larger than ${CONFIG_BYTES_MAX} bytes`);
     }
     const part = await openPart(source, system, { withoutSecrets });
     this.parts.push(part);

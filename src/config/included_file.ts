@@ -35,7 +35,7 @@ export function completeFragment(
       if (known.has(name)) {
         return {
           ...at,
-          message: `holds for the config as a whole, ${expected}`,
+          message: `applies to the whole config, ${expected}`,
           hint: `put it into ${configLabel}`,
         };
       }

@@ -49,13 +49,13 @@ export async function glanceAt(location: ConfigLocation, system: System): Promis
 function refuseUnusable({ source, written, problems, isUnresolved }: Part): void {
   const what = `cannot use config ${quote(source.label)}`;
   if (written === undefined) {
-    throw new ConfigError(`${what}: it is no JSON`, {
+    throw new ConfigError(`${what}: it is not JSON`, {
       source,
       problems: problems.flat().map(createPlacer(source.text)),
     });
   }
   const hint = "see: monitor validate";
-  if (!isObject(written)) throw new ConfigError(`${what}: it is no JSON object`, { hint });
+  if (!isObject(written)) throw new ConfigError(`${what}: it is not a JSON object`, { hint });
   if (isUnresolved(["state"])) {
     throw new ConfigError(`${what}: a placeholder in "state" has no value here`, { hint });
   }

@@ -346,7 +346,7 @@ function describeLoss(path: ConfigPath): string {
 const LOSSES: Readonly<Record<string, string>> = {
   defaults: "the checks that use it are unknown",
   heartbeat: "no heartbeat is sent",
-  report: "no page is written",
+  report: "no HTML report is written",
   metrics: "no metrics are written",
   maintenance_windows: "the window is ignored",
 };

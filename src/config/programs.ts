@@ -36,9 +36,9 @@ export async function findPrograms(
     }
     problems.push({
       path,
-      message: `the program ${quote(written)} ${
+      message: `the command ${quote(written)} ${
         lack.denied === null
-          ? "is not in PATH, expected one that is, or a path with a slash"
+          ? "is not in PATH, expected its full path or one in PATH"
           : `cannot be looked up: grant --allow-${lack.denied.permission}=${lack.denied.value}`
       }`,
       isLack: true,

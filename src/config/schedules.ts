@@ -5,7 +5,7 @@ import { type ConfigPath, type Problem, PROBLEMS_MAX, quote } from "./problem.ts
 import { isObject, valueAt } from "./schema_view.ts";
 import type { JsonObject } from "./syntax.ts";
 
-/** Reads a cron expression; `null`: it names no time that ever comes. Throws where it is none. */
+/** Reads a cron expression; `null`: it never matches a time. Throws where it is none. */
 export type CreateCronTimes = (expression: string, timeZone: string) => CronTimes | null;
 
 /** Schedules that are neither an interval nor times of the calendar, or both. */
@@ -97,7 +97,7 @@ function cronProblem(
   }
   try {
     if (createCronTimes(text, "UTC") !== null) return null;
-    return { message: "names no time that ever comes" };
+    return { message: "never matches a time" };
   } catch {
     // What exactly is wrong would quote from a secret.
     const fault = mayQuote ? findNumberOutOfRange(text) : null;

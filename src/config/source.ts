@@ -86,7 +86,7 @@ function parentDirectory(path: string): string {
 function refuseStranger(label: string, ownerId: number | null, userId: number | null): void {
   if (ownerId === null || ownerId === 0 || ownerId === userId) return;
   if (userId === null) {
-    throw missingPermission("sys", "uid", `to tell whose config ${quote(label)} is`);
+    throw missingPermission("sys", "uid", `to compare the owner of config ${quote(label)} is`);
   }
   throw new ConfigError(
     `cannot use config "${label}": it was found, not named, and belongs to another user (id ${ownerId})`,
@@ -102,7 +102,7 @@ async function readFile(path: string, label: string, files: Files): Promise<Regu
     throw new ConfigError(`cannot read config "${label}": ${describeFileError(error, { path })}`, {
       cause: error,
       ...(error instanceof Deno.errors.NotFound &&
-        { hint: "look at the path, or make one there with: monitor init PATH" }),
+        { hint: "create one with: monitor init PATH" }),
       ...(error instanceof UnreadableFileError && PIPE_PATH.test(path) &&
         { hint: "to read the config from a pipe: --config -" }),
     });
@@ -115,7 +115,7 @@ const PIPE_PATH = /^\/(dev|proc)\//;
 function refuseTooLarge(sizeBytes: number, label: string): void {
   if (sizeBytes <= CONFIG_BYTES_MAX) return;
   throw new ConfigError(
-    `cannot read config "${label}": it has ${sizeBytes} bytes, and at most ${CONFIG_BYTES_MAX} are accepted`,
+    `cannot read config "${label}": it has ${sizeBytes} bytes, expected at most ${CONFIG_BYTES_MAX}`,
   );
 }
 

@@ -73,10 +73,8 @@ function findRepeated(
         path,
         at: "name",
         source: part.source,
-        message: `the name ${
-          quote(name)
-        } is given in ${source.label}:${line}:${column} too, expected each name once`,
-        hint: "rename or remove one of them: only one could count",
+        message: `the name ${quote(name)} is already defined in ${source.label}:${line}:${column}`,
+        hint: "rename or remove one of them",
       });
     }
   }

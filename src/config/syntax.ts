@@ -100,7 +100,7 @@ class Parser {
   #advance(): void {
     this.#end = this.#tokens.end();
     this.#token = this.#tokens.next();
-    if (this.#token === TOKEN.blockComment) this.#fail("this comment never ends, expected */");
+    if (this.#token === TOKEN.blockComment) this.#fail("this comment is not terminated, expected */");
   }
 
   #readValue(): JsonValue {
@@ -212,7 +212,7 @@ class Parser {
       path: [...this.#path],
       offset: this.#tokens.offset(),
       message: `the name ${quote(name)} is specified more than once in one object`,
-      hint: "rename or remove one of them: only one could count",
+      hint: "rename or remove one of them",
     });
   }
 
@@ -230,7 +230,7 @@ class Parser {
     const raw = this.#text.slice(offset, this.#tokens.end());
     if (fault === FAULT.openString) {
       this.#fail(
-        `${describeToken(raw)} is a string that never ends, expected " before the end of the line`,
+        `${describeToken(raw)} is an unterminated string, expected " before the end of the line`,
         /\\"[\s,}\]]*$/.test(raw)
           ? 'a backslash makes the " after it part of the text: write \\\\ for a backslash'
           : null,
@@ -277,7 +277,7 @@ class Parser {
 
   #explainNothing(): string {
     return /\S/.test(this.#text)
-      ? "the config holds nothing but comments, expected an object"
+      ? "the config contains only comments, expected an object"
       : "the config is empty, expected an object";
   }
 

@@ -104,7 +104,7 @@ export function warnOfFile({ mode, label }: Source): readonly Problem[] {
   if (mode === null || (mode & OTHERS_WRITE) === 0) return [];
   return [{
     path: [],
-    message: `every user of this machine can write this config (mode ${describeMode(mode)})`,
+    message: `every user of this machine can write this config (permissions ${describeMode(mode)})`,
     hint: `chmod o-w ${label}`,
   }];
 }
@@ -115,18 +115,14 @@ export function warnOfExposure(item: FormattedValue, { mode, label }: Source): P
   if (format === "argument" && holdsSecret(written)) {
     return {
       path,
-      message: `${
-        quote(written)
-      } puts a secret into the program's arguments, which every user can see with ps`,
+      message: `${quote(written)} puts a secret into the command's arguments, which ps shows to every user`,
       hint: 'hand it over in "environment"',
     };
   }
   if (holdsCredential(item) && ((mode ?? 0) & OTHERS_READ) !== 0) {
     return {
       path,
-      message: `a password in a config that every user of this machine can read (mode ${
-        describeMode(mode ?? 0)
-      })`,
+      message: `every user of this machine can read this secret (permissions ${describeMode(mode ?? 0)})`,
       hint: `write \${env:NAME} or \${file:/path}, or chmod o-r ${label}`,
     };
   }

@@ -21,7 +21,7 @@ export interface Connection {
 }
 
 /** How far a connection came. */
-export type ConnectionPhase = "connecting" | "asking for TLS" | "TLS" | "sending" | "reading";
+export type ConnectionPhase = "connecting" | "STARTTLS" | "TLS" | "sending" | "reading";
 
 /** Why a connection did not come about, or broke. */
 export interface ConnectionFailure {

@@ -45,5 +45,5 @@ export async function readRegularFile(
 
 function refuseTooLarge(sizeBytes: number, bytesMax: number): void {
   if (sizeBytes <= bytesMax) return;
-  throw new UnreadableFileError(`it has ${sizeBytes} bytes, and at most ${bytesMax} are accepted`);
+  throw new UnreadableFileError(`it has ${sizeBytes} bytes, expected at most ${bytesMax}`);
 }

@@ -60,7 +60,7 @@ export async function inspectHeader(path: string, files: StoreFiles): Promise<vo
   }
   const view = new DataView(header.buffer, header.byteOffset);
   if (view.getUint32(APPLICATION_ID_OFFSET) !== APPLICATION_ID) {
-    throw refusal(path, "it is a database of another program; set another path", "other");
+    throw refusal(path, "it is a database of another program", "other");
   }
   const version = view.getUint32(USER_VERSION_OFFSET);
   if (version > MIGRATIONS.length) throw new NewerVersionError(newerVersion(version, MIGRATIONS.length));

@@ -106,9 +106,9 @@ Deno.test("statusOf() says which checks hold back what is to be told", async (t)
     condition: { ...base.condition, confirmed, observed: confirmed, observedAtMs },
   });
   const rows: Readonly<Record<string, readonly [router: ReturnType<typeof router> | null, text: string]>> = {
-    "was never seen": [null, 'down [not notified: depends on "router"]'],
-    "has a problem itself": [router(NOW, "critical"), 'down [not notified: depends on "router"]'],
-    "was not seen since": [router(NOW - 2 * MINUTE, "ok"), 'down [not notified: depends on "router"]'],
+    "was never seen": [null, 'down [suppressed: depends on "router"]'],
+    "has a problem itself": [router(NOW, "critical"), 'down [suppressed: depends on "router"]'],
+    "was not seen since": [router(NOW - 2 * MINUTE, "ok"), 'down [suppressed: depends on "router"]'],
     "is well": [router(NOW, "ok"), "down [not notified]"],
   };
   await t.step("is inactive", () => {
@@ -116,6 +116,15 @@ Deno.test("statusOf() says which checks hold back what is to be told", async (t)
     const recordOf = (one: string) => one === "web" ? web : null;
     const status = statusOf(check, { recordOf, inactive: new Set(["router"]), nowMs: NOW });
     assert.equal(describeStatus(status, NOW), "down [not notified]");
+  });
+  await t.step("a silence comes first", () => {
+    const check = testCheck("ok", { name: "web", dependsOn: ["router"] });
+    const silences = [{ id: "1", check: "web", fromMs: NOW - MINUTE, untilMs: NOW + MINUTE, reason: "" }];
+    const recordOf = (one: string) => one === "web" ? web : null;
+    assert.equal(
+      describeStatus(statusOf(check, { recordOf, silences, nowMs: NOW }), NOW),
+      "down [suppressed: silence]",
+    );
   });
   for (const [name, [dependency, text]] of Object.entries(rows)) {
     await t.step(name, () => {

@@ -50,7 +50,7 @@ async function kept(
       settings,
     );
     assert.deepEqual(delivery, { delivered: true, note: null });
-    assert.deepEqual(new Set(steps), new Set(["ended with exit code 0"]));
+    assert.deepEqual(new Set(steps), new Set(["exited with code 0"]));
     const variables = await Deno.readTextFile(`${directory}/environment`);
     const pairs = variables.split("\0").filter((pair) =>
       pair !== "" && !/^(KEPT|PWD|SHLVL|_|OLDPWD)=/.test(pair)
@@ -93,7 +93,7 @@ Deno.test("commandKind hands the notification over in the environment, and nothi
     MONITOR_HOST: "web1",
     MONITOR_TEST: "false",
     MONITOR_SUMMARY: "2026-01-31T10:00:00Z CRITICAL: Website (web): status is 500, expected 200 " +
-      "(was ok, seen 3 times since 2026-01-31T09:58:00Z)",
+      "(was ok, 3 results in a row since 2026-01-31T09:58:00Z)",
   });
 });
 
@@ -146,7 +146,7 @@ Deno.test("commandKind waits for no program that does not read its input", async
   const { delivery } = await run("/bin/true", {}, { message });
   assert.deepEqual(delivery, { delivered: true, note: null });
   const { delivery: closed } = await run("/bin/sh", { arguments: ["-c", "exec <&-; exit 3"] }, { message });
-  assert.deepEqual(closed, failure('"/bin/sh" ended with exit code 3', { retryable: true }));
+  assert.deepEqual(closed, failure('"/bin/sh" exited with code 3', { retryable: true }));
 });
 
 const EXIT_CODES: readonly (readonly [code: number, retryable: boolean])[] = [
@@ -168,7 +168,7 @@ Deno.test("commandKind tries again unless the exit code asks somebody to mend so
   for (const [code, retryable] of EXIT_CODES) {
     await t.step(`${code}`, async () => {
       const { delivery } = await run("/bin/sh", { arguments: ["-c", `exit ${code}`] });
-      assert.deepEqual(delivery, failure(`"/bin/sh" ended with exit code ${code}`, { retryable }));
+      assert.deepEqual(delivery, failure(`"/bin/sh" exited with code ${code}`, { retryable }));
     });
   }
 });
@@ -182,7 +182,7 @@ Deno.test("commandKind quotes the first words of a program that failed", async (
   for (const [name, script, words] of rows) {
     await t.step(name, async () => {
       const { delivery } = await run("/bin/sh", { arguments: ["-c", script] });
-      assert.deepEqual(delivery, failure(`"/bin/sh" ended with exit code 1: ${words}`, { retryable: true }));
+      assert.deepEqual(delivery, failure(`"/bin/sh" exited with code 1: ${words}`, { retryable: true }));
     });
   }
 });
@@ -259,8 +259,8 @@ Deno.test("commandKind runs the program once for each item, and stops at the fir
   const { delivery, steps } = await run("/bin/sh", {
     arguments: ["-c", 'if [ "$MONITOR_CHECK" = db ]; then echo "$MONITOR_CHECK"; exit 1; fi'],
   }, { message });
-  assert.deepEqual(delivery, failure('"/bin/sh" ended with exit code 1: db', { retryable: true }));
-  assert.deepEqual(steps, ["ended with exit code 0"]);
+  assert.deepEqual(delivery, failure('"/bin/sh" exited with code 1: db', { retryable: true }));
+  assert.deepEqual(steps, ["exited with code 0"]);
 });
 
 Deno.test({

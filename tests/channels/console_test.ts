@@ -9,17 +9,17 @@ const LINES: readonly (readonly [name: string, item: MessageItem, line: string])
   [
     "a problem",
     makeItem(),
-    "2026-01-31T10:00:00Z CRITICAL: Website (web): status is 500, expected 200 (was ok, seen 3 times since 2026-01-31T09:58:00Z)",
+    "2026-01-31T10:00:00Z CRITICAL: Website (web): status is 500, expected 200 (was ok, 3 results in a row since 2026-01-31T09:58:00Z)",
   ],
   [
     "one that was seen once, without title and output",
     makeItem({ title: null, output: "", occurrences: 1 }),
-    "2026-01-31T10:00:00Z CRITICAL: web: no output (was ok, seen once since 2026-01-31T09:58:00Z)",
+    "2026-01-31T10:00:00Z CRITICAL: web: no output (was ok, 1 result since 2026-01-31T09:58:00Z)",
   ],
   [
     "a change",
     makeItem({ event: "change", condition: "warning", previous: "critical", title: "web" }),
-    "2026-01-31T10:00:00Z WARNING, changed: web: status is 500, expected 200 (was critical, seen 3 times since 2026-01-31T09:58:00Z)",
+    "2026-01-31T10:00:00Z WARNING, changed: web: status is 500, expected 200 (was critical, 3 results in a row since 2026-01-31T09:58:00Z)",
   ],
   [
     "a reminder",

@@ -40,7 +40,7 @@ Deno.test({
         application: "monitor",
         icon: "dialog-warning",
         title: "CRITICAL: Website",
-        body: "status is 500, expected 200 (was ok, seen 3 times since 2026-01-31T09:58:00Z)",
+        body: "status is 500, expected 200 (was ok, 3 results in a row since 2026-01-31T09:58:00Z)",
         urgency: 2,
       });
     });
@@ -142,7 +142,7 @@ Deno.test("desktopNotificationKind refuses for good where there is no notifier",
       delivered: false,
       retryable: false,
       mayHaveArrived: false,
-      reason: 'there is no "notify-send" in PATH; the package libnotify-bin or libnotify has it',
+      reason: '"notify-send" is not in PATH; install libnotify-bin or libnotify',
       retryAfterMs: null,
     });
   } finally {
@@ -161,7 +161,7 @@ Deno.test("desktopNotificationKind.findLack() names a missing notifier", async (
   const denied = { stat: () => Promise.reject(new Deno.errors.NotCapable("Requires read access")) };
   assert.equal(
     await desktopNotificationKind.findLack?.(system(missing)),
-    'there is no "notify-send" in PATH; the package libnotify-bin or libnotify has it',
+    '"notify-send" is not in PATH; install libnotify-bin or libnotify',
   );
   assert.equal(
     await desktopNotificationKind.findLack?.(system({ stat: () => Promise.resolve(program) })),
@@ -176,7 +176,7 @@ Deno.test("desktopNotificationKind takes no notifier from the working directory"
   const files = { ...createFiles(createRealClock()), stat: () => Promise.resolve(program) };
   const { delivery } = await show({ environment: { PATH: ":.:bin" }, system: { files } });
   assert.ok(!delivery.delivered && !delivery.retryable);
-  assert.match(delivery.reason, /^there is no "notify-send" in PATH/);
+  assert.match(delivery.reason, /^"notify-send" is not in PATH/);
 });
 
 Deno.test("desktopNotificationKind names the permission that it needs to look for the notifier", async () => {
@@ -224,7 +224,7 @@ Deno.test("desktopNotificationKind hands texts to osascript as arguments only", 
   assert.equal(command.path, "/usr/bin/osascript");
   assert.deepEqual(command.arguments.slice(-2), [
     'CRITICAL: " & beep',
-    "status is 500, expected 200 (was ok, seen 3 times since 2026-01-31T09:58:00Z)",
+    "status is 500, expected 200 (was ok, 3 results in a row since 2026-01-31T09:58:00Z)",
   ]);
 });
 
@@ -240,7 +240,7 @@ Deno.test("desktopNotificationKind puts no text into PowerShell's script as it i
   );
   assert.deepEqual(texts, [
     `CRITICAL: ${title}`,
-    "status is 500, expected 200 (was ok, seen 3 times since 2026-01-31T09:58:00Z)",
+    "status is 500, expected 200 (was ok, 3 results in a row since 2026-01-31T09:58:00Z)",
   ]);
 });
 

@@ -151,8 +151,8 @@ Deno.test("deliver() tells of a problem all that is needed to act", async () => 
 status is 500, expected 200
 
 Since: 2026-01-31 12:03:00 UTC (6 min 30 s)
-Seen: 3 times in a row
-Before: OK
+Count: 3 results in a row
+Previous: OK
 Decided: 2026-01-31 12:09:30 UTC
 Next run: 2026-01-31 12:10:30 UTC
 Check: web
@@ -175,7 +175,7 @@ status is 200
 
 Was CRITICAL: from 2026-01-31 12:03:00 UTC to 2026-01-31 12:09:30 UTC (6 min 30 s)
 The problem recovered before it was sent.
-It said: status is 500, expected 200
+Output: status is 500, expected 200
 Next run: 2026-01-31 12:10:30 UTC
 Check: web
 Host: server1
@@ -240,7 +240,7 @@ Deno.test("deliver() keeps hostile and huge texts harmless", async () => {
     "Host: server1 Check: forged",
   ]);
   assert.equal(text.split("\n").filter((line) => line === "line").length, 20);
-  assert.match(text, /\(detail is cut\)\n$/);
+  assert.match(text, /\(truncated\)\n$/);
 });
 
 Deno.test("deliver() tells 500 items in one readable mail, in the order of the message", async () => {

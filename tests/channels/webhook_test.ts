@@ -256,7 +256,7 @@ Deno.test("webhookKind fills every field of a template with something that JSON 
     host: "web1",
     test: "false",
     summary: "2026-01-31T10:00:00Z CRITICAL: Website (web): status is 500, expected 200 " +
-      "(was ok, seen 3 times since 2026-01-31T09:58:00Z)",
+      "(was ok, 3 results in a row since 2026-01-31T09:58:00Z)",
     action: "trigger",
     severity: "critical",
   });

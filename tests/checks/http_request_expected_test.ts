@@ -94,7 +94,7 @@ Deno.test("observeHttpRequest() follows redirects, lets them be the answer, or r
     const observation = await observeTarget(server.origin, { request: { redirects: "refuse" } });
     assert.equal(
       observation.output,
-      "status is 302, a redirect to what is no http: or https: address, expected none",
+      "status is 302, a redirect to a URL without http: or https:, expected none",
     );
   });
   await t.step("refused, and none came", async () => {

@@ -51,7 +51,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     events: [],
     lookAtMs: DAY + 10 * MINUTE + 1,
     condition: "critical",
-    output: "overdue: no run has ended since it was first seen 1 d 10 min ago, expected every 1 d",
+    output: "overdue: no run has ended since the check began 1 d 10 min ago, expected every 1 d",
   },
   "the first run is under way": {
     events: [{ atMs: HOUR, begins: "a" }],
@@ -215,7 +215,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     events: ran(300 * DAY),
     lookAtMs: HOUR,
     condition: "unknown",
-    output: "last ended 299 d 23 h in the future, so the clock was set back; the next run will tell",
+    output: "last ended 299 d 23 h in the future, so the clock was set back; wait for the next run",
   },
   "an end in the future, and a run since": {
     events: [...ran(300 * DAY), ...ran(2 * HOUR, "b")],
@@ -304,7 +304,7 @@ Deno.test("observeJob() is unknown where no state is kept or it cannot be read",
   await t.step("no state", async () => {
     const { condition, output } = await observe(null, 0);
     assert.equal(condition, "unknown");
-    assert.equal(output, "no data of its runs: no state is stored");
+    assert.equal(output, "no data: no state is stored");
   });
   await t.step("a state that cannot be read", async () => {
     const failing: JobBook = {
@@ -312,7 +312,7 @@ Deno.test("observeJob() is unknown where no state is kept or it cannot be read",
     };
     const { condition, output } = await observe(failing, 0);
     assert.equal(condition, "unknown");
-    assert.equal(output, 'no data of its runs: cannot read state "x": the file is damaged');
+    assert.equal(output, 'no data: cannot read state "x": the file is damaged');
   });
   await t.step("a bug is none of it", async () => {
     await assert.rejects(

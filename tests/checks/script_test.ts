@@ -263,7 +263,7 @@ Deno.test("observeScript() stands up to hostile programs", async (t) => {
       expected: {
         condition: "warning",
         output: "left a grandchild",
-        detail: "(it left processes behind; they were ended)",
+        detail: "(terminated the processes that it left behind)",
       },
     },
     {
@@ -272,7 +272,7 @@ Deno.test("observeScript() stands up to hostile programs", async (t) => {
       expected: {
         condition: "ok",
         output: "left a silent grandchild",
-        detail: "(it left processes behind; they were ended)",
+        detail: "(terminated the processes that it left behind)",
       },
     },
     {

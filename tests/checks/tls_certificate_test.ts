@@ -181,7 +181,7 @@ Deno.test("observeTlsCertificate() asks for TLS as SMTP, IMAP and POP3 do", asyn
         const { condition, output } = await observeConnection(check);
         assert.strictEqual(
           output,
-          `asking ${check.parameters.host}:${server.port} for TLS failed: server replied "${reply.trim()}"`,
+          `requesting STARTTLS from ${check.parameters.host}:${server.port} failed: server replied "${reply.trim()}"`,
         );
         assert.strictEqual(condition, "critical");
       });
@@ -215,7 +215,7 @@ Deno.test("observeTlsCertificate() says how far it came with a server that shows
       meet: beSilent,
       parameters: { starttls: "smtp" },
       timeoutMs: 200,
-      output: /^timeout after 0\.2 s while asking \S+ for TLS$/,
+      output: /^timeout after 0\.2 s while requesting STARTTLS from \S+$/,
     },
     {
       name: "dripping",

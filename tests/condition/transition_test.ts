@@ -187,13 +187,13 @@ Deno.test("transition() gives the reason with each verdict", async (t) => {
       name: "report",
       observed: "W C W",
       told: "problem:warning",
-      reason: "the last 3 observations were warning or worse",
+      reason: "the last 3 results were warning or worse",
     },
     {
       name: "suppressed",
       observed: "W W W/silence",
       told: "suppressed:problem",
-      reason: "the last 3 observations were warning or worse",
+      reason: "the last 3 results were warning or worse",
     },
     {
       name: "told late",
@@ -250,7 +250,7 @@ Deno.test("transition() gives a notification what it tells of", async (t) => {
       condition: "unknown",
       previous: "ok",
       problemBeganAtMs: START_MS + 3 * MINUTE,
-      reason: "the last 3 observations were unknown or worse",
+      reason: "the last 3 results were unknown or worse",
     });
   });
   await t.step("an ok within a problem does not end it", () => {

@@ -46,24 +46,26 @@ Deno.test("findDependencyProblems() tells each circle once, with all its checks"
   const rows: Readonly<
     Record<string, readonly [needs: Readonly<Record<string, readonly string[]>>, problems: readonly string[]]>
   > = {
-    "a check that needs itself": [{ a: ["a"] }, [at("a", '"a" needs "a"')]],
-    "two": [{ a: ["b"], b: ["a"] }, [at("a", '"a" needs "b" needs "a"')]],
-    "three": [{ a: ["b"], b: ["c"], c: ["a"] }, [at("a", '"a" needs "b" needs "c" needs "a"')]],
+    "a check that needs itself": [{ a: ["a"] }, [at("a", '"a" depends on "a"')]],
+    "two": [{ a: ["b"], b: ["a"] }, [at("a", '"a" depends on "b" depends on "a"')]],
+    "three": [{ a: ["b"], b: ["c"], c: ["a"] }, [
+      at("a", '"a" depends on "b" depends on "c" depends on "a"'),
+    ]],
     "one that others lead to": [
       { x: ["y"], y: ["a"], a: ["b"], b: ["a"], z: ["b"] },
-      [at("a", '"a" needs "b" needs "a"')],
+      [at("a", '"a" depends on "b" depends on "a"')],
     ],
     "two that share no check": [
       { a: ["b"], b: ["a"], c: ["c"] },
-      [at("a", '"a" needs "b" needs "a"'), at("c", '"c" needs "c"')],
+      [at("a", '"a" depends on "b" depends on "a"'), at("c", '"c" depends on "c"')],
     ],
     "two that share a check": [
       { a: ["b", "c"], b: ["a"], c: ["a"] },
-      [at("a", '"a" needs "b" needs "a"'), at("a", '"a" needs "c" needs "a"')],
+      [at("a", '"a" depends on "b" depends on "a"'), at("a", '"a" depends on "c" depends on "a"')],
     ],
     "a circle beside a name that is no check": [
       { a: ["a", "web site"] },
-      ['checks.a.depends_on.1: is "web site", expected the name of a check', at("a", '"a" needs "a"')],
+      ['checks.a.depends_on.1: is "web site", expected the name of a check', at("a", '"a" depends on "a"')],
     ],
   };
   for (const [name, [needs, problems]] of Object.entries(rows)) {
@@ -84,8 +86,8 @@ Deno.test("findDependencyProblems() walks chains of very many checks, in time th
   await t.step("to their end", () => assert.deepEqual(problemsIn(chain(200_000, [])), []));
   await t.step("around, without all names in one message", () => {
     assert.deepEqual(problemsIn(chain(10_000, ["c0"])), [
-      'checks.c0.depends_on: is a cycle: "c0" needs "c1" needs "c2" needs "c3" needs "c4" needs "c5" needs ' +
-      '… (9993 more) … needs "c9999" needs "c0"',
+      'checks.c0.depends_on: is a cycle: "c0" depends on "c1" depends on "c2" depends on "c3" depends on "c4" depends on "c5" depends on ' +
+      '… (9993 more) … depends on "c9999" depends on "c0"',
     ]);
   });
 });
@@ -99,10 +101,10 @@ Deno.test("loadConfig() places what is wrong with dependencies, and leaves unres
     },
   };
   assert.deepEqual(await problemsOf(config, { withoutSecrets: true }), [
-    'checks.web.depends_on: is a cycle: "web" needs "web"',
+    'checks.web.depends_on: is a cycle: "web" depends on "web"',
   ]);
   assert.deepEqual(await problemsOf(config, { environment: { ROUTER: "rooter" } }), [
-    'checks.web.depends_on: is a cycle: "web" needs "web"',
+    'checks.web.depends_on: is a cycle: "web" depends on "web"',
     'checks.web.depends_on[0]: is "rooter", expected the name of a check (did you mean "router"?)',
   ]);
 });

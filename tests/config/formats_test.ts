@@ -41,30 +41,30 @@ Deno.test("findFormatProblem() holds addresses to http and https", async (t) => 
     ["http://münchen.example/", null],
     ["http://example.org/%", null],
     ["example.org", [
-      `the address "example.org" has no scheme, ${EXPECTED}`,
+      `the URL "example.org" has no scheme, ${EXPECTED}`,
       'did you mean "https://example.org"?',
     ]],
     ["localhost:8080", [
-      `the address "localhost:8080" has no scheme, ${EXPECTED}`,
+      `the URL "localhost:8080" has no scheme, ${EXPECTED}`,
       'did you mean "https://localhost:8080"?',
     ]],
     ["example.org/health", [
-      `the address "example.org/health" has no scheme, ${EXPECTED}`,
+      `the URL "example.org/health" has no scheme, ${EXPECTED}`,
       'did you mean "https://example.org/health"?',
     ]],
-    ["/health", [`"/health" is not an address, ${SUCH_AS}`]],
-    ["//example.org/", [`"//example.org/" is not an address, ${SUCH_AS}`]],
-    ["http:/example.org", [`"http:/example.org" is not an address, ${SUCH_AS}`]],
-    ["http:example.org", [`"http:example.org" is not an address, ${SUCH_AS}`]],
-    ["http://", [`"http://" is not an address, ${SUCH_AS}`]],
-    ["http://a b/", [`"http://a b/" is not an address, ${SUCH_AS}`]],
-    ["http://h:99999/", [`"http://h:99999/" is not an address, ${SUCH_AS}`]],
-    ["", [`"" is not an address, ${SUCH_AS}`]],
-    ["ftp://example.org/", [`the address "ftp://example.org/" has the scheme "ftp:", ${EXPECTED}`]],
-    ["file:///etc/passwd", [`the address "file:///etc/passwd" has the scheme "file:", ${EXPECTED}`]],
-    ["data:text/plain,ok", [`the address "data:text/plain,ok" has the scheme "data:", ${EXPECTED}`]],
+    ["/health", [`"/health" is not a URL, ${SUCH_AS}`]],
+    ["//example.org/", [`"//example.org/" is not a URL, ${SUCH_AS}`]],
+    ["http:/example.org", [`"http:/example.org" is not a URL, ${SUCH_AS}`]],
+    ["http:example.org", [`"http:example.org" is not a URL, ${SUCH_AS}`]],
+    ["http://", [`"http://" is not a URL, ${SUCH_AS}`]],
+    ["http://a b/", [`"http://a b/" is not a URL, ${SUCH_AS}`]],
+    ["http://h:99999/", [`"http://h:99999/" is not a URL, ${SUCH_AS}`]],
+    ["", [`"" is not a URL, ${SUCH_AS}`]],
+    ["ftp://example.org/", [`the URL "ftp://example.org/" has the scheme "ftp:", ${EXPECTED}`]],
+    ["file:///etc/passwd", [`the URL "file:///etc/passwd" has the scheme "file:", ${EXPECTED}`]],
+    ["data:text/plain,ok", [`the URL "data:text/plain,ok" has the scheme "data:", ${EXPECTED}`]],
     ["mailto:admin@example.org", [
-      `the address "mailto:admin@example.org" has the scheme "mailto:", ${EXPECTED}`,
+      `the URL "mailto:admin@example.org" has the scheme "mailto:", ${EXPECTED}`,
     ]],
   ]);
 });
@@ -72,7 +72,7 @@ Deno.test("findFormatProblem() holds addresses to http and https", async (t) => 
 Deno.test("findFormatProblem() holds mail addresses to one plain mailbox", async (t) => {
   const refused = (value: string): [string, Verdict] => [
     value,
-    [`${JSON.stringify(value)} is not a mail address, expected one such as admin@example.org`],
+    [`${JSON.stringify(value)} is not an email address, expected one such as admin@example.org`],
   ];
   await holds(t, "address", [
     ["admin@example.org", null],
@@ -89,11 +89,11 @@ Deno.test("findFormatProblem() holds mail addresses to one plain mailbox", async
 Deno.test("findFormatProblem() holds hosts to a name or an address", async (t) => {
   const refused = (value: string): [string, Verdict] => [
     value,
-    [`${JSON.stringify(value)} is not a host, expected a name or an address without scheme and path`],
+    [`${JSON.stringify(value)} is not a host, expected a name or IP address`],
   ];
   const port = (value: string): [string, Verdict] => [
     value,
-    [`"${value}" holds a port, expected the host alone`, 'the port goes into "port"'],
+    [`"${value}" contains a port, expected only the host`, 'the port goes into "port"'],
   ];
   await holds(t, "host", [
     ["mail.example.org", null],
@@ -113,7 +113,7 @@ Deno.test("findFormatProblem() refuses a NUL where the system could not take it"
     assert.equal(problemOf(format, "a b\n"), null);
     assert.deepEqual(problemOf(format, "a\0b"), {
       path: ["a"],
-      message: '"a\\u0000b" holds a NUL character, which no path, argument or variable can',
+      message: '"a\\u0000b" contains a NUL character, expected none',
     });
   }
   assert.equal(problemOf("secret", "a\0b"), null);
@@ -136,23 +136,28 @@ Deno.test("findFormatProblem() holds intervals to their forms, and leaves small 
 Deno.test("findFormatProblem() says of a secret no more than stands in the config", async (t) => {
   const FORMS = INTERVAL_FORMS;
   const rows: readonly (readonly [format: string, value: string, message: string, hint?: string])[] = [
-    ["interval", "5 swordfish", `"\${env:X}" holds no interval, expected ${FORMS}`],
-    ["interval", "swordfish", `"\${env:X}" holds no interval, expected ${FORMS}`],
-    ["interval", "6000 weeks", `"\${env:X}" holds no interval, expected ${FORMS}`],
-    ["duration", "5 swordfish", `"\${env:X}" holds no duration, expected ${DURATION_FORMS}`],
-    ["duration", "2 hours", `"\${env:X}" holds no duration, expected ${DURATION_FORMS}`],
-    ["url", "swordfish://h", '"${env:X}" is not an address, expected one such as https://example.org/health'],
-    ["url", "sword fish", '"${env:X}" is not an address, expected one such as https://example.org/health'],
+    ["interval", "5 swordfish", `"\${env:X}" is not an interval, expected ${FORMS}`],
+    ["interval", "swordfish", `"\${env:X}" is not an interval, expected ${FORMS}`],
+    ["interval", "6000 weeks", `"\${env:X}" is not an interval, expected ${FORMS}`],
+    ["duration", "5 swordfish", `"\${env:X}" is not a duration, expected ${DURATION_FORMS}`],
+    ["duration", "2 hours", `"\${env:X}" is not a duration, expected ${DURATION_FORMS}`],
+    ["url", "swordfish://h", '"${env:X}" is not a URL, expected one such as https://example.org/health'],
+    ["url", "sword fish", '"${env:X}" is not a URL, expected one such as https://example.org/health'],
     [
       "url",
       "swordfish",
-      'the address "${env:X}" has no scheme, expected one that begins with http:// or https://',
+      'the URL "${env:X}" has no scheme, expected one that begins with http:// or https://',
       'did you mean "https://${env:X}"?',
     ],
-    ["address", "swordfish", '"${env:X}" is not a mail address, expected one such as admin@example.org'],
-    ["host", "sword fish", '"${env:X}" is not a host, expected a name or an address without scheme and path'],
-    ["host", "swordfish:1", '"${env:X}" holds a port, expected the host alone', 'the port goes into "port"'],
-    ["argument", "sword\0fish", '"${env:X}" holds a NUL character, which no path, argument or variable can'],
+    ["address", "swordfish", '"${env:X}" is not an email address, expected one such as admin@example.org'],
+    ["host", "sword fish", '"${env:X}" is not a host, expected a name or IP address'],
+    [
+      "host",
+      "swordfish:1",
+      '"${env:X}" contains a port, expected only the host',
+      'the port goes into "port"',
+    ],
+    ["argument", "sword\0fish", '"${env:X}" contains a NUL character, expected none'],
   ];
   for (const [format, value, message, hint] of rows) {
     await t.step(`${format} ${JSON.stringify(value)}`, () => {

@@ -15,7 +15,7 @@ Deno.test("loadConfig() says what is wrong with a request and what is expected o
   const rows: Readonly<Record<string, readonly [config: unknown, problem: string]>> = {
     "a line break in a header": [
       page({ headers: { "X-A": "one\r\nX-B: two" } }),
-      `${at}.request.headers.X-A: the value holds the control character U+000D, which no header can`,
+      `${at}.request.headers.X-A: the value contains the control character U+000D, not allowed in headers`,
     ],
     "a header name with a space": [
       page({ headers: { "X A": "one" } }),

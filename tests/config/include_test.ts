@@ -294,7 +294,7 @@ Deno.test("loadConfig() tells the mistakes of all files at once, each where it i
       "a.jsonc:3:26 defaults.annoy: is 0, expected true, false, or whole seconds from 1 on, or text such as " +
       '"5 minutes" or "1 h 30 min"',
       'b.jsonc:3:11 : unexpected "{", expected a colon',
-      "c.jsonc:2:2 state: holds for the config as a whole, expected one of $schema, include, defaults, channels, checks " +
+      "c.jsonc:2:2 state: applies to the whole config, expected one of $schema, include, defaults, channels, checks " +
       "in an included file (put it into monitor.jsonc)",
       'c.jsonc:3:2 chekcs: unknown key "chekcs", expected one of $schema, include, defaults, channels, checks in an ' +
       "included file",
@@ -310,10 +310,10 @@ Deno.test("loadConfig() refuses a name in two files and names both places", asyn
     "b.jsonc":
       '{ "checks": {\n\n  "web": { "kind": "test", "parameters": {} },\n  "own": { "kind": "test", "parameters": {} } } }',
   }, async ({ problems }) => {
-    const why = "too, expected each name once (rename or remove one of them: only one could count)";
+    const why = "(rename or remove one of them)";
     assert.deepEqual(await problems(), [
-      `b.jsonc:3:3 checks.web: the name "web" is given in a.jsonc:2:3 ${why}`,
-      `b.jsonc:4:3 checks.own: the name "own" is given in monitor.jsonc:1:58 ${why}`,
+      `b.jsonc:3:3 checks.web: the name "web" is already defined in a.jsonc:2:3 ${why}`,
+      `b.jsonc:4:3 checks.own: the name "own" is already defined in monitor.jsonc:1:58 ${why}`,
     ]);
   });
 });
@@ -334,7 +334,7 @@ Deno.test("loadConfig() finds dependencies in other files, and their mistakes wh
     ]);
     await Deno.writeTextFile(`${directory}/b.json`, JSON.stringify(needing("b", "b")));
     assert.deepEqual(await problems(), [
-      'b.json:1:60 checks.b.depends_on: is a cycle: "b" needs "b"',
+      'b.json:1:60 checks.b.depends_on: is a cycle: "b" depends on "b"',
     ]);
   });
 });
@@ -405,8 +405,8 @@ Deno.test("loadConfig() warns of what is doubtful in included files, where it is
       await Deno.chmod(`${directory}/conf.d/a.jsonc`, 0o666);
       assert.deepEqual(await warnings(), [
         `monitor.jsonc:1:12 include: every user of this machine can add files to the directory "${directory}/conf.d" ` +
-        `(mode 777) (chmod o-w ${directory}/conf.d)`,
-        "conf.d/a.jsonc:1:1 : every user of this machine can write this config (mode 666) " +
+        `(permissions 777) (chmod o-w ${directory}/conf.d)`,
+        "conf.d/a.jsonc:1:1 : every user of this machine can write this config (permissions 666) " +
         "(chmod o-w conf.d/a.jsonc)",
       ]);
     });
@@ -456,7 +456,7 @@ Deno.test("loadConfig() includes only so many files and so deep", async (t) => {
       { "monitor.jsonc": including("1.json"), ...chain, [last]: holding("deep") },
       async ({ directory, load, problems }) => {
         assert.deepEqual(await problems(), [
-          '10.json:1:12 include: includes "11.json" more than 10 deep, which no config asks for',
+          '10.json:1:12 include: includes "11.json", nested more than 10 levels deep',
         ]);
         await Deno.writeTextFile(`${directory}/10.json`, JSON.stringify(holding("deep")));
         assert.deepEqual(namesOf(await load()), ["deep"]);
@@ -468,7 +468,7 @@ Deno.test("loadConfig() includes only so many files and so deep", async (t) => {
     for (let index = 0; index <= INCLUDED_FILES_MAX; index++) files[`d/${index}`] = holding(`check ${index}`);
     await withFiles(files, async ({ directory, load, problems }) => {
       assert.deepEqual(await problems(), [
-        "monitor.jsonc:1:12 include: includes more than 1000 files, which no config asks for",
+        "monitor.jsonc:1:12 include: includes more than 1000 files",
       ]);
       await Deno.remove(`${directory}/d/0`);
       assert.equal((await load()).checks.length, INCLUDED_FILES_MAX);

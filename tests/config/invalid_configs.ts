@@ -37,7 +37,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   include_double_star: {
     problems: [[
       "2:15 include[0]",
-      '"conf.d/**/x.jsonc" holds "**", expected * for any characters of one name',
+      '"conf.d/**/x.jsonc" contains "**", expected * for characters of one name',
       "write each level, such as conf.d/*/*.jsonc",
     ]],
   },
@@ -48,7 +48,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   include_secret: {
     problems: [[
       "2:14 include",
-      '"${env:PORT}.jsonc" takes a part from elsewhere, expected plain text here',
+      '"${env:PORT}.jsonc" contains a placeholder, expected plain text',
     ]],
   },
   include_type: {
@@ -69,13 +69,13 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   tag_secret: {
     problems: [[
       "2:26 defaults.tags[0]",
-      '"${env:PORT}" takes a part from elsewhere, expected plain text here',
+      '"${env:PORT}" contains a placeholder, expected plain text',
     ]],
   },
   address: {
     problems: [[
       "8:21 defaults.notifications[0].parameters.sender",
-      '"monitor" is not a mail address, expected one such as admin@example.org',
+      '"monitor" is not an email address, expected one such as admin@example.org',
     ]],
   },
   age_fraction: { problems: [["6:54 checks.web.parameters.warning_age", `is 0.5, expected ${INTERVAL}`]] },
@@ -116,25 +116,25 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     problems: [[
       "5:5 checks.web",
       'the name "web" is specified more than once in one object',
-      "rename or remove one of them: only one could count",
+      "rename or remove one of them",
     ]],
   },
   duplicate_in_duplicate: {
     problems: [[
       "5:5 checks.web",
       'the name "web" is specified more than once in one object',
-      "rename or remove one of them: only one could count",
+      "rename or remove one of them",
     ], [
       "5:30 checks.web.kind",
       'the name "kind" is specified more than once in one object',
-      "rename or remove one of them: only one could count",
+      "rename or remove one of them",
     ]],
   },
   duplicate_member: {
     problems: [[
       "6:23 checks.web.threshold",
       'the name "threshold" is specified more than once in one object',
-      "rename or remove one of them: only one could count",
+      "rename or remove one of them",
     ]],
   },
   email_access_incomplete: {
@@ -175,13 +175,13 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   host: {
     problems: [[
       "7:31 defaults.notifications[0].parameters.access.host",
-      '"smtp://h" is not a host, expected a name or an address without scheme and path',
+      '"smtp://h" is not a host, expected a name or IP address',
     ]],
   },
   host_with_port: {
     problems: [[
       "4:62 defaults.notifications[0].parameters.access.host",
-      '"mail.example.org:587" holds a port, expected the host alone',
+      '"mail.example.org:587" contains a port, expected only the host',
       'the port goes into "port"',
     ]],
   },
@@ -246,7 +246,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   json_backslash_before_quote: {
     problems: [[
       "3:66",
-      '"C:\\scripts\\" } } } is a string that never ends, expected " before the end of the line',
+      '"C:\\scripts\\" } } } is an unterminated string, expected " before the end of the line',
       'a backslash makes the " after it part of the text: write \\\\ for a backslash',
     ]],
   },
@@ -300,7 +300,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     problems: [[
       "2:2",
       "character U+00A0 is not a key, expected one in double quotes",
-      "put an ordinary space in its place, or nothing",
+      "replace it with a space",
     ]],
   },
   json_nul: {
@@ -315,9 +315,9 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   json_number_with_unit: {
     problems: [["2:51", `"10s" is not a JSON value, expected ${VALUE}`, 'a text needs double quotes: "10s"']],
   },
-  json_open_comment: { problems: [["2:1", "this comment never ends, expected */"]] },
+  json_open_comment: { problems: [["2:1", "this comment is not terminated, expected */"]] },
   json_python_literal: {
-    problems: [["2:27", `"True" is not a JSON value, expected ${VALUE}`, "JSON writes true, false and null"]],
+    problems: [["2:27", `"True" is not a JSON value, expected ${VALUE}`, "write true, false or null"]],
   },
   json_single_quotes: {
     problems: [[
@@ -339,7 +339,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     problems: [["2:3", '"defaults" is not a key, expected one in double quotes', 'write "defaults"']],
   },
   json_unterminated_string: {
-    problems: [["3:3", '"checks: {} is a string that never ends, expected " before the end of the line']],
+    problems: [["3:3", '"checks: {} is an unterminated string, expected " before the end of the line']],
   },
   json_value_missing: { problems: [["3:1", 'unexpected "}", expected a value']] },
   kind_missing: {
@@ -357,7 +357,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
       ["4:20 checks.a.kind", `is "tset", expected one of ${CHECK_KINDS}`, 'did you mean "test"?'],
       [
         '5:81 checks["my site"].parameters.request.target',
-        'the address "nowhere" has no scheme, expected one that begins with http:// or https://',
+        'the URL "nowhere" has no scheme, expected one that begins with http:// or https://',
         'did you mean "https://nowhere"?',
       ],
       ['5:123 checks["my site"].parameters.response.status_code', "is 1, expected 100 to 599"],
@@ -416,10 +416,10 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   nul_in_path: {
     problems: [[
       "6:31 checks.web.parameters.path",
-      '"a\\u0000b" holds a NUL character, which no path, argument or variable can',
+      '"a\\u0000b" contains a NUL character, expected none',
     ]],
   },
-  only_comment: { problems: [["1:1", "the config holds nothing but comments, expected an object"]] },
+  only_comment: { problems: [["1:1", "the config contains only comments, expected an object"]] },
   parameters_missing: { problems: [["4:12 checks.web", 'missing key "parameters"']] },
   path_missing: { problems: [["6:21 checks.web.parameters", 'missing key "path"']] },
   port_range: {
@@ -429,7 +429,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   receiver: {
     problems: [[
       "4:167 defaults.notifications[0].parameters.receivers[1]",
-      '"Ops <ops@b.example>" is not a mail address, expected one such as admin@example.org',
+      '"Ops <ops@b.example>" is not an email address, expected one such as admin@example.org',
     ]],
   },
   receivers_empty: {
@@ -460,7 +460,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   secret_not_an_address: {
     problems: [[
       "6:46 checks.web.parameters.request.target",
-      '"${env:PORT}:${file:secret.txt}" is not an address, expected one such as https://example.org/health',
+      '"${env:PORT}:${file:secret.txt}" is not a URL, expected one such as https://example.org/health',
     ]],
   },
   secret_variable_name: {
@@ -643,25 +643,25 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   url_not_an_address: {
     problems: [[
       "6:46 checks.web.parameters.request.target",
-      '"http://" is not an address, expected one such as https://example.org/health',
+      '"http://" is not a URL, expected one such as https://example.org/health',
     ]],
   },
   url_scheme: {
     problems: [[
       "6:46 checks.web.parameters.request.target",
-      'the address "ftp://example.org/" has the scheme "ftp:", expected one that begins with http:// or https://',
+      'the URL "ftp://example.org/" has the scheme "ftp:", expected one that begins with http:// or https://',
     ]],
   },
   url_space: {
     problems: [[
       "6:46 checks.web.parameters.request.target",
-      '"http://my host/" is not an address, expected one such as https://example.org/health',
+      '"http://my host/" is not a URL, expected one such as https://example.org/health',
     ]],
   },
   url_without_scheme: {
     problems: [[
       "6:46 checks.web.parameters.request.target",
-      'the address "example.org/health" has no scheme, expected one that begins with http:// or https://',
+      'the URL "example.org/health" has no scheme, expected one that begins with http:// or https://',
       'did you mean "https://example.org/health"?',
     ]],
   },
@@ -769,7 +769,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
       `"0 25 * * *" is not a cron expression (its hour is 25, expected 0 to 23), ${CRON}`,
     ]],
   },
-  cron_never: { problems: [["6:29 checks.web.schedule.cron", '"0 0 30 2 *" names no time that ever comes']] },
+  cron_never: { problems: [["6:29 checks.web.schedule.cron", '"0 0 30 2 *" never matches a time']] },
   cron_seconds: {
     problems: [[
       "6:29 checks.web.schedule.cron",

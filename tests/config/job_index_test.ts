@@ -66,9 +66,9 @@ Deno.test("glanceAt() gives what is no check no kind", async () => {
 
 Deno.test("glanceAt() refuses what it can make nothing of", async (t) => {
   const table: Readonly<Record<string, readonly [text: string, message: RegExp]>> = {
-    "no object": ["[]", /^cannot use config "\/etc\/monitor\/monitor\.jsonc": it is no JSON object$/],
-    "nothing": ["", /: it is no JSON$/],
-    "a missing comma": ['{ "state": "x" "checks": {} }', /: it is no JSON$/],
+    "no object": ["[]", /^cannot use config "\/etc\/monitor\/monitor\.jsonc": it is not a JSON object$/],
+    "nothing": ["", /: it is not JSON$/],
+    "a missing comma": ['{ "state": "x" "checks": {} }', /: it is not JSON$/],
     "a state without a value": [
       '{ "state": "${env:NONE}/x", "checks": {} }',
       /: a placeholder in "state" has no value here$/,

@@ -216,7 +216,7 @@ Deno.test("loadConfig() finds what the machine lacks once, and says which check 
     "a usable URL in a variable": [
       web({ request: { target: "${env:WRONG}" } }),
       "parameters.request.target",
-      'the address "${env:WRONG}" has no scheme, expected one that begins with http:// or https://',
+      'the URL "${env:WRONG}" has no scheme, expected one that begins with http:// or https://',
     ],
     "a usable word in a variable": [
       web({ request: { target: "http://h", redirects: "${env:WRONG}" } }),
@@ -279,7 +279,7 @@ Deno.test("loadConfig() takes a mistake for one, whatever the machine lacks in t
   assert.deepEqual(
     await problemsOf(withCheck({ kind: "http_request", parameters: half }), { environment: { HOST: "h" } }),
     [
-      'checks.web.parameters.request.target: "htp://${env:HOST}/" is not an address, expected one such as ' +
+      'checks.web.parameters.request.target: "htp://${env:HOST}/" is not a URL, expected one such as ' +
       "https://example.org/health",
     ],
   );
@@ -318,8 +318,8 @@ Deno.test("loadConfig() refuses a line break in a webhook's header, and does not
   const hook = { kind: "webhook", parameters: { target: "http://h/", headers } };
   const environment = { TOKEN: "sword\nfish" };
   assert.deepEqual(await lacksOf({ defaults: { notifications: [hook] }, checks: {} }, { environment }), [
-    "defaults.notifications[0].parameters.headers.X-Token: the value holds the control character U+000A, " +
-    "which no header can",
+    "defaults.notifications[0].parameters.headers.X-Token: the value contains the control character U+000A, " +
+    "not allowed in headers",
   ]);
 });
 
@@ -355,7 +355,7 @@ Deno.test("loadConfig() without secrets leaves placeholders and programs alone",
   await t.step("what is not a placeholder is still held to its format", async () => {
     const check = withCheck({ kind: "http_request", parameters: { request: { target: "${HOME}" } } });
     assert.deepEqual(await problemsOf(check, { withoutSecrets: true }), [
-      'checks.web.parameters.request.target: "${HOME}" is not an address, expected one such as ' +
+      'checks.web.parameters.request.target: "${HOME}" is not a URL, expected one such as ' +
       "https://example.org/health",
     ]);
   });
@@ -539,13 +539,13 @@ Deno.test("loadConfig() refuses more bytes than it accepts before it reads them"
   const error = await errorOf(loadConfig({ path: "/big", named: true }, system));
   assert.equal(
     error.message,
-    'cannot read config "/big": it has 67108865 bytes, and at most 67108864 are accepted',
+    'cannot read config "/big": it has 67108865 bytes, expected at most 67108864',
   );
   const stdin = createConfigSystem({ stdin: new Uint8Array(CONFIG_BYTES_MAX + 1) });
   const piped = await errorOf(loadConfig({ path: "-", named: true }, stdin));
   assert.equal(
     piped.message,
-    'cannot read config "<stdin>": it has 67108865 bytes, and at most 67108864 are accepted',
+    'cannot read config "<stdin>": it has 67108865 bytes, expected at most 67108864',
   );
 });
 

@@ -111,7 +111,7 @@ Deno.test("loadConfig() names the accepted channels for each unknown name", asyn
     "a placeholder": [
       "${env:CHANNEL}",
       { chat: HOOK },
-      '"${env:CHANNEL}" takes a part from elsewhere, expected plain text here',
+      '"${env:CHANNEL}" contains a placeholder, expected plain text',
     ],
     "a number": [1, { chat: HOOK }, "is 1, expected an object or a string"],
   };
@@ -148,8 +148,8 @@ Deno.test("loadConfig() refuses a channel name in two files at the second one", 
   assert.deepEqual(
     problems.map((problem) => `${problem.source?.label}:${problem.column} ${describe(problem)}`),
     [
-      `/etc/monitor/a.jsonc:14 channels.chat: the name "chat" is given in ${CONFIG_PATH}:5:5 too, expected each name ` +
-      "once (rename or remove one of them: only one could count)",
+      `/etc/monitor/a.jsonc:14 channels.chat: the name "chat" is already defined in ${CONFIG_PATH}:5:5 ` +
+      "(rename or remove one of them)",
     ],
   );
 });

@@ -103,7 +103,7 @@ Deno.test("substitute() says which placeholders have no value", async (t) => {
     "${file:~/secret}": ['the file "~/secret" cannot be read: file does not exist', true],
     "${file:directory}": ['the file "directory" cannot be read: it is a directory, not a file', true],
     "${file:/large}": [
-      'the file "/large" cannot be read: it has 1048577 bytes, and at most 1048576 are accepted',
+      'the file "/large" cannot be read: it has 1048577 bytes, expected at most 1048576',
       true,
     ],
     "${file:/binary}": ['the file "/binary" cannot be read: it is not UTF-8', true],

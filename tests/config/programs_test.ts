@@ -80,8 +80,8 @@ Deno.test("findPrograms() says to write ./name for a program beside the config",
   const beside = { files: { "/etc/monitor/check.sh": program }, environment: { PATH: "/bin" } };
   const config = withCheck({ kind: "script", parameters: { path: "check.sh" } });
   const message =
-    'checks.web.parameters.path: the program "check.sh" is not in PATH, expected one that is, or a ' +
-    "path with a slash";
+    'checks.web.parameters.path: the command "check.sh" is not in PATH, expected its full path or ' +
+    "one in PATH";
   assert.deepEqual(await lacksOf(config, beside), [
     `${message} (write "./check.sh" for the one in the directory of the config)`,
   ]);
@@ -94,8 +94,8 @@ Deno.test("findPrograms() shows the placeholder that a missing name comes from",
   const config = withCheck({ kind: "script", parameters: { path: "${env:CHECK}" } });
   const environment = { PATH: "/bin", CHECK: "check.sh" };
   assert.deepEqual(await lacksOf(config, { environment, files: { "/etc/monitor/check.sh": program } }), [
-    'checks.web.parameters.path: the program "${env:CHECK}" is not in PATH, expected one that is, or a path with a ' +
-    'slash (write "./${env:CHECK}" for the one in the directory of the config)',
+    'checks.web.parameters.path: the command "${env:CHECK}" is not in PATH, expected its full path or one in ' +
+    'PATH (write "./${env:CHECK}" for the one in the directory of the config)',
   ]);
 });
 
@@ -134,13 +134,13 @@ Deno.test("findPrograms() names the flag without which a program cannot be looke
     (await find(["check"], options)).problems[0]?.message;
   assert.equal(
     await messageOf({ forbidden: ["PATH"] }),
-    'the program "check" cannot be looked up: grant --allow-env=PATH',
+    'the command "check" cannot be looked up: grant --allow-env=PATH',
   );
   const denied = new Deno.errors.NotCapable("Requires read access");
   const environment = { PATH: "/one:/two" };
   assert.equal(
     await messageOf({ files: { "/one/check": denied }, environment }),
-    'the program "check" cannot be looked up: grant --allow-read=/one/check',
+    'the command "check" cannot be looked up: grant --allow-read=/one/check',
   );
   const { programs } = await find(["check"], {
     files: { "/one/check": denied, "/two/check": program },

@@ -100,7 +100,7 @@ Deno.test("readSource() says why a file cannot be read", async (t) => {
     "it is missing": [
       undefined,
       "file does not exist",
-      "look at the path, or make one there with: monitor init PATH",
+      "create one with: monitor init PATH",
     ],
     "it is a directory": [{ kind: "directory" }, "it is a directory, not a file"],
     "it is a pipe": [{ kind: "other" }, "it is not a regular file"],
@@ -211,7 +211,7 @@ Deno.test("readSource() refuses a config that was found and belongs to somebody 
     await assert.rejects(read({ files: { [PATH]: { ownerId: 1001 } }, userId: null }, { named: false }), {
       name: "NotCapable",
       message:
-        `Requires sys access to "uid" to tell whose config "${PATH}" is, run again with the --allow-sys=uid flag`,
+        `Requires sys access to "uid" to compare the owner of config "${PATH}" is, run again with the --allow-sys=uid flag`,
     });
   });
 });

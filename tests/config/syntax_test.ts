@@ -80,7 +80,7 @@ Deno.test("parseText() says what is broken, where, and what was expected", async
     "is not a JSON value, expected a string in double quotes, a number, true, false, null, { or [";
   const NAME = "is not a key, expected one in double quotes";
   const QUOTES = 'JSON knows only the straight double quote: "';
-  const SPACE = "put an ordinary space in its place, or nothing";
+  const SPACE = "replace it with a space";
   const YAML = [
     "the text looks like YAML, expected JSON or JSONC",
     "convert it, for example with: yq -o json",
@@ -88,7 +88,7 @@ Deno.test("parseText() says what is broken, where, and what was expected", async
   const rows: Readonly<Record<string, readonly [offset: number, message: string, hint?: string]>> = {
     "": [0, "the config is empty, expected an object"],
     " \n\t": [0, "the config is empty, expected an object"],
-    "// only this": [0, "the config holds nothing but comments, expected an object"],
+    "// only this": [0, "the config contains only comments, expected an object"],
     "{": [
       1,
       "unexpected end of the config, expected a key in double quotes or }",
@@ -96,7 +96,7 @@ Deno.test("parseText() says what is broken, where, and what was expected", async
     ],
     "[": [1, "unexpected end of the config, expected a value or ]", "the config is not closed"],
     "[1": [2, "unexpected end of the config, expected a comma or ]", "the config is not closed"],
-    '{"a': [1, '"a is a string that never ends, expected " before the end of the line'],
+    '{"a': [1, '"a is an unterminated string, expected " before the end of the line'],
     '{"a"': [4, "unexpected end of the config, expected a colon"],
     '{"a":': [5, "unexpected end of the config, expected a value"],
     '{"a":{"b":1': [11, "unexpected end of the config, expected a comma or }", '"a" is not closed'],
@@ -122,8 +122,8 @@ Deno.test("parseText() says what is broken, where, and what was expected", async
     "{'a': 1}": [1, `'a' ${NAME}`, QUOTES],
     "{“a”: 1}": [1, `"“a”" ${NAME}`, QUOTES],
     "{;}": [1, `";" ${NAME}`],
-    "[True]": [1, `"True" ${VALUE}`, "JSON writes true, false and null"],
-    "[yes]": [1, `"yes" ${VALUE}`, "JSON writes true, false and null"],
+    "[True]": [1, `"True" ${VALUE}`, "write true, false or null"],
+    "[yes]": [1, `"yes" ${VALUE}`, "write true, false or null"],
     "[nul]": [1, `"nul" ${VALUE}`],
     "['a']": [1, `'a' ${VALUE}`, QUOTES],
     "[NaN]": [1, `"NaN" ${VALUE}`],
@@ -150,9 +150,9 @@ Deno.test("parseText() says what is broken, where, and what was expected", async
     "defaults: null": [0, ...YAML],
     "defaults: {}, checks: {}": [0, `"defaults" ${VALUE}`],
     "/": [0, `"/" ${VALUE}`],
-    "/* {}": [0, "this comment never ends, expected */"],
-    "{} /* *": [3, "this comment never ends, expected */"],
-    "{ /*/ }": [2, "this comment never ends, expected */"],
+    "/* {}": [0, "this comment is not terminated, expected */"],
+    "{} /* *": [3, "this comment is not terminated, expected */"],
+    "{ /*/ }": [2, "this comment is not terminated, expected */"],
     "{\u00a0}": [1, `character U+00A0 ${NAME}`, SPACE],
     "[\u200b1]": [1, `character U+200B ${VALUE}`, SPACE],
     "\ufeff{}": [0, `character U+FEFF ${VALUE}`, SPACE],
@@ -160,7 +160,7 @@ Deno.test("parseText() says what is broken, where, and what was expected", async
     '["a\tb"]': [3, "a tab is not allowed in a string, expected the escape \\t"],
     '["a\0b"]': [3, "character U+0000 is not allowed in a string, expected the escape \\u0000"],
     '["\x7f\x01"]': [3, "character U+0001 is not allowed in a string, expected the escape \\u0001"],
-    '["a\nb"]': [1, '"a is a string that never ends, expected " before the end of the line'],
+    '["a\nb"]': [1, '"a is an unterminated string, expected " before the end of the line'],
     '["C:\\Users"]': [
       4,
       '\\U is not an escape, expected one of \\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX',
@@ -173,7 +173,7 @@ Deno.test("parseText() says what is broken, where, and what was expected", async
     ],
     '["C:\\"]\n': [
       1,
-      '"C:\\"] is a string that never ends, expected " before the end of the line',
+      '"C:\\"] is an unterminated string, expected " before the end of the line',
       'a backslash makes the " after it part of the text: write \\\\ for a backslash',
     ],
     '["\\u00e"]': [2, "\\u00e is not an escape, expected \\u and four hexadecimal digits"],
@@ -212,7 +212,7 @@ Deno.test("parseText() tells each name that is given twice, and keeps its first 
     path: ["b", 0, "c"],
     offset: 19,
     message: 'the name "c" is specified more than once in one object',
-    hint: "rename or remove one of them: only one could count",
+    hint: "rename or remove one of them",
   });
 });
 

@@ -127,8 +127,8 @@ Deno.test("loadConfig() warns of a secret in arguments", async (t) => {
     withCheck({ kind: "script", parameters: { path: "/x", arguments: given } });
   const options = { environment: { TOKEN: "swordfish" }, files: { "/token": "swordfish" } };
   const warning = (index: number, shown: string) =>
-    `checks.web.parameters.arguments[${index}]: "${shown}" puts a secret into the program's arguments, which every ` +
-    'user can see with ps (hand it over in "environment")';
+    `checks.web.parameters.arguments[${index}]: "${shown}" puts a secret into the command's arguments, which ps ` +
+    'shows to every user (hand it over in "environment")';
   await t.step("from a variable, and from a file", async () => {
     assert.deepEqual(await warningsOf(script("-v", "${env:TOKEN}", "--token=${file:/token}"), options), [
       warning(1, "${env:TOKEN}"),
@@ -151,8 +151,8 @@ Deno.test("loadConfig() warns of a password in a config that others can read", a
     checks: { a: CHECK },
   });
   const options = { environment: { X: "swordfish" } };
-  const warning = "defaults.notifications[0].parameters.access.password: a password in a config that every " +
-    "user of this machine can read (mode 644) (write ${env:NAME} or ${file:/path}, or chmod o-r " +
+  const warning = "defaults.notifications[0].parameters.access.password: every user of this machine " +
+    "can read this secret (permissions 644) (write ${env:NAME} or ${file:/path}, or chmod o-r " +
     "/etc/monitor/monitor.jsonc)";
   const rows: Readonly<
     Record<string, readonly [password: string, mode: number, warnings: readonly string[]]>
@@ -221,7 +221,10 @@ Deno.test("loadConfig() warns of credentials in a URL that others can read", asy
       const warnings = await warningsOf(withCheck(check), options);
       assert.equal(warnings.length, isWarned ? 1 : 0, warnings.join("\n"));
       if (isWarned) {
-        assert.match(warnings[0] ?? "", /^checks\.web\.parameters\.request\.target: a password in/);
+        assert.match(
+          warnings[0] ?? "",
+          /^checks\.web\.parameters\.request\.target: every user of this machine can read this secret/,
+        );
         assert.ok(!warnings.join().includes("swordfish"));
       }
     });
@@ -258,7 +261,7 @@ Deno.test("loadConfig() warns of secrets that are too short to be hidden", async
 
 Deno.test("loadConfig() warns of a config that others can write", async (t) => {
   const warning = (mode: string) =>
-    `: every user of this machine can write this config (mode ${mode}) (chmod o-w /etc/monitor/monitor.jsonc)`;
+    `: every user of this machine can write this config (permissions ${mode}) (chmod o-w /etc/monitor/monitor.jsonc)`;
   const rows: Readonly<Record<string, readonly [mode: number, warnings: readonly string[]]>> = {
     "666": [0o666, [warning("666")]],
     "602": [0o602, [warning("602")]],

@@ -257,7 +257,7 @@ test("monitor beat: nothing of monitor's keeps a command from running", (add) =>
     {
       name: "a config that is none",
       prepare: ({ directory }) => Deno.writeTextFileSync(`${directory}/monitor.json`, '{ "checks": {'),
-      stderr: /monitor\.json": it is no JSON\n/,
+      stderr: /monitor\.json": it is not JSON\n/,
     },
     {
       name: "a state that is no database",
@@ -579,5 +579,5 @@ test("monitor check: a job is unknown where no state is kept", () =>
   withJob(async (stage) => {
     const { code, stdout } = await stage.run(["check", "--once", "--state", "none", "--format", "json"]);
     assert.equal(code, 3);
-    assert.match(JSON.parse(stdout).checks[0].output, /^no data of its runs: no state is stored/);
+    assert.match(JSON.parse(stdout).checks[0].output, /^no data: no state is stored/);
   }));

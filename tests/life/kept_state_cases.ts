@@ -19,8 +19,8 @@ test("monitor check: an unusable default directory is a warning, and the state l
     spoilHome(stage.directory);
     const program = stage.start(["check"]);
     await program.stderr.next(/ warning: cannot lock ".*\/\.local\/.*; counts are lost when this run ends/);
-    await program.stdout.next("watches 1 check of ./monitor.json, nothing is kept");
-    await program.stdout.next(/ CRITICAL: bad: .*seen 2 times/);
+    await program.stdout.next("started: 1 check from ./monitor.json, no state");
+    await program.stdout.next(/ CRITICAL: bad: .*2 results in a row/);
     program.signal("SIGTERM");
     assert.equal((await program.end()).code, 0);
   }));
@@ -32,7 +32,7 @@ test("monitor check: without any directory for it the state lives in memory", ()
     await program.stderr.next(
       / warning: cannot store the state: none of STATE_DIRECTORY, XDG_STATE_HOME and HOME /,
     );
-    await program.stdout.next("nothing is kept");
+    await program.stdout.next("no state");
     await program.stdout.next("CRITICAL: bad");
   }));
 
@@ -188,7 +188,7 @@ test("monitor check --state none: nothing is kept", () =>
     stage.writeConfig({ bad: BAD });
     const before = [...Deno.readDirSync(stage.directory)].length;
     const program = stage.start(["check", "--state", "none"]);
-    await program.stdout.next("nothing is kept");
+    await program.stdout.next("no state");
     await program.stdout.next("CRITICAL: bad");
     program.signal("SIGTERM");
     const { code, stderr } = await program.end();

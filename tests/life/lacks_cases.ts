@@ -33,8 +33,8 @@ const CLIENT = { certificate: "missing.pem", key: "missing.key" };
 const LACKS: Readonly<Record<string, Lack>> = {
   "a command that is not in PATH": {
     check: () => script("no_such_command"),
-    output: /cannot run: the program "no_such_command" is not in PATH/,
-    warning: /the program "no_such_command" is not in PATH.*; the check is unknown/,
+    output: /cannot run: the command "no_such_command" is not in PATH/,
+    warning: /the command "no_such_command" is not in PATH.*; the check is unknown/,
   },
   "an environment variable": {
     check: (target) => request(target, { headers: { "X-Token": "${env:NO_SUCH}" } }),
@@ -185,7 +185,7 @@ test("monitor check: what the config as a whole lacks is left out with a warning
     for (
       const loss of [
         "no heartbeat is sent",
-        "no page is written",
+        "no HTML report is written",
         "no metrics are written",
         "the window is ignored",
       ]
@@ -210,7 +210,7 @@ test("monitor permissions: refuses to list permissions while the machine lacks w
     stage.writeConfig({ api: script("no_such_command") });
     const { code, stdout, stderr } = await stage.run(["permissions"]);
     assert.deepEqual([code, stdout], [78, ""]);
-    assert.match(stderr, /the program "no_such_command" is not in PATH/);
+    assert.match(stderr, /the command "no_such_command" is not in PATH/);
   }));
 
 test("monitor notify: a channel that lacks something is not delivered to, and the others are", () =>
@@ -220,6 +220,6 @@ test("monitor notify: a channel that lacks something is not delivered to, and th
     stage.writeConfig({ bad: { ...BAD, notifications: [lacking, hook.channel] } });
     const { code, stdout } = await stage.run(["notify"]);
     assert.equal(code, 69);
-    assert.match(stdout, /not delivered: the program "no_such_command" is not in PATH/);
+    assert.match(stdout, /not delivered: the command "no_such_command" is not in PATH/);
     assert.equal(hook.posts.length, 1);
   }));

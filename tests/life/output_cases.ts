@@ -16,7 +16,7 @@ test("monitor check: pretty prints a line at the start and one for each notifica
   withStage(async (stage) => {
     stage.writeConfig({ fine: OK, bad: BAD, off: { ...OK, active: false } });
     const program = stage.start(["check", "--log-level", "debug"]);
-    await program.stdout.next(/ CRITICAL: The bad one \(bad\): it is gone \(was ok, seen once since .*\)$/);
+    await program.stdout.next(/ CRITICAL: The bad one \(bad\): it is gone \(was ok, 1 result since .*\)$/);
     await program.stderr.next(/Z debug: fine: ok: all is well confirmed=ok duration_ms=\d+ late_ms=\d+$/);
     program.signal("SIGTERM");
     const { code, stdout, stderr } = await program.end();
@@ -24,7 +24,7 @@ test("monitor check: pretty prints a line at the start and one for each notifica
     const [first, ...rest] = stdout.trimEnd().split("\n");
     assert.match(
       first ?? "",
-      /^monitor \d+\.\d+\.\d+ watches 2 checks \(1 inactive\) of \.\/monitor\.json, state in \/.*\.sqlite$/,
+      /^monitor \d+\.\d+\.\d+ started: 2 checks \(1 inactive\) from \.\/monitor\.json, state in \/.*\.sqlite$/,
     );
     assert.equal(rest.length, 1, stdout);
     for (const line of stderr.trimEnd().split("\n")) {

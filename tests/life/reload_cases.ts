@@ -112,7 +112,7 @@ test("monitor check: SIGHUP reads what is included again, and what has come to a
     write("b.json", { checks: { a: OK } });
     program.signal("SIGHUP");
     await program.stderr.next(
-      / error: .\/conf\.d\/b\.json:1:12: checks\.a: the name "a" is given in .\/conf\.d\/a\.json:1:12 too/,
+      / error: .\/conf\.d\/b\.json:1:12: checks\.a: the name "a" is already defined in .\/conf\.d\/a\.json:1:12/,
     );
     assert.equal((await program.stdout.event("reload"))["adopted"], false);
     await program.stdout.event("result", ({ name }) => name === "b");
@@ -151,11 +151,11 @@ test("monitor check: a reload says that another state waits for a restart, and t
   withStage(async (stage) => {
     stage.writeConfig({ fine: OK });
     const program = stage.start(["check"]);
-    await program.stdout.next("watches 1 check of ./monitor.json, state in ");
+    await program.stdout.next("started: 1 check from ./monitor.json, state in ");
     stage.writeConfig({ fine: OK }, { state: "other.sqlite" });
     program.signal("SIGHUP");
     await program.stderr.next(
-      `the state would be kept in "${stage.directory}/other.sqlite" now; restart to use it`,
+      `the state path is now "${stage.directory}/other.sqlite" now; restart to use it`,
     );
     Deno.renameSync(`${stage.directory}/monitor.json`, `${stage.directory}/monitor.jsonc`);
     program.signal("SIGHUP");

@@ -338,7 +338,7 @@ async function printedByLoop(scene: Scene, directory: string): Promise<readonly 
     system,
   );
   // Reading the config takes real time.
-  while (!system.stdout.text().includes(" watches ")) await clock.advance(0);
+  while (!system.stdout.text().includes(" started: ")) await clock.advance(0);
   await clock.advance((MINUTES + 1) * MINUTE);
   system.stop("SIGTERM");
   await clock.advance(RUN_MS);

@@ -185,7 +185,7 @@ const ENDS = [
   `(?:reading from|sending to) \\S+ failed: connection (?:reset|closed) by the server(?:; it had sent ".*")?`,
   `reading from \\S+ failed: (?:server|data|connection|response) .*`,
   "connecting to \\S+ failed: connection reset by the server",
-  `asking \\S+ for TLS failed: (?:server replied ".*"|connection (?:reset|closed) by the server(?: after ".*")?)`,
+  `requesting STARTTLS from \\S+ failed: (?:server replied ".*"|connection (?:reset|closed) by the server(?: after ".*")?)`,
   "certificate is accepted, but its dates could not be read over a second connection",
 ];
 

@@ -94,7 +94,7 @@ function nextRequest(
 ): OutgoingRequest | { readonly problem: string } {
   if (location === "") return { problem: `redirect (status ${status}) has an empty Location` };
   if (!URL.canParse(location, request.target)) {
-    return { problem: `redirect (status ${status}) has a Location that is not an address` };
+    return { problem: `redirect (status ${status}) has a Location that is not a URL` };
   }
   const url = new URL(location, request.target);
   if (url.protocol !== "http:" && url.protocol !== "https:") {

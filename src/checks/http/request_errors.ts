@@ -40,7 +40,7 @@ function* headerMistakes({ headers = {} }: HttpRequest): Generator<Caveat> {
       yield { path, message: `header "${name}" is set by the runtime, remove it` };
     }
     if (earlier !== undefined) {
-      yield { path, message: `header "${name}" is given already, as "${earlier}"; expected one of them` };
+      yield { path, message: `header "${name}" is specified more than once, also as "${earlier}"` };
     }
   }
 }
@@ -58,7 +58,7 @@ function* tlsMistakes({ tls }: HttpRequest): Generator<Caveat> {
   const [given, missing] = tls.key === undefined ? ["certificate", "key"] : ["key", "certificate"];
   yield {
     path: ["request", "tls", given],
-    message: `tls.${given} is given without tls.${missing}, expected both`,
+    message: `tls.${given} is set without tls.${missing}, expected both`,
   };
 }
 
@@ -87,7 +87,7 @@ function* tlsCaveats({ target, tls }: HttpRequest): Generator<Caveat> {
   if (tls === undefined || URL.parse(target)?.protocol !== "http:") return;
   yield {
     path: ["request", "tls"],
-    message: "means nothing for an http: address, only where a redirect leads to https:",
+    message: "has no effect for http:, except after a redirect to https:",
   };
 }
 
@@ -96,8 +96,8 @@ function* redirectCaveats({ redirects }: HttpRequest, { statusCode }: HttpExpect
   yield {
     path: ["request", "redirects"],
     message: redirects === "follow"
-      ? "redirects are followed, so the 3xx that status_code expects is seen only where one leads nowhere"
-      : "refuses only the redirects that status_code does not expect",
+      ? "redirects are followed, so status_code gets a 3xx only without a Location"
+      : "rejects only redirects that status_code does not expect",
   };
 }
 
@@ -118,7 +118,7 @@ function* emptyBodyCaveats({ method }: HttpRequest, response: HttpExpectation): 
   if (method !== "HEAD" || !BODY_PARTS.some((part) => response[part] !== undefined)) return;
   yield {
     path: ["request", "method"],
-    message: "the answer to HEAD has no body, and something is expected of it",
+    message: "a response to HEAD has no body to compare",
   };
 }
 

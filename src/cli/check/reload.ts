@@ -55,7 +55,7 @@ export function createReload(options: ReloadOptions): () => Promise<void> {
     logDoubts(config, log);
     const place = await locateState(invocation, config, system);
     if (place.path !== null && place.path !== statePath) {
-      log.warning(`the state would be kept in "${place.path}" now; restart to use it`);
+      log.warning(`the state path is now "${place.path}" now; restart to use it`);
     }
     const facts = factsOf(config, scheduled);
     const difference = `${added.length} added, ${changed.length} changed, ${removed.length} removed`;
@@ -147,7 +147,7 @@ async function readAgain({ invocation, system, config, log }: RereadOptions): Pr
       }
     }
     const isDropped = error instanceof MissingPermissionsError || error instanceof Deno.errors.NotCapable;
-    const reason = `${reasonOf(error)}${isDropped ? "; restart to read files or grants that are new" : ""}`;
+    const reason = `${reasonOf(error)}${isDropped ? "; restart to grant it" : ""}`;
     log.error(`config not reloaded, the old one stays active: ${reason}`);
     return { error: reason };
   }

@@ -55,8 +55,8 @@ export function createPrettyOutput({ stdout }: Pick<System, "stdout">): ServiceO
   return {
     started: ({ config, checks, inactive }, statePath) => {
       const rest = inactive > 0 ? ` (${inactive} inactive)` : "";
-      const kept = statePath === null ? "nothing is kept" : `state in ${statePath}`;
-      writeLine(`monitor ${VERSION} watches ${countChecks(checks)}${rest} of ${config}, ${kept}`);
+      const kept = statePath === null ? "no state" : `state in ${statePath}`;
+      writeLine(`monitor ${VERSION} started: ${countChecks(checks)}${rest} from ${config}, ${kept}`);
     },
     happened: () => {},
     reloaded: () => {},

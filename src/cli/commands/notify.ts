@@ -107,7 +107,7 @@ function selectTrials(
 
 function unknownChannel(name: string, known: readonly string[]): UsageError {
   const meant = nearest(name, known);
-  const list = known.length === 0 ? 'name channels in "channels"' : `there are: ${known.join(", ")}`;
+  const list = known.length === 0 ? 'name channels in "channels"' : `choose one of: ${known.join(", ")}`;
   return new UsageError(
     `unknown channel "${name}"`,
     meant === undefined ? list : `did you mean "${meant}"?`,

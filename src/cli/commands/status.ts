@@ -108,7 +108,9 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
   const monitor = monitorStatusOf(run, { place, config, records: kept, system });
   const recordOf = (name: string): CheckRecord | null => records.get(name) ?? null;
   const inactive = inactiveNames(config?.checks ?? []);
-  const statuses = checks.map((check) => statusOf(check, { recordOf, inactive, nowMs }));
+  const statuses = checks.map((check) =>
+    statusOf(check, { recordOf, inactive, silences: notifications.silences, nowMs })
+  );
   const fails = failRule("warning");
   const conditions = statuses.map((status) => status.condition);
   if (format === "plugin") {

@@ -1,6 +1,7 @@
 import { addPresent, type Availability, availabilityOf, type RunCounts } from "../../state/availability.ts";
 import { type Condition, CONDITIONS, highestSeverity } from "../../domain/condition.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
+import type { Silence } from "../../domain/outbox.ts";
 import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
 import { type CheckStatus, inactiveNames, type ShownCheck, statusOf } from "../../alerting/check_status.ts";
 import type { PageFacts } from "./facts.ts";
@@ -38,11 +39,12 @@ export async function gatherReport(options: GatherOptions): Promise<ReportSnapsh
   const active = checks.filter((check) => check.active);
   const inactive = inactiveNames(checks);
   const recordOf = options.recordOf ?? await keptRecords(store);
+  const silences = await store?.silences(nowMs) ?? [];
   const shown: PageCheck[] = [];
   for (let index = 0; index < active.length; index += CHECKS_AT_A_TIME) {
     await pause();
     const some = active.slice(index, index + CHECKS_AT_A_TIME);
-    shown.push(...await gatherChecks(some, { store, nowMs, recordOf, inactive }));
+    shown.push(...await gatherChecks(some, { store, nowMs, recordOf, inactive, silences }));
   }
   const names = new Set(checks.map((check) => check.name));
   const isShown = (name: string | null): boolean => isWhole || name === null || names.has(name);
@@ -51,7 +53,7 @@ export async function gatherReport(options: GatherOptions): Promise<ReportSnapsh
     checks: shown,
     inactive: checks.filter((check) => !check.active),
     rows: ((await store?.outbox())?.notifications ?? []).filter((row) => isShown(row.notification.check)),
-    silences: (await store?.silences(nowMs) ?? []).filter(({ check }) => isShown(check)),
+    silences: silences.filter(({ check }) => isShown(check)),
     isKept: store !== null,
   };
 }
@@ -68,11 +70,12 @@ interface ChecksOptions {
   readonly nowMs: number;
   readonly recordOf: RecordOf;
   readonly inactive: ReadonlySet<string>;
+  readonly silences: readonly Silence[];
 }
 
 async function gatherChecks(
   checks: readonly ShownCheck[],
-  { store, nowMs, recordOf, inactive }: ChecksOptions,
+  { store, nowMs, recordOf, inactive, silences }: ChecksOptions,
 ): Promise<readonly PageCheck[]> {
   const names = checks.map((check) => check.name);
   const sums = async ({ days, each }: typeof SPANS[number]): Promise<Sums> =>
@@ -85,7 +88,7 @@ async function gatherChecks(
   const found: PageCheck[] = [];
   for (const check of checks) {
     const record = recordOf(check.name);
-    const status = statusOf(check, { recordOf, inactive, nowMs });
+    const status = statusOf(check, { recordOf, inactive, silences, nowMs });
     const own = sumsOfSpans.map((sums) => sums.get(check.name) ?? []);
     found.push({
       ...status,

@@ -58,7 +58,7 @@ function createUnixGroups(clock: Clock, killPath: string): ProcessGroups {
       } catch (error) {
         if (error instanceof Deno.errors.NotCapable) return `needs --allow-run=${path},${killPath}`;
         const reason = await explainSpawnFailure(error, { path: killPath, directory: "/", clock });
-        return `cannot run "${killPath}", which is to end what a program leaves behind: ${reason}`;
+        return `cannot run "${killPath}", which terminates leftover processes: ${reason}`;
       }
     },
     signal: async (leader, signal) => {

@@ -34,7 +34,7 @@ export async function explainSpawnFailure(error: unknown, attempt: SpawnAttempt)
 const NEITHER_PROGRAM_NOR_SCRIPT = 'file is neither a program for this machine nor a script with a "#!" line';
 
 const REASONS_BY_CODE: Readonly<Record<string, string>> = {
-  E2BIG: "arguments and environment together are longer than the system takes",
+  E2BIG: "arguments and environment together are longer than the system accepts",
   EAGAIN: "the system allows no more processes",
   EINVAL: "an argument or a variable of the environment contains a NUL character",
   ELOOP: "symbolic links on its path form a loop",

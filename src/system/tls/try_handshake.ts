@@ -31,7 +31,7 @@ export async function tryHandshake(
   try {
     signal.throwIfAborted();
     if (startTls !== undefined) {
-      onPhase?.("asking for TLS");
+      onPhase?.("STARTTLS");
       await askForTls(clearTextOf(connection), startTls);
     }
     onPhase?.("TLS");

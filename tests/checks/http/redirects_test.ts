@@ -107,7 +107,7 @@ Deno.test("askFollowing() says what is wrong with a Location", async (t) => {
     {
       name: "no address",
       location: "http://[half",
-      output: "redirect (status 302) has a Location that is not an address",
+      output: "redirect (status 302) has a Location that is not a URL",
     },
     {
       name: "another scheme",

@@ -27,7 +27,7 @@ function itemInFull(text: string): ArrivedItem {
     ...fromHeadline(headline),
     previous: (previous?.[1] ?? previous?.[2] ?? "?").toLowerCase(),
     token: output,
-    missedToken: /^It said: (.*)$/m.exec(text)?.[1] ?? null,
+    missedToken: /^Output: (.*)$/m.exec(text)?.[1] ?? null,
   };
 }
 

@@ -263,7 +263,7 @@ test("run() says why a program could not be started", (add) => {
       name: "arguments too long",
       program: "forever.sh",
       arguments: ["a".repeat(4 * 2 ** 20)],
-      reason: "arguments and environment together are longer than the system takes",
+      reason: "arguments and environment together are longer than the system accepts",
     },
     {
       name: "NUL character",
@@ -380,7 +380,7 @@ test("run() names the permission that is missing", (add) => {
       list: [path, missing],
       path,
       killPath: missing,
-      reason: `cannot run "${missing}", which is to end what a program leaves behind: ` +
+      reason: `cannot run "${missing}", which terminates leftover processes: ` +
         "the file, or the interpreter that its first line names, does not exist",
     },
   ];
