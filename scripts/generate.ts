@@ -20,8 +20,8 @@ interface JsonObject {
 /** The three schemas: the default one, and the two shapes of the specification. */
 const SCHEMAS = [
   { name: "monitor", marker: null, title: "monitor config" },
-  { name: "shape_a", marker: "x-shape-a", title: "monitor config, Shape A of the specification" },
-  { name: "shape_b", marker: "x-shape-b", title: "monitor config, Shape B of the specification" },
+  { name: "shape_a", marker: "x-shape-a", title: "monitor config, specification profile a" },
+  { name: "shape_b", marker: "x-shape-b", title: "monitor config, specification profile b" },
 ] as const;
 
 const MARKERS = ["x-shape-a", "x-shape-b"];

@@ -23,7 +23,7 @@ export async function openSchema(shape: Shape): Promise<JudgingSchema> {
     reader: createSchemaReader(schema),
     validate: validate as Validator,
     wider: defaultReader,
-    shapeName: `Shape ${shape.toUpperCase()}`,
+    shapeName: `profile ${shape}`,
   };
 }
 

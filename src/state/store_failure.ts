@@ -48,8 +48,8 @@ const NO_PERMISSION: Explanation = {
 };
 const CANNOT_OPEN: Explanation = {
   failure: "denied",
-  reason: "the file, or its -wal and -shm, cannot be opened; make it, them and the directory readable and " +
-    "writable for this user",
+  reason:
+    "the file, its -wal or its -shm cannot be opened; make them and the directory writable for this user",
 };
 
 /** By SQLite's primary result code (sqlite.org/rescode.html). */

@@ -6,7 +6,7 @@ import { generatedConfigs } from "./configs.ts";
 import { load, problemsOf, withCheck } from "../../testing/config_system.ts";
 
 for (const shape of ["a", "b"] as const) {
-  const name = `Shape ${shape.toUpperCase()}`;
+  const name = `profile ${shape}`;
 
   Deno.test(`loadConfig() takes every config of ${name} for what the specification says`, async () => {
     await fc.assert(
@@ -29,7 +29,7 @@ for (const shape of ["a", "b"] as const) {
   });
 }
 
-Deno.test("loadConfig() takes every config of Shape B in Shape A", async () => {
+Deno.test("loadConfig() takes every config of profile b in profile a", async () => {
   await fc.assert(
     fc.asyncProperty(generatedConfigs("b"), async ({ config, checks }) => {
       assert.deepEqual(plain((await load(config, { shape: "a" })).checks), plain(checks));
@@ -68,154 +68,154 @@ const channel = (kind: string, parameters: object = {}) => ({
 
 function kindRefused(kind: string, shape: string, kinds: string): string {
   return `checks.web.kind: is "${kind}", expected one of ${kinds} ` +
-    `("${kind}" is not in Shape ${shape}; the default schema has it)`;
+    `("${kind}" is not in profile ${shape}; the default schema has it)`;
 }
 
 /** What the default schema accepts, and what each shape says of it: `null` where it accepts it too. */
 const BEYOND: Readonly<Record<string, readonly [config: unknown, a: string | null, b: string | null]>> = {
   "$schema": [
     { $schema: "./monitor.schema.json", defaults: {} },
-    `$schema: is not in Shape A, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
-    `$schema: is not in Shape B, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
+    `$schema: is not in profile a, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
+    `$schema: is not in profile b, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
   ],
   "state": [
     { defaults: {}, state: "state.sqlite" },
-    `state: is not in Shape A, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
-    `state: is not in Shape B, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
+    `state: is not in profile a, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
+    `state: is not in profile b, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
   ],
   "include": [
     { defaults: {}, include: [] },
-    `include: is not in Shape A, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
-    `include: is not in Shape B, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
+    `include: is not in profile a, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
+    `include: is not in profile b, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
   ],
   "tags": [
     withCheck({ kind: "test", tags: ["web"], parameters: {} }),
-    `checks.web.tags: is not in Shape A, ${A_CHECK} ${DEFAULT_HAS_IT}`,
-    `checks.web.tags: is not in Shape B, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+    `checks.web.tags: is not in profile a, ${A_CHECK} ${DEFAULT_HAS_IT}`,
+    `checks.web.tags: is not in profile b, ${B_CHECK} ${DEFAULT_HAS_IT}`,
   ],
   "maintenance_windows": [
     withCheck({ kind: "test", maintenance_windows: [], parameters: {} }),
-    `checks.web.maintenance_windows: is not in Shape A, ${A_CHECK} ${DEFAULT_HAS_IT}`,
-    `checks.web.maintenance_windows: is not in Shape B, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+    `checks.web.maintenance_windows: is not in profile a, ${A_CHECK} ${DEFAULT_HAS_IT}`,
+    `checks.web.maintenance_windows: is not in profile b, ${B_CHECK} ${DEFAULT_HAS_IT}`,
   ],
   "tags in defaults": [
     { defaults: { tags: ["web"] } },
-    `defaults.tags: is not in Shape A, ${A_DEFAULTS} ${DEFAULT_HAS_IT}`,
-    `defaults.tags: is not in Shape B, ${B_DEFAULTS} ${DEFAULT_HAS_IT}`,
+    `defaults.tags: is not in profile a, ${A_DEFAULTS} ${DEFAULT_HAS_IT}`,
+    `defaults.tags: is not in profile b, ${B_DEFAULTS} ${DEFAULT_HAS_IT}`,
   ],
   "threshold in defaults": [
     { defaults: { threshold: 2 } },
     null,
-    `defaults.threshold: is not in Shape B, ${B_DEFAULTS} ${DEFAULT_HAS_IT}`,
+    `defaults.threshold: is not in profile b, ${B_DEFAULTS} ${DEFAULT_HAS_IT}`,
   ],
   "annoy in defaults": [
     { defaults: { annoy: true } },
     null,
-    `defaults.annoy: is not in Shape B, ${B_DEFAULTS} ${DEFAULT_HAS_IT}`,
+    `defaults.annoy: is not in profile b, ${B_DEFAULTS} ${DEFAULT_HAS_IT}`,
   ],
   "recovery_threshold in defaults": [
     { defaults: { recovery_threshold: 2 } },
-    `defaults.recovery_threshold: is not in Shape A, ${A_DEFAULTS} ${DEFAULT_HAS_IT}`,
-    `defaults.recovery_threshold: is not in Shape B, ${B_DEFAULTS} ${DEFAULT_HAS_IT}`,
+    `defaults.recovery_threshold: is not in profile a, ${A_DEFAULTS} ${DEFAULT_HAS_IT}`,
+    `defaults.recovery_threshold: is not in profile b, ${B_DEFAULTS} ${DEFAULT_HAS_IT}`,
   ],
   "threshold": [
     withCheck({ kind: "test", threshold: 2, parameters: {} }),
     null,
-    `checks.web.threshold: is not in Shape B, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+    `checks.web.threshold: is not in profile b, ${B_CHECK} ${DEFAULT_HAS_IT}`,
   ],
   "annoy": [
     withCheck({ kind: "test", annoy: true, parameters: {} }),
     null,
-    `checks.web.annoy: is not in Shape B, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+    `checks.web.annoy: is not in profile b, ${B_CHECK} ${DEFAULT_HAS_IT}`,
   ],
   "recovery_threshold": [
     withCheck({ kind: "test", recovery_threshold: 2, parameters: {} }),
-    `checks.web.recovery_threshold: is not in Shape A, ${A_CHECK} ${DEFAULT_HAS_IT}`,
-    `checks.web.recovery_threshold: is not in Shape B, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+    `checks.web.recovery_threshold: is not in profile a, ${A_CHECK} ${DEFAULT_HAS_IT}`,
+    `checks.web.recovery_threshold: is not in profile b, ${B_CHECK} ${DEFAULT_HAS_IT}`,
   ],
   "timeout": [
     withCheck({ kind: "test", timeout: 5, parameters: {} }),
-    `checks.web.timeout: is not in Shape A, ${A_CHECK} ${DEFAULT_HAS_IT}`,
-    `checks.web.timeout: is not in Shape B, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+    `checks.web.timeout: is not in profile a, ${A_CHECK} ${DEFAULT_HAS_IT}`,
+    `checks.web.timeout: is not in profile b, ${B_CHECK} ${DEFAULT_HAS_IT}`,
   ],
   "annoy with an interval": [
     withCheck({ kind: "test", annoy: "6 hours", parameters: {} }),
     'checks.web.annoy: is the string "6 hours", expected true or false ' +
-    "(a string is not in Shape A here; the default schema has it)",
-    `checks.web.annoy: is not in Shape B, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+    "(a string is not in profile a here; the default schema has it)",
+    `checks.web.annoy: is not in profile b, ${B_CHECK} ${DEFAULT_HAS_IT}`,
   ],
   "annoy with seconds": [
     withCheck({ kind: "test", annoy: 3600, parameters: {} }),
-    "checks.web.annoy: is 3600, expected true or false (this is not in Shape A here; the default schema has it)",
-    `checks.web.annoy: is not in Shape B, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+    "checks.web.annoy: is 3600, expected true or false (this is not in profile a here; the default schema has it)",
+    `checks.web.annoy: is not in profile b, ${B_CHECK} ${DEFAULT_HAS_IT}`,
   ],
   "an interval as text": [
     { defaults: { schedule: { regular_interval: "minute" } } },
     null,
     'defaults.schedule.regular_interval: is the string "minute", expected a whole number ' +
-    "(a string is not in Shape B here; the default schema has it)",
+    "(a string is not in profile b here; the default schema has it)",
   ],
   "file_timestamp": [
     withCheck(file),
     null,
     'checks.web.kind: is "file_timestamp", expected one of "test", "script", "http_request" ' +
-    '("file_timestamp" is not in Shape B; the default schema has it)',
+    '("file_timestamp" is not in profile b; the default schema has it)',
   ],
   "an age as text": [
     withCheck({ ...file, parameters: { path: "/x", warning_age: "1 hour" } }),
     'checks.web.parameters.warning_age: is the string "1 hour", expected a whole number ' +
-    "(a string is not in Shape A here; the default schema has it)",
+    "(a string is not in profile a here; the default schema has it)",
     'checks.web.kind: is "file_timestamp", expected one of "test", "script", "http_request" ' +
-    '("file_timestamp" is not in Shape B; the default schema has it)',
+    '("file_timestamp" is not in profile b; the default schema has it)',
   ],
   "environment": [
     script({ environment: { A: "b" } }),
-    `checks.web.parameters.environment: is not in Shape A, expected one of path, arguments ${DEFAULT_HAS_IT}`,
-    `checks.web.parameters.environment: is not in Shape B, expected one of path, arguments ${DEFAULT_HAS_IT}`,
+    `checks.web.parameters.environment: is not in profile a, expected one of path, arguments ${DEFAULT_HAS_IT}`,
+    `checks.web.parameters.environment: is not in profile b, expected one of path, arguments ${DEFAULT_HAS_IT}`,
   ],
   "condition_on_timeout": [
     script({ condition_on_timeout: "ok" }),
-    `checks.web.parameters.condition_on_timeout: is not in Shape A, expected one of path, arguments ${DEFAULT_HAS_IT}`,
-    `checks.web.parameters.condition_on_timeout: is not in Shape B, expected one of path, arguments ${DEFAULT_HAS_IT}`,
+    `checks.web.parameters.condition_on_timeout: is not in profile a, expected one of path, arguments ${DEFAULT_HAS_IT}`,
+    `checks.web.parameters.condition_on_timeout: is not in profile b, expected one of path, arguments ${DEFAULT_HAS_IT}`,
   ],
   "job": [
     { defaults: {}, checks: { web: { kind: "job", parameters: { expected_every: "1 day" } } } },
     'checks.web.kind: is "job", expected one of "test", "script", "file_timestamp", "http_request" ' +
-    '("job" is not in Shape A; the default schema has it)',
+    '("job" is not in profile a; the default schema has it)',
     'checks.web.kind: is "job", expected one of "test", "script", "http_request" ' +
-    '("job" is not in Shape B; the default schema has it)',
+    '("job" is not in profile b; the default schema has it)',
   ],
   "file_touch": [
     channel("file_touch", { path: "/x" }),
     null,
     'defaults.notifications[0].kind: is "file_touch", expected one of "console", "email" ' +
-    '("file_touch" is not in Shape B; the default schema has it)',
+    '("file_touch" is not in profile b; the default schema has it)',
   ],
   "desktop_notification": [
     channel("desktop_notification", { icon: "dialog-warning" }),
-    'defaults.notifications[0].kind: is "desktop_notification": Shape A defines this channel but leaves it off its ' +
-    "list of channels; the default schema has it",
+    'defaults.notifications[0].kind: is "desktop_notification": profile a does not list this ' +
+    "channel; the default schema has it",
     'defaults.notifications[0].kind: is "desktop_notification", expected one of "console", "email" ' +
-    '("desktop_notification" is not in Shape B; the default schema has it)',
+    '("desktop_notification" is not in profile b; the default schema has it)',
   ],
   "tcp_connect": [
     withCheck({ kind: "tcp_connect", parameters: { host: "h", port: 22 } }),
-    kindRefused("tcp_connect", "A", '"test", "script", "file_timestamp", "http_request"'),
-    kindRefused("tcp_connect", "B", '"test", "script", "http_request"'),
+    kindRefused("tcp_connect", "a", '"test", "script", "file_timestamp", "http_request"'),
+    kindRefused("tcp_connect", "b", '"test", "script", "http_request"'),
   ],
   "tls_certificate": [
     withCheck({ kind: "tls_certificate", parameters: { host: "h" } }),
-    kindRefused("tls_certificate", "A", '"test", "script", "file_timestamp", "http_request"'),
-    kindRefused("tls_certificate", "B", '"test", "script", "http_request"'),
+    kindRefused("tls_certificate", "a", '"test", "script", "file_timestamp", "http_request"'),
+    kindRefused("tls_certificate", "b", '"test", "script", "http_request"'),
   ],
   "certificate of a response": [
     withCheck({
       kind: "http_request",
       parameters: { request: { target: "https://h/" }, response: { certificate: {} } },
     }),
-    "checks.web.parameters.response.certificate: is not in Shape A, expected one of status_code, headers, " +
+    "checks.web.parameters.response.certificate: is not in profile a, expected one of status_code, headers, " +
     `body_part ${DEFAULT_HAS_IT}`,
-    "checks.web.parameters.response.certificate: is not in Shape B, expected one of status_code, headers, " +
+    "checks.web.parameters.response.certificate: is not in profile b, expected one of status_code, headers, " +
     `body_part ${DEFAULT_HAS_IT}`,
   ],
   "email": [channel("email", mail), null, null],
@@ -242,7 +242,7 @@ Deno.test("loadConfig() holds a shape's intervals to what an interval can be", a
     await problemsOf({ defaults: { schedule: { regular_interval: "soon" } } }, { shape: "b" }),
     [
       'defaults.schedule.regular_interval: is the string "soon", expected a whole number ' +
-      "(a string is not in Shape B here; the default schema has it)",
+      "(a string is not in profile b here; the default schema has it)",
     ],
   );
   assert.deepEqual(await problemsOf({ defaults: { schedule: { regular_interval: 0 } } }, { shape: "b" }), [

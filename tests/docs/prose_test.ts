@@ -79,6 +79,23 @@ Deno.test("a word that the field says otherwise is found", () => {
   );
 });
 
+/** One line of a terminal, and a little more. */
+const MESSAGE_LENGTH_MAX = 100;
+
+Deno.test("no message of the program is longer than 100 characters, quoted values aside", () => {
+  const findings = sourceFiles(`${PROJECT}src`).filter((path) => !HELP.test(path)).flatMap((path) =>
+    literalsOf(Deno.readTextFileSync(path).replaceAll(/(["'`]) \+\s+["'`]/g, "")).split("\n")
+      .map((literal) => literal.slice(1, -1).replaceAll(/\$\{(?:[^{}]|\{[^{}]*\})*\}/g, ""))
+      .filter((text) => text.length > MESSAGE_LENGTH_MAX && /^[^<>{[%]*$/.test(text))
+      .map((text) => `${path.slice(PROJECT.length)}: ${text}`)
+  );
+  assert.deepEqual(findings, []);
+});
+
+/** Help has paragraphs; HTML and SQL are no messages. */
+const HELP =
+  /src\/cli\/(?:commands\/\w+|command_definition|starter_config)\.ts$|src\/(?:outputs\/html_report\/\w+|state\/(?:tables|\w*statements))\.ts$/;
+
 function findingsIn(where: string, text: string): readonly string[] {
   return FORBIDDEN.flatMap(({ pattern, instead }) =>
     [...text.matchAll(pattern)].map(([word]) => `${where}: "${word}": write ${instead}`)

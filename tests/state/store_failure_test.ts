@@ -64,16 +64,14 @@ Deno.test("explainStoreFailure() says what to do", async (t) => {
       error: databaseError("unable to open database file", 14),
       failure: "denied",
       reason:
-        "the file, or its -wal and -shm, cannot be opened; make it, them and the directory readable and " +
-        "writable for this user",
+        "the file, its -wal or its -shm cannot be opened; make them and the directory writable for this user",
     },
     {
       name: "cannot open, by the constructor",
       error: databaseError("unable to open database file: /state"),
       failure: "denied",
       reason:
-        "the file, or its -wal and -shm, cannot be opened; make it, them and the directory readable and " +
-        "writable for this user",
+        "the file, its -wal or its -shm cannot be opened; make them and the directory writable for this user",
     },
     {
       name: "no database",
