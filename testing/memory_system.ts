@@ -4,6 +4,7 @@ import type { TextSink } from "../src/domain/text_sink.ts";
 import { createRealClock } from "./real_clock.ts";
 import { createConnections } from "../src/system/tcp/connections.ts";
 import { createFiles } from "../src/system/files.ts";
+import { createHost } from "../src/system/host.ts";
 import { acquireLock, isLocked, lockHolder } from "../src/system/lock.ts";
 import { createForeground } from "../src/system/process/foreground.ts";
 import { createMail } from "../src/system/mail/mail.ts";
@@ -67,6 +68,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     requests: createRequests({ clock: createRealClock() }),
     connections: createConnections(clock),
     mail: createMail(clock),
+    host: createHost(),
     state: { files: createStoreFiles(clock), lock: acquireLock, holder: lockHolder, isLocked },
     stdout: createMemorySink(options.columns ?? null),
     stderr: createMemorySink(options.columns ?? null),

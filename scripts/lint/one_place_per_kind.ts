@@ -13,6 +13,7 @@ import {
 /** Check and channel kinds whose name can hardly mean anything else. */
 const TELLING_KINDS: ReadonlySet<string> = new Set([
   "desktop_notification",
+  "disk_space",
   "file_timestamp",
   "file_touch",
   "http_request",
@@ -20,7 +21,7 @@ const TELLING_KINDS: ReadonlySet<string> = new Set([
 ]);
 
 /** Kinds whose name is also a common word: they count only where they are compared with a kind. */
-const COMMON_KINDS: ReadonlySet<string> = new Set(["console", "email", "job", "test"]);
+const COMMON_KINDS: ReadonlySet<string> = new Set(["console", "email", "job", "load", "memory", "test"]);
 
 const HINT = "make what varies by kind a field of the kind's entry, and take it from the registry";
 

@@ -13,6 +13,9 @@ export const CHECK_KINDS: { readonly [K in CheckKind]: () => Promise<CheckKindEn
   http_request: lazily(async () => (await import("./http_request.ts")).httpRequestKind),
   tcp_connect: lazily(async () => (await import("./tcp_connect.ts")).tcpConnectKind),
   tls_certificate: lazily(async () => (await import("./tls_certificate.ts")).tlsCertificateKind),
+  disk_space: lazily(async () => (await import("./disk_space.ts")).diskSpaceKind),
+  memory: lazily(async () => (await import("./memory.ts")).memoryKind),
+  load: lazily(async () => (await import("./load.ts")).loadKind),
   job: lazily(async () => (await import("./job.ts")).jobKind),
 };
 

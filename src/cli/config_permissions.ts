@@ -89,7 +89,7 @@ export class MissingPermissionsError extends Error {
  * needs it is `unknown`. While the machine lacks something that the config names, nobody knows what that will need,
  * so no class is given up that a reload might use.
  *
- * What is read of the environment and of the system is optional: it was read by now, or it does without.
+ * What is read of the environment, and of the system at the start, is optional: it was read by now, or it does without.
  *
  * @throws {MissingPermissionsError} If something is missing without which nothing can run.
  */
@@ -99,13 +99,13 @@ export function keepToNeeds(
 ): readonly Need[] {
   const missing = requireGranted(needs, system);
   for (const { permission, value } of needs) if (permission === "env") system.environment(value);
-  const used = new Set(needs.map(({ permission }) => permission));
+  const used = new Set(needs.filter((need) => !isReadAtStart(need)).map(({ permission }) => permission));
   const isComplete = config.lacks.length === 0;
   // A redirect may lead to TLS, whatever the config names.
   if (used.has("net") || !isComplete) system.trustMachine();
   for (const permission of PERMISSION_CLASSES) {
-    const isUnused = isComplete && !used.has(permission);
-    if (READ_AT_START.has(permission) || isUnused) system.permissions.drop(permission);
+    const mayBeUsed = used.has(permission) || !isComplete && !READ_AT_START.has(permission);
+    if (!mayBeUsed) system.permissions.drop(permission);
   }
   return missing;
 }
@@ -116,7 +116,7 @@ export function keepToNeeds(
  * @throws {MissingPermissionsError} If nothing can run without some of it, or it was given up and takes a restart.
  */
 export function requireGranted(needs: readonly Need[], system: System): readonly Need[] {
-  const required = needs.filter(({ permission }) => !READ_AT_START.has(permission));
+  const required = needs.filter((need) => !isReadAtStart(need));
   const missing = missingNeeds(required, system.permissions);
   const vital = missing.filter(({ isVital = false, permission }) =>
     isVital || system.permissions.isDropped(permission)
@@ -131,6 +131,13 @@ export function describeMissing({ permission, value, neededBy }: Need): string {
 }
 
 const READ_AT_START: ReadonlySet<PermissionClass> = new Set(["env", "sys"]);
+
+/** Facts of the system that are known from the start on; checks ask for the others at each run. */
+const START_FACTS: ReadonlySet<string> = new Set(["hostname", "uid"]);
+
+function isReadAtStart({ permission, value }: Need): boolean {
+  return READ_AT_START.has(permission) && (permission !== "sys" || START_FACTS.has(value));
+}
 
 function keyOf({ permission, value }: Need): string {
   return `${permission} ${value}`;

@@ -53,18 +53,15 @@ export const STARTER_CONFIG = `// The config of monitor: checks, their schedules
   // "metrics": { "path": "/var/lib/prometheus/node-exporter/monitor.prom" },
 
   "checks": {
-    // A command: exit code 0 is ok, 1 warning, 2 critical, 3 unknown. Monitoring Plugins work unchanged.
+    // Free space and inodes of a file system. "memory" and "load" check the machine in the same way.
     "disk": {
       "title": "Root disk",
-      "kind": "script",
-      "parameters": {
-        "path": "sh",
-        "arguments": [
-          "-c",
-          "df -P / | awk 'NR == 2 { used = $5 + 0; print used \\"% of / used|used=\\" used \\"%;80;90\\"; exit used >= 90 ? 2 : used >= 80 }'"
-        ]
-      }
+      "kind": "disk_space",
+      "parameters": { "path": "/", "free": { "warning_below": "10%", "critical_below": "5%" } }
     },
+
+    // A command: exit code 0 is ok, 1 warning, 2 critical, 3 unknown. Monitoring Plugins work unchanged.
+    // "updates": { "kind": "script", "parameters": { "path": "/usr/lib/nagios/plugins/check_apt" } },
 
     // The age of a file: a backup, a log, a heartbeat. A relative path starts at this config's directory.
     "temporary_files": {

@@ -8,6 +8,7 @@ import {
 } from "../shared/template.ts";
 import { DURATION_FORMS, parseDuration } from "./parse_duration.ts";
 import { INTERVAL_FORMS, parseInterval } from "./interval.ts";
+import { LIMIT_FORMS, type LimitFormat, parseLimit } from "./parse_limit.ts";
 import { parseSize, SIZE_FORMS } from "./parse_size.ts";
 import { hideInAddress } from "./credentials.ts";
 import type { FormattedValue } from "./formatted_value.ts";
@@ -108,6 +109,8 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   time_of_day: checkTimeOfDay,
   time_zone: checkTimeZone,
   duration: checkDuration,
+  size_or_percentage: (item) => checkLimit(item, "size_or_percentage"),
+  count_or_percentage: (item) => checkLimit(item, "count_or_percentage"),
   status: checkStatus,
   header_value: checkHeaderValue,
   range: checkRange,
@@ -136,6 +139,17 @@ function checkSize({ value, written }: FormattedValue): Pick<Problem, "message">
   const size = typeof value === "number" ? null : parseSize(value);
   if (size === null || "bytes" in size) return null;
   const problem = value === written ? size.problem : `holds no size, expected ${SIZE_FORMS}`;
+  return { message: `${quote(written)} ${problem}` };
+}
+
+function checkLimit(
+  { value, written }: FormattedValue,
+  format: LimitFormat,
+): Pick<Problem, "message"> | null {
+  // Negative numbers and fractions are the schema's business.
+  const parsed = typeof value === "number" ? null : parseLimit(value, format);
+  if (parsed === null || "limit" in parsed) return null;
+  const problem = value === written ? parsed.problem : `holds no limit, expected ${LIMIT_FORMS[format]}`;
   return { message: `${quote(written)} ${problem}` };
 }
 

@@ -1,8 +1,10 @@
 import type { Channel } from "../domain/channel.ts";
 import type { Check, CheckSettings } from "../domain/check.ts";
 import type { CronTimes, Schedule } from "../domain/schedule.ts";
+import type { Limit } from "../domain/thresholds.ts";
 import { channelKey } from "./channel_key.ts";
 import { parseDuration } from "./parse_duration.ts";
+import { type LimitFormat, parseLimit } from "./parse_limit.ts";
 import { parseSize } from "./parse_size.ts";
 import { parseInterval } from "./interval.ts";
 import { type ConfigPath, quote } from "./problem.ts";
@@ -383,6 +385,8 @@ const CONVERSIONS: Readonly<Record<string, (value: JsonValue, options: ResolveOp
     const size = parseSize(typeof value === "number" ? value : String(value));
     return "bytes" in size ? size.bytes : NaN;
   },
+  size_or_percentage: (value) => limitOf(value, "size_or_percentage"),
+  count_or_percentage: (value) => limitOf(value, "count_or_percentage"),
   time_of_day: (value) => minuteOfDay(String(value)) ?? NaN,
   program: (value, options) =>
     options.programs.get(String(value)) ?? absolutePath(String(value), options.directory),
@@ -392,6 +396,11 @@ const CONVERSIONS: Readonly<Record<string, (value: JsonValue, options: ResolveOp
 function milliseconds(value: JsonValue, parse: typeof parseInterval): number {
   const interval = parse(typeof value === "number" ? value : String(value));
   return "ms" in interval ? interval.ms : NaN;
+}
+
+function limitOf(value: JsonValue, format: LimitFormat): Limit {
+  const parsed = parseLimit(typeof value === "number" ? value : String(value), format);
+  return "limit" in parsed ? parsed.limit : NaN;
 }
 
 function camelCase(name: string): string {

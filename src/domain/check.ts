@@ -5,6 +5,7 @@ import type { MaintenanceWindow } from "./maintenance_window.ts";
 import type { Range } from "./range.ts";
 import type { Schedule } from "./schedule.ts";
 import type { StartTlsProtocol } from "./connections.ts";
+import type { Thresholds } from "./thresholds.ts";
 import type { TimeLeft } from "./time_left.ts";
 
 /**
@@ -129,6 +130,29 @@ export interface TlsCertificateParameters extends TimeLeft {
   readonly caFile?: string;
 }
 
+/** Parameters of a `disk_space` check. */
+export interface DiskSpaceParameters {
+  /** Absolute path of anything on the file system. */
+  readonly path: string;
+  /** Of the free space, in bytes. */
+  readonly free: Thresholds;
+  readonly freeInodes: Thresholds;
+}
+
+/** Parameters of a `memory` check; thresholds in bytes. */
+export interface MemoryParameters {
+  /** Of what programs can get without swapping. */
+  readonly available: Thresholds;
+  readonly swapUsed: Thresholds;
+}
+
+/** Parameters of a `load` check: thresholds of the load averages, for each processor. */
+export interface LoadParameters {
+  readonly load1: Thresholds;
+  readonly load5: Thresholds;
+  readonly load15: Thresholds;
+}
+
 /** Parameters of a `job` check. */
 export interface JobParameters {
   /** A run is to end within this time after the one before, or after the check was first seen. */
@@ -188,6 +212,27 @@ export interface TlsCertificateCheck extends CheckSettings {
   readonly parameters: TlsCertificateParameters;
 }
 
+/** A `disk_space` check. */
+export interface DiskSpaceCheck extends CheckSettings {
+  /** The discriminant of {@linkcode Check}; as in the config. */
+  readonly kind: "disk_space";
+  readonly parameters: DiskSpaceParameters;
+}
+
+/** A `memory` check. */
+export interface MemoryCheck extends CheckSettings {
+  /** The discriminant of {@linkcode Check}; as in the config. */
+  readonly kind: "memory";
+  readonly parameters: MemoryParameters;
+}
+
+/** A `load` check. */
+export interface LoadCheck extends CheckSettings {
+  /** The discriminant of {@linkcode Check}; as in the config. */
+  readonly kind: "load";
+  readonly parameters: LoadParameters;
+}
+
 /** A `job` check. */
 export interface JobCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
@@ -204,6 +249,9 @@ export type Check =
   | HttpRequestCheck
   | TcpConnectCheck
   | TlsCertificateCheck
+  | DiskSpaceCheck
+  | MemoryCheck
+  | LoadCheck
   | JobCheck;
 
 /** The name of a check kind. */

@@ -7,7 +7,10 @@ import type { System } from "./system.ts";
 /** What a check kind may use while it looks at its target. */
 export interface ObserveContext {
   /** The parts of the machine that a kind may reach. */
-  readonly system: Pick<System, "clock" | "files" | "processes" | "requests" | "connections" | "environment">;
+  readonly system: Pick<
+    System,
+    "clock" | "files" | "processes" | "requests" | "connections" | "host" | "platform" | "environment"
+  >;
   /** What jobs said of themselves; `null` where no state is kept, so that nothing can be known of them. */
   readonly jobs: JobBook | null;
   /** The config's directory, absolute. */

@@ -15,6 +15,11 @@ export interface Observation {
   readonly performanceData: string;
 }
 
+/** A result without metrics: the check could not run. */
+export function unknownObservation(output: string): Observation {
+  return { condition: "unknown", output, detail: "", metrics: {}, performanceData: "" };
+}
+
 /** An observation of a check with its time. */
 export interface Result extends Observation {
   /** The check as it was when the run began; a reload may have replaced it since. */

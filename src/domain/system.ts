@@ -2,6 +2,7 @@ import type { Clock } from "./clock.ts";
 import type { Connections } from "./connections.ts";
 import type { Files } from "./files.ts";
 import type { Foreground } from "./foreground.ts";
+import type { Host } from "./host.ts";
 import type { StateAccess } from "./lock.ts";
 import type { Mail } from "./mail.ts";
 import type { Permissions } from "./permissions.ts";
@@ -24,6 +25,8 @@ export interface System {
   readonly connections: Connections;
   /** The mails of the `email` channel. */
   readonly mail: Mail;
+  /** Disk space, memory and load of this machine. */
+  readonly host: Host;
   readonly permissions: Permissions;
   readonly state: StateAccess;
   readonly stdout: TextSink;

@@ -12,7 +12,7 @@ import type { Notification } from "../domain/notification.ts";
 import type { Redact } from "../shared/redact.ts";
 import type { Result } from "../domain/result.ts";
 import type { CheckRecord } from "../domain/store.ts";
-import type { System } from "../domain/system.ts";
+import type { ObserveContext } from "../domain/observe.ts";
 import { startPersisting, type WriteSchedule } from "../state/write_schedule.ts";
 import { createLagReporter, type LagSummary } from "./scheduling_lag.ts";
 import type { Recorded, StateRepository } from "../state/state_repository.ts";
@@ -67,7 +67,7 @@ export type SchedulerEvent =
 
 /** What a scheduler needs. */
 export interface SchedulerOptions {
-  readonly system: Pick<System, "clock" | "files" | "processes" | "requests" | "connections" | "environment">;
+  readonly system: ObserveContext["system"];
   /** The job log; `null` without a state. */
   readonly jobs: JobBook | null;
   /** Records every result that counts, and decides what to send; the scheduler writes and tidies it. */

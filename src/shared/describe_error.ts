@@ -14,12 +14,21 @@ interface FileAttempt {
 /** Describes why a file can't be read or written, without its path: one line, no final period. */
 export function describeFileError(error: unknown, { path, access = "read" }: FileAttempt): string {
   if (error instanceof Deno.errors.NotCapable) {
+    if (error.message.includes("sys access")) return describeHostError(error);
     // The runtime wants everything granted for a few places, such as /proc.
     return `grant ${error.message.includes("--allow-all") ? "--allow-all" : `--allow-${access}=${path}`}`;
   }
   const code = systemCodeOf(error);
   if (code === "ENOENT") return access === "read" ? "file does not exist" : "its directory does not exist";
   return REASONS[code] ?? systemWords(messageOf(error));
+}
+
+/** Describes why a fact of this machine can't be read: one line, no final period. */
+export function describeHostError(error: unknown): string {
+  const fact = error instanceof Deno.errors.NotCapable
+    ? /sys access to "(\w+)"/.exec(error.message)?.[1]
+    : undefined;
+  return fact === undefined ? systemWords(messageOf(error)) : `grant --allow-sys=${fact}`;
 }
 
 /** Returns the code that the system gave an error, such as `ENOSPC`; empty for other errors. */

@@ -1,6 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
 import type { System } from "../domain/system.ts";
 import { createFiles } from "./files.ts";
+import { createHost } from "./host.ts";
 import { acquireLock, isLocked, lockHolder } from "./lock.ts";
 import { lazyConnections, lazyForeground, lazyMail, lazyProcesses, lazyRequests } from "./lazy_parts.ts";
 import { createPermissions } from "./permission_access.ts";
@@ -25,6 +26,7 @@ export function createSystem(clock: Clock, { ownConfig }: SystemOptions = {}): S
     requests: lazyRequests({ clock, environment }),
     connections: lazyConnections(clock),
     mail: lazyMail(clock),
+    host: createHost(),
     state: { files: createStoreFiles(clock), lock: acquireLock, holder: lockHolder, isLocked },
     stdout: createTextSink(Deno.stdout),
     stderr: createTextSink(Deno.stderr),

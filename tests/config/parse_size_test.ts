@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import fc from "fast-check";
 import { parseSize } from "../../src/config/parse_size.ts";
-import { describeSize } from "../../src/domain/describe_size.ts";
+import { describeSize, exactSize, roundedSize } from "../../src/domain/describe_size.ts";
 
 Deno.test("parseSize() reads bytes and units of thousands and of 1024", () => {
   const rows: readonly (readonly [value: number | string, bytes: number])[] = [
@@ -32,4 +33,16 @@ Deno.test("describeSize() cuts what it does not show", () => {
     [3.4e18, "3400 PB"],
   ];
   for (const [bytes, text] of rows) assert.equal(describeSize(bytes), text);
+});
+
+Deno.test("roundedSize() rounds to the digits that it is given", () => {
+  assert.deepEqual([123.4e9, 999, 0].map((bytes) => roundedSize(bytes, 3)), ["123 GB", "999 B", "0 B"]);
+  assert.equal(roundedSize(9.9999e9, 5), "9.9999 GB");
+});
+
+Deno.test("exactSize() writes what parseSize() reads", () => {
+  assert.deepEqual([10e9, 10 * 2 ** 30, 1_234_567].map(exactSize), ["10 GB", "10 GiB", "1234.567 kB"]);
+  fc.assert(fc.property(fc.maxSafeNat(), (bytes) => {
+    assert.deepEqual(parseSize(exactSize(bytes)), { bytes });
+  }));
 });

@@ -18,6 +18,8 @@ const SETTINGS = {
   tags: [],
 } as const;
 
+const TEN_PERCENT_BELOW = { warningBelow: { percent: 10 }, criticalBelow: { percent: 5 } };
+
 /** For each kind the least a config can say and what it means: the hand-written types hold the meanings. */
 const LEAST: { readonly [K in CheckKind]: readonly [parameters: object, check: CheckOf<K>] } = {
   test: [{}, {
@@ -80,6 +82,27 @@ const LEAST: { readonly [K in CheckKind]: readonly [parameters: object, check: C
       warningBeforeExpiryMs: 14 * 86_400_000,
       criticalBeforeExpiryMs: 3 * 86_400_000,
     },
+    timeoutMs: 10_000,
+  }],
+  disk_space: [{ path: "data" }, {
+    ...SETTINGS,
+    name: "web",
+    kind: "disk_space",
+    parameters: { path: "/etc/monitor/data", free: TEN_PERCENT_BELOW, freeInodes: TEN_PERCENT_BELOW },
+    timeoutMs: 10_000,
+  }],
+  memory: [{}, {
+    ...SETTINGS,
+    name: "web",
+    kind: "memory",
+    parameters: { available: TEN_PERCENT_BELOW, swapUsed: {} },
+    timeoutMs: 10_000,
+  }],
+  load: [{}, {
+    ...SETTINGS,
+    name: "web",
+    kind: "load",
+    parameters: { load1: {}, load5: { warningAbove: 2, criticalAbove: 4 }, load15: {} },
     timeoutMs: 10_000,
   }],
   job: [{ expected_every: "1 day" }, {
@@ -312,6 +335,43 @@ const MOST: { readonly [K in CheckKind]: readonly [parameters: object, check: Ch
       caFile: "/etc/monitor/authority.pem",
     },
   }],
+  disk_space: [{
+    path: "/srv",
+    free: { warning_below: "20 GB", critical_below: "2.5 GiB" },
+    free_inodes: { warning_below: 10_000, critical_below: "0.5%" },
+  }, {
+    ...ALL_SETTINGS_MEANT,
+    kind: "disk_space",
+    parameters: {
+      path: "/srv",
+      free: { warningBelow: 20e9, criticalBelow: 2.5 * 2 ** 30 },
+      freeInodes: { warningBelow: 10_000, criticalBelow: { percent: 0.5 } },
+    },
+  }],
+  memory: [{
+    available: { warning_below: 1_000_000, critical_below: "100 mb" },
+    swap_used: { warning_above: "50 %", critical_above: "1 TB" },
+  }, {
+    ...ALL_SETTINGS_MEANT,
+    kind: "memory",
+    parameters: {
+      available: { warningBelow: 1e6, criticalBelow: 100e6 },
+      swapUsed: { warningAbove: { percent: 50 }, criticalAbove: 1e12 },
+    },
+  }],
+  load: [{
+    load1: { warning_above: 4.5, critical_above: 9 },
+    load5: { warning_above: 0 },
+    load15: { critical_above: 1.5 },
+  }, {
+    ...ALL_SETTINGS_MEANT,
+    kind: "load",
+    parameters: {
+      load1: { warningAbove: 4.5, criticalAbove: 9 },
+      load5: { warningAbove: 0 },
+      load15: { criticalAbove: 1.5 },
+    },
+  }],
   job: [{
     expected_every: 3600,
     grace: "5 minutes",
@@ -414,6 +474,9 @@ Deno.test("resolveChecks() gives each kind its own time limit where none is give
     http_request: 10_000,
     tcp_connect: 10_000,
     tls_certificate: 10_000,
+    disk_space: 10_000,
+    memory: 10_000,
+    load: 10_000,
     job: 10_000,
   });
 });

@@ -104,7 +104,7 @@ Deno.test("findStructureProblems() proposes what stands for a kind of another to
     "dns": [check("dns"), 'write "script" to run check_dns or dig'],
     "process": [check("process"), 'write "script" to run check_procs, pgrep or systemctl is-active'],
     "command": [check("command"), 'did you mean "script"?'],
-    "disk": [check("disk"), 'write "script" to run check_disk'],
+    "disk": [check("disk"), 'did you mean "disk_space"?'],
     "http": [check("http"), 'did you mean "http_request"?'],
     "HTTPS": [check("HTTPS"), 'did you mean "http_request"?'],
     "a channel slack": [channel("slack"), 'did you mean "webhook"?'],

@@ -53,6 +53,16 @@ Deno.test("needsOf() tells what each check kind needs, and no more", async (t) =
       },
       { read: ["/srv/file"] },
     ],
+    ["disk_space", { ...base, kind: "disk_space", parameters: { path: "/srv", free: {}, freeInodes: {} } }, {
+      read: ["/srv"],
+      sys: ["statfs"],
+    }],
+    ["memory", { ...base, kind: "memory", parameters: { available: {}, swapUsed: {} } }, {
+      sys: ["systemMemoryInfo"],
+    }],
+    ["load", { ...base, kind: "load", parameters: { load1: {}, load5: {}, load15: {} } }, {
+      sys: ["loadavg"],
+    }],
     ["http_request to a name", quiet(requestCheck("http://example.org/x")), { net: ["example.org:80"] }],
     ["http_request over TLS", quiet(requestCheck("https://user:p@example.org")), {
       net: ["example.org:443"],

@@ -1,3 +1,4 @@
+import { createHost } from "../../src/system/host.ts";
 import { observeHttpRequest } from "../../src/checks/http_request.ts";
 import type { HttpRequestCheck } from "../../src/domain/check.ts";
 import type { HttpExpectation, HttpRequest } from "../../src/domain/http_check.ts";
@@ -70,6 +71,8 @@ export function observeTarget(target: string, run: HttpRun = {}): Promise<Observ
         },
       },
       connections: createConnections(clock),
+      host: createHost(),
+      platform: "linux",
       environment: () => undefined,
     },
     jobs: null,

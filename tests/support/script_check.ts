@@ -6,6 +6,7 @@ import type { Requests } from "../../src/domain/requests.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { createConnections } from "../../src/system/tcp/connections.ts";
 import { createFiles } from "../../src/system/files.ts";
+import { createHost } from "../../src/system/host.ts";
 import { createProcesses } from "../../src/system/process/processes.ts";
 
 /** What a test may set of a run of a `script` check. */
@@ -44,6 +45,8 @@ export function observeProgram(path: string, run: ScriptRun = {}): Promise<Obser
       processes: createProcesses(clock, { terminationGraceMs: 200 }),
       requests: NO_REQUESTS,
       connections: createConnections(clock),
+      host: createHost(),
+      platform: "linux",
       environment: (variable) => environment[variable],
     },
     jobs: null,

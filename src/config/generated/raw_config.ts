@@ -232,6 +232,78 @@ export type Check =
        * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
        */
       timeout?: number | string;
+      kind: "disk_space";
+      parameters: DiskSpaceParameters;
+    }
+  | {
+      /**
+       * A name for people. Default: the name of the check.
+       */
+      title?: string;
+      tags?: Tags;
+      active?: Active;
+      threshold?: Threshold;
+      recovery_threshold?: RecoveryThreshold;
+      annoy?: Annoy;
+      schedule?: Schedule;
+      maintenance_windows?: MaintenanceWindows;
+      notifications?: Notifications;
+      /**
+       * Names of checks that this one depends on. While one of them is confirmed as a problem, or its state is not known yet, problems of this check are suppressed. Recoveries never are. The check runs all the same.
+       */
+      depends_on?: string[];
+      /**
+       * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
+       */
+      timeout?: number | string;
+      kind: "memory";
+      parameters: MemoryParameters;
+    }
+  | {
+      /**
+       * A name for people. Default: the name of the check.
+       */
+      title?: string;
+      tags?: Tags;
+      active?: Active;
+      threshold?: Threshold;
+      recovery_threshold?: RecoveryThreshold;
+      annoy?: Annoy;
+      schedule?: Schedule;
+      maintenance_windows?: MaintenanceWindows;
+      notifications?: Notifications;
+      /**
+       * Names of checks that this one depends on. While one of them is confirmed as a problem, or its state is not known yet, problems of this check are suppressed. Recoveries never are. The check runs all the same.
+       */
+      depends_on?: string[];
+      /**
+       * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
+       */
+      timeout?: number | string;
+      kind: "load";
+      parameters: LoadParameters;
+    }
+  | {
+      /**
+       * A name for people. Default: the name of the check.
+       */
+      title?: string;
+      tags?: Tags;
+      active?: Active;
+      threshold?: Threshold;
+      recovery_threshold?: RecoveryThreshold;
+      annoy?: Annoy;
+      schedule?: Schedule;
+      maintenance_windows?: MaintenanceWindows;
+      notifications?: Notifications;
+      /**
+       * Names of checks that this one depends on. While one of them is confirmed as a problem, or its state is not known yet, problems of this check are suppressed. Recoveries never are. The check runs all the same.
+       */
+      depends_on?: string[];
+      /**
+       * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
+       */
+      timeout?: number | string;
       kind: "job";
       parameters: JobParameters;
     };
@@ -898,6 +970,123 @@ export interface TlsCertificateParameters {
    * A PEM file of certificate authorities to trust in addition, relative to the directory of the config.
    */
   ca_file?: string;
+}
+/**
+ * Checks the free space and the free inodes of a file system.
+ */
+export interface DiskSpaceParameters {
+  /**
+   * A path on the file system, relative to the directory of the config.
+   */
+  path: string;
+  free?: SpaceBelow;
+  free_inodes?: CountBelow;
+}
+/**
+ * Thresholds of the free space.
+ */
+export interface SpaceBelow {
+  /**
+   * Less is `warning`.
+   */
+  warning_below?: number | string;
+  /**
+   * Less is `critical`.
+   */
+  critical_below?: number | string;
+}
+/**
+ * Thresholds of the free inodes. File systems without a limit of inodes are not checked for it.
+ */
+export interface CountBelow {
+  /**
+   * Less is `warning`.
+   */
+  warning_below?: number | string;
+  /**
+   * Less is `critical`.
+   */
+  critical_below?: number | string;
+}
+/**
+ * Checks the available memory and the used swap of this machine.
+ */
+export interface MemoryParameters {
+  available?: SpaceBelow1;
+  swap_used?: SpaceAbove;
+}
+/**
+ * Thresholds of the memory that programs can get without swapping.
+ */
+export interface SpaceBelow1 {
+  /**
+   * Less is `warning`.
+   */
+  warning_below?: number | string;
+  /**
+   * Less is `critical`.
+   */
+  critical_below?: number | string;
+}
+/**
+ * Thresholds of the used swap. Default: none.
+ */
+export interface SpaceAbove {
+  /**
+   * More is `warning`.
+   */
+  warning_above?: number | string;
+  /**
+   * More is `critical`.
+   */
+  critical_above?: number | string;
+}
+/**
+ * Checks the load averages of this machine, divided by the number of processors.
+ */
+export interface LoadParameters {
+  load1?: NumberAbove;
+  load5?: NumberAbove1;
+  load15?: NumberAbove2;
+}
+/**
+ * Thresholds of the load over 1 minute. Default: none.
+ */
+export interface NumberAbove {
+  /**
+   * More is `warning`.
+   */
+  warning_above?: number;
+  /**
+   * More is `critical`.
+   */
+  critical_above?: number;
+}
+/**
+ * Thresholds of the load over 5 minutes.
+ */
+export interface NumberAbove1 {
+  /**
+   * More is `warning`.
+   */
+  warning_above?: number;
+  /**
+   * More is `critical`.
+   */
+  critical_above?: number;
+}
+/**
+ * Thresholds of the load over 15 minutes. Default: none.
+ */
+export interface NumberAbove2 {
+  /**
+   * More is `warning`.
+   */
+  warning_above?: number;
+  /**
+   * More is `critical`.
+   */
+  critical_above?: number;
 }
 /**
  * Checks a cron job or another task on this machine that checks in with `monitor beat NAME -- COMMAND`. NAME is the name of this check.

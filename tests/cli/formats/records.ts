@@ -40,6 +40,9 @@ const PARAMETERS = {
     warningBeforeExpiryMs: 2000,
     criticalBeforeExpiryMs: 1000,
   },
+  disk_space: { path: "/", free: {}, freeInodes: {} },
+  memory: { available: {}, swapUsed: {} },
+  load: { load1: {}, load5: {}, load15: {} },
   job: {
     expectedEveryMs: 86_400_000,
     graceMs: 600_000,

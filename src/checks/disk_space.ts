@@ -1,0 +1,53 @@
+import type { DiskSpaceCheck } from "../domain/check.ts";
+import { describeDuration } from "../domain/duration.ts";
+import type { FileSystemFacts } from "../domain/host.ts";
+import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
+import { type Observation, unknownObservation } from "../domain/result.ts";
+import { startDeadline, unlessAborted } from "../shared/deadline.ts";
+import { describeFileError } from "../shared/describe_error.ts";
+import { judgeMeasures, type Measure, thresholdCaveats } from "./thresholds.ts";
+
+/** The `disk_space` kind. */
+export const diskSpaceKind: CheckKindEntry<"disk_space"> = {
+  observe: observeDiskSpace,
+  limit: "none",
+  caveats: ({ parameters: { free, freeInodes } }) => [
+    ...thresholdCaveats(free, ["free"]),
+    ...thresholdCaveats(freeInodes, ["free_inodes"]),
+  ],
+  needs: ({ parameters }) => ({ read: [parameters.path], sys: ["statfs"] }),
+};
+
+/** Compares the free space and the free inodes of a path's file system with thresholds. */
+async function observeDiskSpace(
+  { parameters: { path, free, freeInodes }, timeoutMs }: DiskSpaceCheck,
+  { system: { clock, host }, signal }: ObserveContext,
+): Promise<Observation> {
+  signal.throwIfAborted();
+  let facts: FileSystemFacts;
+  using deadline = startDeadline(clock, timeoutMs, signal);
+  try {
+    facts = await unlessAborted(host.fileSystem(path), deadline.signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    const reason = deadline.isTimeUp
+      ? `the file system did not respond within ${describeDuration(timeoutMs)}`
+      : describeFileError(error, { path });
+    return unknownObservation(`cannot read the free space of "${path}": ${reason}`);
+  }
+  const { freeBytes, totalBytes, inodes } = facts;
+  if (totalBytes === 0) return unknownObservation(`the file system of "${path}" has no size`);
+  const measures: readonly Measure[] = [
+    { name: "free", value: freeBytes, total: totalBytes, unit: "bytes", thresholds: free },
+    ...inodes === null ? [] : [{
+      name: "free_inodes",
+      value: inodes.free,
+      total: inodes.total,
+      unit: "number" as const,
+      thresholds: freeInodes,
+    }],
+  ];
+  const { metrics, ...judged } = judgeMeasures(measures);
+  const totals = { total_bytes: totalBytes, ...inodes !== null && { total_inodes: inodes.total } };
+  return { ...judged, metrics: { ...metrics, ...totals }, detail: "", performanceData: "" };
+}

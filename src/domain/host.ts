@@ -1,0 +1,31 @@
+/** The space of a file system, as `df` counts it: what is reserved for root is neither free nor part of the total. */
+export interface FileSystemFacts {
+  /** What any user may still write. */
+  readonly freeBytes: number;
+  readonly totalBytes: number;
+  /** `null`: the file system has no limit of inodes, such as Btrfs. */
+  readonly inodes: { readonly free: number; readonly total: number } | null;
+}
+
+/** The memory of this machine, in bytes. */
+export interface MemoryFacts {
+  /** What programs can get without swapping. */
+  readonly availableBytes: number;
+  readonly totalBytes: number;
+  readonly swapUsedBytes: number;
+  /** 0: there is no swap. */
+  readonly swapTotalBytes: number;
+}
+
+/** Facts of this machine. A permission that is missing throws the runtime's `NotCapable`. */
+export interface Host {
+  /** The file system of a path. One that hangs never resolves; it is asked only once at a time. */
+  fileSystem(path: string): Promise<FileSystemFacts>;
+  memory(): MemoryFacts;
+  /** The mean number of processes that run or wait, over 1, 5 and 15 minutes; zeros on Windows, which counts none. */
+  loadAverages(): readonly [number, number, number];
+  /** How many processors this process may use; 1 or more. */
+  readonly processors: number;
+  /** The id of this process. */
+  readonly processId: number;
+}

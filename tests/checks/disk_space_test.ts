@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import type { DiskSpaceParameters } from "../../src/domain/check.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import type { FileSystemFacts, Host } from "../../src/domain/host.ts";
+import type { Observation } from "../../src/domain/result.ts";
+import { createHost } from "../../src/system/host.ts";
+import { createFakeClock } from "../../testing/fake_clock.ts";
+import { runChild, tool } from "../../testing/tools.ts";
+import { observeCheck, type ObserveOptions } from "../support/observe_check.ts";
+
+const BELOW = { warningBelow: { percent: 10 }, criticalBelow: { percent: 5 } };
+
+function observe(
+  parameters: Partial<DiskSpaceParameters>,
+  options?: ObserveOptions,
+): Promise<Observation> {
+  return observeCheck({
+    kind: "disk_space",
+    parameters: { path: "/", free: BELOW, freeInodes: BELOW, ...parameters },
+  }, options);
+}
+
+function hostWith(fileSystem: Host["fileSystem"]): Host {
+  return { ...createHost(), fileSystem };
+}
+
+Deno.test("disk_space compares free space and free inodes with thresholds", async (t) => {
+  const half = { free: 500, total: 1000 };
+  const rows: Readonly<Record<string, readonly [FileSystemFacts, Condition, string]>> = {
+    "much of both": [
+      { freeBytes: 40e9, totalBytes: 100e9, inodes: half },
+      "ok",
+      "free 40% (40 GB of 100 GB); free inodes 50% (500 of 1000)",
+    ],
+    "little space": [
+      { freeBytes: 9e9, totalBytes: 100e9, inodes: half },
+      "warning",
+      "free 9% (9 GB of 100 GB), warning below 10%; free inodes 50% (500 of 1000)",
+    ],
+    "few inodes": [
+      { freeBytes: 40e9, totalBytes: 100e9, inodes: { free: 1, total: 1000 } },
+      "critical",
+      "free 40% (40 GB of 100 GB); free inodes 0.1% (1 of 1000), critical below 5%",
+    ],
+    "no limit of inodes": [
+      { freeBytes: 0, totalBytes: 100e9, inodes: null },
+      "critical",
+      "free 0% (0 B of 100 GB), critical below 5%",
+    ],
+    "no size at all": [
+      { freeBytes: 0, totalBytes: 0, inodes: null },
+      "unknown",
+      'the file system of "/" has no size',
+    ],
+  };
+  for (const [name, [facts, condition, output]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const host = hostWith(() => Promise.resolve(facts));
+      const observation = await observe({}, { system: { host } });
+      assert.deepEqual([observation.condition, observation.output], [condition, output]);
+    });
+  }
+});
+
+Deno.test("disk_space measures the space of this machine as df does", async () => {
+  const { metrics, condition } = await observe({
+    path: Deno.cwd(),
+    free: { warningBelow: 1 },
+    freeInodes: {},
+  });
+  const { stdout } = await runChild(tool("df"), ["-B1", "--output=used,avail,itotal", Deno.cwd()]);
+  const [used = 0, free = 0, inodes = 0] = stdout.split("\n")[1]?.trim()
+    .split(/\s+/).map(Number) ?? [];
+  const total = metrics["total_bytes"] ?? 0;
+  assert.equal(condition, "ok");
+  // Others write to the disk meanwhile.
+  assert.ok(Math.abs(total - used - free) / total < 0.01, `${total} of ${used + free}`);
+  assert.equal(metrics["total_inodes"] ?? 0, inodes);
+  assert.equal(metrics["free_bytes_warning_below"], 1);
+});
+
+Deno.test("disk_space is unknown with the reason if the file system cannot be asked", async (t) => {
+  await t.step("a path that does not exist", async () => {
+    const { condition, output, metrics } = await observe({ path: "/does/not/exist" });
+    assert.deepEqual([condition, output, metrics], [
+      "unknown",
+      'cannot read the free space of "/does/not/exist": file does not exist',
+      {},
+    ]);
+  });
+  await t.step("a path through a file", async () => {
+    const { output } = await observe({ path: "/etc/passwd/x" });
+    assert.match(output, /: its path leads through something that is not a directory$/);
+  });
+  await t.step("a hung mount", async () => {
+    const clock = createFakeClock();
+    const asked = Promise.withResolvers<void>();
+    const host = hostWith(() => {
+      asked.resolve();
+      return new Promise(() => {});
+    });
+    const running = observe({}, { system: { clock, host }, timeoutMs: 3000 });
+    await asked.promise;
+    await clock.advance(3000);
+    const { condition, output } = await running;
+    assert.equal(condition, "unknown");
+    assert.equal(output, 'cannot read the free space of "/": the file system did not respond within 3 s');
+  });
+  await t.step("an abort", async () => {
+    const stop = new AbortController();
+    const host = hostWith(() => {
+      stop.abort(new Error("stopped"));
+      return new Promise(() => {});
+    });
+    await assert.rejects(observe({}, { system: { host }, signal: stop.signal }), /stopped/);
+  });
+});

@@ -1,0 +1,24 @@
+import { entryOf } from "../../src/checks/registry.ts";
+import type { Check } from "../../src/domain/check.ts";
+import type { ObserveContext } from "../../src/domain/observe.ts";
+import type { Observation } from "../../src/domain/result.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
+import { testCheck } from "./checks.ts";
+
+/** What a check runs with; the rest is this machine. */
+export interface ObserveOptions {
+  readonly system?: Partial<ObserveContext["system"]>;
+  readonly signal?: AbortSignal;
+  readonly timeoutMs?: number;
+}
+
+/** Runs a check of any kind once. */
+export async function observeCheck(
+  kind: Pick<Check, "kind" | "parameters">,
+  { system = {}, signal = new AbortController().signal, timeoutMs = 10_000 }: ObserveOptions = {},
+): Promise<Observation> {
+  const check = { ...testCheck("ok", { timeoutMs }), ...kind } as Check;
+  const entry = await entryOf(check);
+  const context = { system: { ...createMemorySystem(), ...system }, jobs: null, directory: "/", signal };
+  return await entry.observe(check, context);
+}
