@@ -30,6 +30,7 @@ export const TOOLS = {
   "dbus-run-session": { package: "dbus" },
   "faketime": { package: "faketime", path: "/usr/lib/*/faketime/libfaketimeMT.so.1" },
   "fish": { package: "fish" },
+  "initdb": postgresql("initdb"),
   "kill": { package: "procps", path: "/usr/bin/kill" },
   "man": { package: "man-db" },
   "mandoc": { package: "mandoc" },
@@ -38,6 +39,7 @@ export const TOOLS = {
   "nginx": { package: "nginx-light", path: "/usr/sbin/nginx" },
   "notify-send": { package: "libnotify-bin" },
   "nss_wrapper": { package: "libnss-wrapper", path: "/usr/lib/*/libnss_wrapper.so" },
+  "postgres": postgresql("postgres"),
   "prometheus-node-exporter": { package: "prometheus-node-exporter" },
   "promtool": { package: "prometheus" },
   "python3": { package: "python3", path: "/usr/bin/python3" },
@@ -52,6 +54,11 @@ export const TOOLS = {
 /** One of the Monitoring Plugins. */
 function plugin(name: string): Tool {
   return { package: "monitoring-plugins-basic", path: `/usr/lib/nagios/plugins/${name}` };
+}
+
+/** A program of PostgreSQL, of whatever version. */
+function postgresql(name: string): Tool {
+  return { package: "postgresql", path: `/usr/lib/postgresql/*/bin/${name}` };
 }
 
 /** Packages that only the scripts of `.ci/run` need. */

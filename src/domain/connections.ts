@@ -11,6 +11,11 @@ export interface ConnectionTarget {
   readonly port: number;
 }
 
+/** A PostgreSQL server: over TCP, or by the socket file of one on this machine. */
+export type DatabaseTarget =
+  | ConnectionTarget & { readonly tls: TlsExpectations | null }
+  | { readonly socketPath: string };
+
 /** A connection that stands; with TLS, the certificate has been verified. */
 export interface Connection {
   /** What comes next, or `null` when the other side has ended. Rejects when the connection breaks. */
@@ -45,6 +50,8 @@ export interface Connections {
     target: ConnectionTarget & { readonly tls?: TlsExpectations },
     options: ConnectionOptions,
   ): Promise<Connection>;
+  /** Connects to a PostgreSQL server, with TLS from the first byte after its request on. */
+  connectDatabase(target: DatabaseTarget, options: ConnectionOptions): Promise<Connection>;
   /**
    * Reads the certificate that a server shows, whether it is valid or not, and holds it to what is expected. This may
    * take a second connection. Rejects when there is no server, or one that does not speak TLS.

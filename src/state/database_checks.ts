@@ -47,7 +47,8 @@ export function keepUpdate(connection: Connection, { record, rollup, change, que
   for (const notification of queued) keepQueued(connection, notification);
 }
 
-function rollupOf(entry: RollupEntry): Omit<Rollup, "name"> {
+/** The roll-up of one run. */
+export function rollupOf(entry: RollupEntry): Omit<Rollup, "name"> {
   return {
     startMs: startOf(entry.atMs, HOUR_MS),
     spanMs: HOUR_MS,
@@ -81,8 +82,8 @@ export function readChanges(
   });
 }
 
-/** The database takes a negative limit for none, and no infinite one. */
-function toRowLimit(limit: number): number {
+/** A database takes a negative limit for none, and no infinite one. */
+export function toRowLimit(limit: number): number {
   return Math.min(Math.max(0, Math.floor(limit)), Number.MAX_SAFE_INTEGER);
 }
 
@@ -115,15 +116,16 @@ function toNames(names: readonly string[]): string {
   return JSON.stringify([...new Set(names)].map(columnText.encode));
 }
 
-function nameIn(row: Row): string {
+/** The name in a row. */
+export function nameIn(row: Row): string {
   return columnText.decode(row["name"], "name");
 }
 
 /** A list of start, runs, failed runs, longest streak of these, four times and duration for each roll-up. */
 const PACKED_SUMS = json(list(list(number)));
 
-/** The sums in a row of a name and its packed sums, the oldest first; those that begin together are added. */
-function sumsOf(row: Row): readonly RollupSum[] {
+/** Returns the sums in a row of a name and its packed sums, the oldest first; those that begin together are added. */
+export function sumsOf(row: Row): readonly RollupSum[] {
   const name = nameIn(row);
   const sums = new Map<number, RollupSum>();
   for (const values of PACKED_SUMS.decode(row["sums"], "sums")) {

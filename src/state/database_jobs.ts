@@ -60,12 +60,14 @@ function factsIn(connection: Connection, name: string, nowMs: number): JobFacts 
   };
 }
 
-function runOf(row: Row): JobRun {
+/** The run in a row. */
+export function runOf(row: Row): JobRun {
   const { id, startedAtMs, end } = JOB_RUNS.decode(row);
   return { id, startedAtMs, end };
 }
 
-function endedRunOf(row: Row): EndedJobRun {
+/** The run in a row, which has ended. */
+export function endedRunOf(row: Row): EndedJobRun {
   const { end, ...run } = runOf(row);
   if (end === null) throw new UnreadableRowError('"ending" of a row is not text');
   return { ...run, end };

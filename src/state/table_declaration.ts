@@ -17,7 +17,8 @@ const MERGED = {
   prepend: (column: string) => `CAST(excluded.${column} || ${column} AS BLOB)`,
 } as const;
 
-interface Column {
+/** A column of a table. */
+export interface Column {
   readonly name: string;
   /** Its type in the database, with constraints. */
   readonly type: string;
@@ -131,6 +132,11 @@ export interface Keys {
 /** A table of rows of one type. */
 export interface Table<T> {
   readonly name: string;
+  readonly declared: readonly Column[];
+  /** The columns of the primary key; `null`: the database gives each row an `id`. */
+  readonly primary: readonly string[] | null;
+  /** The columns of which no two rows have the same values; empty if there are none. */
+  readonly unique: readonly string[];
   readonly create: string;
   /** All columns but the `id`, for SELECT. */
   readonly columns: string;
@@ -162,6 +168,9 @@ export function table<T extends object>(
   const onConflict = `ON CONFLICT (${unique.join(", ")}) DO UPDATE SET ${updates.join(", ")}`;
   return {
     name,
+    declared: columns,
+    primary: primary ?? null,
+    unique,
     create: createStatement(name, columns, { primary, unique }),
     columns: names.join(", "),
     aggregates: columns.filter(({ merge }) => merge === "add" || merge === "max")

@@ -233,24 +233,29 @@ export const MONITOR: Table<{ readonly id: number; readonly run: MonitorRun }> =
   run: jsonText("run", MONITOR_RUN),
 }, { primary: ["id"] });
 
-/** Makes all tables and their indexes. */
-export const CREATE_TABLES: readonly string[] = [
-  ...[
-    CHECKS,
-    RECENT_RUNS,
-    CHANGES,
-    ROLLUPS,
-    OUTBOX,
-    DELIVERY_MARKERS,
-    CHANNEL_COUNTS,
-    SILENCES,
-    JOBS,
-    JOB_RUNS,
-    CLOCK,
-    MONITOR,
-  ].map(({ create }) => create),
+/** All tables. */
+export const TABLES: readonly Pick<Table<never>, "name" | "create" | "declared" | "primary" | "unique">[] = [
+  CHECKS,
+  RECENT_RUNS,
+  CHANGES,
+  ROLLUPS,
+  OUTBOX,
+  DELIVERY_MARKERS,
+  CHANNEL_COUNTS,
+  SILENCES,
+  JOBS,
+  JOB_RUNS,
+  CLOCK,
+  MONITOR,
+];
+
+/** The indexes of the tables, in every kind of database. */
+export const CREATE_INDEXES: readonly string[] = [
   "CREATE INDEX changes_by_time ON changes (check_id, at_ms)",
   "CREATE INDEX outbox_dropped ON outbox (next_attempt_at_ms, first_failed_at_ms) WHERE state = 'dropped'",
   "CREATE INDEX silences_by_end ON silences (until_ms)",
   "CREATE INDEX job_runs_by_job ON job_runs (job_id)",
 ];
+
+/** Makes all tables and their indexes. */
+export const CREATE_TABLES: readonly string[] = [...TABLES.map(({ create }) => create), ...CREATE_INDEXES];

@@ -45,6 +45,7 @@ export function lazyConnections(clock: Clock): Connections {
   const load = lazily(async () => made = (await import("./tcp/connections.ts")).createConnections(clock));
   return {
     connect: async (target, options) => await (await load()).connect(target, options),
+    connectDatabase: async (target, options) => await (await load()).connectDatabase(target, options),
     readCertificate: async (target, options) => await (await load()).readCertificate(target, options),
     explain: (error, target, phase) => used(made).explain(error, target, phase),
   };

@@ -32,9 +32,17 @@ export type StoreTest = (
 ) => void;
 
 /** Registers the suite for one store. */
-export function testStore(symbol: string, withStore: StoreMaker): void {
+export function testStore(
+  symbol: string,
+  withStore: StoreMaker,
+  options: Partial<Deno.TestDefinition> = {},
+): void {
   const test: StoreTest = (sentence, body) =>
-    Deno.test(`${symbol} ${sentence}`, (t) => withStore((store) => body(store, t)));
+    Deno.test({
+      ...options,
+      name: `${symbol} ${sentence}`,
+      fn: (t) => withStore((store) => body(store, t)),
+    });
   testOutbox(test);
   testJobs(test);
 

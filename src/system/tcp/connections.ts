@@ -31,6 +31,8 @@ export function createConnections(clock: Clock): Connections {
         throw refusedCertificate(error) ?? error;
       }
     },
+    connectDatabase: async (target, options) =>
+      await (await import("./database_connection.ts")).connectDatabase(target, { ...options, clock }),
     async readCertificate(target, options): Promise<CertificateReading> {
       const { signal } = options;
       let facts = null;

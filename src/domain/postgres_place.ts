@@ -1,0 +1,17 @@
+import type { DatabaseTarget } from "./connections.ts";
+
+/** A database on a PostgreSQL server, and how to log in. */
+export interface PostgresPlace {
+  /** Tried in this order; at least one. */
+  readonly targets: readonly DatabaseTarget[];
+  readonly database: string;
+  readonly user: string;
+  /** `null`: none is needed. */
+  readonly password: string | null;
+  /** The schema of the tables. */
+  readonly schema: string;
+  /** Whether statements are prepared once; not with a pooler. */
+  readonly prepare: boolean;
+  /** A `postgres://` URL without a password, for messages. */
+  readonly url: string;
+}

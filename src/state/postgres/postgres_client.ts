@@ -1,0 +1,215 @@
+/** A connection to the writable one of several servers that is made anew when it breaks. */
+import type { Clock } from "../../domain/clock.ts";
+import type { Connection, ConnectionPhase, Connections, DatabaseTarget } from "../../domain/connections.ts";
+import type { PostgresPlace } from "../../domain/postgres_place.ts";
+import { startDeadline } from "../../shared/deadline.ts";
+import type { Parameter } from "./protocol.ts";
+import {
+  ConnectionLostError,
+  PostgresConnection,
+  PostgresError,
+  type StatementResult,
+} from "./postgres_connection.ts";
+import { explainServer, nameOf, ServerUnusableError } from "./server_failure.ts";
+
+/** What a client needs besides the place. */
+export interface PostgresClientOptions {
+  readonly connections: Pick<Connections, "connectDatabase" | "explain">;
+  readonly clock: Clock;
+  readonly randomId: () => string;
+  /** For each exchange with the server. @default 15 seconds */
+  readonly timeoutMs?: number;
+}
+
+/** For connecting to one server, with authentication. */
+const CONNECT_TIMEOUT_MS = 5_000;
+const EXCHANGE_TIMEOUT_MS = 15_000;
+/** The server gives a statement up before the client gives the connection up. */
+const STATEMENT_SHARE = 2 / 3;
+const LOCK_TIMEOUT_MS = 2_000;
+
+/** A unit of work is attempted so often. */
+const ATTEMPTS_MAX = 4;
+const PAUSE_MS = 20;
+/** Before the next attempt to connect: twice as long after each failure. */
+const BACKOFF_MS = 250;
+const BACKOFF_MS_MAX = 8_000;
+
+/** SQLSTATE of what another attempt can do: a lock, a deadlock, a timeout, a conflict. */
+const REPEATABLE: ReadonlySet<string> = new Set(["55P03", "40P01", "57014", "40001"]);
+/** SQLSTATE of a server that ends the connection, or is no longer writable. */
+const LOST = /^(?:08|57P0[123]|25006)/;
+const LOCK_NOT_AVAILABLE = "55P03";
+
+/**
+ * A process that was stopped within a transaction keeps its locks, whatever timeouts there are. Readers have no such
+ * locks.
+ */
+const END_BLOCKERS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity AS other
+  WHERE usename = current_user AND datname = current_database() AND pid <> pg_backend_pid()
+    AND xact_start < clock_timestamp() - interval '${LOCK_TIMEOUT_MS} ms'
+    AND EXISTS (SELECT FROM pg_locks WHERE pg_locks.pid = other.pid AND mode = 'RowExclusiveLock')`;
+
+/** What a unit of work has: statements, one after the other. */
+export type Session = Pick<PostgresConnection, "run">;
+
+/**
+ * Runs units of work one after the other. A unit whose outcome is unknown is repeated on a new connection, so each must be
+ * the same when it is done twice.
+ */
+export class PostgresClient {
+  readonly #place: PostgresPlace;
+  readonly #options: PostgresClientOptions;
+  #connection: PostgresConnection | null = null;
+  #last: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+  #failure: { readonly error: unknown; readonly retryAtMs: number; readonly delayMs: number } | null = null;
+
+  constructor(place: PostgresPlace, options: PostgresClientOptions) {
+    this.#place = place;
+    this.#options = options;
+  }
+
+  /** Runs one statement, which is a transaction by itself. */
+  query(sql: string, parameters: readonly Parameter[] = []): Promise<StatementResult> {
+    return this.work((session) => session.run(sql, parameters));
+  }
+
+  /** Runs some statements as a transaction. */
+  transaction<T>(work: (session: Session) => Promise<T>, mode = "READ COMMITTED"): Promise<T> {
+    return this.work(async (session) => {
+      await session.run(`BEGIN ISOLATION LEVEL ${mode}`);
+      try {
+        const answer = await work(session);
+        await session.run("COMMIT");
+        return answer;
+      } catch (error) {
+        // On a connection that broke, the server does that.
+        await session.run("ROLLBACK").catch(() => {});
+        throw error;
+      }
+    });
+  }
+
+  /** Runs a unit of work behind those before it, and repeats it while another attempt can succeed. */
+  work<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const turn = this.#last.then(() => this.#attempt(work));
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
+  /** Ends the use of it; what is running rejects. */
+  close(): void {
+    this.#isClosed = true;
+    this.#connection?.close();
+  }
+
+  async #attempt<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    let lockFailures = 0;
+    for (let triesLeft = ATTEMPTS_MAX - 1;; triesLeft--) {
+      const connection = await this.#connected();
+      try {
+        return await work(connection);
+      } catch (error) {
+        const code = error instanceof PostgresError ? error.code : "";
+        if (LOST.test(code)) connection.close();
+        const isLost = !connection.isOpen;
+        if (this.#isClosed || triesLeft === 0 || !isLost && !REPEATABLE.has(code)) throw error;
+        if (isLost) continue;
+        if (code === LOCK_NOT_AVAILABLE && ++lockFailures === 2) {
+          await connection.run(END_BLOCKERS).catch(() => {});
+        }
+      }
+      await new Promise<void>((resolve) => void this.#options.clock.after(PAUSE_MS, resolve));
+    }
+  }
+
+  async #connected(): Promise<PostgresConnection> {
+    if (this.#isClosed) throw new ConnectionLostError("it was closed");
+    if (this.#connection?.isOpen) return this.#connection;
+    const { clock } = this.#options;
+    if (this.#failure !== null && clock.monotonicMs() < this.#failure.retryAtMs) throw this.#failure.error;
+    try {
+      this.#connection = await this.#connectToAny();
+    } catch (error) {
+      const delayMs = Math.min(2 * (this.#failure?.delayMs ?? BACKOFF_MS / 2), BACKOFF_MS_MAX);
+      this.#failure = { error, retryAtMs: clock.monotonicMs() + delayMs, delayMs };
+      throw error;
+    }
+    this.#failure = null;
+    if (!this.#isClosed) return this.#connection;
+    this.#connection.close();
+    throw new ConnectionLostError("it was closed");
+  }
+
+  /** Tries the servers in order and keeps the first one that is writable. */
+  async #connectToAny(): Promise<PostgresConnection> {
+    const failures: (readonly [server: string, error: ServerUnusableError])[] = [];
+    for (const target of this.#place.targets) {
+      let phase: ConnectionPhase = "connecting";
+      try {
+        return await this.#connect(target, (next) => phase = next);
+      } catch (error) {
+        const facts = { target, place: this.#place, phase, ...this.#options };
+        failures.push([nameOf(target), explainServer(error, facts)]);
+      }
+    }
+    const first = failures[0]?.[1];
+    if (first !== undefined && failures.length === 1) throw first;
+    const reasons = failures.map(([server, { message }]) => `${server}: ${message}`);
+    throw new ServerUnusableError(reasons.join("; "), { cause: first?.cause });
+  }
+
+  async #connect(
+    target: DatabaseTarget,
+    onPhase: (phase: ConnectionPhase) => void,
+  ): Promise<PostgresConnection> {
+    const { clock, randomId, timeoutMs = EXCHANGE_TIMEOUT_MS } = this.#options;
+    const { user, database, password, schema, prepare } = this.#place;
+    const bare = await this.#connectBare(target, onPhase);
+    const settings = {
+      search_path: `"${schema.replaceAll('"', '""')}"`,
+      synchronous_commit: "on",
+      default_transaction_isolation: "read committed",
+      statement_timeout: String(Math.round(timeoutMs * STATEMENT_SHARE)),
+      lock_timeout: String(LOCK_TIMEOUT_MS),
+      idle_in_transaction_session_timeout: String(timeoutMs),
+    };
+    const connection = await PostgresConnection.start(bare, {
+      user,
+      database,
+      password,
+      isPrivate: "socketPath" in target || target.tls !== null,
+      // A pooler rejects them: there they belong to the role.
+      settings: prepare ? settings : {},
+      prepare,
+      clock,
+      timeoutMs,
+      nonce: randomId(),
+    });
+    try {
+      const { rows } = await connection.run(
+        "SELECT pg_is_in_recovery()::int + (current_setting('transaction_read_only') = 'on')::int AS read_only",
+      );
+      if (rows[0]?.["read_only"] === 0) return connection;
+      throw new ServerUnusableError("it is a standby, which is read-only; name the primary");
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  }
+
+  async #connectBare(
+    target: DatabaseTarget,
+    onPhase: (phase: ConnectionPhase) => void,
+  ): Promise<Connection> {
+    const { connections, clock } = this.#options;
+    using deadline = startDeadline(clock, CONNECT_TIMEOUT_MS);
+    try {
+      return await connections.connectDatabase(target, { onPhase, signal: deadline.signal });
+    } catch (error) {
+      if (!deadline.isTimeUp) throw error;
+      throw new ConnectionLostError(`no response within ${CONNECT_TIMEOUT_MS / 1000} s`);
+    }
+  }
+}

@@ -1,0 +1,103 @@
+/** The outbox, delivery markers, counts of channels, and silences in PostgreSQL. */
+import { addCounts, type ChannelCount } from "../../domain/channel_count.ts";
+import type { OutboxChange, Silence } from "../../domain/outbox.ts";
+import type { KeptOutbox } from "../../domain/store.ts";
+import { columnText } from "../codec.ts";
+import { SELECT_COUNTS, SELECT_MARKERS, SELECT_OUTBOX } from "../outbox_statements.ts";
+import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, SILENCES } from "../tables.ts";
+import type { PostgresClient } from "./postgres_client.ts";
+import { encodeRows, lastOf, toArrays, upsertRows } from "./postgres_tables.ts";
+import { arrayText } from "./protocol.ts";
+
+/** Implements `outbox()` of the store. */
+export async function readOutbox(client: PostgresClient): Promise<KeptOutbox> {
+  return await client.transaction(async (session) => {
+    const [notifications, markers, counts] = [
+      await session.run(SELECT_OUTBOX),
+      await session.run(SELECT_MARKERS),
+      await session.run(SELECT_COUNTS),
+    ];
+    return {
+      notifications: notifications.rows.map(OUTBOX.decode),
+      markers: markers.rows.map(DELIVERY_MARKERS.decode),
+      counts: counts.rows.map(CHANNEL_COUNTS.decode),
+    };
+  }, "REPEATABLE READ");
+}
+
+const DELETE_QUEUED = "DELETE FROM outbox WHERE key = ANY($1::text[])";
+const DELETE_MARKERS =
+  `DELETE FROM delivery_markers USING unnest($1::text[], $2::text[]) AS gone (name, channel)
+  WHERE check_name = gone.name AND channel_key = gone.channel`;
+
+/** Implements `changeOutbox()` of the store. */
+export async function changeOutbox(client: PostgresClient, change: OutboxChange): Promise<void> {
+  const { changed, removed, markers, cleared, counted = [] } = change;
+  const steps = [
+    {
+      sql: upsertRows(OUTBOX),
+      rows: encodeRows(OUTBOX, lastOf(changed, ({ id }) => id)),
+      count: changed.length,
+    },
+    { sql: DELETE_QUEUED, rows: [arrayText(removed.map(columnText.encode))], count: removed.length },
+    {
+      sql: DELETE_MARKERS,
+      rows: toArrays(cleared.map(keyOfMarker), 2),
+      count: cleared.length,
+    },
+    {
+      sql: upsertRows(DELIVERY_MARKERS),
+      rows: encodeRows(DELIVERY_MARKERS, lastOf(markers, (marker) => JSON.stringify(keyOfMarker(marker)))),
+      count: markers.length,
+    },
+    {
+      sql: upsertRows(CHANNEL_COUNTS),
+      rows: encodeRows(CHANNEL_COUNTS, addedCounts(counted)),
+      count: counted.length,
+    },
+  ].filter(({ count }) => count > 0);
+  if (steps.length === 0) return;
+  await client.transaction(async (session) => {
+    for (const { sql, rows } of steps) await session.run(sql, rows);
+  });
+}
+
+function keyOfMarker({ check, channelKey }: OutboxChange["cleared"][number]): readonly string[] {
+  return [columnText.encode(check), columnText.encode(channelKey)];
+}
+
+function addedCounts(counted: readonly ChannelCount[]): readonly ChannelCount[] {
+  const sums = new Map<string, ChannelCount>();
+  for (const count of counted) sums.set(count.channelKey, addCounts(sums.get(count.channelKey), count));
+  return [...sums.values()];
+}
+
+const SELECT_SILENCES = `SELECT ${SILENCES.columns} FROM silences WHERE until_ms > $1 ORDER BY until_ms, id`;
+
+/** Implements `silences()` of the store. */
+export async function readSilences(client: PostgresClient, nowMs: number): Promise<readonly Silence[]> {
+  return (await client.query(SELECT_SILENCES, [nowMs])).rows.map(SILENCES.decode);
+}
+
+/** Implements `addSilences()` of the store. */
+export async function addSilences(client: PostgresClient, silences: readonly Silence[]): Promise<void> {
+  if (silences.length === 0) return;
+  await client.query(upsertRows(SILENCES), encodeRows(SILENCES, lastOf(silences, ({ id }) => id)));
+}
+
+const END_SILENCES = "UPDATE silences SET until_ms = $1 WHERE until_ms > $1";
+
+/** Implements `endSilences()` of the store. */
+export async function endSilences(
+  client: PostgresClient,
+  checks: readonly (string | null)[] | "all",
+  nowMs: number,
+): Promise<number> {
+  if (checks === "all") return (await client.query(END_SILENCES, [nowMs])).count;
+  if (checks.length === 0) return 0;
+  const names = checks.filter((check) => check !== null).map(columnText.encode);
+  const sql = `${END_SILENCES} AND (check_name = ANY($2::text[])${
+    checks.includes(null) ? " OR check_name IS NULL" : ""
+  })`;
+  return (await client.query(sql, [nowMs, arrayText(names)])).count;
+}

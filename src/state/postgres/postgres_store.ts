@@ -1,0 +1,88 @@
+import type { PostgresPlace } from "../../domain/postgres_place.ts";
+import { type Store, StoreError } from "../../domain/store.ts";
+import {
+  createRecordWriter,
+  readChanges,
+  readRecentRuns,
+  readRollups,
+  readRollupSums,
+} from "./postgres_checks.ts";
+import { PostgresClient, type PostgresClientOptions } from "./postgres_client.ts";
+import { keepJobRun, keepMonitorRun, readJob, readMonitorRun } from "./postgres_jobs.ts";
+import { addSilences, changeOutbox, endSilences, readOutbox, readSilences } from "./postgres_outbox.ts";
+import { createPruner } from "./postgres_prune.ts";
+import { prepareSchema } from "./postgres_schema.ts";
+import { explainPostgresFailure } from "./server_failure.ts";
+
+/** How a state is opened. */
+export interface PostgresStoreOptions extends PostgresClientOptions {
+  /** A number of 0 or more, below 1. */
+  random(): number;
+  /** `read`: makes no tables. */
+  readonly access: "own" | "read" | "beside";
+}
+
+/**
+ * Opens a state that is stored in PostgreSQL, and makes its tables if there are none.
+ *
+ * @throws {StoreError} If it can't be opened; `missing` if it is to be read and there is none.
+ */
+export async function openPostgresStore(place: PostgresPlace, options: PostgresStoreOptions): Promise<Store> {
+  const client = new PostgresClient(place, options);
+  try {
+    await prepareSchema(client, place, options.access);
+  } catch (error) {
+    client.close();
+    throw explainPostgresFailure(error, { action: "open", place }) ?? error;
+  }
+  return createPostgresStore(client, place, options.random);
+}
+
+function createPostgresStore(client: PostgresClient, place: PostgresPlace, random: () => number): Store {
+  const writer = createRecordWriter(client, random);
+  const pruneSome = createPruner(client);
+  let saving: Promise<unknown> = Promise.resolve();
+  let isClosed = false;
+  const explaining = async <T>(action: "read" | "write", work: () => Promise<T>): Promise<T> => {
+    if (isClosed) throw new StoreError(`cannot ${action} state "${place.url}": it was closed`, "other");
+    try {
+      return await work();
+    } catch (error) {
+      throw explainPostgresFailure(error, { action, place }) ?? error;
+    }
+  };
+  const read = <T>(work: () => Promise<T>): Promise<T> => explaining("read", work);
+  const write = <T>(work: () => Promise<T>): Promise<T> => explaining("write", work);
+  return {
+    records: () => read(writer.records),
+    save: (updates) => {
+      // Each goes by the versions that the one before has made.
+      const turn = saving.then(() => write(() => writer.save(updates)));
+      saving = turn.catch(() => {});
+      return turn;
+    },
+    changes: (name, options) => read(() => readChanges(client, name, options)),
+    rollups: (name, sinceMs) => read(() => readRollups(client, name, sinceMs)),
+    rollupSums: (names, options) => read(() => readRollupSums(client, names, options)),
+    recentRuns: (names) => read(() => readRecentRuns(client, names)),
+    outbox: () => read(() => readOutbox(client)),
+    changeOutbox: (change) => write(() => changeOutbox(client, change)),
+    silences: (nowMs) => read(() => readSilences(client, nowMs)),
+    addSilences: (silences) => write(() => addSilences(client, silences)),
+    endSilences: (checks, nowMs) => write(() => endSilences(client, checks, nowMs)),
+    job: (name, nowMs) => read(() => readJob(client, name, nowMs)),
+    keepJobRun: (name, run, nowMs) => write(() => keepJobRun(client, name, { run, nowMs })),
+    monitorRun: () => read(() => readMonitorRun(client)),
+    keepMonitorRun: (run) => write(() => keepMonitorRun(client, run)),
+    prune: async (nowMs) => {
+      const progress = await write(() => pruneSome(nowMs));
+      writer.forget(progress.forgotten);
+      return progress;
+    },
+    close: () => {
+      isClosed = true;
+      client.close();
+      return Promise.resolve();
+    },
+  };
+}

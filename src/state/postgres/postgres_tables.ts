@@ -1,0 +1,124 @@
+/** The tables of `tables.ts` in PostgreSQL. Their rows are written in batches, as arrays that become rows. */
+import type { Column, Merge, Table } from "../table_declaration.ts";
+import { CHECKS, CREATE_INDEXES, TABLES } from "../tables.ts";
+import { arrayText, type Parameter } from "./protocol.ts";
+
+/** What PostgreSQL needs of a table's declaration. */
+type Declared = Pick<Table<never>, "name" | "declared" | "primary" | "unique">;
+
+/** By the type in SQLite, which stores numbers with a fraction in INTEGER columns, too. */
+const TYPES: Readonly<Record<string, string>> = {
+  TEXT: "text",
+  INTEGER: "float8",
+  REAL: "float8",
+  BLOB: "bytea",
+};
+
+const MERGED: Readonly<Record<Merge, (table: string, column: string) => string>> = {
+  replace: (_, column) => `excluded.${column}`,
+  keep: (table, column) => `${table}.${column}`,
+  add: (table, column) => `${table}.${column} + excluded.${column}`,
+  max: (table, column) => `greatest(${table}.${column}, excluded.${column})`,
+  min: (table, column) => `least(${table}.${column}, excluded.${column})`,
+  prepend: (table, column) => `excluded.${column} || ${table}.${column}`,
+};
+
+/** The version that {@linkcode CREATE_SCHEMA} makes. */
+export const SCHEMA_VERSION = 1;
+
+const ID = "id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY";
+
+/** Columns that PostgreSQL has in addition: of each record the version, and the one that it replaces. */
+const MORE_COLUMNS: Readonly<Record<string, readonly string[]>> = {
+  checks: ["version bigint NOT NULL", "replaces bigint NOT NULL"],
+};
+
+/** Rows that each run changes get space for their next version on their page, so that no index changes (HOT). */
+const FILL: Readonly<Record<string, number>> = { checks: 50, rollups: 50, outbox: 70 };
+
+/** Makes the tables in the schema that the session uses. */
+export const CREATE_SCHEMA: readonly string[] = [
+  "CREATE TABLE meta (schema_version integer NOT NULL)",
+  ...TABLES.map(createTable),
+  ...CREATE_INDEXES,
+  `INSERT INTO meta (schema_version) VALUES (${SCHEMA_VERSION})`,
+];
+
+function createTable({ name, declared, primary, unique }: Declared): string {
+  const columns = declared.map((column) => {
+    const isNullable = !column.type.includes("NOT NULL");
+    return `${column.name} ${typeOf(column)}${isNullable ? "" : " NOT NULL"}`;
+  });
+  const keys = primary === null
+    ? unique.length === 0 ? [] : [`UNIQUE (${unique.join(", ")})`]
+    : [`PRIMARY KEY (${primary.join(", ")})`];
+  const parts = [...primary === null ? [ID] : [], ...columns, ...MORE_COLUMNS[name] ?? [], ...keys];
+  const fill = FILL[name];
+  return `CREATE TABLE ${name} (${parts.join(", ")})${
+    fill === undefined ? "" : ` WITH (fillfactor = ${fill})`
+  }`;
+}
+
+function typeOf({ type }: Column): string {
+  return type.includes("REFERENCES") ? "bigint" : TYPES[type.split(" ")[0] ?? ""] ?? "text";
+}
+
+/** Columns that come from elsewhere than an array. */
+interface RowsOptions {
+  /** The number of the first parameter. @default 1 */
+  readonly first?: number;
+  /** Columns of the table that no array has. */
+  readonly without?: readonly string[];
+  /** Arrays in front of those of the table: names and types. */
+  readonly before?: readonly (readonly [name: string, type: string])[];
+}
+
+/** Rows named `new` from one array parameter a column, with their `place`. */
+export function newRows(
+  { declared }: Declared,
+  { first = 1, without = [], before = [] }: RowsOptions = {},
+): string {
+  const columns = [
+    ...before,
+    ...declared.filter(({ name }) => !without.includes(name)).map((column) =>
+      [column.name, typeOf(column)] as const
+    ),
+  ];
+  const arrays = columns.map(([, type], index) => `$${first + index}::${type}[]`);
+  const names = columns.map(([name]) => name);
+  return `unnest(${arrays.join(", ")}) WITH ORDINALITY AS new (${names.join(", ")}, place)`;
+}
+
+/** Merges an inserted row into one with the same unique columns. */
+export function onConflict({ name, declared, unique }: Declared): string {
+  const updates = declared.filter((column) => !unique.includes(column.name))
+    .map((column) => `${column.name} = ${MERGED[column.merge](name, column.name)}`);
+  return `ON CONFLICT (${unique.join(", ")}) DO UPDATE SET ${updates.join(", ")}`;
+}
+
+/** Upserts rows from one array parameter a column; no two of them may have the same unique columns. */
+export function upsertRows(table: Declared & { readonly columns: string }, first = 1): string {
+  return `INSERT INTO ${table.name} (${table.columns})
+    SELECT ${table.columns} FROM ${newRows(table, { first })} ORDER BY place ${onConflict(table)}`;
+}
+
+/** The parameters of rows, as values by row: one array a column. */
+export function toArrays(rows: readonly (readonly unknown[])[], width: number): readonly string[] {
+  return Array.from(
+    { length: width },
+    (_, column) => arrayText(rows.map((row) => row[column] as Parameter)),
+  );
+}
+
+/** The parameters of rows of a table. */
+export function encodeRows<T>(table: Table<T>, rows: readonly T[]): readonly string[] {
+  return toArrays(rows.map((row) => table.encode(row)), table.declared.length);
+}
+
+/** The last of each of some values with the same key. */
+export function lastOf<T>(values: readonly T[], keyOf: (value: T) => string): readonly T[] {
+  return [...new Map(values.map((value) => [keyOf(value), value])).values()];
+}
+
+/** The number of columns of `checks` that its declaration has. */
+export const CHECK_COLUMNS: number = CHECKS.declared.length;

@@ -1,0 +1,100 @@
+/** Why a server can't be used, or has rejected a statement, in words that say what to do. */
+import type { ConnectionPhase, Connections, DatabaseTarget } from "../../domain/connections.ts";
+import { hostAndPort } from "../../domain/needs.ts";
+import type { PostgresPlace } from "../../domain/postgres_place.ts";
+import { StoreError, type StoreFailure } from "../../domain/store.ts";
+import { messageOf, systemCodeOf } from "../../shared/describe_error.ts";
+import { oneLine } from "../../shared/truncate.ts";
+import { UnreadableRowError } from "../codec.ts";
+import { ConnectionLostError, PostgresError } from "./postgres_connection.ts";
+import { ProtocolError } from "./protocol.ts";
+
+/** A server that can't be used; the message is one line. */
+export class ServerUnusableError extends Error {
+  /** The name of the class. */
+  override readonly name = "ServerUnusableError";
+}
+
+/** What was being done, and where. */
+interface ServerFacts {
+  readonly target: DatabaseTarget;
+  readonly place: PostgresPlace;
+  readonly phase: ConnectionPhase;
+  readonly connections: Pick<Connections, "explain">;
+}
+
+/** The server of a target, as people name it. */
+export function nameOf(target: DatabaseTarget): string {
+  return "socketPath" in target ? target.socketPath : hostAndPort(target.host, target.port);
+}
+
+/** Explains why a connection to a server did not come about. */
+export function explainServer(error: unknown, facts: ServerFacts): ServerUnusableError {
+  return new ServerUnusableError(reasonOf(error, facts), { cause: error });
+}
+
+function reasonOf(error: unknown, { target, place, phase, connections }: ServerFacts): string {
+  if (error instanceof ServerUnusableError) return error.message;
+  if (error instanceof ProtocolError) return `server ${error.message}`;
+  if (error instanceof PostgresError) return explainSqlState(error, place);
+  if (error instanceof ConnectionLostError) return `${error.message}; ${CHECK_ADDRESS}`;
+  if (error instanceof Deno.errors.NotCapable) return `missing permission: ${error.message}`;
+  if ("socketPath" in target) return SOCKET_REASONS[systemCodeOf(error)] ?? messageOf(error);
+  const { reason } = connections.explain(error, target, phase);
+  return `${reason}; ${TLS_FIXES.find(([pattern]) => pattern.test(reason))?.[1] ?? CHECK_ADDRESS}`;
+}
+
+const CHECK_ADDRESS = "check host and port, and that PostgreSQL runs there";
+
+const SOCKET_REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "no socket of that name; check the path, and that PostgreSQL runs",
+  ECONNREFUSED: "connection refused; check that PostgreSQL runs",
+  EACCES: "permission denied; run as a user who may use the socket",
+};
+
+const TLS_FIXES: readonly (readonly [pattern: RegExp, fix: string])[] = [
+  [/expired/, "renew the certificate of the server"],
+  [/not valid for/, "name the host as in the certificate"],
+  [/certificate/, 'set "ca_file" to the certificate of its authority'],
+  [/does not accept TLS/, 'set "ssl = on" in postgresql.conf'],
+];
+
+/** What to do about an error of the server, by its SQLSTATE. */
+const SQL_STATES: Readonly<Record<string, (place: PostgresPlace) => string>> = {
+  "28P01": ({ user }) => `wrong password of role "${user}"; check "password"`,
+  "28000": ({ user }) => `role "${user}" may not log in; check "user" and pg_hba.conf`,
+  "3D000": ({ database, user }) =>
+    `database "${database}" does not exist; create it: createdb --owner=${user} ${database}`,
+  "42501": ({ user, schema }) =>
+    `role "${user}" lacks rights; grant them, see: monitor state schema (${schema})`,
+  "53300": () => "too many connections; raise max_connections",
+  "53100": () => "the disk of the server is full; free some space",
+};
+
+const FAILURES: Readonly<Record<string, StoreFailure>> = { "42501": "denied", "53100": "full" };
+
+function explainSqlState({ code, message }: PostgresError, place: PostgresPlace): string {
+  const fix = SQL_STATES[code]?.(place);
+  return fix ?? `server error: ${oneLine(message)} (SQLSTATE ${code})`;
+}
+
+/** Turns an error of the client into one of a store; `null` for one that is a bug. */
+export function explainPostgresFailure(
+  error: unknown,
+  { action, place }: { readonly action: "open" | "read" | "write"; readonly place: PostgresPlace },
+): StoreError | null {
+  if (error instanceof StoreError) return error;
+  const failed = `cannot ${action} state "${place.url}": `;
+  if (error instanceof ServerUnusableError) {
+    // The cause tells a permission that the runtime did not grant.
+    const cause = error.cause instanceof Error ? error.cause : error;
+    return new StoreError(failed + error.message, "other", { cause });
+  }
+  if (error instanceof PostgresError) {
+    const failure = FAILURES[error.code] ?? "other";
+    return new StoreError(failed + explainSqlState(error, place), failure, { cause: error });
+  }
+  const isKnown = error instanceof ConnectionLostError || error instanceof ProtocolError ||
+    error instanceof UnreadableRowError;
+  return isKnown ? new StoreError(failed + error.message, "other", { cause: error }) : null;
+}

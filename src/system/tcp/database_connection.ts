@@ -1,0 +1,96 @@
+/** Connections to a PostgreSQL server, which speaks its own protocol before TLS begins. */
+import type { Duplex } from "node:stream";
+import type { Connection, ConnectionOptions, DatabaseTarget } from "../../domain/connections.ts";
+import { onAbort } from "../../shared/on_abort.ts";
+import { StartTlsRefusal } from "../tls/start_tls.ts";
+import { beginTls, handshaken } from "../tls/tls_stream.ts";
+import { connectTcp, type ConnectTcpOptions } from "./connect_tcp.ts";
+import { closeQuietly, TcpStream, writeAll } from "./tcp_stream.ts";
+
+/** SSLRequest: its length, and 1234 and 5679 in place of a protocol version. */
+const TLS_REQUEST = Uint8Array.of(0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f);
+const ACCEPTED = "S".charCodeAt(0);
+const REFUSED = "N".charCodeAt(0);
+
+const READ_BYTES = 65_536;
+
+/** Connects; aborting the signal closes the connection, also later. */
+export async function connectDatabase(
+  target: DatabaseTarget,
+  { onPhase, clock, signal }: ConnectionOptions & ConnectTcpOptions,
+): Promise<Connection> {
+  onPhase?.("connecting");
+  const connection = "socketPath" in target
+    ? await Deno.connect({ transport: "unix", path: target.socketPath })
+    : await connectTcp(target, { clock, signal });
+  if ("socketPath" in target || target.tls === null) return plainConnection(connection, signal);
+  let end = (): void => closeQuietly(connection);
+  const stopListening = onAbort(signal, () => end());
+  try {
+    onPhase?.("STARTTLS");
+    await askForTls(connection);
+    onPhase?.("TLS");
+    // A handshake over a socket would keep its descriptor when it hangs, see `TcpStream`.
+    const base = new TcpStream(connection as Deno.TcpConn);
+    const secured = beginTls(base, target.tls, { verifies: true });
+    end = () => {
+      secured.destroy();
+      base.destroy();
+    };
+    await handshaken(secured, base, clock);
+    signal.throwIfAborted();
+    return streamConnection(secured, () => {
+      stopListening();
+      end();
+    });
+  } catch (error) {
+    stopListening();
+    end();
+    signal.throwIfAborted();
+    throw error;
+  }
+}
+
+/** Reads one byte alone: what follows it in clear text would be taken for part of the encrypted conversation. */
+async function askForTls(connection: Deno.Conn): Promise<void> {
+  await writeAll(connection, TLS_REQUEST);
+  const reply = new Uint8Array(1);
+  if (await connection.read(reply) === null) throw new StartTlsRefusal("connection closed by the server");
+  if (reply[0] === ACCEPTED) return;
+  throw new StartTlsRefusal(
+    reply[0] === REFUSED ? "server does not accept TLS" : "server is not PostgreSQL",
+  );
+}
+
+function plainConnection(connection: Deno.Conn, signal: AbortSignal): Connection {
+  const end = (): void => closeQuietly(connection);
+  const stopListening = onAbort(signal, end);
+  if (signal.aborted) end();
+  const buffer = new Uint8Array(READ_BYTES);
+  return {
+    read: async () => {
+      const count = await connection.read(buffer);
+      return count === null ? null : buffer.slice(0, count);
+    },
+    write: (bytes) => writeAll(connection, bytes),
+    close: () => {
+      stopListening();
+      end();
+    },
+  };
+}
+
+function streamConnection(stream: Duplex, close: () => void): Connection {
+  const chunks: AsyncIterator<Uint8Array> = stream[Symbol.asyncIterator]();
+  return {
+    read: async () => {
+      const { value, done } = await chunks.next();
+      return done ? null : value;
+    },
+    write: (bytes) =>
+      new Promise((resolve, reject) =>
+        void stream.write(bytes, (error) => error ? reject(error) : resolve())
+      ),
+    close,
+  };
+}
