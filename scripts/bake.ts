@@ -27,7 +27,13 @@ export interface Baked {
 export async function bake(configPath: string): Promise<Baked> {
   // A task runs in the project's directory, whoever calls it wherever.
   const path = await Deno.realPath(resolve(Deno.env.get("INIT_CWD") ?? Deno.cwd(), configPath));
-  const needs = await askNeeds(path);
+  const { machine_specific, ...needs } = await askNeeds(path);
+  if (machine_specific.length > 0) {
+    throw new Error(
+      `Cannot bake "${path}": ${machine_specific.join(" and ")} holds for this machine only: ` +
+        'set "server" of each dns_lookup',
+    );
+  }
   const entry = "dist/baked_main.ts";
   await Deno.mkdir(new URL("dist/", PROJECT), { recursive: true });
   await Deno.writeTextFile(new URL(entry, PROJECT), entryText(path));
@@ -44,7 +50,10 @@ export async function bake(configPath: string): Promise<Baked> {
 const UNNAMED_STATE =
   'the config names no "state", so it may be kept only where it would be kept for you now; name it';
 
-async function askNeeds(path: string): Promise<NeedsByClass> {
+/** See `monitor permissions --format json`. */
+type PrintedNeeds = NeedsByClass & { readonly machine_specific: readonly string[] };
+
+async function askNeeds(path: string): Promise<PrintedNeeds> {
   const { success, stdout } = await new Deno.Command(Deno.execPath(), {
     args: [...runArguments(), "main.ts", "permissions", "--format", "json", "--config", path],
     cwd: PROJECT,
@@ -52,7 +61,7 @@ async function askNeeds(path: string): Promise<NeedsByClass> {
     stderr: "inherit",
   }).output();
   if (!success) throw new Error(`Cannot bake "${path}": see above`);
-  return JSON.parse(new TextDecoder().decode(stdout)) as NeedsByClass;
+  return JSON.parse(new TextDecoder().decode(stdout)) as PrintedNeeds;
 }
 
 function entryText(path: string): string {

@@ -3,6 +3,7 @@ import type { System } from "../src/domain/system.ts";
 import type { TextSink } from "../src/domain/text_sink.ts";
 import { createRealClock } from "./real_clock.ts";
 import { createConnections } from "../src/system/tcp/connections.ts";
+import { createDns } from "../src/system/dns.ts";
 import { createFiles } from "../src/system/files.ts";
 import { createHost } from "../src/system/host.ts";
 import { acquireLock, isLocked, lockHolder } from "../src/system/lock.ts";
@@ -67,6 +68,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     foreground: createForeground(clock),
     requests: createRequests({ clock: createRealClock() }),
     connections: createConnections(clock),
+    dns: createDns(),
     mail: createMail(clock),
     host: createHost(),
     state: { files: createStoreFiles(clock), lock: acquireLock, holder: lockHolder, isLocked },

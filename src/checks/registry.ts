@@ -16,6 +16,7 @@ export const CHECK_KINDS: { readonly [K in CheckKind]: () => Promise<CheckKindEn
   disk_space: lazily(async () => (await import("./disk_space.ts")).diskSpaceKind),
   memory: lazily(async () => (await import("./memory.ts")).memoryKind),
   load: lazily(async () => (await import("./load.ts")).loadKind),
+  dns_lookup: lazily(async () => (await import("./dns_lookup.ts")).dnsLookupKind),
   job: lazily(async () => (await import("./job.ts")).jobKind),
 };
 

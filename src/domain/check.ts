@@ -5,6 +5,7 @@ import type { MaintenanceWindow } from "./maintenance_window.ts";
 import type { Range } from "./range.ts";
 import type { Schedule } from "./schedule.ts";
 import type { StartTlsProtocol } from "./connections.ts";
+import type { RecordType } from "./dns.ts";
 import type { Thresholds } from "./thresholds.ts";
 import type { TimeLeft } from "./time_left.ts";
 
@@ -153,6 +154,24 @@ export interface LoadParameters {
   readonly load15: Thresholds;
 }
 
+/** Parameters of a `dns_lookup` check. */
+export interface DnsLookupParameters {
+  /** A domain name; for `PTR` also an IP address. */
+  readonly name: string;
+  readonly type: RecordType;
+  /** IP addresses, which may have a port; absent: the resolver of this machine. */
+  readonly server?: string | readonly string[];
+  /** The records, no more and no fewer. */
+  readonly values?: readonly string[];
+  /** Records that must be among them. */
+  readonly contains?: readonly string[];
+  /** How many records there are. */
+  readonly count?: number;
+  readonly atLeast?: number;
+  /** Whether a violation is `warning` instead of `critical`. */
+  readonly asWarning: boolean;
+}
+
 /** Parameters of a `job` check. */
 export interface JobParameters {
   /** A run is to end within this time after the one before, or after the check was first seen. */
@@ -233,6 +252,13 @@ export interface LoadCheck extends CheckSettings {
   readonly parameters: LoadParameters;
 }
 
+/** A `dns_lookup` check. */
+export interface DnsLookupCheck extends CheckSettings {
+  /** The discriminant of {@linkcode Check}; as in the config. */
+  readonly kind: "dns_lookup";
+  readonly parameters: DnsLookupParameters;
+}
+
 /** A `job` check. */
 export interface JobCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
@@ -252,6 +278,7 @@ export type Check =
   | DiskSpaceCheck
   | MemoryCheck
   | LoadCheck
+  | DnsLookupCheck
   | JobCheck;
 
 /** The name of a check kind. */

@@ -19,7 +19,17 @@ export interface Needs {
   readonly env?: readonly string[];
   /** Facts of the system, such as `hostname` and `uid`. */
   readonly sys?: readonly string[];
+  /** What to know about `net` before using it, on one line without a final period; printed with the flags. */
+  readonly netCaution?: string;
+  /** Whether `net` holds for this machine only, so that no executable can be built with it. @default false */
+  readonly isOfMachine?: boolean;
 }
+
+/** In place of hosts: the whole network, because nobody knows which address is needed. */
+export const NET_ALL = "*";
+
+/** Where a machine names its resolvers (resolv.conf(5)). */
+export const RESOLVER_FILE = "/etc/resolv.conf";
 
 /** Says which certificates TLS trusts. It is set at the start, if TLS is used and the user has not set it. */
 export const TRUST_VARIABLE = "DENO_TLS_CA_STORE";

@@ -9,7 +9,7 @@ export interface ObserveContext {
   /** The parts of the machine that a kind may reach. */
   readonly system: Pick<
     System,
-    "clock" | "files" | "processes" | "requests" | "connections" | "host" | "platform" | "environment"
+    "clock" | "files" | "processes" | "requests" | "connections" | "dns" | "host" | "platform" | "environment"
   >;
   /** What jobs said of themselves; `null` where no state is kept, so that nothing can be known of them. */
   readonly jobs: JobBook | null;
@@ -44,5 +44,5 @@ export interface CheckKindEntry<K extends CheckKind> {
   /** What is wrong in parameters that are valid one by one; such a config is refused. */
   mistakes?(check: CheckOf<K>): readonly Caveat[];
   /** What the runtime must permit for `observe`. */
-  needs(check: CheckOf<K>): Needs;
+  needs(check: CheckOf<K>, system: System): Needs | Promise<Needs>;
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "./clock.ts";
 import type { Connections } from "./connections.ts";
+import type { Dns } from "./dns.ts";
 import type { Files } from "./files.ts";
 import type { Foreground } from "./foreground.ts";
 import type { Host } from "./host.ts";
@@ -23,6 +24,8 @@ export interface System {
   readonly requests: Requests;
   /** The connections of `tcp_connect` checks, and the certificates that checks look at. */
   readonly connections: Connections;
+  /** The look-ups of `dns_lookup` checks. */
+  readonly dns: Dns;
   /** The mails of the `email` channel. */
   readonly mail: Mail;
   /** Disk space, memory and load of this machine. */

@@ -1,4 +1,4 @@
-import { PERMISSION_CLASSES, type PermissionClass } from "../domain/needs.ts";
+import { NET_ALL, PERMISSION_CLASSES, type PermissionClass } from "../domain/needs.ts";
 import type { Need } from "./required_permissions.ts";
 
 /** What is needed of each class, sorted, each thing once. */
@@ -27,6 +27,7 @@ export function permissionFlags(groups: NeedsByClass): readonly string[] {
 
 /** One flag. The runtime takes a comma in a value for one where it is doubled. */
 export function permissionFlag(permission: PermissionClass, values: readonly string[]): string {
+  if (values.includes(NET_ALL)) return `--allow-${permission}`;
   return `--allow-${permission}=${values.map((value) => value.replaceAll(",", ",,")).join(",")}`;
 }
 

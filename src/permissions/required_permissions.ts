@@ -4,7 +4,13 @@ import { entriesOf } from "../checks/registry.ts";
 import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
 import type { Heartbeat } from "../domain/heartbeat.ts";
-import { type Needs, needsOfUrl, PERMISSION_CLASSES, type PermissionClass } from "../domain/needs.ts";
+import {
+  type Needs,
+  needsOfUrl,
+  NET_ALL,
+  PERMISSION_CLASSES,
+  type PermissionClass,
+} from "../domain/needs.ts";
 import type { Permissions } from "../domain/permissions.ts";
 import type { System } from "../domain/system.ts";
 
@@ -17,6 +23,10 @@ export interface Need {
   readonly neededBy: string;
   /** Whether nothing can run without it; otherwise only what needs it cannot. @default false */
   readonly isVital?: boolean;
+  /** What to know about it before using it. */
+  readonly caution?: string;
+  /** Whether it holds for this machine only. @default false */
+  readonly isOfMachine?: boolean;
 }
 
 /** The parts of a config that need something. */
@@ -39,7 +49,7 @@ export async function needsOf(config: NeedyConfig, system: System): Promise<read
   const entryOf = await entriesOf(config.checks);
   for (const check of config.checks) {
     if (check.lack === undefined) {
-      parts.push({ neededBy: `check "${check.name}"`, needs: entryOf(check).needs(check) });
+      parts.push({ neededBy: `check "${check.name}"`, needs: await entryOf(check).needs(check, system) });
     }
     for (const channel of config.notifies ? check.notifications : []) {
       if (channel.lack !== undefined || channels.has(channel.key)) continue;
@@ -70,11 +80,19 @@ export function joinNeeds(
     for (const permission of PERMISSION_CLASSES) {
       for (const value of needs[permission] ?? []) {
         const key = `${permission} ${value}`;
-        if (!found.has(key)) found.set(key, { permission, value, neededBy });
+        if (found.has(key)) continue;
+        found.set(key, { permission, value, neededBy, ...permission === "net" && aboutNet(needs) });
       }
     }
   }
   return [...found.values()];
+}
+
+function aboutNet({ netCaution, isOfMachine }: Needs): Pick<Need, "caution" | "isOfMachine"> {
+  return {
+    ...netCaution !== undefined && { caution: netCaution },
+    ...isOfMachine !== undefined && { isOfMachine },
+  };
 }
 
 /** What is needed and not granted. */
@@ -83,7 +101,7 @@ export function missingNeeds(needs: readonly Need[], permissions: Permissions): 
     PERMISSION_CLASSES.map((permission) => [permission, permissions.isGranted(permission)]),
   );
   return needs.filter(({ permission, value }) =>
-    !isWhole.get(permission) && !permissions.isGranted(permission, value)
+    !isWhole.get(permission) && (value === NET_ALL || !permissions.isGranted(permission, value))
   );
 }
 

@@ -3,7 +3,14 @@ import type { System } from "../domain/system.ts";
 import { createFiles } from "./files.ts";
 import { createHost } from "./host.ts";
 import { acquireLock, isLocked, lockHolder } from "./lock.ts";
-import { lazyConnections, lazyForeground, lazyMail, lazyProcesses, lazyRequests } from "./lazy_parts.ts";
+import {
+  lazyConnections,
+  lazyDns,
+  lazyForeground,
+  lazyMail,
+  lazyProcesses,
+  lazyRequests,
+} from "./lazy_parts.ts";
 import { createPermissions } from "./permission_access.ts";
 import { createStoreFiles } from "./store_files.ts";
 import { trustMachine } from "./tls/trust.ts";
@@ -25,6 +32,7 @@ export function createSystem(clock: Clock, { ownConfig }: SystemOptions = {}): S
     foreground: lazyForeground(clock),
     requests: lazyRequests({ clock, environment }),
     connections: lazyConnections(clock),
+    dns: lazyDns(),
     mail: lazyMail(clock),
     host: createHost(),
     state: { files: createStoreFiles(clock), lock: acquireLock, holder: lockHolder, isLocked },

@@ -4,6 +4,7 @@
  */
 import type { Clock } from "../domain/clock.ts";
 import type { Connections } from "../domain/connections.ts";
+import type { Dns } from "../domain/dns.ts";
 import type { Foreground } from "../domain/foreground.ts";
 import type { Mail } from "../domain/mail.ts";
 import type { Processes } from "../domain/processes.ts";
@@ -21,6 +22,15 @@ export function lazyProcesses(clock: Clock): Processes {
 export function lazyForeground(clock: Clock): Foreground {
   const load = lazily(async () => (await import("./process/foreground.ts")).createForeground(clock));
   return { run: async (command, options) => await (await load()).run(command, options) };
+}
+
+/** {@linkcode Dns} that is made at the first look-up. */
+export function lazyDns(): Dns {
+  const load = lazily(async () => (await import("./dns.ts")).createDns());
+  return {
+    lookUp: async (question, signal) => await (await load()).lookUp(question, signal),
+    machineServers: async () => await (await load()).machineServers(),
+  };
 }
 
 /** {@linkcode Mail} that is made at the first mail. */

@@ -1,5 +1,6 @@
 /** What an `http_request` check expects of answers besides their status, headers and a text. */
 import assert from "node:assert/strict";
+import { createMemorySystem } from "../../testing/memory_system.ts";
 import { httpRequestKind } from "../../src/checks/http_request.ts";
 import type { Clock } from "../../src/domain/clock.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
@@ -314,9 +315,12 @@ Deno.test("observeHttpRequest() measures the time to the head, and to the end wh
 
 Deno.test("httpRequestKind.needs() names the target and the files of tls", () => {
   const tls = { caFile: "/a.pem", certificate: "/c.pem", key: "/k.pem" };
-  assert.deepEqual(httpRequestKind.needs(httpCheck("https://example.org/", { request: { tls } })), {
-    net: ["example.org:443"],
-    read: ["/a.pem", "/c.pem", "/k.pem"],
-    env: ["DENO_TLS_CA_STORE"],
-  });
+  assert.deepEqual(
+    httpRequestKind.needs(httpCheck("https://example.org/", { request: { tls } }), createMemorySystem()),
+    {
+      net: ["example.org:443"],
+      read: ["/a.pem", "/c.pem", "/k.pem"],
+      env: ["DENO_TLS_CA_STORE"],
+    },
+  );
 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createMemorySystem } from "../../testing/memory_system.ts";
 import { tcpConnectKind } from "../../src/checks/tcp_connect.ts";
 import type { TcpConnectParameters } from "../../src/domain/check.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
@@ -306,5 +307,7 @@ Deno.test("tcpConnectKind warns of what cannot be meant", () => {
 });
 
 Deno.test("tcpConnectKind needs its host and port alone", () => {
-  assert.deepStrictEqual(tcpConnectKind.needs(tcpCheck({ host: "::1", port: 25 })), { net: ["[::1]:25"] });
+  assert.deepStrictEqual(tcpConnectKind.needs(tcpCheck({ host: "::1", port: 25 }), createMemorySystem()), {
+    net: ["[::1]:25"],
+  });
 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createMemorySystem } from "../../testing/memory_system.ts";
 import { tlsCertificateKind } from "../../src/checks/tls_certificate.ts";
 import type { TlsCertificateParameters } from "../../src/domain/check.ts";
 import { type CertificateFacts, createAuthority, createCertificate } from "../support/certificates.ts";
@@ -295,7 +296,7 @@ Deno.test("observeTlsCertificate() lets go of every descriptor, and needs its ho
     steps.add("permissions", async () => {
       await using server = startServer(untilGone, { certificate: valid });
       const check = certificateCheck({ port: server.port, caFile: path });
-      const { net = [], read = [] } = tlsCertificateKind.needs(check);
+      const { net = [], read = [] } = await tlsCertificateKind.needs(check, createMemorySystem());
       assert.deepStrictEqual([net, read], [[`localhost:${server.port}`], [path]]);
       const project = new URL("../..", import.meta.url).pathname;
       const { observations: [found] } = await observeInOwnProcess(check, {

@@ -208,6 +208,11 @@ const BEYOND: Readonly<Record<string, readonly [config: unknown, a: string | nul
     kindRefused("tls_certificate", "a", '"test", "script", "file_timestamp", "http_request"'),
     kindRefused("tls_certificate", "b", '"test", "script", "http_request"'),
   ],
+  "dns_lookup": [
+    withCheck({ kind: "dns_lookup", parameters: { name: "h" } }),
+    kindRefused("dns_lookup", "a", '"test", "script", "file_timestamp", "http_request"'),
+    kindRefused("dns_lookup", "b", '"test", "script", "http_request"'),
+  ],
   "certificate of a response": [
     withCheck({
       kind: "http_request",

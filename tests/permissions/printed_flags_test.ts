@@ -4,7 +4,9 @@ import { concurrentTests } from "../support/concurrent_tests.ts";
 import type { PermissionClass } from "../../src/domain/needs.ts";
 import { until } from "../life/in_time.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
+import { dnsAddress, dnsReply, startDnsServer } from "../support/dns_server.ts";
 import { startServer } from "../support/http_servers.ts";
+import { bake } from "../../scripts/bake.ts";
 import { needs } from "../../testing/tools.ts";
 import { flagsFor, withNeeds } from "./stage.ts";
 
@@ -105,6 +107,30 @@ test("monitor permissions: the printed flags are enough to connect and to read a
     assert.match(stdout, /OK +secure .*connected with TLS/);
     assert.match(stdout, /OK +certificate .*expires in 59 d 23 h/);
     assert.strictEqual(code, 0);
+  }));
+
+test("monitor permissions: the address of the machine's resolver is marked, and can't be locked down", () =>
+  withNeeds(async (stage) => {
+    stage.writeConfig({ dns: { kind: "dns_lookup", parameters: { name: "example.test" } } });
+    const { stdout, stderr } = await stage.run(["permissions", "--state", "none", "--format", "json"]);
+    const { net, read, machine_specific } = JSON.parse(stdout);
+    assert.ok(read.includes("/etc/resolv.conf"));
+    assert.deepStrictEqual(machine_specific, net);
+    assert.match(stderr, /^monitor: warning: check "dns": .* set "server" to use the flags elsewhere$/m);
+    await assert.rejects(bake(`${stage.directory}/monitor.json`), /set "server" of each dns_lookup$/);
+  }));
+
+test("monitor permissions: the printed flags are enough to ask a name server", () =>
+  withNeeds(async (stage) => {
+    await using server = await startDnsServer((query) => [dnsReply(query, [dnsAddress("192.0.2.1")])]);
+    const parameters = { name: "example.test", server: `127.0.0.1:${server.port}` };
+    stage.writeConfig({ dns: { kind: "dns_lookup", parameters } });
+    const printed = await stage.run(["permissions", "--state", "none", "--format", "json"]);
+    assert.strictEqual(printed.stderr, "");
+    const permissions = flagsFor(JSON.parse(printed.stdout));
+    const { stdout, stderr, code } = await stage.run(["check", "--once", "--state", "none"], { permissions });
+    assert.match(stdout, /OK +dns .*A of example\.test: "192\.0\.2\.1"/, stderr);
+    assert.deepStrictEqual([code, stderr], [0, ""]);
   }));
 
 test("monitor permissions: the printed flags are enough to keep a page fresh", () =>

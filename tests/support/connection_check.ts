@@ -1,5 +1,10 @@
-import { CHECK_KINDS } from "../../src/checks/registry.ts";
-import type { CheckOf, TcpConnectParameters, TlsCertificateParameters } from "../../src/domain/check.ts";
+import { entryOf } from "../../src/checks/registry.ts";
+import type {
+  CheckOf,
+  DnsLookupParameters,
+  TcpConnectParameters,
+  TlsCertificateParameters,
+} from "../../src/domain/check.ts";
 import type { ObserveContext } from "../../src/domain/observe.ts";
 import type { Observation } from "../../src/domain/result.ts";
 import type { Clock } from "../../src/domain/clock.ts";
@@ -7,8 +12,8 @@ import { runArguments } from "../../testing/source.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { runChild } from "../../testing/tools.ts";
 
-/** Kinds of checks that make connections. */
-export type ConnectionCheck = CheckOf<"tcp_connect" | "tls_certificate" | "http_request">;
+/** Kinds of checks that use the network. */
+export type ConnectionCheck = CheckOf<"tcp_connect" | "tls_certificate" | "http_request" | "dns_lookup">;
 
 const SETTINGS = {
   name: "port",
@@ -59,6 +64,19 @@ export function certificateCheck(
   };
 }
 
+/** A `dns_lookup` check of the addresses of a name. */
+export function dnsCheck(
+  parameters: Partial<DnsLookupParameters>,
+  timeoutMs = SOON_MS,
+): CheckOf<"dns_lookup"> {
+  return {
+    ...SETTINGS,
+    timeoutMs,
+    kind: "dns_lookup",
+    parameters: { name: "www.example.test", type: "A", asWarning: false, ...parameters },
+  };
+}
+
 /** What a test may set of a run. */
 export interface ConnectionRun {
   /** How much later it is than it is. */
@@ -74,11 +92,7 @@ export async function observeConnection(
   const system = createMemorySystem();
   const clock: Clock = { ...system.clock, wallMs: () => system.clock.wallMs() + aheadMs };
   const context: ObserveContext = { system: { ...system, clock }, jobs: null, directory: "/", signal };
-  if (check.kind === "tcp_connect") return await (await CHECK_KINDS.tcp_connect()).observe(check, context);
-  if (check.kind === "tls_certificate") {
-    return await (await CHECK_KINDS.tls_certificate()).observe(check, context);
-  }
-  return await (await CHECK_KINDS.http_request()).observe(check, context);
+  return await (await entryOf(check)).observe(check, context);
 }
 
 /** How a process of its own observes a target. */

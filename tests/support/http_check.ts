@@ -7,6 +7,7 @@ import type { Observation } from "../../src/domain/result.ts";
 import type { Clock } from "../../src/domain/clock.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { createConnections } from "../../src/system/tcp/connections.ts";
+import { createDns } from "../../src/system/dns.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { lazyProcesses } from "../../src/system/lazy_parts.ts";
 import { createRequests } from "../../src/system/http/requests.ts";
@@ -73,6 +74,7 @@ export function observeTarget(target: string, run: HttpRun = {}): Promise<Observ
       connections: createConnections(clock),
       host: createHost(),
       platform: "linux",
+      dns: createDns(),
       environment: () => undefined,
     },
     jobs: null,

@@ -5,6 +5,7 @@ import type { Observation } from "../../src/domain/result.ts";
 import type { Requests } from "../../src/domain/requests.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { createConnections } from "../../src/system/tcp/connections.ts";
+import { createDns } from "../../src/system/dns.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { createHost } from "../../src/system/host.ts";
 import { createProcesses } from "../../src/system/process/processes.ts";
@@ -47,6 +48,7 @@ export function observeProgram(path: string, run: ScriptRun = {}): Promise<Obser
       connections: createConnections(clock),
       host: createHost(),
       platform: "linux",
+      dns: createDns(),
       environment: (variable) => environment[variable],
     },
     jobs: null,

@@ -1,4 +1,4 @@
-import { PERMISSION_CLASSES } from "../../domain/needs.ts";
+import { NET_ALL, PERMISSION_CLASSES } from "../../domain/needs.ts";
 import type { System } from "../../domain/system.ts";
 import { missingNeeds, type Need } from "../../permissions/required_permissions.ts";
 import {
@@ -55,6 +55,7 @@ async function runPermissions(invocation: Invocation, system: System): Promise<n
     .filter((check) => check.active || invocation.operands.length > 0);
   const needs = await needsOfConfig(config, { invocation, system, checks });
   if (!invocation.options.has("check")) {
+    warnOfCautions(needs, system);
     system.stdout.write(render(needs));
     return EXIT.ok;
   }
@@ -66,15 +67,36 @@ async function runPermissions(invocation: Invocation, system: System): Promise<n
 
 const FORMATS: Readonly<Record<string, (needs: readonly Need[]) => string>> = {
   flags: (needs) => `${["--no-prompt", ...permissionFlags(groupNeeds(needs))].map(shellWord).join(" ")}\n`,
-  json: (needs) => `${JSON.stringify(groupNeeds(needs), null, 2)}\n`,
-  deno: (needs) => `${JSON.stringify({ permissions: { monitor: groupNeeds(needs) } }, null, 2)}\n`,
+  json: (needs) =>
+    `${JSON.stringify({ ...groupNeeds(needs), machine_specific: valuesOfMachine(needs) }, null, 2)}\n`,
+  deno: (needs) => `${JSON.stringify({ permissions: { monitor: denoSet(needs) } }, null, 2)}\n`,
 };
+
+function valuesOfMachine(needs: readonly Need[]): readonly string[] {
+  return needs.flatMap(({ isOfMachine = false, value }) => isOfMachine ? [value] : []);
+}
+
+function denoSet(needs: readonly Need[]): Readonly<Record<string, true | readonly string[]>> {
+  return Object.fromEntries(
+    Object.entries(groupNeeds(needs)).map(([name, values]) => [
+      name,
+      values.includes(NET_ALL) ? true : values,
+    ]),
+  );
+}
 
 function readFormat(invocation: Invocation): (needs: readonly Need[]) => string {
   const value = optionValue(invocation, "format") ?? "flags";
   const render = Object.hasOwn(FORMATS, value) ? FORMATS[value] : undefined;
   if (render !== undefined) return render;
   throw new UsageError(`--format is "${value}", expected one of ${Object.keys(FORMATS).join(", ")}`);
+}
+
+function warnOfCautions(needs: readonly Need[], system: System): void {
+  const texts = needs.flatMap(({ caution, neededBy }) =>
+    caution === undefined ? [] : [`${neededBy}: ${caution}`]
+  );
+  for (const text of new Set(texts)) system.stderr.write(`monitor: warning: ${printable(text)}\n`);
 }
 
 /** The runtime connects to the proxy, whatever hosts are granted. */

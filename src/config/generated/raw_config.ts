@@ -304,6 +304,30 @@ export type Check =
        * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
        */
       timeout?: number | string;
+      kind: "dns_lookup";
+      parameters: DnsLookupParameters;
+    }
+  | {
+      /**
+       * A name for people. Default: the name of the check.
+       */
+      title?: string;
+      tags?: Tags;
+      active?: Active;
+      threshold?: Threshold;
+      recovery_threshold?: RecoveryThreshold;
+      annoy?: Annoy;
+      schedule?: Schedule;
+      maintenance_windows?: MaintenanceWindows;
+      notifications?: Notifications;
+      /**
+       * Names of checks that this one depends on. While one of them is confirmed as a problem, or its state is not known yet, problems of this check are suppressed. Recoveries never are. The check runs all the same.
+       */
+      depends_on?: string[];
+      /**
+       * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
+       */
+      timeout?: number | string;
       kind: "job";
       parameters: JobParameters;
     };
@@ -1087,6 +1111,49 @@ export interface NumberAbove2 {
    * More is `critical`.
    */
   critical_above?: number;
+}
+/**
+ * Looks up records of a name. All servers must return the same records.
+ */
+export interface DnsLookupParameters {
+  /**
+   * The name to look up, always absolute. For `PTR` also an IP address.
+   */
+  name: string;
+  /**
+   * The type of the records.
+   */
+  type?: "A" | "AAAA" | "CNAME" | "MX" | "NS" | "TXT" | "SOA" | "SRV" | "CAA" | "PTR";
+  /**
+   * IP address of the name server, or a list of several, each with or without a port. Default: the resolver of this machine.
+   *
+   * @minItems 1
+   */
+  server?: string | string[];
+  /**
+   * All expected records, in any order.
+   *
+   * @minItems 1
+   */
+  values?: string[];
+  /**
+   * Records that must be among those found.
+   *
+   * @minItems 1
+   */
+  contains?: string[];
+  /**
+   * The expected number of records.
+   */
+  count?: number;
+  /**
+   * The lowest number of records.
+   */
+  at_least?: number;
+  /**
+   * Makes a violation `warning` instead of `critical`.
+   */
+  as_warning?: boolean;
 }
 /**
  * Checks a cron job or another task on this machine that checks in with `monitor beat NAME -- COMMAND`. NAME is the name of this check.

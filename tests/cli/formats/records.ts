@@ -43,6 +43,7 @@ const PARAMETERS = {
   disk_space: { path: "/", free: {}, freeInodes: {} },
   memory: { available: {}, swapUsed: {} },
   load: { load1: {}, load5: {}, load15: {} },
+  dns_lookup: { name: "localhost", type: "A", asWarning: false },
   job: {
     expectedEveryMs: 86_400_000,
     graceMs: 600_000,

@@ -1,0 +1,196 @@
+import type { DnsLookupCheck } from "../domain/check.ts";
+import type { DnsAnswer, DnsServerAddress } from "../domain/dns.ts";
+import { hostAndPort, type Needs, NET_ALL, RESOLVER_FILE } from "../domain/needs.ts";
+import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
+import type { Observation } from "../domain/result.ts";
+import type { System } from "../domain/system.ts";
+import { startDeadline } from "../shared/deadline.ts";
+import { canonicalAddress } from "../shared/ip_address.ts";
+import { quote } from "../shared/quote.ts";
+import { absoluteName, isDomainName, RECORD_FORMS } from "./dns_records.ts";
+
+/** The `dns_lookup` kind. */
+export const dnsLookupKind: CheckKindEntry<"dns_lookup"> = {
+  observe: observeDnsLookup,
+  limit: "network",
+  caveats: () => [],
+  mistakes: findMistakes,
+  needs: needsOfDnsLookup,
+};
+
+/** What one server returned. */
+interface ServerAnswer {
+  /** As the config names it; `null`: the resolver of the machine. */
+  readonly server: string | null;
+  readonly answer: DnsAnswer;
+}
+
+/**
+ * Asks every server at the same time. All must return the same records, and what is expected of them must hold. A
+ * server that returns none, or nothing within the timeout, is a violation.
+ */
+async function observeDnsLookup(check: DnsLookupCheck, context: ObserveContext): Promise<Observation> {
+  const { system: { clock, dns }, signal } = context;
+  const { type, server } = check.parameters;
+  signal.throwIfAborted();
+  using deadline = startDeadline(clock, check.timeoutMs, signal);
+  const startMs = clock.monotonicMs();
+  const name = absoluteName(check.parameters.name, type);
+  const answers = await Promise.all(
+    serversOf(server).map(async (server): Promise<ServerAnswer> => {
+      const address = server === null ? null : parseServer(server);
+      const answer = await dns.lookUp({ name, type, server: address }, deadline.signal).catch((error) => {
+        if (!deadline.isTimeUp) throw error;
+        return { reason: `timeout after ${check.timeoutMs / 1000} s`, isObstacle: false };
+      });
+      return { server, answer };
+    }),
+  );
+  signal.throwIfAborted();
+  const lookupMs = Math.round((clock.monotonicMs() - startMs) * 10) / 10;
+  const counts = answers.flatMap(({ answer }) => "records" in answer ? [answer.records.length] : []);
+  return {
+    ...judge(answers, check),
+    detail: "",
+    metrics: { ...counts.length > 0 && { records: Math.min(...counts) }, lookup_ms: lookupMs },
+    performanceData: "",
+  };
+}
+
+function judge(
+  answers: readonly ServerAnswer[],
+  { parameters }: DnsLookupCheck,
+): Pick<Observation, "condition" | "output"> {
+  const { canonical } = RECORD_FORMS[parameters.type];
+  const violations: string[] = [];
+  const obstacles: string[] = [];
+  /** The servers by what they returned. */
+  const different = new Map<string, { readonly records: readonly string[]; readonly servers: string[] }>();
+  for (const { server, answer } of answers) {
+    const place = server ?? "the resolver of this machine";
+    if ("reason" in answer) {
+      if (answer.isObstacle) obstacles.push(answer.reason);
+      else violations.push(`${answer.reason} from ${place}`);
+      continue;
+    }
+    const key = JSON.stringify(answer.records.map(canonical).sort());
+    const group = different.get(key);
+    if (group === undefined) different.set(key, { records: answer.records, servers: [place] });
+    else group.servers.push(place);
+  }
+  const groups = [...different.values()];
+  const from = (servers: readonly string[]): string =>
+    groups.length > 1 ? ` from ${servers.join(" and ")}` : "";
+  const found = groups.map(({ records, servers }) => `${listed(records)}${from(servers)}`);
+  if (groups.length > 1) violations.push(`servers disagree: ${found.join("; ")}`);
+  for (const { records, servers } of groups) {
+    violations.push(...unmetBy(records, parameters).map((text) => `${text}${from(servers)}`));
+  }
+  const problems = [...violations, ...obstacles];
+  const what = `${parameters.type} of ${parameters.name}`;
+  if (problems.length === 0) {
+    return { condition: "ok", output: `${what}: ${found.join("")}${sameFrom(answers.length)}` };
+  }
+  const bad = parameters.asWarning ? "warning" : "critical";
+  return { condition: violations.length > 0 ? bad : "unknown", output: `${what}: ${problems.join("; ")}` };
+}
+
+function sameFrom(count: number): string {
+  return count > 1 ? ` from all ${count} servers` : "";
+}
+
+/** Lists what the records of a server lack. */
+function unmetBy(
+  records: readonly string[],
+  { type, values, contains = [], count, atLeast }: DnsLookupCheck["parameters"],
+): readonly string[] {
+  const { canonical } = RECORD_FORMS[type];
+  const known = new Set(records.map(canonical));
+  const unmet: string[] = [];
+  const expected = new Set(values?.map(canonical));
+  if (values !== undefined && (known.size !== expected.size || known.difference(expected).size > 0)) {
+    unmet.push(`found ${listed(records)}, expected ${listed(values)}`);
+  }
+  for (const value of contains) {
+    if (!known.has(canonical(value))) unmet.push(`found ${listed(records)} without ${quote(value)}`);
+  }
+  if (count !== undefined && records.length !== count) {
+    unmet.push(`found ${counted(records.length)}, expected ${count}`);
+  }
+  if (atLeast !== undefined && records.length < atLeast) {
+    unmet.push(`found ${counted(records.length)}, expected at least ${atLeast}`);
+  }
+  return unmet;
+}
+
+function counted(count: number): string {
+  return `${count} record${count === 1 ? "" : "s"}`;
+}
+
+const LISTED_MAX = 5;
+
+function listed(records: readonly string[]): string {
+  const rest = records.length - LISTED_MAX;
+  const shown = records.toSorted().slice(0, LISTED_MAX).map(quote).join(", ");
+  return rest > 0 ? `${shown} and ${rest} more` : shown;
+}
+
+function serversOf(server: DnsLookupCheck["parameters"]["server"]): readonly (string | null)[] {
+  return server === undefined ? [null] : typeof server === "string" ? [server] : [...new Set(server)];
+}
+
+const PORT = 53;
+
+/** Reads an address, or one with a port: `[::1]:5353`. */
+function parseServer(text: string): DnsServerAddress | null {
+  const plain = canonicalAddress(text);
+  if (plain !== null) return { host: plain, port: PORT };
+  const [, host = "", digits = ""] = /^\[?([^\]]+?)\]?:(\d{1,5})$/.exec(text) ?? [];
+  const address = canonicalAddress(host);
+  const port = Number(digits);
+  const isBracketed = text.startsWith("[") && text.includes("]:");
+  if (address === null || address.includes(":") !== isBracketed || port < 1 || port > 65_535) return null;
+  return { host: address, port };
+}
+
+/** Without `server`, the runtime asks the resolvers of this machine, and grants must name them. */
+async function needsOfDnsLookup(
+  { parameters: { server } }: DnsLookupCheck,
+  { dns }: Pick<System, "dns">,
+): Promise<Needs> {
+  const named = serversOf(server).flatMap((text) => text === null ? [] : parseServer(text) ?? []);
+  const servers = named.length > 0 ? named : await dns.machineServers();
+  const net = servers.map(({ host, port }) => hostAndPort(host, port));
+  if (named.length > 0) return { net };
+  return {
+    net: net.length > 0 ? net : [NET_ALL],
+    read: [RESOLVER_FILE],
+    netCaution:
+      `${net.length > 0 ? `${net.join(" and ")} is` : "all addresses, for"} the resolver of this machine: ` +
+      'set "server" to use the flags elsewhere',
+    isOfMachine: true,
+  };
+}
+
+function findMistakes({ parameters }: DnsLookupCheck): readonly Caveat[] {
+  const { name, type, server } = parameters;
+  const { isValid, example } = RECORD_FORMS[type];
+  const caveats: Caveat[] = [];
+  if (!isDomainName(name) && !(type === "PTR" && canonicalAddress(name) !== null)) {
+    caveats.push({ path: ["name"], message: "is not a domain name, expected labels of 1 to 63 characters" });
+  }
+  for (const text of serversOf(server)) {
+    if (text === null || parseServer(text) !== null) continue;
+    caveats.push({
+      path: ["server"],
+      message: `${quote(text)} is not an IP address, expected one such as 192.0.2.53 or [2001:db8::53]:5353`,
+    });
+  }
+  for (const key of ["values", "contains"] as const) {
+    for (const value of parameters[key] ?? []) {
+      if (isValid(value)) continue;
+      caveats.push({ path: [key], message: `holds no ${type} record, expected one such as ${example}` });
+    }
+  }
+  return caveats;
+}

@@ -1,0 +1,34 @@
+/** The types of records that can be looked up. */
+export type RecordType = "A" | "AAAA" | "CNAME" | "MX" | "NS" | "TXT" | "SOA" | "SRV" | "CAA" | "PTR";
+
+/** Where a name server listens. */
+export interface DnsServerAddress {
+  /** An IP address, without brackets. */
+  readonly host: string;
+  /** 1 to 65535. */
+  readonly port: number;
+}
+
+/** What is asked of a name server. */
+export interface DnsQuestion {
+  /** Absolute, with the final dot. */
+  readonly name: string;
+  readonly type: RecordType;
+  /** `null`: those of this machine. */
+  readonly server: DnsServerAddress | null;
+}
+
+/** What a name server returned. */
+export type DnsAnswer =
+  /** Each as text in the form of zone files, names without the final dot; at least one. */
+  | { readonly records: readonly string[] }
+  /** `isObstacle`: a failure of this side, which tells nothing of the server. */
+  | { readonly reason: string; readonly isObstacle: boolean };
+
+/** The domain name system. */
+export interface Dns {
+  /** Throws the signal's reason only. */
+  lookUp(question: DnsQuestion, signal: AbortSignal): Promise<DnsAnswer>;
+  /** The name servers of this machine; empty if they can't be found out. */
+  machineServers(): Promise<readonly DnsServerAddress[]>;
+}

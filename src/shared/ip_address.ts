@@ -1,0 +1,8 @@
+/** Returns an IP address in its one canonical form, without brackets; `null` if the text is none. */
+export function canonicalAddress(text: string): string | null {
+  if (/^\d{1,3}(?:\.\d{1,3}){3}$/.test(text)) {
+    return text.split(".").every((part) => Number(part) <= 255 && !/^0./.test(part)) ? text : null;
+  }
+  const url = /^[\da-f:.]+$/i.test(text) && text.includes(":") ? URL.parse(`http://[${text}]/`) : null;
+  return url === null ? null : url.hostname.slice(1, -1);
+}

@@ -1,0 +1,277 @@
+import assert from "node:assert/strict";
+import { dnsLookupKind } from "../../src/checks/dns_lookup.ts";
+import type { DnsLookupParameters } from "../../src/domain/check.ts";
+import { createDns } from "../../src/system/dns.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
+import { concurrentSteps } from "../support/concurrent_tests.ts";
+import { dnsCheck, observeConnection, observeInOwnProcess } from "../support/connection_check.ts";
+import {
+  dnsAddress,
+  type DnsBehavior,
+  dnsName,
+  type DnsQuery,
+  type DnsRecord,
+  dnsReply,
+  dnsTexts,
+  startDnsServer,
+  twoBytes,
+} from "../support/dns_server.ts";
+
+function answering(...records: readonly DnsRecord[]): DnsBehavior {
+  return (query) => [dnsReply(query, records)];
+}
+
+function record(type: string, ...parts: readonly (Uint8Array | readonly number[])[]): DnsRecord {
+  return { type, data: Uint8Array.from(parts.flatMap((part) => [...part])) };
+}
+
+const text = (characters: string): Uint8Array => new TextEncoder().encode(characters);
+
+/** Type, records, and the records as the config writes them. */
+const RECORDS: readonly (readonly [
+  type: DnsLookupParameters["type"],
+  records: readonly DnsRecord[],
+  written: readonly string[],
+])[] = [
+  ["A", [dnsAddress("192.0.2.1"), dnsAddress("192.0.2.2")], ["192.0.2.2", "192.0.2.1"]],
+  ["AAAA", [record("AAAA", [0x20, 1, 0xd, 0xb8], new Uint8Array(11), [1])], ["2001:DB8:0:0::1"]],
+  ["CNAME", [record("CNAME", dnsName("Web.example.test"))], ["web.example.test"]],
+  ["NS", [record("NS", dnsName("ns1.example.test"))], ["ns1.example.test."]],
+  ["PTR", [record("PTR", dnsName("host.example.test"))], ["host.example.test"]],
+  ["MX", [record("MX", twoBytes(10), dnsName("mail.example.test"))], ["10 Mail.example.test"]],
+  ["SRV", [
+    record(
+      "SRV",
+      [1, 2, 0x13, 0xc4].flatMap((byte, index) => index < 2 ? [0, byte] : [byte]),
+      dnsName("sip.test"),
+    ),
+  ], [
+    "1 2 5060 sip.test",
+  ]],
+  [
+    "SOA",
+    [record("SOA", dnsName("ns1.test"), dnsName("admin.test"), [1, 2, 3, 4, 5].flatMap((n) => [0, 0, 0, n]))],
+    ["ns1.test admin.test 1 2 3 4 5"],
+  ],
+  ["CAA", [record("CAA", [128, 5], text("issueca.test; a=b"))], ['128 issue "ca.test; a=b"']],
+  ["TXT", [record("TXT", dnsTexts("v=spf1 ", "-all"))], ["v=spf1 -all"]],
+];
+
+Deno.test("observeDnsLookup() reads every type of record", async (t) => {
+  await using steps = concurrentSteps(t);
+  for (const [type, records, values] of RECORDS) {
+    steps.add(type, async () => {
+      await using server = await startDnsServer(answering(...records));
+      const check = dnsCheck({ type, values, server: `127.0.0.1:${server.port}` });
+      const found = await observeConnection(check);
+      assert.strictEqual(found.condition, "ok", found.output);
+      assert.strictEqual(found.metrics.records, records.length);
+      assert.deepStrictEqual(server.queries.map(({ name, type }) => [name, type]), [[
+        "www.example.test",
+        type,
+      ]]);
+      assert.deepStrictEqual(dnsLookupKind.mistakes?.(check), []);
+    });
+  }
+});
+
+Deno.test("observeDnsLookup() asks for the reverse name of an address", async () => {
+  await using server = await startDnsServer(answering(record("PTR", dnsName("host.test"))));
+  for (const name of ["192.0.2.1", "2001:db8::1"]) {
+    const check = dnsCheck({ type: "PTR", name, server: `127.0.0.1:${server.port}` });
+    assert.strictEqual((await observeConnection(check)).output, `PTR of ${name}: "host.test"`);
+    assert.deepStrictEqual(dnsLookupKind.mistakes?.(check), []);
+  }
+  assert.deepStrictEqual(server.queries.map(({ name }) => name), [
+    "1.2.0.192.in-addr.arpa",
+    "1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa",
+  ]);
+});
+
+Deno.test("observeDnsLookup() compares the records with what is expected", async (t) => {
+  await using server = await startDnsServer(answering(dnsAddress("192.0.2.1"), dnsAddress("192.0.2.2")));
+  const both = 'A of www.example.test: "192.0.2.1", "192.0.2.2"';
+  const found = 'A of www.example.test: found "192.0.2.1", "192.0.2.2"';
+  const rows: readonly (readonly [Partial<DnsLookupParameters>, condition: string, output: string])[] = [
+    [{}, "ok", both],
+    [{ count: 2, atLeast: 2, contains: ["192.0.2.2"] }, "ok", both],
+    [{ values: ["192.0.2.1"] }, "critical", `${found}, expected "192.0.2.1"`],
+    [{ values: ["192.0.2.1", "192.0.2.3"] }, "critical", `${found}, expected "192.0.2.1", "192.0.2.3"`],
+    [{ contains: ["192.0.2.9"], asWarning: true }, "warning", `${found} without "192.0.2.9"`],
+    [{ count: 1 }, "critical", "A of www.example.test: found 2 records, expected 1"],
+    [{ atLeast: 3 }, "critical", "A of www.example.test: found 2 records, expected at least 3"],
+  ];
+  for (const [parameters, condition, output] of rows) {
+    await t.step(JSON.stringify(parameters), async () => {
+      const check = dnsCheck({ server: `127.0.0.1:${server.port}`, ...parameters });
+      const { condition: observed, output: printed } = await observeConnection(check);
+      assert.deepStrictEqual([observed, printed], [condition, output]);
+    });
+  }
+});
+
+Deno.test("observeDnsLookup() compares the answers of several servers", async () => {
+  await using one = await startDnsServer(answering(dnsAddress("192.0.2.1"), dnsAddress("192.0.2.2")));
+  await using same = await startDnsServer(answering(dnsAddress("192.0.2.2"), dnsAddress("192.0.2.1")));
+  await using other = await startDnsServer(answering(dnsAddress("192.0.2.3")));
+  const [a, b, c] = [one, same, other].map(({ port }) => `127.0.0.1:${port}`) as [string, string, string];
+  const agreed = await observeConnection(dnsCheck({ server: [a, b], count: 2 }));
+  assert.deepStrictEqual([agreed.condition, agreed.output], [
+    "ok",
+    'A of www.example.test: "192.0.2.1", "192.0.2.2" from all 2 servers',
+  ]);
+  const disagreed = await observeConnection(dnsCheck({ server: [a, b, c], count: 2 }));
+  assert.deepStrictEqual([disagreed.condition, disagreed.output], [
+    "critical",
+    `A of www.example.test: servers disagree: "192.0.2.1", "192.0.2.2" from ${a} and ${b}; "192.0.2.3" from ${c}; ` +
+    `found 1 record, expected 2 from ${c}`,
+  ]);
+});
+
+/** How a server misbehaves, and what the check returns. */
+const HOSTILE: Readonly<Record<string, readonly [DnsBehavior, condition: string, output: RegExp]>> = {
+  "silence": [() => [], "critical", /: timeout after 0\.3 s from 127\.0\.0\.1:\d+$/],
+  "another id": [
+    (query) => [dnsReply(query, [dnsAddress("6.6.6.6")], { id: query.id ^ 1 })],
+    "critical",
+    /: timeout after 0\.3 s from /,
+  ],
+  "a flood of other ids": [
+    function* (query: DnsQuery) {
+      for (let id = 1; id < 300; id++) yield dnsReply(query, [dnsAddress("6.6.6.6")], { id: query.id ^ id });
+    },
+    "critical",
+    /: timeout after 0\.3 s from /,
+  ],
+  "no DNS": [() => [new Uint8Array(50).fill(255)], "critical", /: timeout after 0\.3 s from /],
+  "truncated over UDP": [
+    (query) => [
+      query.over === "udp"
+        ? dnsReply(query, [], { isTruncated: true })
+        : dnsReply(query, [dnsAddress("192.0.2.1")]),
+    ],
+    "ok",
+    /: "192\.0\.2\.1"$/,
+  ],
+  "truncated over TCP too": [
+    (query) => [dnsReply(query, [], { isTruncated: true })],
+    "critical",
+    /: no records from 127\.0\.0\.1:\d+$/,
+  ],
+  "records of another name": [
+    (query) => [dnsReply(query, [{ ...dnsAddress("6.6.6.6"), name: "other.test" }])],
+    "critical",
+    /: no records from /,
+  ],
+  "no such name": [(query) => [dnsReply(query, [], { code: 3 })], "critical", /: no records from /],
+  "a server error": [(query) => [dnsReply(query, [], { code: 2 })], "critical", /: no records from /],
+  "thousands of records": [
+    (query) => [
+      query.over === "udp" ? dnsReply(query, [], { isTruncated: true }) : dnsReply(
+        query,
+        Array.from({ length: 4000 }, (_, index) => dnsAddress(`10.1.${index >> 8}.${index & 255}`)),
+      ),
+    ],
+    "ok",
+    /: "10\.1\.0\.0", "10\.1\.0\.1", "10\.1\.0\.10", "10\.1\.0\.100", "10\.1\.0\.101" and 3995 more$/,
+  ],
+};
+
+Deno.test("observeDnsLookup() returns a result in time, whatever the server does", async (t) => {
+  await using steps = concurrentSteps(t);
+  for (const [name, [behavior, condition, output]] of Object.entries(HOSTILE)) {
+    steps.add(name, async () => {
+      await using server = await startDnsServer(behavior);
+      const found = await observeConnection(
+        dnsCheck({ server: `127.0.0.1:${server.port}` }, output.source.includes("timeout") ? 300 : undefined),
+      );
+      assert.match(found.output, output);
+      assert.strictEqual(found.condition, condition);
+    });
+  }
+});
+
+Deno.test("observeDnsLookup() truncates long texts and escapes control characters", async () => {
+  const long = record("TXT", dnsTexts(...new Array(200).fill("x".repeat(255))));
+  await using server = await startDnsServer((query) => [
+    query.over === "udp"
+      ? dnsReply(query, [], { isTruncated: true })
+      : dnsReply(query, [record("TXT", dnsTexts("\u001b[31mred\n")), long]),
+  ]);
+  const check = dnsCheck({ type: "TXT", server: `127.0.0.1:${server.port}` });
+  const { condition, output } = await observeConnection(check);
+  assert.strictEqual(condition, "ok");
+  assert.match(output, /^TXT of www\.example\.test: "\\x1b\[31mred\\n", "x+…?"$/);
+  assert(output.length < 300);
+});
+
+Deno.test("observeDnsLookup() needs net access to its servers, and names the flag that is missing", async () => {
+  await using server = await startDnsServer(answering(dnsAddress("192.0.2.1")));
+  const address = `127.0.0.1:${server.port}`;
+  const check = dnsCheck({ server: address });
+  const { net = [], ...others } = await dnsLookupKind.needs(check, createMemorySystem());
+  assert.deepStrictEqual([net, others], [[address], {}]);
+  const flags = ["--allow-read", "--allow-env", "--allow-sys"];
+  const granted = await observeInOwnProcess(check, { flags: [...flags, `--allow-net=${net}`] });
+  assert.strictEqual(granted.observations[0]?.condition, "ok");
+  const refused = await observeInOwnProcess(check, { flags: [...flags, "--allow-net=127.0.0.1:1"] });
+  assert.deepStrictEqual([refused.observations[0]?.condition, refused.observations[0]?.output], [
+    "unknown",
+    `A of www.example.test: needs network access to "${address}": grant --allow-net=${address}`,
+  ]);
+});
+
+Deno.test("observeDnsLookup() without a server needs net access to the resolver of this machine", async () => {
+  const check = dnsCheck({});
+  const system = createMemorySystem();
+  const servers = [{ host: "192.0.2.53", port: 53 }, { host: "2001:db8::53", port: 53 }];
+  const needs = await dnsLookupKind.needs(check, {
+    ...system,
+    dns: { ...system.dns, machineServers: () => Promise.resolve(servers) },
+  });
+  assert.deepStrictEqual(needs, {
+    net: ["192.0.2.53:53", "[2001:db8::53]:53"],
+    read: ["/etc/resolv.conf"],
+    netCaution:
+      '192.0.2.53:53 and [2001:db8::53]:53 is the resolver of this machine: set "server" to use the flags elsewhere',
+    isOfMachine: true,
+  });
+  const [own] = await createDns().machineServers();
+  if (own === undefined) return;
+  const { observations: [found] } = await observeInOwnProcess(check, {
+    flags: ["--allow-read", "--allow-env", "--allow-sys", "--allow-net=127.0.0.1:1"],
+  });
+  assert.strictEqual(found?.condition, "unknown");
+  assert(
+    found.output.includes(`grant --allow-net=${own.host.includes(":") ? `[${own.host}]` : own.host}:53`),
+  );
+});
+
+Deno.test("dnsLookupKind rejects names, servers and records that cannot be right", () => {
+  const rows: readonly (readonly [Partial<DnsLookupParameters>, string])[] = [
+    [{ name: "a..b" }, "name: is not a domain name, expected labels of 1 to 63 characters"],
+    [{ name: `${"x".repeat(64)}.test` }, "name: is not a domain name, expected labels of 1 to 63 characters"],
+    ...["ns.example.org", "192.0.2.256", "::1:53x", "192.0.2.1:0", "127.0.0.1:70000", "[::1]"].map((server) =>
+      [
+        { server },
+        `server: "${server}" is not an IP address, expected one such as 192.0.2.53 or [2001:db8::53]:5353`,
+      ] as const
+    ),
+    [{ values: ["::1"] }, "values: holds no A record, expected one such as 192.0.2.1"],
+    [
+      { type: "AAAA", contains: ["192.0.2.1"] },
+      "contains: holds no AAAA record, expected one such as 2001:db8::1",
+    ],
+    [
+      { type: "MX", values: ["mail.test"] },
+      "values: holds no MX record, expected one such as 10 mail.example.org",
+    ],
+  ];
+  for (const [parameters, expected] of rows) {
+    const found = dnsLookupKind.mistakes?.(dnsCheck(parameters)) ?? [];
+    assert.deepStrictEqual(found.map(({ path, message }) => `${path.join(".")}: ${message}`), [expected]);
+  }
+  for (const server of ["192.0.2.53", "::1", "[::1]:5353", "192.0.2.53:5353"]) {
+    assert.deepStrictEqual(dnsLookupKind.mistakes?.(dnsCheck({ server })), []);
+  }
+});

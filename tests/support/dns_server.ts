@@ -1,0 +1,181 @@
+/** A DNS server on loopback that does to a client whatever a test wants, over UDP and TCP (RFC 1035). */
+import { createSocket, type Socket } from "node:dgram";
+import { once } from "node:events";
+
+/** One question, as it came. */
+export interface DnsQuery {
+  /** Without the final dot, in small letters. */
+  readonly name: string;
+  /** Such as `A`; a number as text if it is not known here. */
+  readonly type: string;
+  readonly over: "udp" | "tcp";
+  /** The question section, and the id before it. */
+  readonly id: number;
+  readonly question: Uint8Array;
+}
+
+/** Returns the messages to send, in order; none is silence. */
+export type DnsBehavior = (query: DnsQuery) => Iterable<Uint8Array>;
+
+/** A server that runs until it is disposed of. */
+export interface DnsServer extends AsyncDisposable {
+  readonly port: number;
+  /** The queries that came, in order. */
+  readonly queries: readonly DnsQuery[];
+}
+
+const TYPES: Readonly<Record<string, number>> = {
+  A: 1,
+  NS: 2,
+  CNAME: 5,
+  SOA: 6,
+  PTR: 12,
+  MX: 15,
+  TXT: 16,
+  AAAA: 28,
+  SRV: 33,
+  CAA: 257,
+};
+
+/** Starts a server that answers every query over both protocols with what `behave` returns. */
+export async function startDnsServer(behave: DnsBehavior): Promise<DnsServer> {
+  const { listener, socket } = await bindBoth();
+  const { port } = listener.addr;
+  const queries: DnsQuery[] = [];
+  const repliesTo = (message: Uint8Array, over: DnsQuery["over"]): Iterable<Uint8Array> => {
+    const query = readQuery(message, over);
+    queries.push(query);
+    return behave(query);
+  };
+  socket.on("message", async (message, { port, address }) => {
+    for (const reply of repliesTo(message, "udp")) {
+      await new Promise((resolve) => socket.send(reply, port, address, resolve));
+    }
+  });
+  const open = new Set<Promise<void>>();
+  const accepting = (async () => {
+    for await (const connection of listener) {
+      // A client that has left is nobody's concern.
+      open.add(converse(connection, repliesTo).catch(() => {}).finally(() => connection.close()));
+    }
+  })();
+  return {
+    port,
+    queries,
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      const closed = once(socket, "close");
+      socket.close();
+      await Promise.all([accepting, closed, ...open]);
+    },
+  };
+}
+
+/** One port for both protocols. */
+async function bindBoth(): Promise<{ readonly listener: Deno.TcpListener; readonly socket: Socket }> {
+  for (;;) {
+    const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const socket = createSocket("udp4");
+    socket.bind(listener.addr.port, "127.0.0.1");
+    try {
+      await once(socket, "listening");
+      return { listener, socket };
+    } catch {
+      // Another process has this port for UDP.
+      listener.close();
+    }
+  }
+}
+
+async function converse(
+  connection: Deno.Conn,
+  repliesTo: (message: Uint8Array, over: "tcp") => Iterable<Uint8Array>,
+): Promise<void> {
+  const buffer = new Uint8Array(4096);
+  const count = await connection.read(buffer) ?? 0;
+  if (count < 14) return;
+  for (const reply of repliesTo(buffer.subarray(2, count), "tcp")) {
+    const framed = Uint8Array.of(reply.length >> 8, reply.length & 255, ...reply);
+    for (let rest = framed; rest.length > 0;) rest = rest.subarray(await connection.write(rest));
+  }
+}
+
+function readQuery(message: Uint8Array, over: DnsQuery["over"]): DnsQuery {
+  const labels: string[] = [];
+  let at = 12;
+  for (let length = message[at] ?? 0; length > 0; length = message[at] ?? 0) {
+    labels.push(new TextDecoder().decode(message.subarray(at + 1, at + 1 + length)));
+    at += 1 + length;
+  }
+  const number = (message[at + 1] ?? 0) * 256 + (message[at + 2] ?? 0);
+  const [type = `${number}`] = Object.entries(TYPES).find(([, other]) => other === number) ?? [];
+  return {
+    name: labels.join(".").toLowerCase(),
+    type,
+    over,
+    id: (message[0] ?? 0) * 256 + (message[1] ?? 0),
+    question: message.slice(12, at + 5),
+  };
+}
+
+/** One record of an answer about the name of the query, or another one. */
+export interface DnsRecord {
+  readonly type: string;
+  readonly data: Uint8Array;
+  readonly name?: string;
+}
+
+/** What a message says in addition to its records. */
+export interface DnsMessageOptions {
+  /** 0: no error, 2: SERVFAIL, 3: NXDOMAIN, 5: REFUSED. @default 0 */
+  readonly code?: number;
+  readonly isTruncated?: boolean;
+  /** @default that of the query */
+  readonly id?: number;
+}
+
+/** A reply to a query. */
+export function dnsReply(
+  query: DnsQuery,
+  records: readonly DnsRecord[],
+  { code = 0, isTruncated = false, id = query.id }: DnsMessageOptions = {},
+): Uint8Array {
+  return Uint8Array.from([
+    ...[id, 0x8180 | code | (isTruncated ? 0x0200 : 0), 1, records.length, 0, 0].flatMap(twoBytes),
+    ...query.question,
+    ...records.flatMap(({ type, data, name }) => [
+      ...name === undefined ? [0xc0, 12] : dnsName(name),
+      ...twoBytes(TYPES[type] ?? 0),
+      ...[0, 1, 0, 0, 0, 60],
+      ...twoBytes(data.length),
+      ...data,
+    ]),
+  ]);
+}
+
+export function twoBytes(number: number): readonly number[] {
+  return [number >> 8 & 255, number & 255];
+}
+
+/** A record with an IPv4 address. */
+export function dnsAddress(address: string): DnsRecord {
+  return { type: "A", data: Uint8Array.from(address.split(".").map(Number)) };
+}
+
+/** A name as it stands in a message, uncompressed. */
+export function dnsName(name: string): Uint8Array {
+  const labels = name.split(".").filter((label) => label !== "").map((label) =>
+    new TextEncoder().encode(label)
+  );
+  return Uint8Array.from([...labels.flatMap((label) => [label.length, ...label]), 0]);
+}
+
+/** The data of a TXT record; texts of up to 255 bytes each. */
+export function dnsTexts(...texts: readonly string[]): Uint8Array {
+  return Uint8Array.from(
+    texts.flatMap((text) => {
+      const bytes = new TextEncoder().encode(text);
+      return [bytes.length, ...bytes];
+    }),
+  );
+}
