@@ -173,7 +173,7 @@ function makeValidator(described: JsonObject): string {
 }
 
 /**
- * ajv copies all mistakes found so far wherever another definition finds some: 100,000 mistakes in one object would
+ * ajv copies all errors found so far wherever another definition finds some: 100,000 errors in one object would
  * take minutes. Nobody else has the list, so it can grow in its place.
  */
 function withoutConcat(code: string): string {

@@ -12,7 +12,7 @@ const CPU_MS_PER_MEGABYTE = 1000;
 const READINGS_MAX = 5;
 
 /**
- * Reads a megabyte of each hostile config, and says what its mistakes are: never more than a second of processor
+ * Reads a megabyte of each hostile config, and says what its errors are: never more than a second of processor
  * time for each megabyte.
  */
 export async function soakConfigs(): Promise<void> {

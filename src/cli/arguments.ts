@@ -44,7 +44,7 @@ export function splitTrailing(
 
 /**
  * Takes the arguments before somebody else's command line apart. That is to run whatever is wrong with them, so a
- * mistake is handed to the command.
+ * error is handed to the command.
  *
  * @throws {UsageError} If there is no command line.
  */

@@ -29,7 +29,7 @@ export interface OpenConfig extends LoadedConfig {
 /**
  * Finds and loads the config that a command is about.
  *
- * @throws {ConfigError} If there is none or it has mistakes.
+ * @throws {ConfigError} If there is none or it has errors.
  */
 export async function openConfig(
   invocation: Invocation,
@@ -74,7 +74,7 @@ export function refuseLacks({ lacks, place, source, sources }: LoadedConfig): vo
   throw new ConfigError(message, { source, problems: inTextOrder(lacks.map(place), sources) });
 }
 
-/** What a kind finds wrong only when all else is right; all mistakes at once. */
+/** What a kind finds wrong only when all else is right; all errors at once. */
 function refuseMistakes(
   { checks, source, sources, place }: LoadedConfig,
   entryOf: (check: Check) => CheckKindEntry<CheckKind>,

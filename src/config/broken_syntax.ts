@@ -43,7 +43,7 @@ interface StringFault {
   readonly hint: string | null;
 }
 
-/** Finds the first mistake in a string that ends but is not right; `raw` is with its quotes. */
+/** Finds the first error in a string that ends but is not right; `raw` is with its quotes. */
 export function explainString(raw: string): StringFault {
   const pieces = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(\\u[^"\\]{0,4}|\\.|\p{Cc})/gu;
   for (const { 1: fault, index } of raw.matchAll(pieces)) {

@@ -46,7 +46,7 @@ export async function openPart(
   };
 }
 
-/** The names of the checks that a file holds, mistakes in them or not. */
+/** The names of the checks that a file holds, errors in them or not. */
 export function checkNames(part: Part): readonly string[] {
   return namesIn(part, "checks");
 }

@@ -23,7 +23,7 @@ export function findDependencyProblems(checks: readonly Check[]): readonly Probl
   return [...problems, ...findCycles(checks, byName)];
 }
 
-/** So many pairs of names are held against each other; the mistakes after that go without a guess. */
+/** So many pairs of names are held against each other; the errors after that go without a guess. */
 const LOOKS_MAX = 200_000;
 
 /** Walks the dependencies in depth, without recursion; each circle is told once, at the first check of it. */

@@ -66,7 +66,7 @@ async function namesIn(directory: string, files: Files): Promise<readonly string
   }
 }
 
-/** Whether there is something to read; a link that leads nowhere is, so that reading it tells the mistake. */
+/** Whether there is something to read; a link that leads nowhere is, so that reading it tells the error. */
 async function isThere(path: string, files: Files): Promise<boolean> {
   try {
     return (await files.stat(path)).kind === "file";

@@ -62,7 +62,7 @@ export interface LoadedConfig {
   readonly channels: ReadonlyMap<string, Channel>;
   /** Absolute path of the file that keeps the state, where the config names one. */
   readonly statePath: string | null;
-  /** The sign of life that the config asks for; `null`: none. */
+  /** The heartbeat that the config asks for; `null`: none. */
   readonly heartbeat: Heartbeat | null;
   /** The page that the config wants to be kept fresh; `null`: none. */
   readonly page: PageFile | null;
@@ -97,7 +97,7 @@ interface WrittenFile {
 /**
  * Reads a config with all that it includes, and turns it into checks.
  *
- * @throws {ConfigError} If it cannot be read or has mistakes; the error carries all of them with their places.
+ * @throws {ConfigError} If it cannot be read or has errors; the error carries all of them with their places.
  */
 export async function loadConfig(
   location: ConfigLocation,

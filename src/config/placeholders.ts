@@ -20,7 +20,7 @@ export interface Substitution {
 interface PlaceholderOptions {
   /** Reads a variable; `undefined` when it is not set. */
   readonly environment: System["environment"];
-  /** Asked first: a variable that may not be read is no mistake of the config. */
+  /** Asked first: a variable that may not be read is no error of the config. */
   readonly mayReadEnvironment: System["mayReadEnvironment"];
   /** Where the files of `${file:…}` are read. */
   readonly files: Files;
@@ -42,7 +42,7 @@ interface Substituted {
   readonly warnings: readonly Problem[];
 }
 
-/** The largest secret file that is read, in bytes: what is larger is no secret but a mistake. */
+/** The largest secret file that is read, in bytes: what is larger is no secret but an error. */
 export const SECRET_BYTES_MAX = 1024 * 1024;
 
 /** An escaped `${`, or the start of a placeholder with its kind. */

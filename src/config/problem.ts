@@ -5,7 +5,7 @@ import type { Source } from "./source_text.ts";
 /** Where in the config something is: member names and array indexes from the top on. */
 export type ConfigPath = readonly (string | number)[];
 
-/** A mistake in a config, or what deserves a warning, at its place. */
+/** An error in a config, or what deserves a warning, at its place. */
 export interface Problem {
   /** The value it is about; empty for the config as a whole. */
   readonly path: ConfigPath;
@@ -44,7 +44,7 @@ export interface PlacedProblem {
   readonly source?: Source;
 }
 
-/** Thrown when a config cannot be used; carries every mistake that was found, in the text's order. */
+/** Thrown when a config cannot be used; carries every error that was found, in the text's order. */
 export class ConfigError extends Error {
   /** The name of the class. */
   override readonly name = "ConfigError";
@@ -86,7 +86,7 @@ export function countErrors(count: number): string {
 
 /**
  * Joins the problems that several stages found, the earliest stage first. What a later stage says of a value that
- * an earlier one refused already is a consequence, and left out. What the machine lacks of a value hides no mistake in it.
+ * an earlier one refused already is a consequence, and left out. What the machine lacks of a value hides no error in it.
  */
 export function joinProblems(stages: readonly (readonly Problem[])[]): readonly Problem[] {
   const joined: Problem[] = [];

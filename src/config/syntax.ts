@@ -68,7 +68,7 @@ class Parser {
   readonly #tokens: TokenReader;
   /** Where reading stands; its length is how deep. */
   readonly #path: (string | number)[] = [];
-  /** Missing commas: after one of them reading goes on, after other mistakes it would only guess. */
+  /** Missing commas: after one of them reading goes on, after other errors it would only guess. */
   readonly #missingCommas: Problem[] = [];
   readonly #duplicates: Problem[] = [];
   #token: number = TOKEN.end;

@@ -33,7 +33,7 @@ interface StructureOptions {
   isUnresolved(path: ConfigPath): boolean;
 }
 
-/** Holds a config to its schema; every mistake in words, with what is accepted. */
+/** Holds a config to its schema; every error in words, with what is accepted. */
 export function findStructureProblems(
   value: JsonValue,
   validate: Validator,

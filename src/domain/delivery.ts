@@ -13,7 +13,7 @@ export interface MessageItem {
 
 /** What a channel is handed at once. */
 export interface Message {
-  /** Stays the same when it is sent again, so that receivers can drop the twin. Letters, digits and `-`. */
+  /** Stays the same when it is sent again, so that receivers can drop the duplicate. Letters, digits and `-`. */
   readonly id: string;
   /** One or more, highest severity first. */
   readonly items: readonly MessageItem[];

@@ -1,4 +1,4 @@
-/** A sign of life for something else that watches the monitor. */
+/** A heartbeat for something else that watches the monitor. */
 export interface Heartbeat {
   /** A file to touch; absolute. */
   readonly path?: string;

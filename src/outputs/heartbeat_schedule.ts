@@ -5,7 +5,7 @@ import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Log } from "../domain/log.ts";
 
-/** Gives the config's sign of life while the loop advances. */
+/** Gives the config's heartbeat while the loop advances. */
 interface HeartbeatSchedule {
   adopt(config: LoadedConfig): void;
   end(): void;

@@ -128,7 +128,7 @@ const NOTIFICATION: Codec<Notification> = object({
   hostName: text,
 });
 
-/** The queues of all channels. `sequence` isn't unique, so that no mistake with it makes a `save` fail. */
+/** The queues of all channels. `sequence` isn't unique, so that no error with it makes a `save` fail. */
 export const OUTBOX: Table<QueuedNotification> = table("outbox", {
   id: string("key"),
   sequence: integer("sequence"),

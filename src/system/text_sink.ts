@@ -11,7 +11,7 @@ const BUSY_PIPE_WAIT_MS = 5;
 
 /**
  * Text to stdout or stderr. Every write is whole and in order; a full pipe is waited for, a closed one is quiet
- * (`monitor check --once | head` is no mistake).
+ * (`monitor check --once | head` is no error).
  *
  * Its `write` throws the runtime's error when nothing can be written for another reason, such as a full disk.
  */

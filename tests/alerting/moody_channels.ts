@@ -21,7 +21,7 @@ export interface ArrivedItem extends ArrivedNotification {
   readonly missed_problem: ArrivedNotification | null;
 }
 
-/** A message as it arrived, twins too. */
+/** A message as it arrived, duplicates too. */
 export interface Arrival {
   /** The host of the webhook, or the program. */
   readonly channel: string;

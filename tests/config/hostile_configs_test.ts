@@ -22,7 +22,7 @@ Deno.test("loadConfig() answers each hostile config with a config or with placed
   }
 });
 
-Deno.test("loadConfig() survives more mistakes than a call can take arguments", async (t) => {
+Deno.test("loadConfig() survives more errors than a call can take arguments", async (t) => {
   const rows: Readonly<Record<string, number>> = {
     "one name again and again": 900_000,
     "channels that are numbers": 400_000,
@@ -148,7 +148,7 @@ Deno.test("loadConfig() answers a real config with wrong values in it", async ()
     try {
       return [JSON.parse(text.replace(/^\s*\/\/.*$/gm, ""))];
     } catch {
-      return []; // with comments elsewhere, or with a mistake
+      return []; // with comments elsewhere, or with an error
     }
   });
   assert.ok(values.length > 100);

@@ -276,7 +276,7 @@ Deno.test("loadConfig() lays the defaults of an included file over those of the 
   });
 });
 
-Deno.test("loadConfig() tells the mistakes of all files at once, each where it is", async () => {
+Deno.test("loadConfig() tells the errors of all files at once, each where it is", async () => {
   await withFiles({
     "monitor.jsonc":
       '{\n  "include": ["a.jsonc", "b.jsonc", "c.jsonc", "none.jsonc"],\n  "defaults": { "threshold": 0 }\n}',
@@ -318,7 +318,7 @@ Deno.test("loadConfig() refuses a name in two files and names both places", asyn
   });
 });
 
-Deno.test("loadConfig() finds dependencies in other files, and their mistakes where they stand", async () => {
+Deno.test("loadConfig() finds dependencies in other files, and their errors where they stand", async () => {
   const needing = (name: string, needed: string) => ({
     checks: { [name]: { ...CHECK, depends_on: [needed] } },
   });

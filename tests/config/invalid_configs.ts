@@ -17,7 +17,7 @@ export type ExpectedProblem = readonly [place: string, message: string, hint?: s
 
 /** What is said of one config. */
 export interface ExpectedError {
-  /** The error's own message and hint, where they say more than how many mistakes there are. */
+  /** The error's own message and hint, where they say more than how many errors there are. */
   readonly error?: readonly [message: string, hint: string];
   readonly problems: readonly ExpectedProblem[];
 }

@@ -4,7 +4,7 @@ import { intervalsOf } from "../support/checks.ts";
 import { load, type LoadTestOptions } from "../../testing/config_system.ts";
 
 /**
- * Loads a text that may be anything. What is wrong must be said as mistakes whose places are in the text, in words that
+ * Loads a text that may be anything. What is wrong must be said as errors whose places are in the text, in words that
  * are no program's; the answer is everything that was said. Whatever is in the text, no object of the program gets a
  * member by it.
  */
@@ -57,7 +57,7 @@ function saidOf(
   assert.ok(column <= (lines[line - 1]?.length ?? 0) + 2);
   assert.ok(message.length > 0 && !message.endsWith("."), message);
   if (!isInternal) assert.doesNotMatch(`${message} ${hint ?? ""}`, INTERNAL);
-  // What is quoted is cut, so that no mistake fills a screen.
+  // What is quoted is cut, so that no error fills a screen.
   assert.ok(message.length < 3000 && (hint ?? "").length < 3000, `${message.slice(0, 200)}…`);
   return [path, message, hint ?? ""];
 }
@@ -71,7 +71,7 @@ interface TextFacts {
 
 let latest: TextFacts = { plain: "", lines: [""], isInternal: false };
 
-/** A text may have 100,000 mistakes, and is looked at once. */
+/** A text may have 100,000 errors, and is looked at once. */
 function factsOf(plain: string): TextFacts {
   if (latest.plain !== plain) {
     latest = { plain, lines: plain.split(/\r\n|\n|\r/), isInternal: INTERNAL.test(plain) };

@@ -101,7 +101,7 @@ Deno.test("loadConfig() takes any string for the name of a check", async (t) => 
   }
 });
 
-Deno.test("loadConfig() points at the mistakes of a check with any name", async (t) => {
+Deno.test("loadConfig() points at the errors of a check with any name", async (t) => {
   const names: Readonly<Record<string, string>> = {
     "": 'checks[""].kind',
     "__proto__": "checks.__proto__.kind",
@@ -156,7 +156,7 @@ Deno.test("loadConfig() keeps the config's order, whatever the names", async () 
   assert.deepEqual(loaded.map((check) => check.name), names);
 });
 
-Deno.test("loadConfig() tells every mistake of a stage in the config's order", async () => {
+Deno.test("loadConfig() tells every error of a stage in the config's order", async () => {
   const { problems } = await loadError({
     checks: { "2": { kind: "x" }, "1": { kind: "y" } },
     defaults: { threshold: 0, schedule: { regular_interval: "" } },
@@ -269,7 +269,7 @@ Deno.test("loadConfig() blames what defaults lack on the checks that use it", as
   ]);
 });
 
-Deno.test("loadConfig() takes a mistake for one, whatever the machine lacks in the same place", async () => {
+Deno.test("loadConfig() takes an error for one, whatever the machine lacks in the same place", async () => {
   const wrong = { threshold: "${env:UNSET}", parameters: { output: "${env:NOT-A-NAME}" } };
   assert.deepEqual(await problemsOf(withCheck({ kind: "test", ...wrong })), [
     'checks.web.threshold: is the string "${env:UNSET}", expected a whole number (a placeholder is always a string)',
@@ -433,7 +433,7 @@ Deno.test("loadConfig() loads a large config within 15 times its size", async ()
   assert.equal(answer.warning, "2:45");
 });
 
-Deno.test("loadConfig() finds mistakes at the end of a large config", async (t) => {
+Deno.test("loadConfig() finds errors at the end of a large config", async (t) => {
   const line = `    "a long name ${
     "x".repeat(160)
   } %": { "kind": "test", "parameters": { "output": "x" } },\n`;
@@ -486,7 +486,7 @@ Deno.test("loadConfig() reads much of anything without effort", async (t) => {
   }
 });
 
-Deno.test("loadConfig() answers megabytes of rubbish with a few mistakes that fit a screen", async (t) => {
+Deno.test("loadConfig() answers megabytes of rubbish with a few errors that fit a screen", async (t) => {
   const size = 5_000_000;
   const texts: Readonly<Record<string, string>> = {
     "opening brackets": "[".repeat(size),

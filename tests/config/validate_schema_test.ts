@@ -7,7 +7,7 @@ const script = (parameters: object) =>
   withCheck({ kind: "script", parameters: { path: "/x", ...parameters } });
 const mail = (parameters: object) => ({ defaults: { notifications: [{ kind: "email", parameters }] } });
 
-/** The hint for the one mistake of a config. */
+/** The hint for the one error of a config. */
 async function hintOf(config: unknown): Promise<string | null> {
   const { problems } = await loadError(config);
   assert.equal(problems.length, 1, problems.map((problem) => problem.message).join("; "));

@@ -1,6 +1,6 @@
 /**
  * Everything at once (chaos/campaign.ts), for seconds here, for a minute or an hour in the soak: what the state keeps must be what follows from what the checks have
- * shown, and each change that it keeps must be told at every channel, once but for twins, in order, and nothing else.
+ * shown, and each change that it keeps must be told at every channel, once but for duplicates, in order, and nothing else.
  *
  * `CHAOS_ROUNDS=30 CHAOS_SEED=7 deno test -A tests/life/chaos_test.ts`, or `deno task soak chaos`; MONITOR_PROGRAM
  * names an executable to run instead of the source. CHAOS_NEEDS_DISK=1: fails where no small disk can be mounted.

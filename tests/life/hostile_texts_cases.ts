@@ -1,7 +1,7 @@
 /**
  * Names, titles, tags and outputs that try to break out of whatever they are shown in, through the real program. Each
  * of its outputs is read back by a reader of that format: every check is there once with its own text, or with what
- * the format has in its place, and nothing else is. Where a format has no text to compare, a twin of the config with
+ * the format has in its place, and nothing else is. Where a format has no text to compare, a duplicate of the config with
  * harmless texts tells what should be there.
  */
 import assert from "node:assert/strict";
@@ -161,7 +161,7 @@ test("monitor: no hostile text acts on a terminal, whatever the command", () =>
     assert.deepEqual(unsafeCodes(stdout + stderr), []);
   }));
 
-test("monitor validate: no hostile text in a mistake acts on a terminal", () =>
+test("monitor validate: no hostile text in an error acts on a terminal", () =>
   withStage(async (stage) => {
     const checks = Object.fromEntries(
       TEXTS.map((

@@ -127,7 +127,7 @@ test("monitor check --once: metrics that cannot be written are said, and change 
     );
   }));
 
-test("monitor check: says of a reload with mistakes that it failed, and follows the config elsewhere", () =>
+test("monitor check: says of a reload with errors that it failed, and follows the config elsewhere", () =>
   withStage(async (stage) => {
     stage.writeConfig({ web: { kind: "test", parameters: {} } }, {
       metrics: { path: "one.prom", interval: 1 },

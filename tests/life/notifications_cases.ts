@@ -178,7 +178,7 @@ const KILL_WITHIN_MS = 350;
 const CALLS_FOR_A_KILL = 10;
 const KILLED_CHECKS = 10;
 
-test("monitor check --once: every notification arrives whenever it is killed, twins under one id, and none is invented", () =>
+test("monitor check --once: every notification arrives whenever it is killed, duplicates under one id, and none is invented", () =>
   withStage(async (stage) => {
     await using hook = startHook();
     await using mailbox = await startMailbox();

@@ -56,7 +56,7 @@ export interface Stage {
   run(args: readonly string[], options?: StartOptions): Promise<End>;
 }
 
-/** Runs a test on a stage of its own. */
+/** Runs a test on a harness of its own. */
 export async function withStage(use: (stage: Stage) => Promise<void>): Promise<void> {
   const directory = await Deno.makeTempDir({ prefix: "monitor_life_" });
   const mark = `check ${crypto.randomUUID()}`;

@@ -24,7 +24,7 @@ export interface Post {
 export interface Hook extends AsyncDisposable {
   /** The channel in a config. */
   readonly channel: Readonly<Record<string, unknown>>;
-  /** What came and was taken, twins too. */
+  /** What came and was taken, duplicates too. */
   readonly posts: readonly Post[];
   /** How often it was asked. */
   readonly attempts: number;

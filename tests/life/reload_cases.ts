@@ -53,7 +53,7 @@ test("monitor check: SIGHUP adopts a valid config, and unchanged checks keep the
     })
   ));
 
-test("monitor check: SIGHUP with an invalid config logs every mistake, and the old one stays active", () =>
+test("monitor check: SIGHUP with an invalid config logs every error, and the old one stays active", () =>
   withStage(async (stage) => {
     stage.writeConfig({ fine: OK });
     const program = stage.start(["check", "--format", "ndjson"]);

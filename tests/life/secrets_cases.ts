@@ -138,7 +138,7 @@ test("monitor: no secret is in an output, a log, the state, a mail, a webhook, a
     }
   }));
 
-test("monitor validate: a mistake beside a secret does not quote it", (add) => {
+test("monitor validate: an error beside a secret does not quote it", (add) => {
   const rows: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     "no address": { kind: "http_request", parameters: { request: { target: "ht!tp//${env:CHECK_QUERY}" } } },
     "no method": {

@@ -26,7 +26,7 @@ function settingsOf(unit: string): ReadonlyMap<string, readonly string[]> {
   return settings;
 }
 
-/** A command of an example as it is run here: with this program, and the config of the stage. */
+/** A command of an example as it is run here: with this program, and the config of the harness. */
 function commandHere(command: string, { directory }: Stage): string {
   const program = monitorCommand().map((part) => `'${part}'`).join(" ");
   return command.replaceAll(PROGRAM_PATH, program).replaceAll(CONFIG_PATH, `${directory}/monitor.json`);
@@ -44,7 +44,7 @@ test(
   () =>
     withStage(async ({ directory }) => {
       const names = ["monitor.service", "monitor-due.service", "monitor-due.timer"];
-      // It looks for the programs too, and what is not installed here is no mistake of a unit.
+      // It looks for the programs too, and what is not installed here is no error of a unit.
       for (const name of names) {
         const unit = readExample(`systemd/${name}`).replaceAll(PROGRAM_PATH, "/bin/true");
         Deno.writeTextFileSync(`${directory}/${name}`, unit);

@@ -11,7 +11,7 @@ export interface Change {
   readonly to: string;
 }
 
-/** What was posted, each message once; fails where twins differ or a notification came under two ids. */
+/** What was posted, each message once; fails where duplicates differ or a notification came under two ids. */
 export function withoutTwins(posts: readonly Post[]): readonly Post[] {
   const first = new Map<string, Post>();
   const messageOf = new Map<string, string>();

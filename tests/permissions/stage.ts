@@ -1,4 +1,4 @@
-/** A config that needs a bit of everything, on a stage of its own. */
+/** A config that needs a bit of everything, on a harness of its own. */
 import { type NeedsByClass, permissionFlags } from "../../src/permissions/permission_flags.ts";
 import type { PermissionClass } from "../../src/domain/needs.ts";
 import { type Mailbox, startMailbox } from "../life/receivers.ts";
@@ -15,7 +15,7 @@ export interface PermissionStage extends Stage {
   needs(): Promise<NeedsByClass>;
 }
 
-/** Runs a test on such a stage: `monitor.json` has the checks `script` (always critical) and `web`. */
+/** Runs a test on such a harness: `monitor.json` has the checks `script` (always critical) and `web`. */
 export function withNeeds(use: (stage: PermissionStage) => Promise<void>): Promise<void> {
   return withStage(async (stage) => {
     await using mailbox = await startMailbox();

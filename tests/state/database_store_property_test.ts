@@ -171,7 +171,7 @@ function rows(): fc.Arbitrary<QueuedNotification> {
     messageId: fc.option(rowIds()),
     channelName: fc.string({ unit: "binary" }),
   }).chain((members) =>
-    // Some sequences are equal: a mistake, yet every store makes the same of it.
+    // Some sequences are equal: an error, yet every store makes the same of it.
     fc.tuple(rowIds(), fc.nat({ max: 9 }), fc.string({ unit: "binary" })).map(([id, sequence, output]) =>
       queuedOf(id, sequence, { ...members, notification: notificationOf("web", { output }) })
     )

@@ -32,7 +32,7 @@ interface ReloadOptions {
   /** What else goes by the config, such as the signs of life that it asks for. */
   readonly followers: readonly { adopt(config: OpenConfig): void }[];
   readonly statePath: string | null;
-  /** Told of every mistake, and of what follows. */
+  /** Told of every error, and of what follows. */
   readonly log: Log;
   readonly output: ServiceOutput;
 }
@@ -120,7 +120,7 @@ type Reread =
   | { readonly config: OpenConfig; readonly scheduled: ScheduledConfig }
   | { readonly error: string };
 
-/** Reads the config again. What is wrong with it is logged, every mistake at its place. */
+/** Reads the config again. What is wrong with it is logged, every error at its place. */
 async function readAgain({ invocation, system, config, log }: RereadOptions): Promise<Reread> {
   const { source } = config;
   try {
@@ -159,7 +159,7 @@ function refuseDropped({ lacks }: OpenConfig, { permissions }: System): void {
   if (lack !== undefined) throw new Deno.errors.NotCapable(lack.message);
 }
 
-/** A mistake or a doubt of a config on one line. */
+/** An error or a doubt of a config on one line. */
 function describePlace(label: string, problem: PlacedProblem): string {
   const { line, column, path, message, hint, source } = problem;
   const place = `${source?.label ?? label}:${line}:${column}: ${path === "" ? "" : `${path}: `}`;

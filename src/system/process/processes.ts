@@ -84,7 +84,7 @@ function isShortage(error: unknown): boolean {
   return Deno.build.os !== "windows" && error instanceof Error && SHORTAGE.test(error.message);
 }
 
-/** Writes what the program reads. One that does not read to the end is no mistake, and holds up nothing. */
+/** Writes what the program reads. One that does not read to the end is no error, and holds up nothing. */
 function feed(leader: Deno.ChildProcess, input: string): void {
   const writer = leader.stdin.getWriter();
   writer.write(new TextEncoder().encode(input)).then(() => writer.close()).catch(() => {});

@@ -15,7 +15,7 @@ interface SpawnAttempt {
 /**
  * Puts the error of `Deno.Command.spawn` into words, without the program's path: one line, no final period.
  *
- * The system's answer is the same for several mistakes (a script whose interpreter is missing is "not found", as
+ * The system's answer is the same for several errors (a script whose interpreter is missing is "not found", as
  * a missing file is), so this looks at the file as far as the permissions allow, and says no more than it knows.
  */
 export async function explainSpawnFailure(error: unknown, attempt: SpawnAttempt): Promise<string> {

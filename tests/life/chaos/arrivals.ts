@@ -11,13 +11,13 @@ export interface ArrivedItem {
   readonly missedToken: string | null;
 }
 
-/** A message that a receiver took; its twins too. */
+/** A message that a receiver took; its duplicates too. */
 export interface Arrival {
   readonly channel: string;
-  /** What a receiver knows twins by. */
+  /** What a receiver knows duplicates by. */
   readonly id: string;
   readonly items: readonly ArrivedItem[];
-  /** All that is the same in a twin. */
+  /** All that is the same in a duplicate. */
   readonly text: string;
   /** The round in which it came. */
   readonly round: number;

@@ -223,7 +223,7 @@ function writeConfig({ stage, channels, addresses, hostile }: Campaign): void {
   });
 }
 
-/** For who looks for a mistake. */
+/** For who looks for an error. */
 function tellRound(plan: RoundPlan, lives: readonly Life[]): string {
   const told = lives.map(({ what, results, stderr }) =>
     `${what}: ${results.map(({ check, condition }) => `${check} ${condition}`)}\n${stderr}`

@@ -26,7 +26,7 @@ export function itemsOf(body: string): readonly ArrivedItem[] {
   }));
 }
 
-/** Reads the head of a request; the key is what a receiver knows twins by. */
+/** Reads the head of a request; the key is what a receiver knows duplicates by. */
 export async function readHead(
   visitor: Visitor,
 ): Promise<{ readonly key: string; readonly length: number }> {

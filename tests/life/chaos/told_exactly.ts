@@ -22,7 +22,7 @@ export interface History {
   readonly unkept: readonly ModelChange[];
   /**
    * The rounds in which the state could not be written for a while. What arrived then may not have been noted, so that
-   * it may be told once more; in every other case a twin has the id of the first.
+   * it may be told once more; in every other case a duplicate has the id of the first.
    */
   readonly troubledRounds: ReadonlySet<number>;
   /** Messages of which the monitor could not know that they had arrived; what they told may be told once more. */
@@ -40,7 +40,7 @@ export interface ToldCounts {
 }
 
 /**
- * Each change that was kept is told once but for twins, in order, and nothing else is told, but what was decided while
+ * Each change that was kept is told once but for duplicates, in order, and nothing else is told, but what was decided while
  * the state could not be written. What was pending is merged with what is decided later of the same problem, which is
  * told alone. What was pending when the channel was edited may lack, up to the last of it.
  */
@@ -71,7 +71,7 @@ export function assertToldExactly(arrivals: readonly Arrival[], history: History
   };
 }
 
-/** The first of each message; a twin tells exactly the same. */
+/** The first of each message; a duplicate tells exactly the same. */
 function withoutTwins(arrivals: readonly Arrival[]): readonly Arrival[] {
   const first = new Map<string, Arrival>();
   for (const arrival of arrivals) {
