@@ -13,9 +13,14 @@ export interface OptionSpec {
   readonly repeatable?: boolean;
   /** Every value there is, where the list is closed: completions offer them, and nothing else is accepted. */
   readonly choices?: readonly string[];
+  /** What its value names in the config, for completions. */
+  readonly names?: Exclude<ConfigNames, "checks">;
   /** What the help says of it; lower case, no final period. */
   readonly description: string;
 }
+
+/** Which names of the config completions offer. */
+export type ConfigNames = "checks" | "channels" | "tags";
 
 /** What an operand is, for completions: the name of a check of the config, a path, or one of some words. */
 type OperandKind = "check" | "path" | readonly string[];

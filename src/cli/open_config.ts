@@ -111,6 +111,7 @@ export const TAG_OPTION: OptionSpec = {
   name: "tag",
   value: "TAG",
   repeatable: true,
+  names: "tags",
   description: "only checks with this tag (repeatable: with any of the tags)",
 };
 

@@ -1,5 +1,6 @@
+import type { LoadedConfig } from "../../config/load.ts";
 import type { System } from "../../domain/system.ts";
-import type { Command, Invocation } from "../command_definition.ts";
+import type { Command, ConfigNames, Invocation } from "../command_definition.ts";
 import { type Candidate, complete } from "../completion/complete_line.ts";
 import { answerText, SHELL_ENTRIES } from "../completion/shells.ts";
 import { openConfig } from "../open_config.ts";
@@ -25,7 +26,7 @@ export function createCompleteCommand(commands: readonly Command[]): Command {
       const shell = readShell(name);
       const completion = await complete(SHELL_ENTRIES[shell].words(asked), {
         commands,
-        checks: (config) => listChecks(config, system),
+        namesIn: (config, names) => listNames(config, names, system),
       });
       system.stdout.write(answerText(shell, completion, asked));
       return EXIT.ok;
@@ -33,17 +34,28 @@ export function createCompleteCommand(commands: readonly Command[]): Command {
   };
 }
 
-/** Whoever presses Tab wants no message: what is wrong with a config is told when it is used. */
-async function listChecks(config: string | undefined, system: System): Promise<readonly Candidate[]> {
+/** Nothing is printed about a config with errors: the command that uses it prints them. */
+async function listNames(
+  config: string | undefined,
+  names: ConfigNames,
+  system: System,
+): Promise<readonly Candidate[]> {
   // Standard input is for the command itself.
   if (config === "-") return [];
   // The shell would put the home in its place, but here the word comes as it was typed.
   const path = config?.replace(/^~(?=\/)/, system.environment("HOME") ?? "~");
   const options: Invocation["options"] = new Map(path === undefined ? [] : [["config", path]]);
   try {
-    const { checks } = await openConfig({ options, operands: [] }, system, { withoutSecrets: true });
-    return checks.map(({ name, title, kind }) => ({ value: name, description: printable(title ?? kind) }));
+    return LISTS[names](await openConfig({ options, operands: [] }, system, { withoutSecrets: true }));
   } catch {
     return [];
   }
 }
+
+const LISTS: Readonly<Record<ConfigNames, (config: LoadedConfig) => readonly Candidate[]>> = {
+  checks: ({ checks }) =>
+    checks.map(({ name, title, kind }) => ({ value: name, description: printable(title ?? kind) })),
+  channels: ({ channels }) => [...channels].map(([name, { kind }]) => ({ value: name, description: kind })),
+  tags: ({ checks }) =>
+    [...new Set(checks.flatMap(({ tags }) => tags))].map((tag) => ({ value: tag, description: "" })),
+};

@@ -10,7 +10,7 @@ export const completionsCommand: Command = {
   operandsMax: 1,
   operandKind: SHELLS,
   description:
-    "Prints the completion script of bash, zsh or fish. It completes commands, options, values, paths and names of checks.",
+    "Prints the completion script of bash, zsh or fish. It completes commands, options, values, paths, and the checks, channels and tags of the config.",
   page: "start/install.md",
   options: [],
   endings: ["done"],

@@ -31,6 +31,7 @@ const CHANNEL_OPTION: OptionSpec = {
   name: "channel",
   value: "NAME",
   repeatable: true,
+  names: "channels",
   description: "only this channel (repeatable)",
 };
 

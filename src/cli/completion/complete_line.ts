@@ -1,4 +1,4 @@
-import { type Command, COMMON_OPTIONS, type OptionSpec } from "../command_definition.ts";
+import { type Command, COMMON_OPTIONS, type ConfigNames, type OptionSpec } from "../command_definition.ts";
 
 /** One way to go on. */
 export interface Candidate {
@@ -17,23 +17,28 @@ export type Completion =
 /** What completing draws on. */
 interface CompletionSources {
   readonly commands: readonly Command[];
-  /** The checks of the config that `--config` names, or of the one that is found; none where it is not valid. */
-  checks(config: string | undefined): Promise<readonly Candidate[]>;
+  /** Names in the config that `--config` names, or in the one that is found; none if it is not valid. */
+  namesIn(config: string | undefined, names: ConfigNames): Promise<readonly Candidate[]>;
 }
 
 /** Says what can stand in place of the last word. Candidates are not yet held to what is typed of it. */
 export async function complete(
   words: readonly string[],
-  { commands, checks }: CompletionSources,
+  { commands, namesIn }: CompletionSources,
 ): Promise<Completion> {
   const current = words.at(-1) ?? "";
   const typed = readTyped(words.slice(0, -1), commands);
-  if (typed.awaited !== null) return valuesOf(typed.awaited, "");
+  const valuesOf = async (spec: OptionSpec, prefix: string): Promise<Completion> => {
+    if (spec.names === undefined) return fixedValuesOf(spec, prefix);
+    const named = await namesIn(typed.options.get("config"), spec.names);
+    return offer(named.map(({ value, description }) => ({ value: `${prefix}${value}`, description })));
+  };
+  if (typed.awaited !== null) return await valuesOf(typed.awaited, "");
   const specs = [...typed.command?.options ?? [], ...COMMON_OPTIONS];
   if (!typed.onlyOperands && current.startsWith("-")) {
     const [, name] = /^--([^=]*)=/.exec(current) ?? [];
     const spec = specs.find((candidate) => candidate.name === name);
-    if (spec !== undefined) return valuesOf(spec, `--${spec.name}=`);
+    if (spec !== undefined) return await valuesOf(spec, `--${spec.name}=`);
     return offer(
       specs.filter((candidate) => candidate.repeatable === true || !typed.options.has(candidate.name)).map(
         describeOption(current),
@@ -49,7 +54,7 @@ export async function complete(
   if (command?.operandKind === undefined || operands.length >= command.operandsMax) return offer([]);
   if (command.operandKind === "path") return { offers: "files" };
   if (command.operandKind !== "check") return offer(command.operandKind.map(toCandidate));
-  const named = await checks(typed.options.get("config"));
+  const named = await namesIn(typed.options.get("config"), "checks");
   return offer(
     named.filter(({ value }) =>
       // Before -- it would be taken for an option.
@@ -106,7 +111,7 @@ function readTyped(words: readonly string[], commands: readonly Command[]): Type
 /** The words with which the help names the value of an option that is a path. */
 const PATH_VALUES: readonly string[] = ["PATH", "FILE", "FOLDER"];
 
-function valuesOf(spec: OptionSpec, prefix: string): Completion {
+function fixedValuesOf(spec: OptionSpec, prefix: string): Completion {
   if (spec.choices === undefined) {
     return spec.value !== undefined && PATH_VALUES.includes(spec.value) ? { offers: "files" } : offer([]);
   }

@@ -6,8 +6,10 @@ import { complete } from "../../../src/cli/completion/complete_line.ts";
 async function offered(...words: readonly string[]): Promise<readonly string[] | null> {
   const completion = await complete(words, {
     commands: COMMANDS,
-    checks: (config) =>
-      Promise.resolve(["web", "-odd", `of ${config}`].map((value) => ({ value, description: "" }))),
+    namesIn: (config, names) => {
+      const values = names === "checks" ? ["web", "-odd", `of ${config}`] : [`${names} of ${config}`];
+      return Promise.resolve(values.map((value) => ({ value, description: "" })));
+    },
   });
   return completion.offers === "files" ? null : completion.candidates.map(({ value }) => value);
 }
@@ -43,6 +45,12 @@ Deno.test("complete() offers the checks of the config that is named before", asy
   for (const words of [["-c", "x y"], ["-cx y"], ["--config", "x y"], ["--config=x y"]]) {
     assert.deepStrictEqual(await offered("explain", ...words, "w"), ["web", "of x y"], words.join(" "));
   }
+});
+
+Deno.test("complete() offers channels and tags of the config", async () => {
+  assert.deepStrictEqual(await offered("notify", "--channel", ""), ["channels of undefined"]);
+  assert.deepStrictEqual(await offered("notify", "-c", "x", "--channel="), ["--channel=channels of x"]);
+  assert.deepStrictEqual(await offered("check", "--tag", ""), ["tags of undefined"]);
 });
 
 Deno.test("complete() offers no check twice, none where no more are taken, and odd names behind -- alone", async () => {

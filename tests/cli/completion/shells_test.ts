@@ -38,6 +38,8 @@ const LINES: readonly (readonly [typed: string, expected: readonly string[]])[] 
   ]],
   ["monitor explain -c ~/monitor.json we\t", ["explain", "-c", "[HOME]/monitor.json", "web"]],
   ["monitor explain -c broken.json we\t", ["explain", "-c", "broken.json", "we"]],
+  ["monitor notify --channel pa\t", ["notify", "--channel", "pager: night"]],
+  ["monitor check --tag pr\t", ["check", "--tag", "production"]],
   ["monitor help val\t", ["help", "validate"]],
   ["monitor completions zs\t", ["completions", "zsh"]],
   ["monitor ini\tmon\t", ["init", "monitor.json"]],
@@ -74,8 +76,13 @@ async function withHome(use: (home: string) => Promise<void>): Promise<void> {
 }
 
 function configOf(names: readonly string[]): string {
-  const check = { kind: "test", parameters: { condition: "ok" } };
-  return JSON.stringify({ defaults: {}, checks: Object.fromEntries(names.map((name) => [name, check])) });
+  const check = { kind: "test", tags: ["production"], parameters: { condition: "ok" } };
+  const channels = { "pager: night": { kind: "console", parameters: {} } };
+  return JSON.stringify({
+    channels,
+    defaults: {},
+    checks: Object.fromEntries(names.map((name) => [name, check])),
+  });
 }
 
 /** The real program for completions; otherwise it shows what it got, since that is the question here. */
